@@ -1,0 +1,76 @@
+//! Frames as servers send them, of any size and always the same.
+
+use std::fmt::Write;
+
+/// A tool result that is mostly text, `len` bytes long or a little more: prose and code as files
+/// have them, with the escapes that newlines, quotes and tabs need, and some text beyond ASCII.
+pub fn text_frame(len: usize) -> String {
+    const LINES: [&str; 8] = [
+        r"The connection pool keeps idle sockets for thirty seconds before it closes them.\n",
+        r"fn accept(&mut self) -> io::Result<Stream> {\n\tlet (socket, peer) = self.inner.accept()?;\n",
+        r"Configuration is read once at start; a changed file takes effect after a restart.\n",
+        r#"\tif name == \"default\" { return Ok(self.fallback.clone()); }\n"#,
+        r"Größere Änderungen werden in der Übersicht am Anfang des Dokuments erklärt — siehe dort.\n",
+        r"2026-03-14T09:26:53Z INFO worker-7 finished batch 1182 in 318 ms, 0 errors, 64 retries left\n",
+        r"Each request is answered exactly once, in whatever order the work completes, or fails with a reason.\n\n",
+        r"See also: limits, timeouts, retry policy, circuit breaker, graceful shutdown, audit log.\n",
+    ];
+    let mut text = String::new();
+    let envelope = |text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":42,"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#
+        )
+    };
+    let room = len.saturating_sub(envelope("").len());
+    for line in LINES.iter().cycle() {
+        if room <= text.len() + line.len() {
+            break;
+        }
+        text.push_str(line);
+    }
+    while text.len() < room {
+        text.push('.');
+    }
+    envelope(&text)
+}
+
+/// A tool result that is mostly structure: many small keys, numbers and short strings.
+pub fn dense_frame(len: usize) -> String {
+    let mut frame =
+        String::from(r#"{"jsonrpc":"2.0","id":42,"result":{"structuredContent":{"rows":["#);
+    const END: &str = r#"]},"content":[],"isError":false}}"#;
+    let mut row = 0_u32;
+    loop {
+        let comma = if row == 0 { "" } else { "," };
+        write!(
+            frame,
+            r#"{comma}{{"id":{row},"x":{}.{},"y":-{},"ok":{},"tag":"t{}","parent":null,"span":[{},{}]}}"#,
+            row % 977,
+            row % 10,
+            row % 313,
+            row.is_multiple_of(3),
+            row % 7,
+            row,
+            row + 12
+        )
+        .expect("writing to a string does not fail");
+        row += 1;
+        if len <= frame.len() + END.len() {
+            frame.push_str(END);
+            return frame;
+        }
+    }
+}
+
+/// A tool result with one object of very many keys.
+pub fn wide_frame(len: usize) -> String {
+    let mut frame = String::from(r#"{"jsonrpc":"2.0","id":42,"result":{"structuredContent":{"#);
+    let mut row = 0_u32;
+    while frame.len() < len {
+        let comma = if row == 0 { "" } else { "," };
+        write!(frame, r#"{comma}"item-{row}":{row}"#).expect("writing to a string does not fail");
+        row += 1;
+    }
+    frame.push_str("}}}");
+    frame
+}

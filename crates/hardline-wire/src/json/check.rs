@@ -1,0 +1,431 @@
+//! The check itself: one loop over the text, with a stack of its own instead of recursion.
+
+use std::fmt;
+
+use super::key::{Group, Keys};
+use super::number::skip_number;
+use super::string::{Scan, StringEnd, StringFault};
+use super::value::Value;
+use super::{JsonError, Reason, skip_whitespace};
+use crate::limits::Limits;
+
+/// Checks texts, one at a time, keeping its buffers between them.
+pub struct Checker {
+    max_bytes: usize,
+    max_depth: usize,
+    /// The arrays and objects around the current one, outermost first.
+    outer: Vec<Level>,
+    keys: Keys,
+}
+
+/// A text that passed: its value and, if it is an object, what JSON-RPC looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked<'a> {
+    /// The value, without the whitespace around it.
+    pub value: Value<'a>,
+    /// The members of the outermost object that make a JSON-RPC envelope; `None` for other values.
+    pub envelope: Option<Envelope<'a>>,
+}
+
+/// The members of an object that JSON-RPC gives a meaning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Envelope<'a> {
+    /// The member `jsonrpc`.
+    pub jsonrpc: Option<Value<'a>>,
+    /// The member `id`.
+    pub id: Option<Value<'a>>,
+    /// The member `method`.
+    pub method: Option<Value<'a>>,
+    /// The member `params`.
+    pub params: Option<Value<'a>>,
+    /// The member `result`.
+    pub result: Option<Value<'a>>,
+    /// The member `error`.
+    pub error: Option<Value<'a>>,
+    /// Where the first key stands that is none of the six but becomes one when case is ignored.
+    /// Some parsers take `Method` for `method`: such an object means different things to them.
+    pub twin_key: Option<usize>,
+}
+
+/// An array or object that has begun. What is around the outermost is not looked at.
+#[derive(Clone, Copy, Debug)]
+enum Level {
+    Array,
+    Object(Group),
+}
+
+/// What is noted along the way.
+#[derive(Debug)]
+struct Seen<'a> {
+    envelope: EnvelopeReader<'a>,
+    lone: Lone,
+}
+
+/// The member of the outermost object that is being read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Field {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    Other,
+}
+
+/// Open arrays and objects kept allocated between texts.
+const KEPT_DEPTH: usize = 1 << 10;
+
+impl Checker {
+    /// Creates a checker that obeys `max_frame_bytes` and `max_depth` of `limits`.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            max_bytes: limits.max_frame_bytes(),
+            max_depth: limits.max_depth(),
+            outer: Vec::new(),
+            keys: Keys::new(),
+        }
+    }
+
+    /// Checks that `text` is one strict JSON value with nothing but whitespace around it.
+    ///
+    /// # Errors
+    ///
+    /// [`JsonError`], which says what is wrong and where.
+    pub fn check<'a>(&mut self, text: &'a [u8]) -> Result<Checked<'a>, JsonError> {
+        self.check_within(text, self.max_depth)
+    }
+
+    /// Checks as [`check`](Self::check) does, to a depth of its own.
+    pub(crate) fn check_within<'a>(
+        &mut self,
+        text: &'a [u8],
+        max_depth: usize,
+    ) -> Result<Checked<'a>, JsonError> {
+        if self.max_bytes < text.len() {
+            let reason = Reason::TooLong { limit: self.max_bytes };
+            return Err(JsonError::new(reason, self.max_bytes));
+        }
+        let outcome = match simdutf8::basic::from_utf8(text) {
+            Ok(text) => self.check_str(text, max_depth),
+            Err(_) => Err(self.blame_invalid_utf8(text, max_depth)),
+        };
+        self.outer.clear();
+        self.outer.shrink_to(KEPT_DEPTH);
+        self.keys.clear();
+        outcome
+    }
+
+    /// Finds what is wrong first in a text that is not UTF-8.
+    #[cold]
+    fn blame_invalid_utf8(&mut self, text: &[u8], max_depth: usize) -> JsonError {
+        let Err(error) = simdutf8::compat::from_utf8(text) else {
+            return JsonError::new(Reason::InvalidUtf8, 0);
+        };
+        let offset = error.valid_up_to();
+        let valid = text.get(..offset).and_then(|valid| str::from_utf8(valid).ok());
+        let ends = [Reason::Ended, Reason::EndedInString, Reason::LoneSurrogate];
+        match self.check_str(valid.unwrap_or_default(), max_depth) {
+            Err(earlier) if !ends.contains(&earlier.reason) => earlier,
+            _ => JsonError::new(Reason::InvalidUtf8, offset),
+        }
+    }
+
+    fn check_str<'a>(&mut self, text: &'a str, max_depth: usize) -> Result<Checked<'a>, JsonError> {
+        let bytes = text.as_bytes();
+        let scan = Scan::new(bytes);
+        let start = skip_whitespace(bytes, 0);
+        let mut pos = start;
+        let mut inner = Level::Array;
+        let mut seen = Seen { envelope: EnvelopeReader::new(text), lone: Lone::default() };
+
+        'value: loop {
+            match bytes.get(pos) {
+                Some(b'"') => {
+                    let special = scan.next_special(bytes, pos + 1);
+                    pos = special + 1;
+                    if bytes.get(special) != Some(&b'"') {
+                        let string = scan.rest_of_string(bytes, special)?;
+                        seen.lone.in_value(string.lone);
+                        pos = string.end;
+                    }
+                }
+                Some(b'{') => {
+                    self.open(inner, pos, max_depth)?;
+                    inner = Level::Object(self.keys.open());
+                    pos = skip_whitespace(bytes, pos + 1);
+                    if bytes.get(pos) != Some(&b'}') {
+                        pos = self.key(text, scan, pos, &mut inner, &mut seen)?;
+                        continue 'value;
+                    }
+                    pos += 1;
+                    inner = self.close();
+                }
+                Some(b'[') => {
+                    self.open(inner, pos, max_depth)?;
+                    inner = Level::Array;
+                    pos = skip_whitespace(bytes, pos + 1);
+                    if bytes.get(pos) != Some(&b']') {
+                        continue 'value;
+                    }
+                    pos += 1;
+                    inner = self.close();
+                }
+                Some(b'-' | b'0'..=b'9') => pos = skip_number(bytes, pos)?,
+                Some(b't') => pos = skip_literal(bytes, pos, b"true")?,
+                Some(b'f') => pos = skip_literal(bytes, pos, b"false")?,
+                Some(b'n') => pos = skip_literal(bytes, pos, b"null")?,
+                Some(_) => return Err(JsonError::new(Reason::ExpectedValue, pos)),
+                None => return Err(JsonError::new(Reason::Ended, pos)),
+            }
+
+            // A value has ended: more of what is around it follows, or that ends as well.
+            loop {
+                match self.outer.len() {
+                    0 => return seen.finish(text, start, pos),
+                    1 => seen.envelope.value_ended(pos),
+                    _ => {}
+                }
+                pos = skip_whitespace(bytes, pos);
+                let Some(&byte) = bytes.get(pos) else {
+                    return Err(JsonError::new(Reason::Ended, pos));
+                };
+                match inner {
+                    Level::Object(group) => match byte {
+                        b',' => {
+                            pos = skip_whitespace(bytes, pos + 1);
+                            pos = self.key(text, scan, pos, &mut inner, &mut seen)?;
+                            continue 'value;
+                        }
+                        b'}' => {
+                            if let Some(repeated) = self.keys.close(group, text) {
+                                return Err(JsonError::new(Reason::DuplicateKey, repeated - 1));
+                            }
+                        }
+                        _ => return Err(JsonError::new(Reason::ExpectedCommaOrBrace, pos)),
+                    },
+                    Level::Array => match byte {
+                        b',' => {
+                            pos = skip_whitespace(bytes, pos + 1);
+                            continue 'value;
+                        }
+                        b']' => {}
+                        _ => return Err(JsonError::new(Reason::ExpectedCommaOrBracket, pos)),
+                    },
+                }
+                pos += 1;
+                inner = self.close();
+            }
+        }
+    }
+
+    /// Puts the level around an array or object aside.
+    #[inline(always)]
+    fn open(&mut self, around: Level, pos: usize, max_depth: usize) -> Result<(), JsonError> {
+        if self.outer.len() == max_depth {
+            return Err(JsonError::new(Reason::TooDeep { limit: max_depth }, pos));
+        }
+        self.outer.push(around);
+        Ok(())
+    }
+
+    /// Comes back to the level around.
+    #[inline(always)]
+    fn close(&mut self) -> Level {
+        self.outer.pop().unwrap_or(Level::Array)
+    }
+
+    /// Reads a key and its colon. Returns where the value starts.
+    #[inline(always)]
+    fn key(
+        &mut self,
+        text: &str,
+        scan: Scan,
+        pos: usize,
+        object: &mut Level,
+        seen: &mut Seen<'_>,
+    ) -> Result<usize, JsonError> {
+        let bytes = text.as_bytes();
+        match bytes.get(pos) {
+            Some(b'"') => {}
+            Some(_) => return Err(JsonError::new(Reason::ExpectedKey, pos)),
+            None => return Err(JsonError::new(Reason::Ended, pos)),
+        }
+        let start = pos + 1;
+        let mut quote = scan.next_special(bytes, start);
+        let escaped = bytes.get(quote) != Some(&b'"');
+        if escaped {
+            let string = scan.rest_of_string(bytes, quote)?;
+            seen.lone.in_key(string.lone);
+            quote = string.end - 1;
+        }
+        if let Level::Object(group) = object
+            && !self.keys.insert(group, text, (start, quote), escaped)
+        {
+            return Err(JsonError::new(Reason::DuplicateKey, pos));
+        }
+        let colon = skip_whitespace(bytes, quote + 1);
+        match bytes.get(colon) {
+            Some(b':') => {}
+            Some(_) => return Err(JsonError::new(Reason::ExpectedColon, colon)),
+            None => return Err(JsonError::new(Reason::Ended, colon)),
+        }
+        let value = skip_whitespace(bytes, colon + 1);
+        if self.outer.len() == 1 {
+            seen.envelope.key((start, quote), escaped, value);
+        }
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for Checker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { max_bytes, max_depth, .. } = self;
+        let mut debug = formatter.debug_struct("Checker");
+        debug.field("max_bytes", max_bytes).field("max_depth", max_depth).finish_non_exhaustive()
+    }
+}
+
+fn skip_literal(bytes: &[u8], pos: usize, literal: &[u8]) -> Result<usize, JsonError> {
+    let rest = bytes.get(pos..).unwrap_or_default();
+    if rest.starts_with(literal) {
+        return Ok(pos + literal.len());
+    }
+    if literal.starts_with(rest) {
+        return Err(JsonError::new(Reason::Ended, bytes.len()));
+    }
+    Err(JsonError::new(Reason::InvalidLiteral, pos))
+}
+
+impl<'a> Seen<'a> {
+    /// Ends the text after its value at `start..end`.
+    #[inline(never)]
+    fn finish(self, text: &'a str, start: usize, end: usize) -> Result<Checked<'a>, JsonError> {
+        let trailing = skip_whitespace(text.as_bytes(), end);
+        if trailing < text.len() {
+            return Err(JsonError::new(Reason::TrailingData, trailing));
+        }
+        self.lone.first_or_ok()?;
+        let value = Value::proven(text, start, end);
+        Ok(Checked { value, envelope: self.envelope.finish(value) })
+    }
+}
+
+/// The first unpaired surrogates, kept until it is known that nothing else is wrong.
+#[derive(Debug, Default)]
+struct Lone {
+    in_value: Option<usize>,
+    in_key: Option<usize>,
+}
+
+impl Lone {
+    fn in_value(&mut self, offset: Option<usize>) {
+        self.in_value = self.in_value.or(offset);
+    }
+
+    fn in_key(&mut self, offset: Option<usize>) {
+        self.in_key = self.in_key.or(offset);
+    }
+
+    fn first_or_ok(&self) -> Result<(), JsonError> {
+        if let Some(offset) = self.in_key {
+            return Err(JsonError::new(Reason::LoneSurrogateInKey, offset));
+        }
+        match self.in_value {
+            Some(offset) => Err(JsonError::new(Reason::LoneSurrogate, offset)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<StringFault> for JsonError {
+    fn from(fault: StringFault) -> Self {
+        match fault {
+            StringFault::Ended(at) => Self::new(Reason::EndedInString, at),
+            StringFault::Escape(at) => Self::new(Reason::InvalidEscape, at),
+            StringFault::Control(at) => Self::new(Reason::ControlCharacter, at),
+        }
+    }
+}
+
+/// Notes the members of the outermost object as they go by.
+#[derive(Debug)]
+struct EnvelopeReader<'a> {
+    text: &'a str,
+    field: Field,
+    value_start: usize,
+    envelope: Envelope<'a>,
+}
+
+impl<'a> EnvelopeReader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, field: Field::Other, value_start: 0, envelope: Envelope::default() }
+    }
+
+    #[inline(never)]
+    fn key(&mut self, (start, end): (usize, usize), escaped: bool, value_start: usize) {
+        self.value_start = value_start;
+        let content = self.text.get(start..end).unwrap_or_default();
+        let key = if escaped { super::string::unescape(content) } else { content.into() };
+        self.field = Field::exact(&key);
+        if self.field == Field::Other && Field::differs_in_case_alone(&key) {
+            self.envelope.twin_key = self.envelope.twin_key.or(Some(start - 1));
+        }
+    }
+
+    #[inline(never)]
+    fn value_ended(&mut self, end: usize) {
+        if self.field == Field::Other {
+            return;
+        }
+        let value = Some(Value::proven(self.text, self.value_start, end));
+        match self.field {
+            Field::Jsonrpc => self.envelope.jsonrpc = value,
+            Field::Id => self.envelope.id = value,
+            Field::Method => self.envelope.method = value,
+            Field::Params => self.envelope.params = value,
+            Field::Result => self.envelope.result = value,
+            Field::Error => self.envelope.error = value,
+            Field::Other => {}
+        }
+        self.field = Field::Other;
+    }
+
+    fn finish(self, value: Value<'a>) -> Option<Envelope<'a>> {
+        value.text().starts_with('{').then_some(self.envelope)
+    }
+}
+
+impl Field {
+    const NAMES: [&'static str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+    fn exact(key: &str) -> Self {
+        match key {
+            "jsonrpc" => Self::Jsonrpc,
+            "id" => Self::Id,
+            "method" => Self::Method,
+            "params" => Self::Params,
+            "result" => Self::Result,
+            "error" => Self::Error,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether `key` equals a name when case is ignored in any way that a language has: `METHOD`,
+    /// `reſult`, `İd`, `ıd`.
+    fn differs_in_case_alone(key: &str) -> bool {
+        let folds = |name: &str| {
+            let mut chars = key.chars();
+            name.chars().all(|wanted| chars.next().is_some_and(|it| folds_to(it, wanted)))
+                && chars.next().is_none()
+        };
+        Self::NAMES.into_iter().any(folds)
+    }
+}
+
+/// Whether `char` has the ASCII letter `wanted` for its lower case, or shares its upper case.
+fn folds_to(char: char, wanted: char) -> bool {
+    char == wanted
+        || char.to_lowercase().next() == Some(wanted)
+        || char.to_uppercase().eq([wanted.to_ascii_uppercase()])
+}

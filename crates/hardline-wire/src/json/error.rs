@@ -1,0 +1,98 @@
+//! Why a text is not one strict JSON value.
+
+use thiserror::Error;
+
+/// A text that was refused, with the byte at which it went wrong. Always the sender's doing.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("{reason} at byte {offset}")]
+pub struct JsonError {
+    /// What is wrong.
+    pub reason: Reason,
+    /// Where, in bytes from the start of the text.
+    pub offset: usize,
+}
+
+impl JsonError {
+    pub(crate) fn new(reason: Reason, offset: usize) -> Self {
+        Self { reason, offset }
+    }
+
+    /// Whether the text ended inside a string: the mark of a line that a raw newline cut in two.
+    pub fn ended_in_string(&self) -> bool {
+        self.reason == Reason::EndedInString
+    }
+
+    /// Whether a later layer may mend the text and check it again.
+    ///
+    /// So it is with unpaired surrogates in string values, and only where nothing else is wrong:
+    /// [`lone_surrogates`](super::lone_surrogates) finds them all.
+    pub fn is_mendable(&self) -> bool {
+        self.reason == Reason::LoneSurrogate
+    }
+}
+
+/// What makes a text unacceptable.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The text is longer than [`max_frame_bytes`](crate::limits::Limits::max_frame_bytes).
+    #[error("text longer than {limit} bytes")]
+    TooLong {
+        /// The limit in force.
+        limit: usize,
+    },
+    /// The text ended between tokens, or inside a number or a literal.
+    #[error("unexpected end of the text")]
+    Ended,
+    /// The text ended inside a string.
+    #[error("text ended inside a string")]
+    EndedInString,
+    /// No value starts with this byte.
+    #[error("expected a value")]
+    ExpectedValue,
+    /// An object's member must start with a string.
+    #[error("expected a key in double quotes")]
+    ExpectedKey,
+    /// A key must be followed by a colon.
+    #[error("expected ':' after a key")]
+    ExpectedColon,
+    /// An object's member must be followed by a comma or the object's end.
+    #[error("expected ',' or '}}'")]
+    ExpectedCommaOrBrace,
+    /// An array's element must be followed by a comma or the array's end.
+    #[error("expected ',' or ']'")]
+    ExpectedCommaOrBracket,
+    /// A number breaks JSON's grammar: a leading zero, a missing digit.
+    #[error("invalid number")]
+    InvalidNumber,
+    /// A word other than `true`, `false` and `null`.
+    #[error("invalid literal")]
+    InvalidLiteral,
+    /// A backslash is followed by something that is no escape.
+    #[error("invalid escape in a string")]
+    InvalidEscape,
+    /// A byte under 0x20 stands unescaped in a string.
+    #[error("control character in a string")]
+    ControlCharacter,
+    /// The bytes are not UTF-8.
+    #[error("invalid UTF-8")]
+    InvalidUtf8,
+    /// A surrogate escape in a string value has no partner; nothing else is wrong.
+    #[error("unpaired surrogate in a string")]
+    LoneSurrogate,
+    /// A surrogate escape in a key has no partner. Keys are never mended.
+    #[error("unpaired surrogate in a key")]
+    LoneSurrogateInKey,
+    /// An object has one key twice, however it is escaped.
+    #[error("duplicate key")]
+    DuplicateKey,
+    /// Arrays and objects nest deeper than [`max_depth`](crate::limits::Limits::max_depth).
+    #[error("nested deeper than {limit}")]
+    TooDeep {
+        /// The limit in force.
+        limit: usize,
+    },
+    /// Something other than whitespace follows the value.
+    #[error("trailing data after the value")]
+    TrailingData,
+}

@@ -1,0 +1,310 @@
+//! Duplicate keys: one stack holds the keys of all objects that are open, innermost last.
+//!
+//! An object carries a set of 64 bits, one of which stands for each key: a key whose bit is free is
+//! new, and only otherwise is it compared with the others. So it goes up to thirty-two keys. Those
+//! of a wider object are put into a table when it closes, by a hash over all their bytes whose seed
+//! no peer knows, so that no choice of keys makes them meet.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::string;
+
+/// The keys of the open objects.
+#[derive(Debug)]
+pub(super) struct Keys {
+    entries: Vec<Entry>,
+    wide: Wide,
+    /// Where keys with escapes are unescaped.
+    scratch: Scratch,
+}
+
+/// The part of the stack that belongs to one object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    /// How many keys are below its own.
+    first: usize,
+    /// The bits of its keys.
+    bits: u64,
+}
+
+/// One key of a text that is never longer than a gigabyte.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Where the content starts, after the quote.
+    start: u32,
+    /// Its length; the highest bit is set if it has escapes.
+    len: u32,
+}
+
+/// What finds duplicates among many keys.
+#[derive(Debug)]
+struct Wide {
+    seed: u64,
+    /// Open addressing at most half full; a slot holds part of a key's hash, zero if it is free.
+    slots: Vec<u32>,
+}
+
+type Scratch = (Vec<u8>, Vec<u8>);
+
+/// Widest object whose keys are compared as they come.
+const NARROW: usize = 32;
+/// Entries and slots kept allocated between texts.
+const KEPT: usize = 1 << 12;
+
+impl Keys {
+    pub(super) fn new() -> Self {
+        let wide = Wide { seed: RandomState::new().hash_one(()), slots: Vec::new() };
+        Self { entries: Vec::new(), wide, scratch: Scratch::default() }
+    }
+
+    /// Begins an object.
+    #[inline]
+    pub(super) fn open(&self) -> Group {
+        Group { first: self.entries.len(), bits: 0 }
+    }
+
+    /// Adds the key at `start..end` of `text` to an object.
+    ///
+    /// Returns whether it was new, as far as that is known now.
+    #[inline(always)]
+    pub(super) fn insert(
+        &mut self,
+        group: &mut Group,
+        text: &str,
+        (start, end): (usize, usize),
+        escaped: bool,
+    ) -> bool {
+        let (mut bytes, mut range) = (text.as_bytes(), (start, end));
+        if escaped {
+            unescaped(text, start, end, &mut self.scratch.0);
+            (bytes, range) = (&self.scratch.0, (0, self.scratch.0.len()));
+        }
+        let bit = 1 << (mix(bytes, range.0, range.1) >> 58);
+        let entry = Entry::new(start, end, escaped);
+        if group.bits & bit != 0 && !self.is_new(*group, text, entry) {
+            return false;
+        }
+        group.bits |= bit;
+        self.entries.push(entry);
+        true
+    }
+
+    #[inline(never)]
+    fn is_new(&mut self, group: Group, text: &str, entry: Entry) -> bool {
+        let Self { entries, scratch, .. } = self;
+        let siblings = entries.get(group.first..).unwrap_or_default();
+        NARROW <= siblings.len() || !siblings.iter().any(|it| it.same(text, entry, scratch))
+    }
+
+    /// Ends an object.
+    ///
+    /// Returns the position of the first key that stood there before, if any did.
+    #[inline]
+    pub(super) fn close(&mut self, group: Group, text: &str) -> Option<usize> {
+        if self.entries.len() <= group.first + NARROW {
+            self.entries.truncate(group.first);
+            return None;
+        }
+        let repeated = self.first_repeated(group, text);
+        self.entries.truncate(group.first);
+        repeated
+    }
+
+    #[inline(never)]
+    fn first_repeated(&mut self, group: Group, text: &str) -> Option<usize> {
+        let Self { entries, wide, scratch } = self;
+        let entries = entries.get(group.first..).unwrap_or_default();
+        wide.reset(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            if wide.insert(entry.hash(text, wide.seed, scratch)) {
+                continue;
+            }
+            // The slot holds 31 bits of the hash: look whether it is really the same key.
+            let earlier = entries.get(..index).unwrap_or_default();
+            if earlier.iter().any(|it| it.same(text, *entry, scratch)) {
+                return Some(entry.start as usize);
+            }
+        }
+        None
+    }
+
+    /// Forgets everything, and gives large buffers back.
+    pub(super) fn clear(&mut self) {
+        let Self { entries, wide, scratch } = self;
+        entries.clear();
+        entries.shrink_to(KEPT);
+        wide.slots.clear();
+        wide.slots.shrink_to(KEPT);
+        scratch.0.clear();
+        scratch.0.shrink_to(KEPT);
+        scratch.1.clear();
+        scratch.1.shrink_to(KEPT);
+    }
+}
+
+impl Entry {
+    const ESCAPED: u32 = 1 << 31;
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "no text is longer than a gigabyte")]
+    fn new(start: usize, end: usize, escaped: bool) -> Self {
+        let len = (end - start) as u32;
+        Self { start: start as u32, len: if escaped { len | Self::ESCAPED } else { len } }
+    }
+
+    fn is_escaped(self) -> bool {
+        self.len & Self::ESCAPED != 0
+    }
+
+    fn content(self, text: &str) -> &str {
+        let (start, len) = (self.start as usize, (self.len & !Self::ESCAPED) as usize);
+        text.get(start..start + len).unwrap_or_default()
+    }
+
+    /// Whether two keys unescape to the same bytes.
+    fn same(self, text: &str, other: Self, scratch: &mut Scratch) -> bool {
+        let (left, right) = (self.content(text), other.content(text));
+        if !self.is_escaped() && !other.is_escaped() {
+            return left == right;
+        }
+        string::unescape_bytes(left, &mut scratch.0);
+        string::unescape_bytes(right, &mut scratch.1);
+        scratch.0 == scratch.1
+    }
+
+    fn hash(self, text: &str, seed: u64, scratch: &mut Scratch) -> u64 {
+        let content = self.content(text);
+        if !self.is_escaped() {
+            return hash(seed, content.as_bytes());
+        }
+        string::unescape_bytes(content, &mut scratch.0);
+        hash(seed, &scratch.0)
+    }
+}
+
+impl Wide {
+    /// Makes room for `keys` keys, at a cost in proportion to them.
+    fn reset(&mut self, keys: usize) {
+        self.slots.clear();
+        self.slots.resize((keys * 2).next_power_of_two(), 0);
+    }
+
+    /// Returns whether no key before had this hash, as far as 31 bits tell.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a part of the hash is enough")]
+    fn insert(&mut self, hash: u64) -> bool {
+        let mask = self.slots.len() - 1;
+        let tag = (hash >> 32) as u32 | 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            match self.slots.get_mut(slot) {
+                Some(free @ 0) => {
+                    *free = tag;
+                    return true;
+                }
+                Some(taken) if *taken == tag => return false,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+}
+
+#[cold]
+fn unescaped(text: &str, start: usize, end: usize, out: &mut Vec<u8>) {
+    string::unescape_bytes(text.get(start..end).unwrap_or_default(), out);
+}
+
+/// Mixes the length and the first and last eight bytes of `bytes[start..end]`, highest bits best.
+#[inline(always)]
+fn mix(bytes: &[u8], start: usize, end: usize) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let len = end - start;
+    let rest = bytes.get(start..).unwrap_or_default();
+    let word = match rest.first_chunk::<8>() {
+        // The key ends within the word: what follows it is masked out.
+        Some(first) if len < 8 => u64::from_le_bytes(*first) & !(u64::MAX << (len * 8)),
+        Some(first) => {
+            let last = rest.get(len - 8..).and_then(|tail| tail.first_chunk()).unwrap_or(first);
+            u64::from_le_bytes(*first).rotate_left(31) ^ u64::from_le_bytes(*last)
+        }
+        None => word(rest.get(..len).unwrap_or_default()),
+    };
+    (word ^ len as u64).wrapping_mul(FACTOR)
+}
+
+/// Hashes `key` by folded multiplication.
+fn hash(seed: u64, key: &[u8]) -> u64 {
+    const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
+    const SECOND: u64 = 0xd1b5_4a32_d192_ed03;
+    let mut hash = seed ^ (key.len() as u64).wrapping_mul(FIRST);
+    let (low, high) = match (key.first_chunk::<8>(), key.last_chunk::<8>()) {
+        (Some(first), Some(last)) => {
+            for block in key.get(..key.len() - 1).unwrap_or_default().chunks_exact(16) {
+                let (low, high) = block.split_at(8);
+                hash = fold(hash ^ word(low), FIRST ^ word(high));
+            }
+            // Overlaps the last block or reaches back to the first byte, so that none is missed.
+            let tail = key.len().saturating_sub(16);
+            let before = key.get(tail..).and_then(|rest| rest.first_chunk());
+            (u64::from_le_bytes(*before.unwrap_or(first)), u64::from_le_bytes(*last))
+        }
+        _ => (word(key), 0),
+    };
+    hash = fold(hash ^ low, SECOND ^ high);
+    fold(hash, seed ^ SECOND)
+}
+
+/// Packs up to eight bytes, as a little-endian number.
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(chunk) => u64::from_le_bytes(*chunk),
+        None => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "both halves of the product are used")]
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left).wrapping_mul(u128::from(right));
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn hashes_depend_on_every_byte() {
+        for len in 0..70 {
+            let key = vec![b'a'; len];
+            let mut seen = HashSet::from([hash(7, &key)]);
+            for index in 0..len {
+                for bit in 0..8 {
+                    let mut other = key.clone();
+                    other[index] ^= 1 << bit;
+                    assert!(seen.insert(hash(7, &other)), "byte {index} of {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_depend_on_length_and_seed() {
+        let by_length: HashSet<_> = (0..100).map(|len| hash(7, &vec![0; len])).collect();
+        assert_eq!(by_length.len(), 100);
+        let by_seed: HashSet<_> = (0..100).map(|seed| hash(seed, b"key")).collect();
+        assert_eq!(by_seed.len(), 100);
+    }
+
+    #[test]
+    fn bits_depend_on_the_key_and_not_on_what_follows() {
+        for len in 0..20 {
+            let key = &b"abcdefghijklmnopqrst"[..len];
+            let inside = [b"xx", key, b"\":1234567890"].concat();
+            assert_eq!(mix(&inside, 2, 2 + len), mix(key, 0, len), "{len}");
+        }
+    }
+}

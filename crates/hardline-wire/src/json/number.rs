@@ -1,0 +1,42 @@
+//! Numbers: grammar alone, since nothing is computed with them.
+
+use super::{JsonError, Reason};
+
+/// Returns the position after the number that starts at `pos` with a digit or a minus sign.
+pub(super) fn skip_number(bytes: &[u8], mut pos: usize) -> Result<usize, JsonError> {
+    if bytes.get(pos) == Some(&b'-') {
+        pos += 1;
+    }
+    if bytes.get(pos) == Some(&b'0') {
+        pos += 1;
+        if let Some(b'0'..=b'9') = bytes.get(pos) {
+            return Err(JsonError::new(Reason::InvalidNumber, pos));
+        }
+    } else {
+        pos = skip_digits(bytes, pos)?;
+    }
+    if bytes.get(pos) == Some(&b'.') {
+        pos = skip_digits(bytes, pos + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(pos) {
+        pos += 1;
+        if let Some(b'+' | b'-') = bytes.get(pos) {
+            pos += 1;
+        }
+        pos = skip_digits(bytes, pos)?;
+    }
+    Ok(pos)
+}
+
+/// Skips one digit or more.
+fn skip_digits(bytes: &[u8], mut pos: usize) -> Result<usize, JsonError> {
+    match bytes.get(pos) {
+        Some(b'0'..=b'9') => pos += 1,
+        Some(_) => return Err(JsonError::new(Reason::InvalidNumber, pos)),
+        None => return Err(JsonError::new(Reason::Ended, pos)),
+    }
+    while let Some(b'0'..=b'9') = bytes.get(pos) {
+        pos += 1;
+    }
+    Ok(pos)
+}

@@ -1,0 +1,317 @@
+//! Strings: finding where one ends, checking its escapes, and reading what they stand for.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+use wide::u8x16;
+
+/// How strings of one text are scanned, decided once for the whole text.
+///
+/// A frame on one line hardly ever has a byte under 0x20 anywhere. Learning that first takes a
+/// small fraction of the check and leaves two bytes to look for in a string, which `memchr` does
+/// with the widest registers that the machine has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scan {
+    has_control: bool,
+}
+
+/// Where a string ends and what was seen in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct StringEnd {
+    /// The position after the closing quote.
+    pub(crate) end: usize,
+    /// The position of the first surrogate escape without a partner.
+    pub(crate) lone: Option<usize>,
+}
+
+/// Why a string is none, with the position.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum StringFault {
+    Ended(usize),
+    Escape(usize),
+    Control(usize),
+}
+
+/// Blocks looked at before `memchr` is called, whose call pays off only in longer strings.
+const SHORT_BLOCKS: usize = 8;
+
+impl Scan {
+    pub(crate) fn new(text: &[u8]) -> Self {
+        // A reduction without an early exit, so that it is vectorized.
+        let least = text.iter().fold(u8::MAX, |least, &byte| least.min(byte));
+        Self { has_control: least < 0x20 }
+    }
+
+    /// A scan for text that was checked before: its strings have no control characters.
+    pub(crate) fn checked() -> Self {
+        Self { has_control: false }
+    }
+
+    /// A scan for text that nothing is known about.
+    pub(crate) fn unknown() -> Self {
+        Self { has_control: true }
+    }
+
+    /// Reads on in a string from `first`, where something other than its closing quote was found by
+    /// [`next_special`](Self::next_special).
+    ///
+    /// Apart from that one, so that strings without escapes, nearly all, take no way through memory.
+    #[inline(never)]
+    pub(crate) fn rest_of_string(
+        self,
+        bytes: &[u8],
+        first: usize,
+    ) -> Result<StringEnd, StringFault> {
+        let (mut at, mut lone) = (first, None);
+        loop {
+            match (bytes.get(at), bytes.get(at + 1)) {
+                (Some(b'"'), _) => return Ok(StringEnd { end: at + 1, lone }),
+                // Most escapes by far, kept off the way through `Escape`.
+                (Some(b'\\'), Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f')) => at += 2,
+                (Some(b'\\'), _) => {
+                    let escape = Escape::read(bytes, at)?;
+                    if escape.is_lone() {
+                        lone = lone.or(Some(at));
+                    }
+                    at += escape.len();
+                }
+                (Some(_), _) => return Err(StringFault::Control(at)),
+                (None, _) => return Err(StringFault::Ended(at)),
+            }
+            at = self.next_special(bytes, at);
+        }
+    }
+
+    /// Returns the first position at or after `pos` of a quote, a backslash or a control character,
+    /// or the length.
+    #[inline(always)]
+    pub(crate) fn next_special(self, bytes: &[u8], pos: usize) -> usize {
+        if let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<16>()) {
+            let specials = specials(*block);
+            if specials != 0 {
+                return pos + specials.trailing_zeros() as usize;
+            }
+        }
+        self.next_special_in_long(bytes, pos)
+    }
+
+    #[inline(never)]
+    fn next_special_in_long(self, bytes: &[u8], mut pos: usize) -> usize {
+        let mut blocks = 0;
+        while let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<16>()) {
+            let specials = specials(*block);
+            if specials != 0 {
+                return pos + specials.trailing_zeros() as usize;
+            }
+            pos += block.len();
+            blocks += 1;
+            if blocks == SHORT_BLOCKS && !self.has_control {
+                let rest = bytes.get(pos..).unwrap_or_default();
+                return pos + memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            }
+        }
+        let rest = bytes.get(pos..).unwrap_or_default();
+        let special = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
+        pos + special.unwrap_or(rest.len())
+    }
+}
+
+/// Sets a bit for each byte of `block` that is a quote, a backslash or a control character.
+#[inline]
+fn specials(block: [u8; 16]) -> u32 {
+    let block = u8x16::new(block);
+    let quote = block.simd_eq(u8x16::splat(b'"'));
+    let backslash = block.simd_eq(u8x16::splat(b'\\'));
+    let control = block.min(u8x16::splat(0x1f)).simd_eq(block);
+    (quote | backslash | control).to_bitmask()
+}
+
+/// What one escape sequence stands for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Escape {
+    /// `\n` and its kind.
+    Short(char),
+    /// `\u` and four digits.
+    Unit(char),
+    /// Two `\u` that make one character.
+    Pair(char),
+    /// A surrogate without a partner.
+    Lone(u16),
+}
+
+impl Escape {
+    /// Reads the escape whose backslash is at `at`.
+    pub(super) fn read(bytes: &[u8], at: usize) -> Result<Self, StringFault> {
+        let short = match bytes.get(at + 1) {
+            Some(b'u') => return Self::read_unit(bytes, at),
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(_) => return Err(StringFault::Escape(at)),
+            None => return Err(StringFault::Ended(bytes.len())),
+        };
+        Ok(Self::Short(short))
+    }
+
+    fn read_unit(bytes: &[u8], at: usize) -> Result<Self, StringFault> {
+        let unit = hex_unit(bytes, at)?;
+        if let Some(char) = char::from_u32(unit.into()) {
+            return Ok(Self::Unit(char));
+        }
+        let follows = bytes.get(at + 6..at + 8) == Some(b"\\u");
+        if let (true, 0xd800..=0xdbff) = (follows, unit) {
+            let low = hex_unit(bytes, at + 6)?;
+            let pair = char::decode_utf16([unit, low]).next();
+            if let (0xdc00..=0xdfff, Some(Ok(char))) = (low, pair) {
+                return Ok(Self::Pair(char));
+            }
+        }
+        Ok(Self::Lone(unit))
+    }
+
+    /// The number of bytes it takes.
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Short(_) => 2,
+            Self::Unit(_) | Self::Lone(_) => 6,
+            Self::Pair(_) => 12,
+        }
+    }
+
+    pub(super) fn is_lone(self) -> bool {
+        matches!(self, Self::Lone(_))
+    }
+}
+
+/// Reads the four digits of the `\u` at `at`.
+fn hex_unit(bytes: &[u8], at: usize) -> Result<u16, StringFault> {
+    let mut unit = 0;
+    for index in at + 2..at + 6 {
+        let Some(&byte) = bytes.get(index) else {
+            return Err(StringFault::Ended(bytes.len()));
+        };
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => return Err(StringFault::Escape(at)),
+        };
+        unit = unit << 4 | u16::from(digit);
+    }
+    Ok(unit)
+}
+
+/// Reads the content of a checked string, without its quotes.
+pub(super) fn unescape(content: &str) -> Cow<'_, str> {
+    let Some(first) = memchr::memchr(b'\\', content.as_bytes()) else {
+        return Cow::Borrowed(content);
+    };
+    let mut decoded = String::with_capacity(content.len());
+    decoded.push_str(content.get(..first).unwrap_or_default());
+    unescape_with(content, first, |part| match part {
+        Part::Plain(text) => decoded.push_str(text),
+        Part::Char(char) => decoded.push(char),
+        Part::Lone(_) => decoded.push(char::REPLACEMENT_CHARACTER),
+    });
+    Cow::Owned(decoded)
+}
+
+/// Writes the content of a checked string to `out` as bytes, an unpaired surrogate as the three
+/// bytes that UTF-8 would have for it: different contents give different bytes.
+pub(super) fn unescape_bytes(content: &str, out: &mut Vec<u8>) {
+    out.clear();
+    unescape_with(content, 0, |part| match part {
+        Part::Plain(text) => out.extend_from_slice(text.as_bytes()),
+        Part::Char(char) => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+        Part::Lone(unit) => {
+            let [high, low] = unit.to_be_bytes();
+            out.extend_from_slice(&[
+                0xe0 | high >> 4,
+                0x80 | (high & 0xf) << 2 | low >> 6,
+                0x80 | low & 0x3f,
+            ]);
+        }
+    });
+}
+
+enum Part<'a> {
+    Plain(&'a str),
+    Char(char),
+    Lone(u16),
+}
+
+/// Hands on the parts of `content` from `pos` on. What is not a valid escape ends it.
+fn unescape_with<'a>(content: &'a str, mut pos: usize, mut each: impl FnMut(Part<'a>)) {
+    let bytes = content.as_bytes();
+    while let Some(rest) = bytes.get(pos..).filter(|rest| !rest.is_empty()) {
+        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        if 0 < plain {
+            each(Part::Plain(content.get(pos..pos + plain).unwrap_or_default()));
+            pos += plain;
+            continue;
+        }
+        let Ok(escape) = Escape::read(bytes, pos) else { return };
+        each(match escape {
+            Escape::Short(char) | Escape::Unit(char) | Escape::Pair(char) => Part::Char(char),
+            Escape::Lone(unit) => Part::Lone(unit),
+        });
+        pos += escape.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_first_special_byte_at_every_distance() {
+        for special in [b'"', b'\\', 0, 0x1f, b'\n'] {
+            for distance in 0..100 {
+                let mut bytes = vec![0xc3; 120];
+                bytes[distance] = special;
+                bytes[distance + 1] = b'"';
+                for scan in [Scan::unknown(), Scan::new(&bytes)] {
+                    assert_eq!(scan.next_special(&bytes, 0), distance, "{special:#x}");
+                    assert_eq!(scan.next_special(&bytes, distance), distance);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn takes_no_ordinary_byte_for_a_special_one() {
+        for byte in (0x20..=0xff).filter(|byte| !b"\"\\".contains(byte)) {
+            let bytes = [byte; 24];
+            assert_eq!(Scan::unknown().next_special(&bytes, 0), 24, "{byte:#x}");
+        }
+    }
+
+    #[test]
+    fn unescapes() {
+        #[track_caller]
+        fn check(content: &str, expected: &str) {
+            assert_eq!(unescape(content), expected);
+            let mut bytes = Vec::new();
+            unescape_bytes(content, &mut bytes);
+            assert_eq!(bytes, expected.as_bytes());
+        }
+        check("", "");
+        check("plain ünïcode", "plain ünïcode");
+        check(r#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t");
+        check(r"a\u0041\u00e9\u20aCz", "aA\u{e9}\u{20ac}z");
+        check(r"\uD83D\uDE00!", "\u{1f600}!");
+    }
+
+    #[test]
+    fn keeps_different_lone_surrogates_apart() {
+        let mut bytes = Vec::new();
+        unescape_bytes(r"a\uD800b\udfff", &mut bytes);
+        assert_eq!(bytes, b"a\xed\xa0\x80b\xed\xbf\xbf");
+        assert_eq!(unescape(r"a\uD800b\udfff"), "a\u{fffd}b\u{fffd}");
+    }
+}

@@ -1,0 +1,3 @@
+//! draft
+pub mod json;
+pub mod limits;

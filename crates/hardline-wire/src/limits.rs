@@ -1,0 +1,158 @@
+//! Every limit of the wire in one place: what it bounds, why, what happens at it, its default.
+//!
+//! [`Limits`] is valid by construction: each value lies between 1 and a ceiling, so no setting
+//! switches a bound off. Enforcing a limit is left to the module that holds the resource.
+
+use thiserror::Error;
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident, $with:ident: $type:ty = $default:expr, at most $ceiling:expr;)*) => {
+        /// The bounds that one connection obeys.
+        #[derive(Clone, Debug, Eq, PartialEq)]
+        pub struct Limits {
+            $($name: $type,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl Limits {
+            $(
+                $(#[$doc])*
+                #[doc = concat!("\n\nDefault: `", stringify!($default), "`; at most `", stringify!($ceiling), "`.")]
+                pub const fn $name(&self) -> $type {
+                    self.$name
+                }
+
+                #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+                ///
+                /// # Errors
+                ///
+                /// [`LimitError`] if the value is zero or over its ceiling.
+                pub fn $with(mut self, value: $type) -> Result<Self, LimitError> {
+                    const CEILING: $type = $ceiling;
+                    if value == 0 || CEILING < value {
+                        return Err(LimitError {
+                            name: stringify!($name),
+                            value: value as u64,
+                            ceiling: CEILING as u64,
+                        });
+                    }
+                    self.$name = value;
+                    Ok(self)
+                }
+            )*
+        }
+    };
+}
+
+limits! {
+    /// Longest frame in bytes, without its line end and byte order mark.
+    ///
+    /// Bounds what one peer can make us buffer. Twice the largest tool results seen in the field
+    /// fit. A longer line is reported once as overlong, its bytes are dropped as they come, and
+    /// the stream goes on with the next line. Worst case per framer: this many bytes. Worst case
+    /// per [`Checker`](crate::json::Checker): sixteen bytes for each key of the objects open at
+    /// once, given back after the frame.
+    max_frame_bytes, with_max_frame_bytes: usize = 16 << 20, at most 1 << 30;
+
+    /// Deepest nesting of arrays and objects; the outermost counts as 1.
+    ///
+    /// Bounds the recursion of every parser that reads the frame after us: most give up, some
+    /// crash, between 128 and a few thousand. A deeper frame is refused as a parse error.
+    max_depth, with_max_depth: usize = 128, at most 1 << 16;
+
+    /// Most elements in one batch.
+    ///
+    /// Bounds the work and the answers that one line can ask for. A larger batch is refused as a
+    /// whole. It is also the most ids remembered of one overlong line.
+    max_batch_elements, with_max_batch_elements: usize = 256, at most 1 << 16;
+
+    /// Longest id in bytes of JSON text, quotes and escapes included.
+    ///
+    /// Bounds the tables of requests in flight, whose keys are the peer's. A request with a longer
+    /// id is refused, and the refusal names no id.
+    max_id_bytes, with_max_id_bytes: usize = 256, at most 1 << 16;
+
+    /// Most requests in flight in one direction.
+    ///
+    /// Bounds the tables of requests in flight. One more is answered with an error: holding it
+    /// back would deadlock a server that waits for sampling.
+    max_in_flight, with_max_in_flight: usize = 1024, at most 1 << 20;
+
+    /// Most frames in one queue between a reader and a writer.
+    ///
+    /// At the limit the reader waits, and with it the peer.
+    max_queue_frames, with_max_queue_frames: usize = 64, at most 1 << 16;
+
+    /// Most bytes in one queue between a reader and a writer; one frame always fits.
+    ///
+    /// Sixty-four frames of the greatest length would be a gigabyte, so bytes are counted too. At
+    /// the limit the reader waits, and with it the peer.
+    max_queue_bytes, with_max_queue_bytes: usize = 4 << 20, at most 1 << 30;
+
+    /// Longest event of an event stream in bytes of its field values.
+    ///
+    /// Bounds what one event can make us buffer, as [`max_frame_bytes`](Self::max_frame_bytes)
+    /// does for a line. A longer event is reported once, then skipped to its end.
+    max_event_bytes, with_max_event_bytes: usize = 16 << 20, at most 1 << 30;
+
+    /// Most replies without an id that may be sent at once.
+    ///
+    /// Two peers that answer each other's answers would never stop; neither would we against a
+    /// peer that sends noise. At the limit bad lines are dropped and reported, not answered.
+    max_anonymous_replies, with_max_anonymous_replies: u32 = 8, at most 1 << 16;
+
+    /// How many replies without an id become allowed again each second.
+    max_anonymous_replies_per_second, with_max_anonymous_replies_per_second: u32 = 1, at most 1 << 16;
+}
+
+/// A value that a limit cannot take. Always the caller's doing.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("{name} must be between 1 and {ceiling}, not {value}")]
+pub struct LimitError {
+    /// The limit's name.
+    pub name: &'static str,
+    /// The value refused.
+    pub value: u64,
+    /// The greatest value it takes; the least is 1.
+    pub ceiling: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_zero_and_anything_over_the_ceiling() {
+        let limits = Limits::default();
+        assert!(limits.clone().with_max_depth(1).is_ok());
+        assert!(limits.clone().with_max_depth(1 << 16).is_ok());
+        let error = limits.clone().with_max_depth(0).unwrap_err();
+        assert_eq!(error.to_string(), "max_depth must be between 1 and 65536, not 0");
+        assert!(limits.with_max_frame_bytes(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn defaults_are_within_their_own_ceilings() {
+        let limits = Limits::default();
+        let again = limits
+            .clone()
+            .with_max_frame_bytes(limits.max_frame_bytes())
+            .and_then(|it| it.with_max_depth(limits.max_depth()))
+            .and_then(|it| it.with_max_batch_elements(limits.max_batch_elements()))
+            .and_then(|it| it.with_max_id_bytes(limits.max_id_bytes()))
+            .and_then(|it| it.with_max_in_flight(limits.max_in_flight()))
+            .and_then(|it| it.with_max_queue_frames(limits.max_queue_frames()))
+            .and_then(|it| it.with_max_queue_bytes(limits.max_queue_bytes()))
+            .and_then(|it| it.with_max_event_bytes(limits.max_event_bytes()))
+            .and_then(|it| it.with_max_anonymous_replies(limits.max_anonymous_replies()))
+            .and_then(|it| {
+                it.with_max_anonymous_replies_per_second(limits.max_anonymous_replies_per_second())
+            });
+        assert_eq!(again, Ok(limits));
+    }
+}

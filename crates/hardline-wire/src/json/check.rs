@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::key::{Group, Keys};
 use super::number::skip_number;
-use super::string::{Scan, StringEnd, StringFault};
+use super::string::{Scan, StringFault};
 use super::value::Value;
 use super::{JsonError, Reason, skip_whitespace};
 use crate::limits::Limits;

@@ -18,6 +18,8 @@
 //! - Buffers are kept for the next text, up to a fixed size: checking ordinary frames allocates
 //!   nothing.
 
+use std::borrow::Cow;
+
 mod check;
 mod error;
 mod key;
@@ -31,7 +33,7 @@ pub use error::{JsonError, Reason};
 pub use surrogate::lone_surrogates;
 pub use value::{Elements, Kind, Members, Value};
 
-pub(crate) use string::{Scan, StringFault};
+pub(crate) use string::Scan;
 
 /// Returns the first position at or after `pos` that is not JSON whitespace.
 #[inline(always)]
@@ -48,4 +50,21 @@ fn skip_whitespace_run(bytes: &[u8], mut pos: usize) -> usize {
         pos += 1;
     }
     pos
+}
+
+/// Whether `text` is one sound JSON string, its quotes included.
+pub(crate) fn is_sound_string(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.first() != Some(&b'"') {
+        return false;
+    }
+    let scan = Scan::new(bytes);
+    let first = scan.next_special(bytes, 1);
+    scan.rest_of_string(bytes, first).is_ok_and(|it| it.end == bytes.len() && it.lone.is_none())
+}
+
+/// What a sound JSON string stands for; `text` has its quotes.
+pub(crate) fn string_content(text: &str) -> Cow<'_, str> {
+    let content = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    string::unescape(content.unwrap_or_default())
 }

@@ -1,0 +1,154 @@
+//! Replies of our own making, as one line each, whatever is inside.
+//!
+//! A line ends with `\n` and has no other character that any reader takes for a line end: newlines
+//! between a result's tokens become spaces, and strings that we write ourselves escape NEL,
+//! U+2028 and U+2029 along with all control characters.
+
+use std::fmt::Write;
+
+use crate::id::Id;
+use crate::json::Value;
+use crate::version::Version;
+
+/// JSON-RPC's and MCP's error codes.
+pub mod code {
+    /// The line is not strict JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// It is JSON, but no JSON-RPC message that may be sent here.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The method does not take these parameters.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Something failed that is not the caller's doing; all errors of Hardline's own use it.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// 2026-07-28: an HTTP header and the body differ.
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// 2026-07-28: the client lacks a capability that the request needs.
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// 2026-07-28: the server does not speak the request's version.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+}
+
+/// Whom an error reply is for.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "an id is known, or absent in one of two ways")]
+pub enum ReplyTo<'a> {
+    /// The request with this id.
+    Id(&'a Id<'a>),
+    /// A line whose id could not be had, as JSON-RPC 2.0 writes it: `"id":null`.
+    Null,
+    /// The same as MCP writes it from 2025-11-25 on: no member `id`.
+    Nobody,
+}
+
+impl ReplyTo<'_> {
+    /// How a line without an id is answered once `version` was negotiated, if one was.
+    pub fn unknown(version: Option<Version>) -> Self {
+        match version {
+            Some(version) if version.omits_unknown_ids() => Self::Nobody,
+            _ => Self::Null,
+        }
+    }
+}
+
+/// Encodes a successful response.
+pub fn response(id: &Id<'_>, result: Value<'_>) -> String {
+    let mut line = String::with_capacity(result.text().len() + 64);
+    push(&mut line, format_args!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#));
+    push_json_value(&mut line, result);
+    line.push_str("}\n");
+    line
+}
+
+/// Encodes an error response.
+pub fn error(to: ReplyTo<'_>, code: i64, message: &str, data: Option<Value<'_>>) -> String {
+    let mut line = String::with_capacity(message.len() + 96);
+    line.push_str(r#"{"jsonrpc":"2.0","#);
+    match to {
+        ReplyTo::Id(id) => push(&mut line, format_args!(r#""id":{id},"#)),
+        ReplyTo::Null => line.push_str(r#""id":null,"#),
+        ReplyTo::Nobody => {}
+    }
+    push(&mut line, format_args!(r#""error":{{"code":{code},"message":"#));
+    push_json_string(&mut line, message);
+    if let Some(data) = data {
+        line.push_str(r#","data":"#);
+        push_json_value(&mut line, data);
+    }
+    line.push_str("}}\n");
+    line
+}
+
+/// Appends `text` to `line` as a JSON string on one line.
+pub fn push_json_string(line: &mut String, text: &str) {
+    line.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => line.push_str("\\\""),
+            '\\' => line.push_str("\\\\"),
+            '\n' => line.push_str("\\n"),
+            '\r' => line.push_str("\\r"),
+            '\t' => line.push_str("\\t"),
+            '\u{2028}' | '\u{2029}' => push(line, format_args!("\\u{:04x}", u32::from(char))),
+            _ if char.is_control() => push(line, format_args!("\\u{:04x}", u32::from(char))),
+            _ => line.push(char),
+        }
+    }
+    line.push('"');
+}
+
+/// Appends a checked value on one line. In such a value newlines stand between tokens alone.
+pub fn push_json_value(line: &mut String, value: Value<'_>) {
+    let mut parts = value.text().split(['\n', '\r']);
+    line.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        line.push(' ');
+        line.push_str(part);
+    }
+}
+
+fn push(line: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    let _ = line.write_fmt(arguments);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Checker;
+    use crate::limits::Limits;
+
+    #[test]
+    fn encodes_whatever_is_inside_as_one_line() {
+        let mut checker = Checker::new(&Limits::default());
+        let data = "{\r\n  \"a\" :\n[ ] }";
+        let data = checker.check(data.as_bytes()).unwrap().value;
+        let id = Id::from_string("x\ny");
+        let line = error(ReplyTo::Id(&id), -32603, "a\"\\\n\u{0}\u{85}\u{2028}\u{7f}ü", Some(data));
+        assert_eq!(
+            line,
+            concat!(
+                r#"{"jsonrpc":"2.0","id":"x\ny","error":{"code":-32603,"message":"#,
+                r#""a\"\\\n\u0000\u0085\u2028\u007fü","data":{    "a" : [ ] }}}"#,
+                "\n"
+            )
+        );
+        assert!(checker.check(line.as_bytes()).is_ok());
+        assert_eq!(
+            response(&Id::from_integer(0), data),
+            "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{    \"a\" : [ ] }}\n"
+        );
+    }
+
+    #[test]
+    fn leaves_an_unknown_id_out_as_the_version_asks() {
+        let reply = |version| error(ReplyTo::unknown(version), code::PARSE_ERROR, "no", None);
+        let null = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
+        let nobody = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
+        assert_eq!(reply(None), null);
+        assert_eq!(reply(Some(Version::V2025_06_18)), null);
+        assert_eq!(reply(Some(Version::V2025_11_25)), nobody);
+        assert_eq!(reply(Some(Version::V2026_07_28)), nobody);
+    }
+}

@@ -1,0 +1,453 @@
+//! Newline framing for the stdio binding, with no I/O in it.
+//!
+//! [`LineFramer`] cuts the chunks that a peer happens to send into lines, one frame each. It strips
+//! `\r\n` or `\n` and a byte order mark, and says which of them stood there: blank lines and the
+//! exact line end are handed on, since a frame that a raw newline tore apart is put together again
+//! from them. Reading the pipe, skipping blank lines and judging the content are the caller's.
+//!
+//! Invariants:
+//! - At most `max_frame_bytes` and a few bytes are buffered, whatever the peer sends, and no more
+//!   than 256 KiB are kept once a line was handed out.
+//! - The lines do not depend on how the stream is cut into chunks.
+//! - Each byte is looked at once, and copied only if its line began in an earlier chunk.
+//! - An overlong line is reported once, when it ends; its ids are recovered as it goes by.
+
+use memchr::memchr;
+
+use crate::limits::Limits;
+use crate::recover::{Ending, Recovered, Recovery};
+
+/// Splits a byte stream into lines of bounded length.
+#[derive(Debug)]
+pub struct LineFramer {
+    limits: Limits,
+    /// The current line so far, with its byte order mark: empty, or begun in an earlier chunk.
+    partial: Vec<u8>,
+    /// Whether `partial` was handed out as a line, so that the next call drops it.
+    is_handed_out: bool,
+    /// Where in the stream the current line starts.
+    line_start: u64,
+    /// The current line, once it is longer than it may be.
+    overlong: Option<Box<OverlongLine>>,
+    /// What was recovered from the overlong line that was handed out last.
+    recovered: Vec<Recovered>,
+}
+
+/// A line that is not kept.
+#[derive(Debug)]
+struct OverlongLine {
+    /// What is known of it so far; its byte order mark is in the part that is kept.
+    raw: Raw,
+    recovery: Recovery,
+    max_recovered: usize,
+}
+
+/// One line of a stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Line<'a> {
+    /// Where its content starts, in bytes from the start of the stream: after a byte order mark.
+    pub offset: u64,
+    /// Whether a byte order mark stood before it.
+    pub has_bom: bool,
+    /// What ended it.
+    pub end: LineEnd,
+    /// What is between the two.
+    pub content: Content<'a>,
+}
+
+/// What ended a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "these are all the ends that the framer knows")]
+pub enum LineEnd {
+    /// `\n`.
+    Lf,
+    /// `\r\n`.
+    CrLf,
+    /// The end of the stream.
+    Eof,
+}
+
+/// What a line holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a line fits or it does not")]
+pub enum Content<'a> {
+    /// All of it.
+    Whole(&'a [u8]),
+    /// It was too long to be kept.
+    Overlong(Overlong<'a>),
+}
+
+/// A line longer than [`max_frame_bytes`](Limits::max_frame_bytes).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Overlong<'a> {
+    /// How it begins: [`OVERLONG_PREFIX`] bytes, or all of it if the limit is less.
+    pub prefix: &'a [u8],
+    /// How long it is, without its end and its byte order mark.
+    pub length: u64,
+    /// The messages found on it from its start to its end, with their ids; no more than
+    /// [`max_batch_elements`](Limits::max_batch_elements).
+    pub recovered: &'a [Recovered],
+}
+
+/// Bytes kept of an overlong line, to show how it began.
+pub const OVERLONG_PREFIX: usize = 4096;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+/// What may stand around a line of the greatest length: a byte order mark and a `\r`.
+const MARGIN: usize = BOM.len() + 1;
+/// Most bytes kept allocated between lines.
+const KEPT_BYTES: usize = 256 << 10;
+
+impl LineFramer {
+    /// Creates a framer that obeys `max_frame_bytes` of `limits`.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            limits: limits.clone(),
+            partial: Vec::new(),
+            is_handed_out: false,
+            line_start: 0,
+            overlong: None,
+            recovered: Vec::new(),
+        }
+    }
+
+    /// Takes one line off the front of `input`.
+    ///
+    /// Returns `None` when `input` is used up; an unfinished line is kept for the next call.
+    pub fn next_line<'s, 'i: 's>(&'s mut self, input: &mut &'i [u8]) -> Option<Line<'s>> {
+        self.drop_handed_out();
+        let newline = memchr(b'\n', input);
+        let (head, rest) = input.split_at_checked(newline.unwrap_or(input.len()))?;
+        *input = rest.get(1..).unwrap_or_default();
+
+        let has_ended = newline.is_some();
+        if has_ended && self.partial.is_empty() && self.overlong.is_none() {
+            self.is_handed_out = true;
+            let shape = self.measure(Raw::of(head), true);
+            return Some(shape.line(head, &mut self.recovered, &self.limits));
+        }
+        self.keep(head);
+        has_ended.then(|| self.kept_line(true))
+    }
+
+    /// Ends the stream. Returns the last line if it had no end of its own.
+    pub fn finish(&mut self) -> Option<Line<'_>> {
+        self.drop_handed_out();
+        let is_empty = self.partial.is_empty() && self.overlong.is_none();
+        (!is_empty).then(|| self.kept_line(false))
+    }
+
+    /// Adds to a line that has not ended.
+    fn keep(&mut self, head: &[u8]) {
+        let Self { limits, partial, recovered, overlong, .. } = self;
+        let most = limits.max_frame_bytes() + MARGIN;
+        let needed = partial.len() + head.len();
+        if overlong.is_none() && needed <= most {
+            if partial.capacity() < needed {
+                let doubled = (partial.capacity() * 2).min(most).max(needed);
+                partial.reserve_exact(doubled - partial.len());
+            }
+            partial.extend_from_slice(head);
+            return;
+        }
+        let prefix = OVERLONG_PREFIX + BOM.len();
+        let mut rest = head;
+        let overlong = overlong.get_or_insert_with(|| {
+            // There are more bytes than that: enough to know a byte order mark.
+            let missing = BOM.len().saturating_sub(partial.len());
+            let (begin, end) = head.split_at_checked(missing).unwrap_or((head, &[]));
+            partial.extend_from_slice(begin);
+            rest = end;
+            let mut overlong = Box::new(OverlongLine::new(limits));
+            overlong.begin(partial, recovered);
+            partial.truncate(prefix);
+            partial.shrink_to(KEPT_BYTES);
+            overlong
+        });
+        let room = prefix.saturating_sub(partial.len());
+        partial.extend_from_slice(rest.get(..room).unwrap_or(rest));
+        overlong.read(rest, recovered);
+    }
+
+    /// Hands out the line that was kept.
+    fn kept_line(&mut self, has_newline: bool) -> Line<'_> {
+        self.is_handed_out = true;
+        let Some(overlong) = self.overlong.take() else {
+            let shape = self.measure(Raw::of(&self.partial), has_newline);
+            return shape.line(&self.partial, &mut self.recovered, &self.limits);
+        };
+        let shape = self.measure(overlong.raw, has_newline);
+        overlong.finish(shape.end, &mut self.recovered);
+        shape.overlong(&self.partial, &self.recovered)
+    }
+
+    /// Tells a line's content from what is around it, and goes on to the next in the stream.
+    fn measure(&mut self, raw: Raw, has_newline: bool) -> Shape {
+        let end = match (has_newline, raw.ends_in_cr) {
+            (true, true) => LineEnd::CrLf,
+            (true, false) => LineEnd::Lf,
+            (false, _) => LineEnd::Eof,
+        };
+        let mark = if raw.has_bom { BOM.len() as u64 } else { 0 };
+        let offset = self.line_start + mark;
+        let length = raw.length - mark - u64::from(end == LineEnd::CrLf);
+        self.line_start += raw.length + u64::from(has_newline);
+        Shape { offset, has_bom: raw.has_bom, end, length }
+    }
+
+    fn drop_handed_out(&mut self) {
+        if self.is_handed_out {
+            self.is_handed_out = false;
+            self.recovered.clear();
+            self.partial.clear();
+            self.partial.shrink_to(KEPT_BYTES);
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    /// Whether there is nothing but whitespace on it, so that it carries no message.
+    pub fn is_blank(&self) -> bool {
+        match self.content {
+            Content::Whole(bytes) => {
+                bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+            }
+            Content::Overlong(_) => false,
+        }
+    }
+
+    /// The content, if it is all there.
+    pub fn whole(&self) -> Option<&'a [u8]> {
+        match self.content {
+            Content::Whole(bytes) => Some(bytes),
+            Content::Overlong(_) => None,
+        }
+    }
+
+    /// Whether the line was written to its end, as far as the stream tells.
+    pub fn ending(&self) -> Ending {
+        self.end.ending()
+    }
+}
+
+impl LineEnd {
+    fn ending(self) -> Ending {
+        match self {
+            Self::Lf | Self::CrLf => Ending::Whole,
+            Self::Eof => Ending::Cut,
+        }
+    }
+}
+
+/// A line before its content is told from what is around it. The newline is not counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Raw {
+    length: u64,
+    has_bom: bool,
+    ends_in_cr: bool,
+}
+
+impl Raw {
+    fn of(bytes: &[u8]) -> Self {
+        let has_bom = bytes.starts_with(BOM);
+        Self { length: bytes.len() as u64, has_bom, ends_in_cr: bytes.ends_with(b"\r") }
+    }
+}
+
+/// A line apart from its content.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    offset: u64,
+    has_bom: bool,
+    end: LineEnd,
+    length: u64,
+}
+
+impl Shape {
+    /// Makes a line of `raw`, which has all its bytes.
+    fn line<'a>(
+        self,
+        raw: &'a [u8],
+        recovered: &'a mut Vec<Recovered>,
+        limits: &Limits,
+    ) -> Line<'a> {
+        let bytes = if self.has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
+        let bytes = bytes.strip_suffix(b"\r").filter(|_| self.end == LineEnd::CrLf).unwrap_or(bytes);
+        if limits.max_frame_bytes() < bytes.len() {
+            let mut overlong = OverlongLine::new(limits);
+            overlong.begin(raw, recovered);
+            overlong.finish(self.end, recovered);
+            return self.overlong(raw, recovered);
+        }
+        let Self { offset, has_bom, end, .. } = self;
+        Line { offset, has_bom, end, content: Content::Whole(bytes) }
+    }
+
+    /// Makes an overlong line of which `raw` is the beginning.
+    fn overlong<'a>(self, raw: &'a [u8], recovered: &'a [Recovered]) -> Line<'a> {
+        let Self { offset, has_bom, end, length } = self;
+        let bytes = if has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
+        let most = usize::try_from(length).unwrap_or(OVERLONG_PREFIX).min(OVERLONG_PREFIX);
+        let prefix = bytes.get(..most).unwrap_or(bytes);
+        let content = Content::Overlong(Overlong { prefix, length, recovered });
+        Line { offset, has_bom, end, content }
+    }
+}
+
+impl OverlongLine {
+    fn new(limits: &Limits) -> Self {
+        let max_recovered = limits.max_batch_elements();
+        Self { raw: Raw::default(), recovery: Recovery::new(limits), max_recovered }
+    }
+
+    /// Reads the beginning, long enough that a byte order mark is all there.
+    fn begin(&mut self, bytes: &[u8], recovered: &mut Vec<Recovered>) {
+        let Some(unmarked) = bytes.strip_prefix(BOM) else {
+            return self.read(bytes, recovered);
+        };
+        self.raw.has_bom = true;
+        self.raw.length = BOM.len() as u64;
+        self.read(unmarked, recovered);
+    }
+
+    fn read(&mut self, bytes: &[u8], recovered: &mut Vec<Recovered>) {
+        self.raw.length += bytes.len() as u64;
+        if let Some(last) = bytes.last() {
+            self.raw.ends_in_cr = *last == b'\r';
+        }
+        let mut rest = bytes;
+        while let Some(message) = self.recovery.next_message(&mut rest) {
+            if recovered.len() < self.max_recovered {
+                recovered.push(message);
+            }
+        }
+    }
+
+    fn finish(mut self, end: LineEnd, recovered: &mut Vec<Recovered>) {
+        let last = self.recovery.finish(end.ending());
+        recovered.extend(last.filter(|_| recovered.len() < self.max_recovered));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 12;
+
+    /// Frames `stream` in chunks of every size and expects the same lines each time, written as
+    /// `offset|content|end` with the marks and ends spelled out.
+    #[track_caller]
+    fn check(stream: &[u8], expected: &[&str]) {
+        let limits = Limits::default().with_max_frame_bytes(LIMIT).unwrap();
+        for size in 1..=stream.len().max(1) {
+            let mut framer = LineFramer::new(&limits);
+            let mut actual = Vec::new();
+            for mut chunk in stream.chunks(size) {
+                while let Some(line) = framer.next_line(&mut chunk) {
+                    actual.push(show(line));
+                }
+                assert!(framer.partial.len() <= LIMIT + OVERLONG_PREFIX + MARGIN);
+            }
+            actual.extend(framer.finish().map(show));
+            assert_eq!(framer.finish(), None);
+            assert_eq!(actual, expected, "in chunks of {size}");
+        }
+    }
+
+    fn show(line: Line<'_>) -> String {
+        let mark = if line.has_bom { "BOM " } else { "" };
+        let content = match line.content {
+            Content::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Content::Overlong(Overlong { prefix, length, recovered }) => {
+                let ids: Vec<_> = recovered.iter().map(|it| format!("{:?}", it.id)).collect();
+                let prefix = String::from_utf8_lossy(prefix);
+                format!("{length}: {prefix} {}", ids.join(" "))
+            }
+        };
+        format!("{}|{mark}{content}|{:?}", line.offset, line.end)
+    }
+
+    #[test]
+    fn splits_lines_and_tells_their_ends() {
+        check(b"", &[]);
+        check(b"a\nbc\r\n\n\r\nd", &["0|a|Lf", "2|bc|CrLf", "6||Lf", "7||CrLf", "9|d|Eof"]);
+        check(b"a\rb\n\r\r\n", &["0|a\rb|Lf", "4|\r|CrLf"]);
+        check(b"a\r", &["0|a\r|Eof"]);
+    }
+
+    #[test]
+    fn strips_a_byte_order_mark_from_any_line() {
+        check(
+            b"\xef\xbb\xbfa\n\xef\xbb\xbf\r\nb\xef\xbb\xbf\n\xef\xbb\xbfc",
+            &["3|BOM a|Lf", "8|BOM |CrLf", "10|b\u{feff}|Lf", "18|BOM c|Eof"],
+        );
+        check(b"\xef\xbb\n", &["0|\u{fffd}|Lf"]);
+    }
+
+    #[test]
+    fn accepts_a_line_of_exactly_the_limit() {
+        check(b"123456789012\n123456789012\r\n", &["0|123456789012|Lf", "13|123456789012|CrLf"]);
+        check(b"\xef\xbb\xbf123456789012\r\n", &["3|BOM 123456789012|CrLf"]);
+        check(b"123456789012", &["0|123456789012|Eof"]);
+    }
+
+    #[test]
+    fn reports_an_overlong_line_once_and_resumes_after_it() {
+        check(b"1234567890123\nok\n", &["0|13: 1234567890123 |Lf", "14|ok|Lf"]);
+        check(b"1234567890123\r\nok", &["0|13: 1234567890123 |CrLf", "15|ok|Eof"]);
+        check(b"123456789012\r", &["0|13: 123456789012\r |Eof"]);
+        check(b"12345678901234567890\n\n", &["0|20: 12345678901234567890 |Lf", "21||Lf"]);
+        check(b"\xef\xbb\xbf1234567890123\n", &["3|BOM 13: 1234567890123 |Lf"]);
+        check(b"1234567890123", &["0|13: 1234567890123 |Eof"]);
+    }
+
+    #[test]
+    fn recovers_the_ids_of_an_overlong_line_wherever_they_are() {
+        check(b"{\"id\":1,\"a\":2}\n", &["0|14: {\"id\":1,\"a\":2} Some(Id(1))|Lf"]);
+        check(
+            b"\xef\xbb\xbf{\"params\":{\"a\":1},\"id\":\"z\"}\r\nx",
+            &["3|BOM 27: {\"params\":{\"a\":1},\"id\":\"z\"} Some(Id(\"z\"))|CrLf", "32|x|Eof"],
+        );
+        check(b"{\"a\":1,\"id\":12", &["0|14: {\"a\":1,\"id\":12 None|Eof"]);
+        check(b"{\"a\":1,\"id\":12\n", &["0|14: {\"a\":1,\"id\":12 Some(Id(12))|Lf"]);
+    }
+
+    #[test]
+    fn gives_memory_back_after_a_large_line() {
+        let mut framer = LineFramer::new(&Limits::default());
+        let large = vec![b'x'; 1 << 20];
+        for mut chunk in large.chunks(1000) {
+            assert_eq!(framer.next_line(&mut chunk), None);
+        }
+        assert!(large.len() <= framer.partial.capacity());
+        assert!(framer.next_line(&mut &b"\n"[..]).is_some());
+        assert_eq!(framer.next_line(&mut &b""[..]), None);
+        assert!(framer.partial.capacity() <= KEPT_BYTES);
+    }
+
+    #[test]
+    fn never_allocates_more_than_the_limit() {
+        let limits = Limits::default().with_max_frame_bytes(1_000_000).unwrap();
+        let mut framer = LineFramer::new(&limits);
+        for _ in 0..3000 {
+            assert_eq!(framer.next_line(&mut &[b'x'; 1000][..]), None);
+            assert!(framer.partial.capacity() <= 1_000_000 + MARGIN);
+        }
+        let line = framer.next_line(&mut &b"\n"[..]).unwrap();
+        let Content::Overlong(overlong) = line.content else { panic!("{line:?}") };
+        assert_eq!(overlong.length, 3_000_000);
+        assert_eq!(overlong.prefix.len(), OVERLONG_PREFIX);
+    }
+
+    #[test]
+    fn knows_blank_lines() {
+        let blank = |mut stream: &[u8]| {
+            LineFramer::new(&Limits::default()).next_line(&mut stream).unwrap().is_blank()
+        };
+        assert!(blank(b"\n") && blank(b" \t \r\n") && blank(b"\xef\xbb\xbf\n"));
+        assert!(!blank(b"x\n") && !blank(b"\0\n") && !blank(b"\x0c\n"));
+    }
+}

@@ -1,0 +1,213 @@
+//! JSON-RPC messages as MCP uses them, read off a checked object without copying it.
+//!
+//! The rules: `jsonrpc` is `"2.0"`; an id is a string or an integer; a message has a `method`, a
+//! `result` or an `error`, and only one of them; `params` is an object or an array; an error has a
+//! code and a message; no key of the envelope has a twin that differs in case alone. Members that
+//! the rules do not name pass. Which methods exist and who may call them is left to
+//! [`method`](crate::method), and what a result must look like to whoever reads it.
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+use crate::id::{Id, IdError};
+use crate::json::{Checked, Envelope, Kind, Value};
+
+/// One JSON-RPC message.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 has these four")]
+pub enum Message<'a> {
+    /// A call that wants an answer.
+    Request(Request<'a>),
+    /// A call that wants none.
+    Notification(Notification<'a>),
+    /// The answer to a request that succeeded.
+    Response(Response<'a>),
+    /// The answer to a request that failed.
+    Error(ErrorResponse<'a>),
+}
+
+/// A call that wants an answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// What the answer will carry.
+    pub id: Id<'a>,
+    /// What is called.
+    pub method: Cow<'a, str>,
+    /// An object or an array.
+    pub params: Option<Value<'a>>,
+}
+
+/// A call that wants no answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Notification<'a> {
+    /// What is called.
+    pub method: Cow<'a, str>,
+    /// An object or an array.
+    pub params: Option<Value<'a>>,
+}
+
+/// The answer to a request that succeeded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Response<'a> {
+    /// The request's id.
+    pub id: Id<'a>,
+    /// Any value; MCP's results are objects.
+    pub result: Value<'a>,
+}
+
+/// The answer to a request that failed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ErrorResponse<'a> {
+    /// The request's id; `None` if the other side could not read it, written as null or left out.
+    pub id: Option<Id<'a>>,
+    /// The kind of error.
+    pub code: i64,
+    /// What went wrong, in words.
+    pub message: Cow<'a, str>,
+    /// More about it.
+    pub data: Option<Value<'a>>,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message whose id takes at most `max_id_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`MessageError`], with the byte of the checked text at which the fault lies.
+    pub fn read(checked: &Checked<'a>, max_id_bytes: usize) -> Result<Self, (MessageError, usize)> {
+        let start = checked.value.offset();
+        let Some(envelope) = &checked.envelope else {
+            return Err((MessageError::NotAnObject, start));
+        };
+        if let Some(offset) = envelope.twin_key {
+            return Err((MessageError::AmbiguousKey, offset));
+        }
+        match envelope.jsonrpc {
+            None => return Err((MessageError::NoVersion, start)),
+            Some(version) if version.as_str().as_deref() != Some("2.0") => {
+                return Err((MessageError::WrongVersion, version.offset()));
+            }
+            Some(_) => {}
+        }
+        let id = |value: Value<'a>| {
+            Id::read(value, max_id_bytes).map_err(|error| (error.into(), value.offset()))
+        };
+        match (envelope.method, envelope.result, envelope.error) {
+            (Some(method), None, None) => {
+                let (method, params) = read_call(method, envelope)?;
+                Ok(match envelope.id {
+                    Some(value) => Self::Request(Request { id: id(value)?, method, params }),
+                    None => Self::Notification(Notification { method, params }),
+                })
+            }
+            (None, Some(result), None) => match envelope.id {
+                Some(value) => Ok(Self::Response(Response { id: id(value)?, result })),
+                None => Err((MessageError::NoId, start)),
+            },
+            (None, None, Some(error)) => {
+                let known = envelope.id.filter(|value| value.kind() != Kind::Null);
+                let id = known.map(id).transpose()?;
+                let error = read_error(error, id).ok_or((MessageError::BadError, error.offset()))?;
+                Ok(Self::Error(error))
+            }
+            (None, None, None) => Err((MessageError::NoKind, start)),
+            (_, Some(extra), _) | (_, _, Some(extra)) => {
+                Err((MessageError::TwoKinds, extra.offset()))
+            }
+        }
+    }
+
+    /// The id, which a notification never has and an error response may lack.
+    pub fn id(&self) -> Option<&Id<'a>> {
+        match self {
+            Self::Request(request) => Some(&request.id),
+            Self::Notification(_) => None,
+            Self::Response(response) => Some(&response.id),
+            Self::Error(error) => error.id.as_ref(),
+        }
+    }
+
+    /// The method, which answers do not have.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Self::Request(request) => Some(&request.method),
+            Self::Notification(notification) => Some(&notification.method),
+            Self::Response(_) | Self::Error(_) => None,
+        }
+    }
+}
+
+/// Method and parameters of a call.
+type Call<'a> = (Cow<'a, str>, Option<Value<'a>>);
+
+fn read_call<'a>(
+    method: Value<'a>,
+    envelope: &Envelope<'a>,
+) -> Result<Call<'a>, (MessageError, usize)> {
+    let Some(name) = method.as_str() else {
+        return Err((MessageError::BadMethod, method.offset()));
+    };
+    match envelope.params {
+        Some(params) if !matches!(params.kind(), Kind::Object | Kind::Array) => {
+            Err((MessageError::BadParams, params.offset()))
+        }
+        params => Ok((name, params)),
+    }
+}
+
+fn read_error<'a>(error: Value<'a>, id: Option<Id<'a>>) -> Option<ErrorResponse<'a>> {
+    let (mut code, mut message, mut data) = (None, None, None);
+    for (key, value) in error.members() {
+        match &*key {
+            "code" => code = Some(value),
+            "message" => message = Some(value),
+            "data" => data = Some(value),
+            _ => {}
+        }
+    }
+    Some(ErrorResponse { id, code: code?.as_i64()?, message: message?.as_str()?, data })
+}
+
+/// Why a JSON value is no message. Always the sender's doing.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// It is no object.
+    #[error("a message must be an object")]
+    NotAnObject,
+    /// A key equals one of the envelope's when case is ignored.
+    #[error("a key differs from one of the envelope's in case alone")]
+    AmbiguousKey,
+    /// There is no member `jsonrpc`.
+    #[error("no member \"jsonrpc\"")]
+    NoVersion,
+    /// `jsonrpc` is not `"2.0"`.
+    #[error("\"jsonrpc\" is not \"2.0\"")]
+    WrongVersion,
+    /// The id is none.
+    #[error(transparent)]
+    BadId(#[from] IdError),
+    /// A result has no id.
+    #[error("a result without \"id\"")]
+    NoId,
+    /// There is no `method`, no `result` and no `error`.
+    #[error("neither \"method\" nor \"result\" nor \"error\"")]
+    NoKind,
+    /// There is more than one of them.
+    #[error("more than one of \"method\", \"result\" and \"error\"")]
+    TwoKinds,
+    /// `method` is no string.
+    #[error("\"method\" is not a string")]
+    BadMethod,
+    /// `params` is neither an object nor an array.
+    #[error("\"params\" is neither an object nor an array")]
+    BadParams,
+    /// `error` is no object with an integer `code` and a string `message`.
+    #[error("\"error\" is not an object with an integer \"code\" and a string \"message\"")]
+    BadError,
+}

@@ -1,0 +1,84 @@
+//! Tokens of a line that is no JSON, and what they may mean.
+
+use crate::id::Id;
+use crate::json;
+
+/// What is being read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Token {
+    None,
+    /// A string; `escape` after a backslash.
+    String {
+        escape: bool,
+    },
+    /// A number, a literal, or what else stands without quotes.
+    Word,
+}
+
+/// A key of a message, as far as recovery cares.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Key {
+    Id,
+    Jsonrpc,
+    Method,
+    /// `result` or `error`.
+    Outcome,
+    Other,
+}
+
+/// Longest way to write a key that matters: `jsonrpc` with each letter as `\u006a`.
+const LONGEST_KEY: usize = 7 * 6;
+
+/// The text of a token, as long as it can still be a key or an id.
+#[derive(Debug)]
+pub(super) struct TokenText {
+    max_bytes: usize,
+    /// The bytes, or none if there were too many.
+    bytes: Vec<u8>,
+    is_whole: bool,
+}
+
+impl TokenText {
+    pub(super) fn new(max_id_bytes: usize) -> Self {
+        Self { max_bytes: max_id_bytes.max(LONGEST_KEY), bytes: Vec::new(), is_whole: true }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.is_whole &= self.bytes.len() + bytes.len() <= self.max_bytes;
+        if self.is_whole {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.is_whole = true;
+    }
+
+    /// Reads it as the content of a string that is a key.
+    pub(super) fn key(&self) -> Key {
+        let content = str::from_utf8(&self.bytes).ok().filter(|_| self.is_whole);
+        let quoted = content.map(|content| format!("\"{content}\""));
+        let Some(quoted) = quoted.filter(|quoted| json::is_sound_string(quoted)) else {
+            return Key::Other;
+        };
+        match &*json::string_content(&quoted) {
+            "id" => Key::Id,
+            "jsonrpc" => Key::Jsonrpc,
+            "method" => Key::Method,
+            "result" | "error" => Key::Outcome,
+            _ => Key::Other,
+        }
+    }
+
+    /// Reads it as the content of a string that is an id.
+    pub(super) fn string_id(&self, max_bytes: usize) -> Option<Id<'static>> {
+        let quoted = [b"\"", &*self.bytes, b"\""].concat();
+        Id::salvage(&quoted, max_bytes).filter(|_| self.is_whole)
+    }
+
+    /// Reads it as a number that is an id.
+    pub(super) fn word_id(&self, max_bytes: usize) -> Option<Id<'static>> {
+        Id::salvage(&self.bytes, max_bytes).filter(|_| self.is_whole)
+    }
+}

@@ -71,11 +71,8 @@ impl Outcome {
 pub fn run(effort: Effort, mut candidates: Vec<Candidate<'_>>) -> Outcome {
     let calls: Vec<u32> =
         candidates.iter_mut().map(|it| calls_per_round(effort, &mut it.call)).collect();
-    let mut best: Vec<_> = candidates
-        .iter()
-        .zip(&calls)
-        .map(|(it, calls)| (it.name, Duration::MAX, *calls))
-        .collect();
+    let mut best: Vec<_> =
+        candidates.iter().zip(&calls).map(|(it, calls)| (it.name, Duration::MAX, *calls)).collect();
     for _ in 0..effort.rounds {
         for (candidate, (_, least, calls)) in candidates.iter_mut().zip(&mut best) {
             *least = time(*calls, &mut candidate.call).min(*least);

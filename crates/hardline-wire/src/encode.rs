@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn leaves_an_unknown_id_out_as_the_version_asks() {
         let reply = |version| error(ReplyTo::unknown(version), code::PARSE_ERROR, "no", None);
-        let null = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
+        let null =
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
         let nobody = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
         assert_eq!(reply(None), null);
         assert_eq!(reply(Some(Version::V2025_06_18)), null);

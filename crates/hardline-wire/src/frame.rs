@@ -46,9 +46,7 @@ impl Decoder {
         }
         let limit = self.limits.max_batch_elements();
         match Batch::cut(frame) {
-            Some(batch) if batch.is_empty() => {
-                Err(Refusal::new(RefusalReason::EmptyBatch, start))
-            }
+            Some(batch) if batch.is_empty() => Err(Refusal::new(RefusalReason::EmptyBatch, start)),
             Some(batch) if limit < batch.len() => {
                 Err(Refusal::new(RefusalReason::BatchTooLarge { limit }, start))
             }

@@ -187,7 +187,16 @@ mod tests {
 
     #[test]
     fn keeps_type_and_text() {
-        for text in ["0", "-1", "7", "9223372036854775807", "-9223372036854775808", r#""""#, r#""7""#, r#""\u0041\/""#] {
+        for text in [
+            "0",
+            "-1",
+            "7",
+            "9223372036854775807",
+            "-9223372036854775808",
+            r#""""#,
+            r#""7""#,
+            r#""\u0041\/""#,
+        ] {
             assert_eq!(read(text).unwrap().to_string(), text);
             assert_eq!(Id::salvage(text.as_bytes(), 40).unwrap(), read(text).unwrap());
         }
@@ -216,7 +225,9 @@ mod tests {
 
     #[test]
     fn salvages_nothing_that_is_not_sound() {
-        for text in ["", "-", "01", "+1", "\"", "\"a", "a\"", r#""\ud800""#, r#""\x""#, "\"\u{1}\"", "nan"] {
+        for text in
+            ["", "-", "01", "+1", "\"", "\"a", "a\"", r#""\ud800""#, r#""\x""#, "\"\u{1}\"", "nan"]
+        {
             assert_eq!(Id::salvage(text.as_bytes(), 40), None, "{text}");
         }
         assert_eq!(Id::salvage(b"\"\xff\"", 40), None);

@@ -1,11 +1,62 @@
-//! draft
+//! The sans-IO core of Hardline: everything that can be said about bytes of the Model Context
+//! Protocol without reading a pipe, asking the time or making a decision.
+//!
+//! Bytes go in, facts come out:
+//!
+//! | module | takes | gives |
+//! |---|---|---|
+//! | [`line`] | chunks of a pipe | lines, overlong ones reported once |
+//! | [`sse`] | chunks of an event stream | events; and back |
+//! | [`json`] | a text | proof that every parser reads it alike, and its envelope |
+//! | [`message`], [`id`] | an envelope | a request, notification, response or error |
+//! | [`batch`] | an array | its elements, each on its own |
+//! | [`frame`] | a line | the message or batch on it, or why there is none |
+//! | [`recover`] | a line that is no message | the ids that wait for an answer |
+//! | [`encode`] | an id and an outcome | a reply on one line |
+//! | [`header`] | a 2026-07-28 request | its HTTP headers, made or compared |
+//! | [`version`], [`method`] | a name | who may send it, when, with which capability |
+//! | [`limits`] | – | every bound, with its reason |
+//! | [`excerpt`] | what a peer wrote | the same, fit for a terminal |
+//!
+//! Nothing here panics, whatever the input; nothing recurses, blocks or grows without a bound; cost
+//! is linear in the bytes.
+//!
+//! ```
+//! use hardline_wire::frame::{Decoder, Frame};
+//! use hardline_wire::limits::Limits;
+//! use hardline_wire::line::LineFramer;
+//! use hardline_wire::recover::recover;
+//!
+//! let limits = Limits::default();
+//! let mut framer = LineFramer::new(&limits);
+//! let mut decoder = Decoder::new(&limits);
+//! let mut chunk: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\
+//!     {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",}\n";
+//!
+//! let first = framer.next_line(&mut chunk).unwrap();
+//! let Ok(Frame::Message(message)) = decoder.decode(first.whole().unwrap()) else { panic!() };
+//! assert_eq!(message.method(), Some("ping"));
+//!
+//! // The second line is broken, and still its caller gets an answer.
+//! let second = framer.next_line(&mut chunk).unwrap();
+//! let text = second.whole().unwrap();
+//! let refusal = decoder.decode(text).unwrap_err();
+//! assert_eq!(refusal.to_string(), "expected a key in double quotes at byte 40");
+//! let lost = recover(text, second.ending(), &limits).next().unwrap();
+//! assert_eq!(lost.id.unwrap().as_i64(), Some(2));
+//! ```
+
 pub mod batch;
 pub mod encode;
+pub mod excerpt;
 pub mod frame;
+pub mod header;
 pub mod id;
 pub mod json;
 pub mod limits;
 pub mod line;
 pub mod message;
+pub mod method;
 pub mod recover;
+pub mod sse;
 pub mod version;

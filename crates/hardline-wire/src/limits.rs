@@ -94,7 +94,7 @@ limits! {
     /// the limit the reader waits, and with it the peer.
     max_queue_bytes, with_max_queue_bytes: usize = 4 << 20, at most 1 << 30;
 
-    /// Longest event of an event stream in bytes of its field values.
+    /// Longest event of an event stream in bytes of its lines, comments and line ends left out.
     ///
     /// Bounds what one event can make us buffer, as [`max_frame_bytes`](Self::max_frame_bytes)
     /// does for a line. A longer event is reported once, then skipped to its end.

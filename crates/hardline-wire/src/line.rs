@@ -211,9 +211,7 @@ impl<'a> Line<'a> {
     /// Whether there is nothing but whitespace on it, so that it carries no message.
     pub fn is_blank(&self) -> bool {
         match self.content {
-            Content::Whole(bytes) => {
-                bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
-            }
+            Content::Whole(bytes) => bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')),
             Content::Overlong(_) => false,
         }
     }
@@ -274,7 +272,8 @@ impl Shape {
         limits: &Limits,
     ) -> Line<'a> {
         let bytes = if self.has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
-        let bytes = bytes.strip_suffix(b"\r").filter(|_| self.end == LineEnd::CrLf).unwrap_or(bytes);
+        let bytes =
+            bytes.strip_suffix(b"\r").filter(|_| self.end == LineEnd::CrLf).unwrap_or(bytes);
         if limits.max_frame_bytes() < bytes.len() {
             let mut overlong = OverlongLine::new(limits);
             overlong.begin(raw, recovered);

@@ -112,7 +112,8 @@ impl<'a> Message<'a> {
             (None, None, Some(error)) => {
                 let known = envelope.id.filter(|value| value.kind() != Kind::Null);
                 let id = known.map(id).transpose()?;
-                let error = read_error(error, id).ok_or((MessageError::BadError, error.offset()))?;
+                let error =
+                    read_error(error, id).ok_or((MessageError::BadError, error.offset()))?;
                 Ok(Self::Error(error))
             }
             (None, None, None) => Err((MessageError::NoKind, start)),

@@ -67,7 +67,9 @@ impl Scan {
             match (bytes.get(at), bytes.get(at + 1)) {
                 (Some(b'"'), _) => return Ok(StringEnd { end: at + 1, lone }),
                 // Most escapes by far, kept off the way through `Escape`.
-                (Some(b'\\'), Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f')) => at += 2,
+                (Some(b'\\'), Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f')) => {
+                    at += 2
+                }
                 (Some(b'\\'), _) => {
                     let escape = Escape::read(bytes, at)?;
                     if escape.is_lone() {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::string::{self, Scan};
 use super::skip_whitespace;
+use super::string::{self, Scan};
 
 /// A strict JSON value inside a text that was checked.
 ///

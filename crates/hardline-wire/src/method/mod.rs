@@ -1,0 +1,183 @@
+//! Who may send which method, in which version, and with which capability.
+//!
+//! The table knows what the specification and its tasks extension define. Anyone may define more:
+//! what is not in the table is unknown, not forbidden. `data/methods.json` holds the same facts,
+//! and a test compares the two.
+
+mod table;
+
+use crate::version::Version;
+use table::TABLE;
+
+/// A method in a range of versions that treat it alike.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Method {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// How it travels.
+    pub kind: MethodKind,
+    /// Who may send it.
+    pub sender: Sender,
+    /// What must have been declared before it may be sent.
+    pub capability: Option<Capability>,
+    /// The extension that defines it; `None` for the core protocol.
+    pub extension: Option<&'static str>,
+    first: Version,
+    last: Version,
+}
+
+/// How a method travels.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum MethodKind {
+    /// As a message that wants an answer.
+    Request,
+    /// As a message that wants none.
+    Notification,
+    /// Inside the `inputRequests` of a result; the answer travels in the next call.
+    EmbeddedRequest,
+}
+
+/// Who may send a method.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
+pub enum Sender {
+    /// The client alone.
+    Client,
+    /// The server alone.
+    Server,
+    /// Either.
+    Both,
+}
+
+/// A capability that one side declares.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Capability {
+    /// Who declares it.
+    pub owner: Owner,
+    /// Where it is found among that side's capabilities: `resources.subscribe` is the member
+    /// `subscribe` of the member `resources`.
+    pub path: &'static str,
+}
+
+/// Who declares a capability.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has two ends, a message as well")]
+pub enum Owner {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+    /// Whoever sends the message.
+    Sender,
+    /// Whoever receives it.
+    Receiver,
+}
+
+/// Returns the message `name` as `version` defines it.
+pub fn find(name: &str, version: Version) -> Option<&'static Method> {
+    all().find(|it| it.name == name && it.is_in(version) && it.kind != MethodKind::EmbeddedRequest)
+}
+
+/// Returns the request `name` as results of `version` embed it.
+pub fn find_embedded(name: &str, version: Version) -> Option<&'static Method> {
+    all().find(|it| it.name == name && it.is_in(version) && it.kind == MethodKind::EmbeddedRequest)
+}
+
+/// Whether any version defines `name`.
+pub fn is_known(name: &str) -> bool {
+    all().any(|it| it.name == name)
+}
+
+/// The whole table.
+pub fn all() -> impl Iterator<Item = &'static Method> {
+    TABLE.iter()
+}
+
+impl Method {
+    /// Whether `version` has it in this form.
+    pub fn is_in(&self, version: Version) -> bool {
+        (self.first..=self.last).contains(&version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Both tables as sets of lines, one for each method and version.
+    fn ours() -> BTreeSet<String> {
+        let line = |method: &Method, version| {
+            let kind = match method.kind {
+                MethodKind::Request => "request",
+                MethodKind::Notification => "notification",
+                MethodKind::EmbeddedRequest => "embedded_request",
+            };
+            let direction = match method.sender {
+                Sender::Client => "client_to_server",
+                Sender::Server => "server_to_client",
+                Sender::Both => "both",
+            };
+            let capability = method.capability.map(|Capability { owner, path }| {
+                format!("{}.{path}", format!("{owner:?}").to_lowercase())
+            });
+            format!(
+                "{version} {} {kind} {direction} {capability:?} {:?}",
+                method.name, method.extension
+            )
+        };
+        let versions = |method: &'static Method| {
+            Version::ALL.into_iter().filter(|it| method.is_in(*it)).map(move |it| line(method, it))
+        };
+        all().flat_map(versions).collect()
+    }
+
+    fn theirs() -> BTreeSet<String> {
+        let rows: serde_json::Value =
+            serde_json::from_str(include_str!("../../data/methods.json")).unwrap();
+        let lines = |row: &serde_json::Value| {
+            let text = |key: &str| row[key].as_str().map(str::to_owned);
+            let (name, kind, direction) =
+                (text("method").unwrap(), text("kind").unwrap(), text("direction").unwrap());
+            let (capability, extension) = (text("capability"), text("extension"));
+            let versions = row["versions"].as_array().unwrap().clone();
+            versions.into_iter().map(move |version| {
+                let version = version.as_str().unwrap();
+                format!("{version} {name} {kind} {direction} {capability:?} {extension:?}")
+            })
+        };
+        rows.as_array().unwrap().iter().flat_map(lines).collect()
+    }
+
+    #[test]
+    fn the_table_states_the_facts() {
+        assert_eq!(ours(), theirs());
+    }
+
+    #[test]
+    fn no_version_defines_a_message_twice() {
+        for version in Version::ALL {
+            let messages: Vec<_> = all()
+                .filter(|it| it.is_in(version) && it.kind != MethodKind::EmbeddedRequest)
+                .map(|it| it.name)
+                .collect();
+            let distinct: BTreeSet<_> = messages.iter().collect();
+            assert_eq!(messages.len(), distinct.len(), "{version}");
+        }
+    }
+
+    #[test]
+    fn finds_a_method_as_its_version_has_it() {
+        let sampling = "sampling/createMessage";
+        assert_eq!(find(sampling, Version::V2025_11_25).unwrap().sender, Sender::Server);
+        assert_eq!(find(sampling, Version::V2026_07_28), None);
+        assert!(find_embedded(sampling, Version::V2026_07_28).is_some());
+        assert_eq!(find("tasks/get", Version::V2025_11_25).unwrap().extension, None);
+        assert!(find("tasks/get", Version::V2026_07_28).unwrap().extension.is_some());
+        assert!(is_known("ping") && !is_known("eth_getBalance"));
+    }
+}

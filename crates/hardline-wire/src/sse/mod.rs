@@ -1,0 +1,275 @@
+//! Event streams (`text/event-stream`), with no I/O in them.
+//!
+//! [`SseDecoder`] reads a stream as the HTML standard says: lines end with LF, CR or CRLF, a byte
+//! order mark may stand at the start of the stream, several `data` lines make one text, comments
+//! and unknown fields are skipped, an `id` with a NUL is ignored, a `retry` counts if it is a
+//! number, and an event without a `data` line is none but may still set the last id. The data is
+//! handed on as bytes; the strict check judges them. [`encode_event`] writes what it reads.
+//!
+//! Invariants:
+//! - At most `max_event_bytes` are buffered, whatever the peer sends, and no more than 256 KiB are
+//!   kept once an event was handed out.
+//! - The events do not depend on how the stream is cut into chunks.
+//! - An overlong event is reported once, when it ends, and still sets the last id: a client that
+//!   resumes does not ask for it for ever.
+
+mod encode;
+
+pub use encode::{EncodeError, KEEP_ALIVE, OutgoingEvent, encode_event};
+
+use std::mem;
+
+use memchr::memchr2;
+use thiserror::Error;
+
+use crate::limits::Limits;
+
+/// Splits a byte stream into events of bounded size.
+#[derive(Debug)]
+pub struct SseDecoder {
+    max_bytes: usize,
+    /// The current line so far, if it began in an earlier chunk.
+    line: Vec<u8>,
+    /// Whether the last line ended with CR, so that an LF belongs to it.
+    after_cr: bool,
+    /// Whether the first line is still to come, which a byte order mark may begin.
+    is_start: bool,
+    pending: Pending,
+    /// Whether `pending.data` was handed out as an event, so that the next call drops it.
+    is_handed_out: bool,
+    last_event_id: String,
+    retry_ms: Option<u64>,
+}
+
+/// The event being read.
+#[derive(Debug, Default)]
+struct Pending {
+    name: String,
+    data: Vec<u8>,
+    has_data: bool,
+    id: Option<String>,
+    /// Bytes of its lines so far, comments and line ends left out.
+    size: u64,
+    is_overlong: bool,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Event<'a> {
+    /// What kind it is: `message` unless it says otherwise.
+    pub name: &'a str,
+    /// Its lines, joined by `\n`.
+    pub data: &'a [u8],
+    /// The last id that this or an earlier event set; empty if none did.
+    pub last_event_id: &'a str,
+}
+
+/// An event that was skipped. Always the sender's doing.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("event of {length} bytes, longer than {limit}")]
+#[non_exhaustive]
+pub struct OverlongEvent {
+    /// The bytes of its lines, without their ends.
+    pub length: u64,
+    /// The limit in force.
+    pub limit: usize,
+}
+
+/// Most bytes kept allocated between events.
+const KEPT_BYTES: usize = 256 << 10;
+/// Longest line of an overlong event that is still looked at, for its `id`.
+const SHORT_LINE: usize = 4096;
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+impl SseDecoder {
+    /// Creates a decoder that obeys `max_event_bytes` of `limits`.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            max_bytes: limits.max_event_bytes(),
+            line: Vec::new(),
+            after_cr: false,
+            is_start: true,
+            pending: Pending::default(),
+            is_handed_out: false,
+            last_event_id: String::new(),
+            retry_ms: None,
+        }
+    }
+
+    /// Takes one event off the front of `input`.
+    ///
+    /// Returns `None` when `input` is used up; an unfinished event is kept for the next call.
+    ///
+    /// # Errors
+    ///
+    /// [`OverlongEvent`], once for each. The next call resumes after it.
+    pub fn next_event(&mut self, input: &mut &[u8]) -> Result<Option<Event<'_>>, OverlongEvent> {
+        self.drop_handed_out();
+        while let Some(&first) = input.first() {
+            if mem::take(&mut self.after_cr) && first == b'\n' {
+                *input = input.get(1..).unwrap_or_default();
+                continue;
+            }
+            let end = memchr2(b'\n', b'\r', input);
+            let (head, rest) =
+                input.split_at_checked(end.unwrap_or(input.len())).unwrap_or_default();
+            self.after_cr = rest.first() == Some(&b'\r');
+            *input = rest.get(1..).unwrap_or_default();
+            self.pending.grow(head.len(), self.max_bytes);
+            if end.is_none() {
+                self.keep(head);
+            } else if self.end_line(head) && self.end_event() {
+                break;
+            }
+        }
+        if !self.is_handed_out {
+            return Ok(None);
+        }
+        let Pending { name, data, size, is_overlong, .. } = &self.pending;
+        if *is_overlong {
+            return Err(OverlongEvent { length: *size, limit: self.max_bytes });
+        }
+        let name = if name.is_empty() { "message" } else { name };
+        Ok(Some(Event { name, data, last_event_id: &self.last_event_id }))
+    }
+
+    /// The last id that an event set; empty if none did. It is what a client resumes from.
+    pub fn last_event_id(&self) -> &str {
+        &self.last_event_id
+    }
+
+    /// How long the server asked its clients to wait before they reconnect, if it did.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
+    }
+
+    /// Whether the stream, if it ended now, would end inside an event, which is then lost.
+    pub fn is_inside_event(&self) -> bool {
+        let Pending { has_data, id, name, is_overlong, .. } = &self.pending;
+        let begun = *has_data || id.is_some() || !name.is_empty() || *is_overlong;
+        (begun && !self.is_handed_out) || !self.line.is_empty()
+    }
+
+    /// Adds to a line that has not ended.
+    fn keep(&mut self, head: &[u8]) {
+        // A line of an overlong event is kept as far as it may be an id.
+        let most = if self.pending.is_overlong { SHORT_LINE + 1 } else { self.max_bytes };
+        self.line.truncate(most);
+        let room = most - self.line.len();
+        self.line.extend_from_slice(head.get(..room).unwrap_or(head));
+    }
+
+    /// Reads a line that ends with `tail`. Returns whether it ends the event.
+    fn end_line(&mut self, tail: &[u8]) -> bool {
+        if self.line.is_empty() {
+            return self.read_line(tail);
+        }
+        self.keep(tail);
+        let line = mem::take(&mut self.line);
+        let is_blank = self.read_line(&line);
+        self.line = line;
+        self.line.clear();
+        self.line.shrink_to(KEPT_BYTES);
+        is_blank
+    }
+
+    fn read_line(&mut self, line: &[u8]) -> bool {
+        let is_start = mem::take(&mut self.is_start);
+        let is_short = line.len() <= SHORT_LINE;
+        let text = line.strip_prefix(BOM).filter(|_| is_start).unwrap_or(line);
+        let colon = memchr::memchr(b':', text).unwrap_or(text.len());
+        let (field, value) = text.split_at_checked(colon).unwrap_or_default();
+        let value = value.get(1..).unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"" => self.pending.forget_comment(line.len()),
+            b"data" => self.pending.push_data(value),
+            b"event" => self.pending.set_name(value),
+            b"id" if is_short && !value.contains(&0) => {
+                self.pending.id = Some(String::from_utf8_lossy(value).into_owned());
+            }
+            b"retry" => {
+                let digits = str::from_utf8(value).ok().filter(|it| is_digits(it));
+                self.retry_ms = digits.and_then(|it| it.parse().ok()).or(self.retry_ms);
+            }
+            _ => {}
+        }
+        text.is_empty()
+    }
+
+    /// Ends the event. Returns whether there is one to be handed out or reported.
+    fn end_event(&mut self) -> bool {
+        if let Some(id) = self.pending.id.take() {
+            self.last_event_id = id;
+        }
+        self.is_handed_out = self.pending.has_data || self.pending.is_overlong;
+        if !self.is_handed_out {
+            self.pending.reset();
+        }
+        self.is_handed_out
+    }
+
+    fn drop_handed_out(&mut self) {
+        if self.is_handed_out {
+            self.is_handed_out = false;
+            self.pending.reset();
+        }
+    }
+}
+
+impl Pending {
+    /// Counts bytes of a line before they are kept.
+    fn grow(&mut self, bytes: usize, max_bytes: usize) {
+        self.size += bytes as u64;
+        if (max_bytes as u64) < self.size {
+            self.skip();
+        }
+    }
+
+    /// Counts a comment no longer, so that keep-alives never add up to an overlong event.
+    fn forget_comment(&mut self, bytes: usize) {
+        if !self.is_overlong {
+            self.size -= bytes as u64;
+        }
+    }
+
+    fn push_data(&mut self, value: &[u8]) {
+        if !self.is_overlong {
+            if self.has_data {
+                self.data.push(b'\n');
+            }
+            self.data.extend_from_slice(value);
+        }
+        self.has_data = true;
+    }
+
+    fn set_name(&mut self, value: &[u8]) {
+        if !self.is_overlong {
+            self.name = String::from_utf8_lossy(value).into_owned();
+        }
+    }
+
+    /// Keeps no more of this event.
+    fn skip(&mut self) {
+        self.is_overlong = true;
+        self.data = Vec::new();
+        self.name = String::new();
+    }
+
+    fn reset(&mut self) {
+        let mut data = mem::take(&mut self.data);
+        data.clear();
+        data.shrink_to(KEPT_BYTES);
+        let mut name = mem::take(&mut self.name);
+        name.clear();
+        *self = Self { data, name, ..Self::default() };
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,2 +1,34 @@
-//! draft
-fn main() {}
+//! The `hardline` binary: arguments, files, printing, exit codes. What it does is in the libraries.
+//!
+//! Exit codes: 0 fine, 1 findings or failed checks, 2 wrong use or unreadable input.
+
+mod frames;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Keeps MCP connections alive and honest.
+#[derive(Debug, Parser)]
+#[command(name = "hardline", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Frames(frames::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Frames(args) => frames::run(&args),
+    };
+    outcome.unwrap_or_else(|error| {
+        // Nobody is left to tell if this fails.
+        let _ = writeln!(io::stderr(), "hardline: {error:#}");
+        ExitCode::from(2)
+    })
+}

@@ -1,7 +1,16 @@
-//! What Hardline's tests and benchmarks share. A development dependency only, never published.
+//! What Hardline's tests, fuzz targets and benchmarks share. A development dependency only, never
+//! published; it panics where a test would.
 //!
-//! - [`sample`]: frames as servers send them, of any size.
+//! - [`generate`]: JSON texts of all kinds, sound and damaged, from a seed.
+//! - [`hostile`]: inputs made to cost more than they should.
+//! - [`sample`]: frames as servers send them.
+//! - [`oracle`]: what another parser makes of a text.
+//! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
 //! - [`measure`]: timing several candidates in one run, as ratios.
 
+pub mod fuzz;
+pub mod generate;
+pub mod hostile;
 pub mod measure;
+pub mod oracle;
 pub mod sample;

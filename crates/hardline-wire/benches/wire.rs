@@ -1,56 +1,153 @@
-//! draft
-use hardline_testkit::{
-    measure::{Candidate, Effort, run},
-    sample,
-};
-use hardline_wire::{json::Checker, limits::Limits};
-#[derive(serde::Deserialize)]
-#[allow(dead_code)]
-struct Env<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    id: Option<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    method: Option<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a serde_json::value::RawValue>,
+//! What the wire costs, as ratios within one run on one thread.
+//!
+//! `cargo bench -p hardline-wire` prints two tables in Markdown with the goal of each row, and ends
+//! with status 1 if one is missed; with `-- --test` everything runs once and no goal counts.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, and stops at what cannot be"
+)]
+
+use std::process::ExitCode;
+
+use hardline_testkit::measure::{Candidate, Effort, run};
+use hardline_testkit::oracle::RawEnvelope;
+use hardline_testkit::sample;
+use hardline_wire::frame::Decoder;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::LineFramer;
+use serde::de::IgnoredAny;
+
+const SIZES: [(&str, usize); 4] =
+    [("200 B", 200), ("2 KB", 2_000), ("100 KB", 100_000), ("5 MB", 5_000_000)];
+const PIPE: usize = 64 << 10;
+
+fn main() -> ExitCode {
+    let once = std::env::args().any(|argument| argument == "--test");
+    let effort = if once { Effort::ONCE } else { Effort::FULL };
+    let mut missed = framing(effort);
+    missed += checking(effort);
+    if once {
+        println!("ran once: no goal counts");
+        return ExitCode::SUCCESS;
+    }
+    println!("{missed} goals missed");
+    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
-fn main() {
-    for (name, f) in [
-        ("text", sample::text_frame as fn(usize) -> String),
-        ("dense", sample::dense_frame),
-        ("wide", sample::wide_frame),
-    ] {
-        for len in [200, 2000, 100_000, 5_000_000] {
-            let frame = f(len);
-            let b = frame.as_bytes();
-            let mut c = Checker::new(&Limits::default());
-            let o = run(
-                Effort::FULL,
+
+/// Cuts a stream of equal frames into lines. Returns how many goals were missed.
+fn framing(effort: Effort) -> u32 {
+    println!("Framing, GB/s:\n");
+    println!("| frame | copied | lines, one chunk | lines, 64 KiB chunks | goal |");
+    println!("|---|---|---|---|---|");
+    let mut missed = 0;
+    for (name, size) in SIZES {
+        let line = format!("{}\n", sample::text_frame(size));
+        let stream = line.repeat(1.max(1_000_000 / line.len())).into_bytes();
+        let limits = Limits::default();
+        let mut copy = vec![0; stream.len()];
+        let (mut framer, mut chunked) = (LineFramer::new(&limits), LineFramer::new(&limits));
+        let outcome = run(
+            effort,
+            vec![
+                Candidate::new("copy", || {
+                    copy.copy_from_slice(&stream);
+                    usize::from(copy[0])
+                }),
+                Candidate::new("whole", || lines(&mut framer, &stream)),
+                Candidate::new("chunks", || {
+                    stream.chunks(PIPE).map(|chunk| lines(&mut chunked, chunk)).sum()
+                }),
+            ],
+        );
+        let speed = |candidate| outcome.gigabytes(candidate, stream.len());
+        let goal = if size == 100_000 { 10.0 } else { 0.0 };
+        let shown_goal = if goal == 0.0 { String::new() } else { mark(speed("whole"), goal) };
+        missed += u32::from(speed("whole") < goal);
+        println!(
+            "| {name} | {:.1} | {:.1} | {:.1} | {shown_goal} |",
+            speed("copy"),
+            speed("whole"),
+            speed("chunks")
+        );
+    }
+    missed
+}
+
+fn lines(framer: &mut LineFramer, mut chunk: &[u8]) -> usize {
+    let mut bytes = 0;
+    while let Some(line) = framer.next_line(&mut chunk) {
+        bytes += line.whole().map_or(0, <[u8]>::len);
+    }
+    bytes
+}
+
+/// What the frames of a row are made of, and the goals against both readers of `serde_json`.
+struct Row {
+    kind: &'static str,
+    make: fn(usize) -> String,
+    goal_raw: f64,
+    goal_ignored: fn(usize) -> f64,
+}
+
+const ROWS: [Row; 3] = [
+    Row {
+        kind: "text",
+        make: sample::text_frame,
+        goal_raw: 1.0,
+        goal_ignored: |size| if size == 100_000 { 0.8 } else { 0.0 },
+    },
+    Row { kind: "dense", make: sample::dense_frame, goal_raw: 0.6, goal_ignored: |_| 0.6 },
+    Row { kind: "one wide object", make: sample::wide_frame, goal_raw: 0.0, goal_ignored: |_| 0.0 },
+];
+
+/// Reads one frame to its message. Returns how many goals were missed.
+fn checking(effort: Effort) -> u32 {
+    println!("\nStrict check with envelope and message, GB/s, and speed against `serde_json`:\n");
+    println!("| frame | Hardline | `RawValue` envelope | ratio | `IgnoredAny` | ratio |");
+    println!("|---|---|---|---|---|---|");
+    let mut missed = 0;
+    for Row { kind, make, goal_raw, goal_ignored } in ROWS {
+        for (name, size) in SIZES {
+            let frame = make(size);
+            let frame = frame.as_bytes();
+            let mut decoder = Decoder::new(&Limits::default());
+            let outcome = run(
+                effort,
                 vec![
-                    Candidate::new("ours", || c.check(b).unwrap().value.text().len()),
+                    Candidate::new("hardline", || {
+                        usize::from(decoder.decode(std::hint::black_box(frame)).is_ok())
+                    }),
                     Candidate::new("raw", || {
-                        serde_json::from_slice::<Env<'_>>(b).unwrap().result.unwrap().get().len()
+                        RawEnvelope::read(frame).unwrap().result.unwrap().get().len()
                     }),
                     Candidate::new("ignored", || {
-                        serde_json::from_slice::<serde::de::IgnoredAny>(b).unwrap();
-                        1
+                        usize::from(serde_json::from_slice::<IgnoredAny>(frame).is_ok())
                     }),
                 ],
             );
+            let ratio = |other| outcome.speed("hardline", other);
+            let speed = |candidate| outcome.gigabytes(candidate, frame.len());
+            missed += u32::from(ratio("raw") < goal_raw);
+            missed += u32::from(ratio("ignored") < goal_ignored(size));
             println!(
-                "{name} {len}: ours {:.2} GB/s; raw {:.2} ({:.2}x); ignored {:.2} ({:.2}x)",
-                o.gigabytes("ours", b.len()),
-                o.gigabytes("raw", b.len()),
-                o.speed("ours", "raw"),
-                o.gigabytes("ignored", b.len()),
-                o.speed("ours", "ignored")
+                "| {kind}, {name} | {:.2} | {:.2} | {} | {:.2} | {} |",
+                speed("hardline"),
+                speed("raw"),
+                mark(ratio("raw"), goal_raw),
+                speed("ignored"),
+                mark(ratio("ignored"), goal_ignored(size))
             );
         }
+    }
+    missed
+}
+
+/// A figure beside its goal, if it has one.
+fn mark(actual: f64, goal: f64) -> String {
+    match goal {
+        0.0 => format!("{actual:.2}"),
+        _ if actual < goal => format!("**{actual:.2}** (missed: {goal})"),
+        _ => format!("{actual:.2} (goal {goal})"),
     }
 }

@@ -1,0 +1,72 @@
+//! The report for programs: one JSON document, written frame by frame.
+
+use std::io::{self, Write};
+
+use hardline_wire::encode::push_json_string;
+
+use super::Printer;
+use super::report::Report;
+
+#[derive(Debug, Default)]
+pub(super) struct JsonPrinter {
+    has_frames: bool,
+}
+
+impl Printer for JsonPrinter {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"{\"frames\":[")
+    }
+
+    fn frame(&mut self, out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
+        out.write_all(if self.has_frames { b",\n" } else { b"\n" })?;
+        self.has_frames = true;
+        write_report(out, report)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(if self.has_frames { b"\n]}\n" } else { b"]}\n" })
+    }
+}
+
+fn write_report(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
+    let Report { offset, length, kind, ids, method, error, elements, .. } = report;
+    write!(out, r#"{{"offset":{offset},"length":{length},"kind":"{}""#, kind.as_str())?;
+    match &**ids {
+        [] => write!(out, r#","id":null"#)?,
+        [id] => write!(out, r#","id":{id}"#)?,
+        [first, rest @ ..] => {
+            write!(out, r#","id":{first},"ids":[{first}"#)?;
+            rest.iter().try_for_each(|id| write!(out, ",{id}"))?;
+            write!(out, "]")?;
+        }
+    }
+    match method {
+        None => write!(out, r#","method":null"#)?,
+        Some(method) => write!(out, r#","method":{}"#, json_string(method))?,
+    }
+    match error {
+        None => write!(out, r#","error":null"#)?,
+        Some(error) => write!(
+            out,
+            r#","error":{{"code":{},"reason":{},"offset":{}}}"#,
+            error.code,
+            json_string(&error.reason),
+            error.offset
+        )?,
+    }
+    if let Some(elements) = elements {
+        write!(out, r#","elements":["#)?;
+        for (index, element) in elements.iter().enumerate() {
+            out.write_all(if index == 0 { b"" } else { b"," })?;
+            write_report(out, element)?;
+        }
+        write!(out, "]")?;
+    }
+    write!(out, "}}")
+}
+
+fn json_string(text: &str) -> String {
+    let mut json = String::with_capacity(text.len() + 2);
+    push_json_string(&mut json, text);
+    json
+}

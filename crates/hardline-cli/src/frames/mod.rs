@@ -1,0 +1,171 @@
+//! `hardline frames`: shows how a byte stream is framed.
+//!
+//! Reads in chunks and prints as it goes, so that a stream of any length needs the memory of its
+//! largest frame.
+
+mod json;
+mod report;
+mod text;
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use bytesize::ByteSize;
+use clap::ValueEnum;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Line, LineFramer};
+
+use report::{Report, Reporter};
+
+/// Show how a byte stream is framed: each line's message, or what is wrong with it
+///
+/// For every line that is not blank: where it starts, how long it is, what it is (request,
+/// notification, response, error, batch, invalid, oversized), its id and its method; or the error
+/// it would be answered with, the byte of the frame at which the fault lies, and the id that was
+/// recovered from the damage.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit status: 0 if all frames are valid, 1 if one is not, 2 for wrong use \
+    or an unreadable file.\n\n\
+    Examples:\n  hardline frames session.log\n  my-server < requests | hardline frames --format json\n  \
+    hardline frames --sample")]
+pub(crate) struct Args {
+    /// The stream to read; standard input if it is `-` or left out
+    file: Option<PathBuf>,
+
+    /// Show the built-in sample instead of a file; always ends with status 0
+    #[arg(long, conflicts_with = "file")]
+    sample: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Longest frame, as in 500000, 64KiB or 16MiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    max_frame: ByteSize,
+
+    /// Deepest nesting of arrays and objects
+    #[arg(long, value_name = "N", default_value_t = Limits::default().max_depth())]
+    max_depth: usize,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A table for people
+    Text,
+    /// One JSON document for programs
+    Json,
+}
+
+/// What can be done with reports.
+trait Printer {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
+    fn frame(&mut self, out: &mut dyn Write, report: &Report<'_>) -> io::Result<()>;
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Lines that the sample consists of: good ones, and one of each kind of damage.
+const SAMPLE: &[u8] = include_bytes!("../../assets/sample.ndjson");
+
+const CHUNK: usize = 64 << 10;
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let limits = args.limits()?;
+    let (mut input, name) = args.input()?;
+    let mut printer: Box<dyn Printer> = match args.format {
+        Format::Text => Box::new(text::TextPrinter::default()),
+        Format::Json => Box::new(json::JsonPrinter::default()),
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut reporter = Reporter::new(&limits);
+    let outcome = show(&mut *input, &limits, &mut reporter, &mut *printer, &mut out);
+    match outcome.and_then(|read| out.flush().map(|()| read).map_err(Failure::Write)) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(error).with_context(|| format!("cannot read {name}")),
+        // Whoever read the output has seen enough.
+        Err(Failure::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(Failure::Write(error)) => return Err(error).context("cannot write to standard output"),
+    }
+    let is_fine = args.sample || reporter.invalid() == 0;
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The output cannot be written. A fault of the input is part of the outcome instead, since what
+/// was printed before it is still brought to its proper end.
+enum Failure {
+    Write(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+/// Prints all frames of `input`. Returns how reading it ended.
+fn show(
+    input: &mut dyn Read,
+    limits: &Limits,
+    reporter: &mut Reporter,
+    printer: &mut dyn Printer,
+    out: &mut dyn Write,
+) -> Result<io::Result<()>, Failure> {
+    let mut print = |line: Line<'_>, printer: &mut dyn Printer, out: &mut dyn Write| {
+        let report = (!line.is_blank()).then(|| reporter.report(&line));
+        report.map_or(Ok(()), |report| printer.frame(out, &report))
+    };
+    let mut framer = LineFramer::new(limits);
+    let mut buffer = vec![0; CHUNK];
+    printer.begin(out)?;
+    let outcome = loop {
+        let read = match input.read(&mut buffer) {
+            Ok(0) => break Ok(()),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => break Err(error),
+        };
+        let mut chunk = buffer.get(..read).unwrap_or_default();
+        while let Some(line) = framer.next_line(&mut chunk) {
+            print(line, printer, out)?;
+        }
+        // What arrived is shown before more is waited for.
+        if read < CHUNK {
+            out.flush()?;
+        }
+    };
+    if let Some(line) = framer.finish() {
+        print(line, printer, out)?;
+    }
+    printer.end(out)?;
+    Ok(outcome)
+}
+
+impl Args {
+    fn limits(&self) -> Result<Limits> {
+        let max_frame = usize::try_from(self.max_frame.as_u64()).unwrap_or(usize::MAX);
+        let limits = Limits::default();
+        let limits = limits.with_max_frame_bytes(max_frame).context("invalid --max-frame")?;
+        limits.with_max_depth(self.max_depth).context("invalid --max-depth")
+    }
+
+    fn input(&self) -> Result<(Box<dyn Read>, String)> {
+        if self.sample {
+            return Ok((Box::new(SAMPLE), "the sample".into()));
+        }
+        let path = self.file.as_deref().unwrap_or(Path::new("-"));
+        if path != Path::new("-") {
+            let name = path.display().to_string();
+            let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+            return Ok((Box::new(file), name));
+        }
+        let stdin = io::stdin().lock();
+        if stdin.is_terminal() {
+            let hint = "reading from the terminal until Ctrl-D; try 'hardline frames --sample'";
+            let _ = writeln!(io::stderr(), "hardline: {hint}");
+        }
+        Ok((Box::new(stdin), "standard input".into()))
+    }
+}

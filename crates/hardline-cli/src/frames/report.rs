@@ -1,0 +1,161 @@
+//! What is said about one frame.
+
+use hardline_wire::encode::code;
+use hardline_wire::frame::{Decoder, Frame, Refusal};
+use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Content, Line};
+use hardline_wire::message::Message;
+use hardline_wire::recover::{Ending, Recovered, recover};
+
+/// A frame, or an element of a batch.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    /// Where it starts, in bytes from the start of the stream.
+    pub(super) offset: u64,
+    /// Its length without its line end.
+    pub(super) length: u64,
+    pub(super) kind: Kind,
+    /// The id of a message; of anything else, each that could be recovered.
+    pub(super) ids: Vec<Id<'static>>,
+    pub(super) method: Option<String>,
+    pub(super) error: Option<ReportError>,
+    /// The elements of a batch.
+    pub(super) elements: Option<Vec<Report<'a>>>,
+    /// The bytes, as far as they were kept.
+    pub(super) bytes: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Request,
+    Notification,
+    Response,
+    Error,
+    Batch,
+    Invalid,
+    Oversized,
+}
+
+/// What is wrong, and the code that the sender would be told.
+#[derive(Debug)]
+pub(super) struct ReportError {
+    pub(super) code: i64,
+    pub(super) reason: String,
+    /// In bytes from the start of the frame or element.
+    pub(super) offset: u64,
+}
+
+impl Kind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Notification => "notification",
+            Self::Response => "response",
+            Self::Error => "error",
+            Self::Batch => "batch",
+            Self::Invalid => "invalid",
+            Self::Oversized => "oversized",
+        }
+    }
+}
+
+/// Reports on frames and counts them.
+#[derive(Debug)]
+pub(super) struct Reporter {
+    limits: Limits,
+    decoder: Decoder,
+    invalid: u64,
+}
+
+impl Reporter {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { limits: limits.clone(), decoder: Decoder::new(limits), invalid: 0 }
+    }
+
+    /// How many frames were not valid, counting a batch once.
+    pub(super) fn invalid(&self) -> u64 {
+        self.invalid
+    }
+
+    pub(super) fn report<'a>(&mut self, line: &Line<'a>) -> Report<'a> {
+        let report = match line.content {
+            Content::Whole(bytes) => self.report_whole(line, bytes),
+            Content::Overlong(overlong) => {
+                let limit = self.limits.max_frame_bytes();
+                let reason = format!("message too large: {} bytes, limit {limit}", overlong.length);
+                let error =
+                    ReportError { code: code::INVALID_REQUEST, reason, offset: limit as u64 };
+                let ids = ids(overlong.recovered.iter().cloned());
+                let report = Report::new(Kind::Oversized, line.offset, overlong.prefix);
+                Report { length: overlong.length, ids, error: Some(error), ..report }
+            }
+        };
+        self.invalid += u64::from(!report.is_valid());
+        report
+    }
+
+    fn report_whole<'a>(&mut self, line: &Line<'a>, bytes: &'a [u8]) -> Report<'a> {
+        let batch = match self.decoder.decode(bytes) {
+            Ok(Frame::Message(message)) => return Report::message(line.offset, bytes, message),
+            Ok(Frame::Batch(batch)) => batch,
+            Err(refusal) => return self.refused(line.offset, bytes, refusal, line.ending()),
+        };
+        let mut elements = Vec::with_capacity(batch.len());
+        for element in batch.elements() {
+            let offset = line.offset + element.offset as u64;
+            elements.push(match self.decoder.decode_element(element) {
+                Ok(message) => Report::message(offset, element.text, message),
+                Err(refusal) => self.refused(offset, element.text, refusal, Ending::Whole),
+            });
+        }
+        let report = Report::new(Kind::Batch, line.offset, bytes);
+        Report { elements: Some(elements), ..report }
+    }
+
+    fn refused<'a>(
+        &self,
+        offset: u64,
+        bytes: &'a [u8],
+        refusal: Refusal,
+        ending: Ending,
+    ) -> Report<'a> {
+        let error = ReportError {
+            code: refusal.code(),
+            reason: refusal.reason.to_string(),
+            offset: refusal.offset as u64,
+        };
+        // As many as are kept of an overlong line: a frame never costs more than itself.
+        let most = self.limits.max_batch_elements();
+        let ids = ids(recover(bytes, ending, &self.limits).take(most));
+        Report { ids, error: Some(error), ..Report::new(Kind::Invalid, offset, bytes) }
+    }
+}
+
+impl<'a> Report<'a> {
+    fn new(kind: Kind, offset: u64, bytes: &'a [u8]) -> Self {
+        let (ids, method, error, elements) = (Vec::new(), None, None, None);
+        Self { offset, length: bytes.len() as u64, kind, ids, method, error, elements, bytes }
+    }
+
+    fn message(offset: u64, bytes: &'a [u8], message: Message<'_>) -> Self {
+        let kind = match &message {
+            Message::Request(_) => Kind::Request,
+            Message::Notification(_) => Kind::Notification,
+            Message::Response(_) => Kind::Response,
+            Message::Error(_) => Kind::Error,
+        };
+        let ids = message.id().cloned().map(Id::into_owned).into_iter().collect();
+        let method = message.method().map(str::to_owned);
+        Self { ids, method, ..Self::new(kind, offset, bytes) }
+    }
+
+    /// Whether it is valid; a batch with all its elements.
+    pub(super) fn is_valid(&self) -> bool {
+        self.error.is_none() && self.elements.iter().flatten().all(Report::is_valid)
+    }
+}
+
+fn ids(recovered: impl Iterator<Item = Recovered>) -> Vec<Id<'static>> {
+    recovered.filter_map(|it| it.id).collect()
+}

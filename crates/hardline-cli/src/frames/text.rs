@@ -1,0 +1,88 @@
+//! The report for people: a row a frame, printed as it comes.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use hardline_wire::excerpt::Excerpt;
+
+use super::Printer;
+use super::report::{Kind, Report};
+
+#[derive(Debug, Default)]
+pub(super) struct TextPrinter {
+    frames: u64,
+    invalid: u64,
+}
+
+/// Bytes shown of an id and of a method.
+const SHOWN_ID: usize = 24;
+const SHOWN_METHOD: usize = 60;
+/// Bytes shown before and after a fault.
+const SHOWN_BEFORE: usize = 24;
+const SHOWN_AFTER: usize = 24;
+
+impl Printer for TextPrinter {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{:>12} {:>10}  {:<14}  {:<8}  what", "offset", "length", "kind", "id")
+    }
+
+    fn frame(&mut self, out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
+        self.frames += 1;
+        self.invalid += u64::from(!report.is_valid());
+        write_row(out, report, "")
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { frames, invalid } = self;
+        let plural = if *frames == 1 { "" } else { "s" };
+        writeln!(out, "{frames} frame{plural}, {} valid, {invalid} not", *frames - *invalid)
+    }
+}
+
+fn write_row(out: &mut dyn Write, report: &Report<'_>, indent: &str) -> io::Result<()> {
+    let kind = format!("{indent}{}", report.kind.as_str());
+    let ids = match &*report.ids {
+        [] => "-".to_owned(),
+        ids => {
+            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            Excerpt::new(ids.join(",").as_bytes(), SHOWN_ID).to_string()
+        }
+    };
+    let Report { offset, length, .. } = report;
+    let row = format!("{offset:>12} {length:>10}  {kind:<14}  {ids:<8}  {}", what(report));
+    writeln!(out, "{}", row.trim_end())?;
+    if let Some(near) = near(report) {
+        writeln!(out, "{:>52}{near}", "")?;
+    }
+    let elements = report.elements.iter().flatten();
+    elements.into_iter().try_for_each(|element| write_row(out, element, "- "))
+}
+
+fn what(report: &Report<'_>) -> String {
+    let mut what = String::new();
+    if let Some(method) = &report.method {
+        // Writing to a string does not fail.
+        let _ = write!(what, "{}", Excerpt::new(method.as_bytes(), SHOWN_METHOD));
+    }
+    if let Some(elements) = &report.elements {
+        let _ = write!(what, "{} elements", elements.len());
+    }
+    if let Some(error) = &report.error {
+        let _ = write!(what, "{} {}, at byte {}", error.code, error.reason, error.offset);
+    }
+    what
+}
+
+/// The text around the fault.
+fn near(report: &Report<'_>) -> Option<String> {
+    let error = report.error.as_ref().filter(|_| report.kind == Kind::Invalid)?;
+    let at = usize::try_from(error.offset).ok()?;
+    let start = at.saturating_sub(SHOWN_BEFORE);
+    let before = report.bytes.get(start..at)?;
+    let after = report.bytes.get(at..)?;
+    let after = after.get(..SHOWN_AFTER).unwrap_or(after);
+    let more = if at + after.len() < report.bytes.len() { "…" } else { "" };
+    let lead = if start == 0 { "" } else { "…" };
+    let (before, after) = (Excerpt::new(before, SHOWN_BEFORE), Excerpt::new(after, SHOWN_AFTER));
+    Some(format!("{lead}{before} »{after}{more}"))
+}

@@ -1,0 +1,28 @@
+//! Tests of the binary as people and scripts use it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test may panic and start processes"
+)]
+
+mod frames;
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Runs `hardline` with `stdin` as its standard input.
+fn hardline(args: &[&str], stdin: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hardline"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // A child that does not read on is no fault of the test.
+        scope.spawn(move || drop(pipe.write_all(stdin)));
+        child.wait_with_output().unwrap()
+    })
+}

@@ -1,0 +1,119 @@
+//! The strict check: what it accepts is what a second parser accepts under the same rules.
+
+use hardline_wire::json::{Checked, Checker, JsonError, Kind, Reason, Value, lone_surrogates};
+use hardline_wire::limits::Limits;
+use hardline_wire::message::Message;
+
+use crate::oracle::{RawEnvelope, accepts_loosely, accepts_strictly};
+
+/// Checks `data` and compares with `serde_json`.
+pub fn json(data: &[u8]) {
+    json_differs(&mut Checker::new(&Limits::default()), data);
+}
+
+/// The same with a checker that was used before. Returns whether the text was accepted.
+pub fn json_differs(checker: &mut Checker, text: &[u8]) -> bool {
+    let max_depth = Limits::default().max_depth();
+    let outcome = checker.check(text);
+    let is_too_deep = max_depth <= text.iter().filter(|byte| b"[{".contains(byte)).count();
+    let is_sound = if is_too_deep { None } else { accepts_strictly(text, max_depth) };
+    let Some(is_sound) = is_sound else {
+        // The other parser may give up here: only that nothing panics was of interest.
+        return outcome.is_ok();
+    };
+    match outcome {
+        Ok(checked) => {
+            assert!(is_sound, "accepted what serde_json refuses");
+            assert_same_envelope(text, &checked);
+            assert_walkable(checked.value);
+            // Whatever the verdict, reading it must not panic.
+            let _ = Message::read(&checked, 256);
+            true
+        }
+        Err(error) => {
+            assert!(!is_sound, "refused what serde_json accepts: {error}");
+            assert_explained(text, error);
+            assert_mendable(checker, text, error);
+            false
+        }
+    }
+}
+
+fn assert_same_envelope(text: &[u8], checked: &Checked<'_>) {
+    let Some(ours) = checked.envelope else {
+        assert_ne!(checked.value.kind(), Kind::Object);
+        return;
+    };
+    let theirs = RawEnvelope::read(text).expect("serde_json takes what we take");
+    let pairs = [
+        (ours.jsonrpc, theirs.jsonrpc),
+        (ours.id, theirs.id),
+        (ours.method, theirs.method),
+        (ours.params, theirs.params),
+        (ours.result, theirs.result),
+        (ours.error, theirs.error),
+    ];
+    for (ours, theirs) in pairs {
+        // `serde_json` takes null for nothing.
+        let ours_text = ours.map(|value| value.text()).filter(|text| *text != "null");
+        assert_eq!(ours_text, theirs.map(serde_json::value::RawValue::get));
+        if let Some(value) = ours {
+            let at = text.get(value.offset()..).expect("the offset is inside");
+            assert!(at.starts_with(value.text().as_bytes()), "the offset is the value's");
+        }
+    }
+}
+
+/// Walking over a value gives what `serde_json` builds from it.
+fn assert_walkable(value: Value<'_>) {
+    let Ok(theirs) = serde_json::from_str::<serde_json::Value>(value.text()) else { return };
+    match &theirs {
+        serde_json::Value::Array(elements) => {
+            assert_eq!(value.elements().count(), elements.len());
+            value.elements().for_each(assert_walkable);
+        }
+        serde_json::Value::Object(members) => {
+            assert_eq!(value.members().count(), members.len());
+            for (key, member) in value.members() {
+                assert!(members.contains_key(&*key), "the key is unescaped alike");
+                assert_walkable(member);
+            }
+        }
+        serde_json::Value::String(text) => assert_eq!(value.as_str().as_deref(), Some(&**text)),
+        serde_json::Value::Bool(bool) => assert_eq!(value.as_bool(), Some(*bool)),
+        serde_json::Value::Number(_) => assert_eq!(value.kind(), Kind::Number),
+        serde_json::Value::Null => assert_eq!(value.kind(), Kind::Null),
+    }
+}
+
+/// What a loose parser accepts and we refuse has one of the named reasons.
+fn assert_explained(text: &[u8], error: JsonError) {
+    assert!(error.offset <= text.len(), "the offset is inside");
+    if accepts_loosely(text) {
+        let is_named = matches!(
+            error.reason,
+            Reason::DuplicateKey
+                | Reason::LoneSurrogate
+                | Reason::LoneSurrogateInKey
+                | Reason::TooDeep { .. }
+        );
+        assert!(is_named, "refused for no reason of ours: {error}");
+    }
+    if error.ended_in_string() {
+        assert_eq!(error.offset, text.len());
+    }
+}
+
+/// Where the error says so, writing U+FFFD over each lone surrogate makes the text sound.
+fn assert_mendable(checker: &mut Checker, text: &[u8], error: JsonError) {
+    if !error.is_mendable() {
+        return;
+    }
+    let mut mended = text.to_vec();
+    for at in lone_surrogates(text) {
+        let escape = mended.get_mut(at..at + 6).expect("an escape has six bytes");
+        escape.copy_from_slice(b"\\uFFFD");
+    }
+    assert_ne!(mended, text);
+    assert!(checker.check(&mended).is_ok(), "mending was promised");
+}

@@ -1,0 +1,82 @@
+//! Framing: any chunking gives the lines that cutting the whole stream at `\n` gives.
+
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Content, Line, LineEnd, LineFramer, OVERLONG_PREFIX};
+
+use super::split_seed;
+use crate::generate::chunks;
+
+/// What a line is, apart from what recovery finds on it.
+#[derive(Debug, Eq, PartialEq)]
+struct Seen {
+    offset: u64,
+    has_bom: bool,
+    end: LineEnd,
+    length: u64,
+    /// The content, or the beginning of an overlong one.
+    bytes: Vec<u8>,
+    is_overlong: bool,
+}
+
+/// Frames `data` in chunks and compares with the lines of the whole.
+pub fn line(data: &[u8]) {
+    let (mut rng, stream) = split_seed(data);
+    let limit = 1 + rng.below(64);
+    line_in_chunks(&chunks(&mut rng, stream), limit);
+}
+
+/// The same with chunks and a greatest length of the caller's choice.
+pub fn line_in_chunks(chunks: &[&[u8]], limit: usize) {
+    let limits = Limits::default().with_max_frame_bytes(limit).expect("it is in range");
+    let mut framer = LineFramer::new(&limits);
+    let mut actual = Vec::new();
+    for mut chunk in chunks.iter().copied() {
+        while let Some(line) = framer.next_line(&mut chunk) {
+            actual.push(see(&line));
+        }
+        assert!(chunk.is_empty(), "the framer takes all of a chunk");
+    }
+    actual.extend(framer.finish().as_ref().map(see));
+    assert_eq!(framer.finish(), None, "a stream ends once");
+    assert_eq!(actual, expected(&chunks.concat(), limit), "in chunks {chunks:?}");
+}
+
+fn see(line: &Line<'_>) -> Seen {
+    let (length, bytes, is_overlong) = match line.content {
+        Content::Whole(bytes) => (bytes.len() as u64, bytes, false),
+        Content::Overlong(overlong) => (overlong.length, overlong.prefix, true),
+    };
+    let Line { offset, has_bom, end, .. } = *line;
+    Seen { offset, has_bom, end, length, bytes: bytes.to_vec(), is_overlong }
+}
+
+/// The same in the simplest way there is.
+fn expected(stream: &[u8], limit: usize) -> Vec<Seen> {
+    let mut lines = Vec::new();
+    let mut offset = 0;
+    for raw in stream.split_inclusive(|&byte| byte == b'\n') {
+        let start = offset;
+        offset += raw.len() as u64;
+        let (mut bytes, mut end) = (raw, LineEnd::Eof);
+        if let Some(ended) = raw.strip_suffix(b"\n") {
+            (bytes, end) = (ended, LineEnd::Lf);
+        }
+        let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
+        let has_bom = unmarked.is_some();
+        bytes = unmarked.unwrap_or(bytes);
+        if let (LineEnd::Lf, Some(stripped)) = (end, bytes.strip_suffix(b"\r")) {
+            (bytes, end) = (stripped, LineEnd::CrLf);
+        }
+        let is_overlong = limit < bytes.len();
+        let kept = if is_overlong { bytes.len().min(OVERLONG_PREFIX) } else { bytes.len() };
+        lines.push(Seen {
+            offset: start + if has_bom { 3 } else { 0 },
+            has_bom,
+            end,
+            length: bytes.len() as u64,
+            bytes: bytes.get(..kept).unwrap_or_default().to_vec(),
+            is_overlong,
+        });
+    }
+    lines
+}

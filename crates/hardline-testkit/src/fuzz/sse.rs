@@ -1,0 +1,72 @@
+//! Event streams: no chunking changes them, memory stays bounded, and what is written is read.
+
+use hardline_wire::limits::Limits;
+use hardline_wire::sse::{OutgoingEvent, SseDecoder, encode_event};
+
+use super::split_seed;
+use crate::generate::chunks;
+
+/// Decodes `data` whole and in chunks, then writes what was read and reads it again.
+pub fn sse(data: &[u8]) {
+    let (mut rng, stream) = split_seed(data);
+    let limit = 1 + rng.below(200);
+    sse_in_chunks(&chunks(&mut rng, stream), limit);
+}
+
+/// The same with chunks and a greatest length of the caller's choice.
+pub fn sse_in_chunks(chunks: &[&[u8]], limit: usize) {
+    let limits = Limits::default().with_max_event_bytes(limit).expect("it is in range");
+    let whole = decode(&limits, &[&chunks.concat()]);
+    assert_eq!(decode(&limits, chunks), whole, "in chunks {chunks:?}");
+    for event in whole.events.iter().flatten() {
+        assert!(event.1.len() <= limit && event.0.len() <= limit.max("message".len()) * 3);
+        assert_survives(event);
+    }
+}
+
+/// Name, data and last id of an event.
+type Seen = (String, Vec<u8>, String);
+
+#[derive(Debug, Eq, PartialEq)]
+struct Decoded {
+    /// Each event, or the length of an overlong one.
+    events: Vec<Result<Seen, u64>>,
+    last_event_id: String,
+    retry_ms: Option<u64>,
+    is_inside_event: bool,
+}
+
+fn decode(limits: &Limits, chunks: &[&[u8]]) -> Decoded {
+    let mut decoder = SseDecoder::new(limits);
+    let mut events = Vec::new();
+    for chunk in chunks {
+        let mut rest = *chunk;
+        loop {
+            match decoder.next_event(&mut rest) {
+                Ok(Some(event)) => events.push(Ok((
+                    event.name.to_owned(),
+                    event.data.to_owned(),
+                    event.last_event_id.to_owned(),
+                ))),
+                Ok(None) => break,
+                Err(error) => events.push(Err(error.length)),
+            }
+        }
+        assert!(rest.is_empty(), "the decoder takes all of a chunk");
+    }
+    Decoded {
+        events,
+        last_event_id: decoder.last_event_id().to_owned(),
+        retry_ms: decoder.retry_ms(),
+        is_inside_event: decoder.is_inside_event(),
+    }
+}
+
+fn assert_survives((name, data, id): &Seen) {
+    let Ok(data) = str::from_utf8(data) else { return };
+    let event = OutgoingEvent { name: Some(name), data, id: Some(id), retry_ms: None };
+    let text = encode_event(&event).expect("what was read can be written");
+    let again = decode(&Limits::default(), &[text.as_bytes()]);
+    assert_eq!(again.events, [Ok((name.clone(), data.as_bytes().to_vec(), id.clone()))]);
+    assert!(!again.is_inside_event);
+}

@@ -1,0 +1,206 @@
+//! JSON texts of all kinds from a seed: the same seed gives the same text.
+
+/// A small generator of pseudo-random numbers (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// Starts from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `bound`, which is not zero.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        usize::try_from(mixed % bound as u64).expect("it is below a usize")
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of `choices`.
+    pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+        choices.get(self.below(choices.len())).expect("it is below the length")
+    }
+}
+
+/// A JSON-RPC message, or an object that is nearly one.
+pub fn message(rng: &mut Rng) -> String {
+    let mut text = String::from("{");
+    let mut members = vec![r#""jsonrpc":"2.0""#.to_owned()];
+    if !rng.one_in(4) {
+        let id = rng.pick(&[
+            "0",
+            "1",
+            "-7",
+            "\"\"",
+            "\"a\"",
+            "\"\\u0061\"",
+            "9223372036854775807",
+            "null",
+            "1.5",
+            "9223372036854775808",
+        ]);
+        members.push(format!(
+            "{}:{id}",
+            rng.pick(&["\"id\"", "\"id\"", "\"id\"", "\"\\u0069d\"", "\"ID\""])
+        ));
+    }
+    if !rng.one_in(3) {
+        members.push(format!(
+            "\"method\":{}",
+            rng.pick(&["\"ping\"", "\"tools\\/call\"", "\"\"", "7"])
+        ));
+    }
+    for key in ["\"params\"", "\"result\"", "\"error\"", "\"extra\"", "\"reſult\""] {
+        if rng.one_in(4) {
+            members.push(format!("{key}:{}", value(rng, 3)));
+        }
+    }
+    if rng.one_in(6) {
+        members.push(r#""error":{"code":-32603,"message":"no"}"#.into());
+    }
+    if rng.one_in(8) {
+        let twice = members.get(rng.below(members.len())).cloned();
+        members.extend(twice);
+    }
+    while !members.is_empty() {
+        let member = members.swap_remove(rng.below(members.len()));
+        text.push_str(&member);
+        if !members.is_empty() {
+            text.push(',');
+        }
+    }
+    text.push('}');
+    text
+}
+
+/// Any JSON value, with the keys and escapes that parsers disagree about.
+pub fn value(rng: &mut Rng, depth: usize) -> String {
+    let kind = if depth == 0 { rng.below(4) } else { rng.below(8) };
+    match kind {
+        0 => rng.pick(&["true", "false", "null"]).to_owned(),
+        1 => number(rng),
+        2 | 3 => string(rng),
+        4 | 5 => {
+            let elements: Vec<_> = (0..rng.below(5)).map(|_| value(rng, depth - 1)).collect();
+            let comma = rng.pick(&[",", ",", " ,\t", "\n,\r"]);
+            format!("[{}{}]", whitespace(rng), elements.join(comma))
+        }
+        _ => {
+            let width = if rng.one_in(40) { 30 + rng.below(30) } else { rng.below(6) };
+            let wide = 6 < width;
+            let members: Vec<_> = (0..width)
+                .map(|index| {
+                    let key =
+                        if wide && !rng.one_in(60) { format!("\"k{index}\"") } else { key(rng) };
+                    format!("{key}{}:{}", whitespace(rng), value(rng, depth - 1))
+                })
+                .collect();
+            format!("{{{}{}}}", whitespace(rng), members.join(","))
+        }
+    }
+}
+
+/// Changes a few bytes of `text`: some are replaced, removed, doubled or moved.
+pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
+    const INTERESTING: &[u8] =
+        b"\"\\{}[]:,.-+eEu0129 tfn/\n\r\t\0\x1f\x7f\x80\xbf\xc3\xe2\xed\xef\xf0\xff";
+    for _ in 0..=rng.below(3) {
+        if text.is_empty() {
+            return;
+        }
+        let at = rng.below(text.len());
+        let byte = INTERESTING.get(rng.below(INTERESTING.len())).copied().unwrap_or(b'"');
+        match rng.below(5) {
+            0 => text.insert(at, byte),
+            1 => drop(text.remove(at)),
+            2 => text.truncate(at),
+            3 => {
+                let from = rng.below(text.len());
+                text.swap(at, from);
+            }
+            _ => text.splice(at..=at, [byte]).for_each(drop),
+        }
+    }
+}
+
+/// Cuts `bytes` into chunks of random sizes.
+pub fn chunks<'a>(rng: &mut Rng, mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
+    let mut chunks = Vec::new();
+    while !bytes.is_empty() {
+        let most = if rng.one_in(2) { 3 } else { bytes.len() };
+        let (chunk, rest) = bytes.split_at(1 + rng.below(most.min(bytes.len())));
+        chunks.push(chunk);
+        bytes = rest;
+    }
+    chunks
+}
+
+fn whitespace(rng: &mut Rng) -> &'static str {
+    if rng.one_in(4) { rng.pick(&[" ", "\t", "  ", "\r\n"]) } else { "" }
+}
+
+fn number(rng: &mut Rng) -> String {
+    let whole = rng.pick(&["0", "1", "-1", "42", "-0", "18446744073709551616"]);
+    let fraction = rng.pick(&["", "", "", ".5", ".0"]);
+    let exponent = rng.pick(&["", "", "", "e3", "E-2", "e+0"]);
+    format!("{whole}{fraction}{exponent}")
+}
+
+fn key(rng: &mut Rng) -> String {
+    let plain = [
+        "\"a\"",
+        "\"b\"",
+        "\"id\"",
+        "\"name\"",
+        "\"\"",
+        "\"longer-than-eight\"",
+        "\"longer-than-sixteen-bytes\"",
+    ];
+    if rng.one_in(3) { string(rng) } else { rng.pick(&plain).to_owned() }
+}
+
+fn string(rng: &mut Rng) -> String {
+    const PARTS: [&str; 24] = [
+        "a",
+        "b",
+        "text ",
+        "é",
+        "€",
+        "😀",
+        "\\n",
+        "\\\"",
+        "\\\\",
+        "\\/",
+        "\\u0061",
+        "\\u00E9",
+        "\\ud83d\\ude00",
+        "\\u2028",
+        "{\\\"id\\\":1}",
+        "}",
+        "]",
+        ":",
+        ",",
+        "a fairly long piece of text without escapes",
+        "another one",
+        "\\t",
+        "/",
+        "\u{2028}",
+    ];
+    const LONE: [&str; 4] = ["\\ud800", "\\udc00", "\\ud83d\\u0041", "\\uD83D\\uD83D\\uDE00"];
+    let mut text = String::from("\"");
+    for _ in 0..rng.below(5) {
+        let part = if rng.one_in(60) { rng.pick(&LONE) } else { rng.pick(&PARTS) };
+        text.push_str(part);
+    }
+    text.push('"');
+    text
+}

@@ -15,14 +15,29 @@ pub fn text_frame(len: usize) -> String {
         r"Each request is answered exactly once, in whatever order the work completes, or fails with a reason.\n\n",
         r"See also: limits, timeouts, retry policy, circuit breaker, graceful shutdown, audit log.\n",
     ];
-    let mut text = String::new();
+    result_of(&LINES, len)
+}
+
+/// A tool result whose text is JSON again, so that every few bytes there is an escape.
+pub fn quoted_frame(len: usize) -> String {
+    const LINES: [&str; 3] = [
+        r#"{\"name\":\"alpha\",\"size\":1024,\"tags\":[\"a\",\"b\"]},"#,
+        r#"{\"name\":\"a longer name\",\"size\":7,\"path\":\"C:\\\\work\\\\notes.txt\"},\n"#,
+        r#"{\"message\":\"opened the file and read it to its end\",\"ok\":true},"#,
+    ];
+    result_of(&LINES, len)
+}
+
+/// A tool result whose text is made of `lines`, already escaped.
+fn result_of(lines: &[&str], len: usize) -> String {
     let envelope = |text: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":42,"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#
         )
     };
     let room = len.saturating_sub(envelope("").len());
-    for line in LINES.iter().cycle() {
+    let mut text = String::new();
+    for line in lines.iter().cycle() {
         if room <= text.len() + line.len() {
             break;
         }

@@ -90,13 +90,14 @@ struct Row {
     goal_ignored: fn(usize) -> f64,
 }
 
-const ROWS: [Row; 3] = [
+const ROWS: [Row; 4] = [
     Row {
         kind: "text",
         make: sample::text_frame,
         goal_raw: 1.0,
         goal_ignored: |size| if size == 100_000 { 0.8 } else { 0.0 },
     },
+    Row { kind: "JSON in text", make: sample::quoted_frame, goal_raw: 1.0, goal_ignored: |_| 0.0 },
     Row { kind: "dense", make: sample::dense_frame, goal_raw: 0.6, goal_ignored: |_| 0.6 },
     Row { kind: "one wide object", make: sample::wide_frame, goal_raw: 0.0, goal_ignored: |_| 0.0 },
 ];

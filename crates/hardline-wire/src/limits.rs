@@ -55,7 +55,7 @@ limits! {
     /// Bounds what one peer can make us buffer. Twice the largest tool results seen in the field
     /// fit. A longer line is reported once as overlong, its bytes are dropped as they come, and
     /// the stream goes on with the next line. Worst case per framer: this many bytes. Worst case
-    /// per [`Checker`](crate::json::Checker): sixteen bytes for each key of the objects open at
+    /// per [`Checker`](crate::json::Checker): some thirty bytes for each key of the objects open at
     /// once, given back after the frame.
     max_frame_bytes, with_max_frame_bytes: usize = 16 << 20, at most 1 << 30;
 

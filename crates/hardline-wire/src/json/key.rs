@@ -30,6 +30,8 @@ pub(super) struct Group {
 /// One key of a text that is never longer than a gigabyte.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
+    /// Part of the mix of its ends: equal keys have equal tags.
+    tag: u32,
     /// Where the content starts, after the quote.
     start: u32,
     /// Its length; the highest bit is set if it has escapes.
@@ -79,8 +81,9 @@ impl Keys {
             unescaped(text, start, end, &mut self.scratch.0);
             (bytes, range) = (&self.scratch.0, (0, self.scratch.0.len()));
         }
-        let bit = 1 << (mix(bytes, range.0, range.1) >> 58);
-        let entry = Entry::new(start, end, escaped);
+        let mix = mix(bytes, range.0, range.1);
+        let bit = 1 << (mix >> 58);
+        let entry = Entry::new(mix, start, end, escaped);
         if group.bits & bit != 0 && !self.is_new(*group, text, entry) {
             return false;
         }
@@ -93,7 +96,8 @@ impl Keys {
     fn is_new(&mut self, group: Group, text: &str, entry: Entry) -> bool {
         let Self { entries, scratch, .. } = self;
         let siblings = entries.get(group.first..).unwrap_or_default();
-        NARROW <= siblings.len() || !siblings.iter().any(|it| it.same(text, entry, scratch))
+        let is_same = |it: &Entry| it.tag == entry.tag && it.same(text, entry, scratch);
+        NARROW <= siblings.len() || !siblings.iter().any(is_same)
     }
 
     /// Ends an object.
@@ -121,7 +125,8 @@ impl Keys {
             }
             // The slot holds 31 bits of the hash: look whether it is really the same key.
             let earlier = entries.get(..index).unwrap_or_default();
-            if earlier.iter().any(|it| it.same(text, *entry, scratch)) {
+            let is_same = |it: &Entry| it.tag == entry.tag && it.same(text, *entry, scratch);
+            if earlier.iter().any(is_same) {
                 return Some(entry.start as usize);
             }
         }
@@ -147,9 +152,10 @@ impl Entry {
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "no text is longer than a gigabyte")]
-    fn new(start: usize, end: usize, escaped: bool) -> Self {
+    fn new(mix: u64, start: usize, end: usize, escaped: bool) -> Self {
         let len = (end - start) as u32;
-        Self { start: start as u32, len: if escaped { len | Self::ESCAPED } else { len } }
+        let len = if escaped { len | Self::ESCAPED } else { len };
+        Self { tag: (mix >> 26) as u32, start: start as u32, len }
     }
 
     fn is_escaped(self) -> bool {

@@ -34,6 +34,8 @@ pub(crate) enum StringFault {
 
 /// Blocks looked at before `memchr` is called, whose call pays off only in longer strings.
 const SHORT_BLOCKS: usize = 8;
+/// Distance of two escapes at which many more are expected.
+const DENSE: usize = 12;
 
 impl Scan {
     pub(crate) fn new(text: &[u8]) -> Self {
@@ -63,24 +65,31 @@ impl Scan {
         first: usize,
     ) -> Result<StringEnd, StringFault> {
         let (mut at, mut lone) = (first, None);
+        let mut last_escape = first;
         loop {
-            match (bytes.get(at), bytes.get(at + 1)) {
-                (Some(b'"'), _) => return Ok(StringEnd { end: at + 1, lone }),
-                // Most escapes by far, kept off the way through `Escape`.
-                (Some(b'\\'), Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f')) => {
-                    at += 2
-                }
-                (Some(b'\\'), _) => {
-                    let escape = Escape::read(bytes, at)?;
-                    if escape.is_lone() {
-                        lone = lone.or(Some(at));
+            match bytes.get(at) {
+                Some(b'"') => return Ok(StringEnd { end: at + 1, lone }),
+                Some(b'\\') => match plain_escape_len(bytes, at) {
+                    Some(2) if at - last_escape < DENSE => {
+                        at = skip_short_escapes(bytes, at + 2);
+                        last_escape = at;
                     }
-                    at += escape.len();
-                }
-                (Some(_), _) => return Err(StringFault::Control(at)),
-                (None, _) => return Err(StringFault::Ended(at)),
+                    Some(len) => {
+                        last_escape = at;
+                        at += len;
+                    }
+                    None => {
+                        let escape = Escape::read(bytes, at)?;
+                        if escape.is_lone() {
+                            lone = lone.or(Some(at));
+                        }
+                        at += escape.len();
+                    }
+                },
+                Some(0x20..) => at = self.next_special(bytes, at),
+                Some(_) => return Err(StringFault::Control(at)),
+                None => return Err(StringFault::Ended(at)),
             }
-            at = self.next_special(bytes, at);
         }
     }
 
@@ -116,6 +125,65 @@ impl Scan {
         let special = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
         pos + special.unwrap_or(rest.len())
     }
+}
+
+/// Steps over escapes of two bytes and what is between them, as long as each block has one: in text
+/// that quotes code or JSON they are a few bytes apart. Returns where something else begins.
+fn skip_short_escapes(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+        let mut specials = specials(*block);
+        let mut next = if specials == 0 { 0 } else { block.len() };
+        while specials != 0 {
+            let index = specials.trailing_zeros() as usize;
+            let escape = bytes.get(at + index..);
+            let Some([b'\\', b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f', ..]) = escape
+            else {
+                return at + index;
+            };
+            specials &= !(0b11 << index);
+            next = next.max(index + 2);
+        }
+        if next == 0 {
+            break;
+        }
+        at += next;
+    }
+    at
+}
+
+/// The length of the escape at `at`, if it is sound and no surrogate: nearly all are, and need no
+/// way through [`Escape`].
+#[inline(always)]
+fn plain_escape_len(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at + 1..)?;
+    match rest {
+        [b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f', ..] => Some(2),
+        [b'u', first, second, third, fourth, ..] => {
+            let [first, second, third, fourth] = [first, second, third, fourth].map(hex_digit);
+            // What is no digit has the highest bit; surrogates begin with d8 to df.
+            let is_hex = (first | second | third | fourth) & 0x80 == 0;
+            let is_surrogate = first == 0xd && 8 <= second;
+            (is_hex && !is_surrogate).then_some(6)
+        }
+        _ => None,
+    }
+}
+
+/// The value of a hexadecimal digit, `0xff` if it is none.
+#[inline(always)]
+fn hex_digit(byte: &u8) -> u8 {
+    const DIGITS: [u8; 256] = {
+        let mut digits = [0xff; 256];
+        let mut value = 0;
+        while value < 16 {
+            let digit = b"0123456789abcdef"[value];
+            digits[digit as usize] = value as u8;
+            digits[digit.to_ascii_uppercase() as usize] = value as u8;
+            value += 1;
+        }
+        digits
+    };
+    DIGITS.get(usize::from(*byte)).copied().unwrap_or(0xff)
 }
 
 /// Sets a bit for each byte of `block` that is a quote, a backslash or a control character.
@@ -194,15 +262,13 @@ impl Escape {
 fn hex_unit(bytes: &[u8], at: usize) -> Result<u16, StringFault> {
     let mut unit = 0;
     for index in at + 2..at + 6 {
-        let Some(&byte) = bytes.get(index) else {
+        let Some(byte) = bytes.get(index) else {
             return Err(StringFault::Ended(bytes.len()));
         };
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            b'A'..=b'F' => byte - b'A' + 10,
-            _ => return Err(StringFault::Escape(at)),
-        };
+        let digit = hex_digit(byte);
+        if digit == 0xff {
+            return Err(StringFault::Escape(at));
+        }
         unit = unit << 4 | u16::from(digit);
     }
     Ok(unit)

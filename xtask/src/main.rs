@@ -1,2 +1,55 @@
-//! draft
-fn main() {}
+//! Hardline's chores, as `cargo xtask COMMAND`.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a chore starts processes, takes time and prints"
+)]
+
+mod bench;
+mod fuzz;
+mod process;
+mod step;
+mod test;
+mod tool;
+
+use std::env;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  test [STEP…]             everything that must hold, or the steps named:
+                           format, clippy, tests, docs, deny, fuzz, benches
+  bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
+  fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let mut words = arguments.iter().map(String::as_str);
+    let command = words.next();
+    let rest: Vec<&str> = words.collect();
+    let outcome = match (command, &*rest) {
+        (Some("test"), steps) => test::run(steps),
+        (Some("bench"), []) => bench::run(false),
+        (Some("bench"), ["--save"]) => bench::run(true),
+        (Some("fuzz"), [seconds, targets @ ..]) => match seconds.parse() {
+            Ok(seconds) => fuzz::run(seconds, targets),
+            Err(_) => Err(format!("{seconds} is not a number of seconds")),
+        },
+        (Some("help" | "--help" | "-h"), _) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            println!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            println!("xtask: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}

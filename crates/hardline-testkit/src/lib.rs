@@ -8,6 +8,8 @@
 //! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
 //! - [`measure`]: timing several candidates in one run, as ratios.
 
+#![expect(clippy::missing_panics_doc, clippy::panic, reason = "to panic is how a test speaks")]
+
 pub mod fuzz;
 pub mod generate;
 pub mod hostile;

@@ -5,7 +5,7 @@
 //!
 //! | module | takes | gives |
 //! |---|---|---|
-//! | [`line`] | chunks of a pipe | lines, overlong ones reported once |
+//! | [`mod@line`] | chunks of a pipe | lines, overlong ones reported once |
 //! | [`sse`] | chunks of an event stream | events; and back |
 //! | [`json`] | a text | proof that every parser reads it alike, and its envelope |
 //! | [`message`], [`id`] | an envelope | a request, notification, response or error |
@@ -60,3 +60,8 @@ pub mod method;
 pub mod recover;
 pub mod sse;
 pub mod version;
+
+/// The examples of the README, compiled and run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -12,9 +12,9 @@ use super::hardline;
 fn frames(args: &[&str], stream: &[u8]) -> (Vec<Value>, i32) {
     let output = hardline(&[&["frames", "--format", "json"], args].concat(), stream);
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let Value::Array(frames) = document["frames"].take() else { unreachable!() };
-    (frames, output.status.code().unwrap())
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let frames = document.get("frames").and_then(Value::as_array).unwrap();
+    (frames.clone(), output.status.code().unwrap())
 }
 
 #[track_caller]

@@ -11,7 +11,7 @@ pub fn batch(data: &[u8]) {
     let elements: Option<Vec<&RawValue>> = serde_json::from_slice(data).ok();
     match decoder.decode(data) {
         Ok(Frame::Batch(batch)) => {
-            assert!(0 < batch.len() && batch.len() <= limits.max_batch_elements());
+            assert!(!batch.is_empty() && batch.len() <= limits.max_batch_elements());
             let ours: Vec<_> = batch.elements().collect();
             assert_eq!(ours.len(), batch.len());
             if let Some(theirs) = elements {

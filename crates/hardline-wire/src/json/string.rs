@@ -172,6 +172,11 @@ fn plain_escape_len(bytes: &[u8], at: usize) -> Option<usize> {
 /// The value of a hexadecimal digit, `0xff` if it is none.
 #[inline(always)]
 fn hex_digit(byte: &u8) -> u8 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::indexing_slicing,
+        reason = "evaluated when compiled"
+    )]
     const DIGITS: [u8; 256] = {
         let mut digits = [0xff; 256];
         let mut value = 0;

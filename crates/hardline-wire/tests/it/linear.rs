@@ -85,8 +85,11 @@ fn hardline_measured_region(body: fn(&[u8]), input: &[u8]) {
     body(black_box(input));
 }
 
+/// A name, what runs, and on what.
+type Measurement = (String, fn(&[u8]), Vec<u8>);
+
 /// Every measurement, in a fixed order.
-fn measurements() -> impl Iterator<Item = (String, fn(&[u8]), Vec<u8>)> {
+fn measurements() -> impl Iterator<Item = Measurement> {
     CASES.iter().flat_map(|(case, make)| {
         PIPELINES.iter().flat_map(move |(pipeline, body)| {
             [SMALL, 2 * SMALL].map(|len| (format!("{case}, {pipeline}"), *body, make(len)))
@@ -155,7 +158,7 @@ fn instructions() -> Option<Vec<f64>> {
 
 /// The least time of many runs of each measurement.
 fn least_times() -> Vec<f64> {
-    let least = |(_, body, input): (String, fn(&[u8]), Vec<u8>)| {
+    let least = |(_, body, input): Measurement| {
         let time = |_| {
             let start = Instant::now();
             hardline_measured_region(body, &input);

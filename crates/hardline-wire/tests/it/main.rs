@@ -2,9 +2,9 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::indexing_slicing,
-    clippy::panic,
+    clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a test may panic, start processes and ask the time"
+    reason = "a test may panic, print, start processes and ask the time"
 )]
 
 mod allocation;

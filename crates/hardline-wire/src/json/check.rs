@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::envelope::{Envelope, EnvelopeReader};
 use super::key::{Group, Keys};
 use super::number::skip_number;
 use super::string::{Scan, StringFault};
@@ -27,26 +28,6 @@ pub struct Checked<'a> {
     pub envelope: Option<Envelope<'a>>,
 }
 
-/// The members of an object that JSON-RPC gives a meaning.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Envelope<'a> {
-    /// The member `jsonrpc`.
-    pub jsonrpc: Option<Value<'a>>,
-    /// The member `id`.
-    pub id: Option<Value<'a>>,
-    /// The member `method`.
-    pub method: Option<Value<'a>>,
-    /// The member `params`.
-    pub params: Option<Value<'a>>,
-    /// The member `result`.
-    pub result: Option<Value<'a>>,
-    /// The member `error`.
-    pub error: Option<Value<'a>>,
-    /// Where the first key stands that is none of the six but becomes one when case is ignored.
-    /// Some parsers take `Method` for `method`: such an object means different things to them.
-    pub twin_key: Option<usize>,
-}
-
 /// An array or object that has begun. What is around the outermost is not looked at.
 #[derive(Clone, Copy, Debug)]
 enum Level {
@@ -59,18 +40,6 @@ enum Level {
 struct Seen<'a> {
     envelope: EnvelopeReader<'a>,
     lone: Lone,
-}
-
-/// The member of the outermost object that is being read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Field {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    Other,
 }
 
 /// Open arrays and objects kept allocated between texts.
@@ -346,86 +315,4 @@ impl From<StringFault> for JsonError {
             StringFault::Control(at) => Self::new(Reason::ControlCharacter, at),
         }
     }
-}
-
-/// Notes the members of the outermost object as they go by.
-#[derive(Debug)]
-struct EnvelopeReader<'a> {
-    text: &'a str,
-    field: Field,
-    value_start: usize,
-    envelope: Envelope<'a>,
-}
-
-impl<'a> EnvelopeReader<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, field: Field::Other, value_start: 0, envelope: Envelope::default() }
-    }
-
-    #[inline(never)]
-    fn key(&mut self, (start, end): (usize, usize), escaped: bool, value_start: usize) {
-        self.value_start = value_start;
-        let content = self.text.get(start..end).unwrap_or_default();
-        let key = if escaped { super::string::unescape(content) } else { content.into() };
-        self.field = Field::exact(&key);
-        if self.field == Field::Other && Field::differs_in_case_alone(&key) {
-            self.envelope.twin_key = self.envelope.twin_key.or(Some(start - 1));
-        }
-    }
-
-    #[inline(never)]
-    fn value_ended(&mut self, end: usize) {
-        if self.field == Field::Other {
-            return;
-        }
-        let value = Some(Value::proven(self.text, self.value_start, end));
-        match self.field {
-            Field::Jsonrpc => self.envelope.jsonrpc = value,
-            Field::Id => self.envelope.id = value,
-            Field::Method => self.envelope.method = value,
-            Field::Params => self.envelope.params = value,
-            Field::Result => self.envelope.result = value,
-            Field::Error => self.envelope.error = value,
-            Field::Other => {}
-        }
-        self.field = Field::Other;
-    }
-
-    fn finish(self, value: Value<'a>) -> Option<Envelope<'a>> {
-        value.text().starts_with('{').then_some(self.envelope)
-    }
-}
-
-impl Field {
-    const NAMES: [&'static str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-
-    fn exact(key: &str) -> Self {
-        match key {
-            "jsonrpc" => Self::Jsonrpc,
-            "id" => Self::Id,
-            "method" => Self::Method,
-            "params" => Self::Params,
-            "result" => Self::Result,
-            "error" => Self::Error,
-            _ => Self::Other,
-        }
-    }
-
-    /// Whether `key` equals a name when case is ignored in any way that a language has: `METHOD`,
-    /// `reſult`, `İd`, `ıd`.
-    fn differs_in_case_alone(key: &str) -> bool {
-        let folds = |name: &str| {
-            let mut chars = key.chars();
-            name.chars().all(|wanted| chars.next().is_some_and(|it| folds_to(it, wanted)))
-                && chars.next().is_none()
-        };
-        Self::NAMES.into_iter().any(folds)
-    }
-}
-
-/// Whether `char` has the ASCII letter `wanted` for its lower case, or shares its upper case.
-fn folds_to(char: char, wanted: char) -> bool {
-    char == wanted
-        || char.to_lowercase().next() == Some(wanted)
-        || char.to_uppercase().eq([wanted.to_ascii_uppercase()])
 }

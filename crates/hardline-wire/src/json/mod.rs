@@ -10,17 +10,17 @@
 //! check. While checking an object it also notes the members of a JSON-RPC [`Envelope`].
 //!
 //! Invariants:
-//! - No input makes it panic or recurse; cost is linear in the text (with a logarithm for the keys
-//!   of very wide objects), whatever the text.
+//! - No input makes it panic or recurse; cost is linear in the text, whatever the text.
 //! - Of several faults the first is reported, with two exceptions: a key repeated in an object of
-//!   more than sixteen is found when the object closes, and an unpaired surrogate is reported only
-//!   if nothing else is wrong, so that a layer that mends it knows that the rest is sound.
+//!   more than thirty-two is found when the object closes, and an unpaired surrogate is reported
+//!   only if nothing else is wrong, so that a layer that mends it knows that the rest is sound.
 //! - Buffers are kept for the next text, up to a fixed size: checking ordinary frames allocates
 //!   nothing.
 
 use std::borrow::Cow;
 
 mod check;
+mod envelope;
 mod error;
 mod key;
 mod number;
@@ -28,7 +28,8 @@ mod string;
 mod surrogate;
 mod value;
 
-pub use check::{Checked, Checker, Envelope};
+pub use check::{Checked, Checker};
+pub use envelope::Envelope;
 pub use error::{JsonError, Reason};
 pub use surrogate::lone_surrogates;
 pub use value::{Elements, Kind, Members, Value};

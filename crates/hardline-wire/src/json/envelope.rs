@@ -43,7 +43,8 @@ impl<'a> EnvelopeReader<'a> {
         let content = self.text.get(start..end).unwrap_or_default();
         let key = if escaped { string::unescape(content) } else { content.into() };
         self.field = Field::exact(&key);
-        if self.field == Field::Other && Field::differs_in_case_alone(&key) {
+        let is_twin = |name| equals_ignoring_case(&key, name);
+        if self.field == Field::Other && Field::NAMES.into_iter().any(is_twin) {
             self.envelope.twin_key = self.envelope.twin_key.or(Some(start - 1));
         }
     }
@@ -97,17 +98,14 @@ impl Field {
             _ => Self::Other,
         }
     }
+}
 
-    /// Whether `key` equals a name when case is ignored in any way that a language has: `METHOD`,
-    /// `reſult`, `İd`, `ıd`.
-    fn differs_in_case_alone(key: &str) -> bool {
-        let folds = |name: &str| {
-            let mut chars = key.chars();
-            name.chars().all(|wanted| chars.next().is_some_and(|it| folds_to(it, wanted)))
-                && chars.next().is_none()
-        };
-        Self::NAMES.into_iter().any(folds)
-    }
+/// Whether `key` equals the ASCII `name` when case is ignored in any way that a language has:
+/// `METHOD`, `reſult`, `İd`, `ıd`.
+pub(crate) fn equals_ignoring_case(key: &str, name: &str) -> bool {
+    let mut chars = key.chars();
+    name.chars().all(|wanted| chars.next().is_some_and(|it| folds_to(it, wanted)))
+        && chars.next().is_none()
 }
 
 /// Whether `char` has the ASCII letter `wanted` for its lower case, or shares its upper case.

@@ -34,6 +34,7 @@ pub use error::{JsonError, Reason};
 pub use surrogate::lone_surrogates;
 pub use value::{Elements, Kind, Members, Value};
 
+pub(crate) use envelope::equals_ignoring_case;
 pub(crate) use string::Scan;
 
 /// Returns the first position at or after `pos` that is not JSON whitespace.

@@ -7,21 +7,29 @@
 //!
 //! An answer to an id that nobody sent does harm, so doubt means no id:
 //! - an `id` deeper than the message's own members is not its id;
-//! - two different ids, or one that is neither a string nor an integer, are none;
+//! - two different ids, one that is neither a string nor an integer, or a key that differs from
+//!   `id` in case alone: none;
+//! - an id counts once what follows it fits: a comma, the message's end, or the next key;
 //! - a number or string that the end of the input may have cut short is none;
-//! - after text that is no JSON, as in a log line, only an object with a `jsonrpc` member counts;
 //! - a closing bracket that nothing opened is ignored, and a brace closes the brackets left open
-//!   inside it, so that damage never lifts a nested `id` up to the message.
+//!   inside it; an id behind that, a missing comma or a stray word counts only if the message then
+//!   ends the line;
+//! - behind text that is no JSON, as in a log line, and before anything but another message, only
+//!   an object counts that has `jsonrpc` and a `method`, `result` or `error`;
+//! - a key outside of any object, or an object that ended where a value was due, shows that the
+//!   nesting was lost: what follows is not searched any more.
 //!
 //! Invariants: memory is bounded by `max_id_bytes`, whatever the input; each byte is looked at once.
 
+mod draft;
 mod nest;
 mod token;
 
 use crate::id::Id;
 use crate::json::Scan;
 use crate::limits::Limits;
-use nest::{Bracket, Nest};
+use draft::{Draft, Follower};
+use nest::{Bracket, Closed, Nest};
 use token::{Key, Token, TokenText};
 
 /// What can be told of an object that might have been a message.
@@ -32,6 +40,8 @@ pub struct Recovered {
     pub id: Option<Id<'static>>,
     /// Whether it looks like an answer (`result` or `error`, no `method`). One is never answered.
     pub is_response: bool,
+    /// Whether text that is no JSON stood before it, as if it were quoted in a log line.
+    pub follows_junk: bool,
 }
 
 /// How the input ended.
@@ -71,6 +81,10 @@ pub struct Recovery {
     junk: bool,
     /// Whether the array that messages are in came after such a thing.
     junk_before_array: bool,
+    /// Whether a string was just seen outside of any object.
+    outer_string: bool,
+    /// Whether it is certain that nesting was lost: no object from here on is taken for a message.
+    torn: bool,
 }
 
 /// What comes next among the members of a message.
@@ -79,6 +93,7 @@ enum Expect {
     Key,
     Colon,
     Value,
+    Comma,
 }
 
 impl Recovery {
@@ -94,6 +109,8 @@ impl Recovery {
             draft: None,
             junk: false,
             junk_before_array: false,
+            outer_string: false,
+            torn: false,
         }
     }
 
@@ -123,6 +140,9 @@ impl Recovery {
         if self.token == Token::Word && ending == Ending::Whole {
             self.end_word();
         }
+        if self.token != Token::None {
+            self.follow(Follower::Other);
+        }
         self.token = Token::None;
         self.draft.take().map(Draft::finish)
     }
@@ -133,22 +153,10 @@ impl Recovery {
             b' ' | b'\t' | b'\n' | b'\r' => {}
             b'"' => self.token = Token::String { escape: false },
             b'{' => return self.open_object(),
-            b'[' => {
-                self.value_of_message(|_, _| None);
-                if self.nest.depth() == 0 {
-                    self.junk_before_array = self.junk;
-                }
-                self.nest.open(Bracket::Array);
-            }
+            b'[' => self.open_array(),
             b'}' | b']' => self.close(byte),
-            b':' if self.at_member() && self.expect == Expect::Colon => {
-                self.expect = Expect::Value;
-                if let Some(draft) = &mut self.draft {
-                    draft.note_key(self.key);
-                }
-            }
+            b':' => self.read_colon(),
             b',' => self.read_comma(),
-            b':' => self.junk_at_outer_level(),
             _ => {
                 self.token = Token::Word;
                 self.text.push(&[byte]);
@@ -159,28 +167,54 @@ impl Recovery {
 
     fn open_object(&mut self) -> Option<Recovered> {
         self.value_of_message(|_, _| None);
-        let starts_message = self.at_outer_level();
+        let starts_message = self.at_outer_level() && !self.torn;
         self.nest.open(Bracket::Object);
+        self.outer_string = false;
         if !starts_message {
             return None;
         }
         self.expect = Expect::Key;
+        if let Some(draft) = &mut self.draft {
+            draft.is_followed = true;
+        }
         let previous = self.draft.replace(Draft::new(self.nest.depth(), self.junk));
         self.junk = false;
         previous.map(Draft::finish)
     }
 
+    fn open_array(&mut self) {
+        self.value_of_message(|_, _| None);
+        if self.nest.depth() == 0 {
+            self.note_surplus();
+            self.junk_before_array = self.junk;
+        }
+        self.nest.open(Bracket::Array);
+        self.outer_string = false;
+    }
+
     fn close(&mut self, byte: u8) {
         let bracket = if byte == b'}' { Bracket::Object } else { Bracket::Array };
-        if !self.nest.close(bracket) {
+        // What comes next may be the colon or the value that is due.
+        let is_due = self.at_member() && matches!(self.expect, Expect::Colon | Expect::Value);
+        if is_due && self.expect == Expect::Value {
+            self.value_of_message(|_, _| None);
+        }
+        let closed = self.nest.close(bracket);
+        if closed != Closed::Match {
+            self.note_damage();
+        }
+        if closed == Closed::Nothing {
+            self.follow(Follower::Other);
             self.junk_at_outer_level();
             return;
         }
         if let Some(draft) = &mut self.draft
             && self.nest.depth() < draft.level
-            && !draft.closed
+            && !draft.is_closed
         {
-            draft.closed = true;
+            self.torn |= is_due;
+            draft.follow(Follower::Close);
+            draft.is_closed = true;
             self.expect = Expect::Key;
         }
         if self.nest.depth() == 0 && bracket == Bracket::Array {
@@ -188,15 +222,45 @@ impl Recovery {
         }
     }
 
+    fn read_colon(&mut self) {
+        if self.outer_string {
+            // A key outside of any object: the object's beginning was lost, or it ended too early.
+            self.torn = true;
+            if let Some(draft) = &mut self.draft {
+                draft.doubt();
+            }
+        }
+        self.junk_at_outer_level();
+        if !self.at_member() {
+            return;
+        }
+        if self.expect != Expect::Colon {
+            self.follow(Follower::Other);
+            return;
+        }
+        self.expect = Expect::Value;
+        self.follow(Follower::Colon);
+        if let Some(draft) = &mut self.draft {
+            draft.note_key(self.key);
+        }
+    }
+
     fn read_comma(&mut self) {
+        self.outer_string = false;
         if self.at_member() {
-            self.value_of_message(|_, _| None);
+            if self.expect == Expect::Value {
+                self.value_of_message(|_, _| None);
+            }
+            self.follow(Follower::Comma);
             self.expect = Expect::Key;
         }
         if self.nest.depth() == 0 {
-            self.junk = true;
+            self.junk_at_outer_level();
         } else if self.at_outer_level() {
             self.junk = self.junk_before_array;
+            if let Some(draft) = &mut self.draft {
+                draft.is_settled = true;
+            }
         }
     }
 
@@ -226,7 +290,12 @@ impl Recovery {
     fn end_string(&mut self) {
         self.token = Token::None;
         self.junk_at_outer_level();
+        self.outer_string = self.at_outer_level();
         if self.at_member() && self.expect != Expect::Value {
+            self.follow(Follower::String);
+            if self.expect != Expect::Key {
+                self.note_damage();
+            }
             self.key = self.text.key();
             self.expect = Expect::Colon;
         } else {
@@ -238,100 +307,72 @@ impl Recovery {
     fn end_word(&mut self) {
         self.token = Token::None;
         self.junk_at_outer_level();
-        if self.at_member() && self.expect == Expect::Colon {
-            self.expect = Expect::Key;
-        }
+        self.outer_string = false;
         self.value_of_message(TokenText::word_id);
         self.text.clear();
     }
 
-    /// Notes that a value was seen where a member's value is due.
+    /// Notes a value among the members: of the last key if one is due, out of place otherwise.
     fn value_of_message(&mut self, id: impl FnOnce(&TokenText, usize) -> Option<Id<'static>>) {
-        if !self.at_member() || self.expect != Expect::Value {
+        if !self.at_member() {
             return;
         }
-        self.expect = Expect::Key;
-        if let (Key::Id, Some(draft)) = (self.key, &mut self.draft) {
-            draft.note_id(id(&self.text, self.max_id_bytes));
+        let is_due = self.expect == Expect::Value;
+        self.expect = Expect::Comma;
+        if !is_due {
+            self.follow(Follower::Other);
+            self.note_damage();
+            return;
+        }
+        if let Some(draft) = &mut self.draft {
+            match self.key {
+                Key::Id => draft.hold_id(id(&self.text, self.max_id_bytes)),
+                Key::IdTwin => draft.doubt(),
+                _ => {}
+            }
         }
     }
 
-    /// Whether the members of the message are read here, or what stands right behind it: an extra
-    /// brace may have closed it too early.
+    /// Tells the message what follows the id that it holds.
+    fn follow(&mut self, follower: Follower) {
+        if self.at_member()
+            && let Some(draft) = &mut self.draft
+        {
+            draft.follow(follower);
+        }
+    }
+
+    fn note_damage(&mut self) {
+        if let Some(draft) = &mut self.draft {
+            draft.is_damaged = true;
+        }
+    }
+
+    /// Whether the members of the message are read here.
     fn at_member(&self) -> bool {
-        self.draft.as_ref().is_some_and(|draft| {
-            self.nest.depth() == if draft.closed { draft.level - 1 } else { draft.level }
-        })
+        let is_open = |draft: &Draft| !draft.is_closed && self.nest.depth() == draft.level;
+        self.draft.as_ref().is_some_and(is_open)
     }
 
     /// Whether an object that starts here may be a message.
     fn at_outer_level(&self) -> bool {
         let outer = self.nest.depth() == 0
             || self.nest.depth() == 1 && self.nest.outermost() == Bracket::Array;
-        outer && self.draft.as_ref().is_none_or(|draft| draft.closed)
+        outer && self.draft.as_ref().is_none_or(|draft| draft.is_closed)
     }
 
     fn junk_at_outer_level(&mut self) {
         if self.at_outer_level() {
             self.junk = true;
-        }
-    }
-}
-
-/// A message as far as it is known.
-#[derive(Debug)]
-struct Draft {
-    /// The depth of its members.
-    level: usize,
-    closed: bool,
-    after_junk: bool,
-    id: Found,
-    has_jsonrpc: bool,
-    has_method: bool,
-    has_outcome: bool,
-}
-
-#[derive(Debug)]
-enum Found {
-    Nothing,
-    One(Id<'static>),
-    Doubt,
-}
-
-impl Draft {
-    fn new(level: usize, after_junk: bool) -> Self {
-        let (has_jsonrpc, has_method, has_outcome) = (false, false, false);
-        let id = Found::Nothing;
-        Self { level, closed: false, after_junk, id, has_jsonrpc, has_method, has_outcome }
-    }
-
-    fn note_key(&mut self, key: Key) {
-        if self.closed {
-            return;
-        }
-        match key {
-            Key::Jsonrpc => self.has_jsonrpc = true,
-            Key::Method => self.has_method = true,
-            Key::Outcome => self.has_outcome = true,
-            Key::Id | Key::Other => {}
+            self.note_surplus();
         }
     }
 
-    fn note_id(&mut self, id: Option<Id<'static>>) {
-        self.id = match (&self.id, id) {
-            (Found::Nothing, _) if self.closed => Found::Nothing,
-            (Found::Nothing, Some(id)) => Found::One(id),
-            (Found::One(first), Some(id)) if *first == id => Found::One(id),
-            _ => Found::Doubt,
-        };
-    }
-
-    fn finish(self) -> Recovered {
-        let id = match self.id {
-            Found::One(id) if self.has_jsonrpc || !self.after_junk => Some(id),
-            _ => None,
-        };
-        Recovered { id, is_response: self.has_outcome && !self.has_method }
+    fn note_surplus(&mut self) {
+        if let Some(draft) = &mut self.draft {
+            draft.is_followed = true;
+            draft.has_surplus |= !draft.is_settled;
+        }
     }
 }
 

@@ -7,21 +7,35 @@ pub(super) enum Bracket {
     Array,
 }
 
-/// Levels whose kind is known. Deeper ones are only counted.
+/// What a closing bracket did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Closed {
+    /// It closed its own kind.
+    Match,
+    /// It closed more than its own kind, or another one.
+    Mismatch,
+    /// It closed nothing.
+    Nothing,
+}
+
+/// Levels whose kind is known one by one. Deeper ones are only counted.
 const KNOWN: usize = 1024;
 const WORDS: usize = KNOWN / 64;
 
 /// The open brackets.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
+    /// Levels whose kind is known.
     depth: usize,
     /// One bit a level, set for an array.
     arrays: [u64; WORDS],
+    deeper_objects: usize,
+    deeper_arrays: usize,
 }
 
 impl Nest {
     pub(super) fn depth(&self) -> usize {
-        self.depth
+        self.depth + self.deeper_objects + self.deeper_arrays
     }
 
     pub(super) fn outermost(&self) -> Bracket {
@@ -30,37 +44,53 @@ impl Nest {
 
     pub(super) fn open(&mut self, bracket: Bracket) {
         let (word, bit) = place(self.depth);
-        if let Some(word) = self.arrays.get_mut(word) {
-            match bracket {
-                Bracket::Array => *word |= bit,
-                Bracket::Object => *word &= !bit,
+        match (self.arrays.get_mut(word), bracket) {
+            (Some(word), Bracket::Array) => *word |= bit,
+            (Some(word), Bracket::Object) => *word &= !bit,
+            (None, bracket) => {
+                *self.deeper(bracket) += 1;
+                return;
             }
         }
         self.depth += 1;
     }
 
-    /// Closes the innermost level, if it is of this kind, or is deeper than kinds are known. A brace
-    /// also closes the arrays left open inside the object.
-    ///
-    /// Returns whether it closed anything.
-    pub(super) fn close(&mut self, bracket: Bracket) -> bool {
-        if KNOWN < self.depth {
-            self.depth -= 1;
-            return true;
+    /// Closes the innermost level if it is of this kind. A brace also closes the arrays left open
+    /// inside the object.
+    pub(super) fn close(&mut self, bracket: Bracket) -> Closed {
+        if 0 < self.deeper_objects + self.deeper_arrays {
+            return self.close_deeper(bracket);
         }
+        let Some(innermost) = self.depth.checked_sub(1) else { return Closed::Nothing };
+        let closed = match (bracket, self.kind(innermost)) {
+            (Bracket::Array, Bracket::Object) => return Closed::Nothing,
+            (Bracket::Object, Bracket::Array) => self.innermost_object(),
+            _ => Some(innermost),
+        };
+        match closed {
+            Some(level) => self.depth = level,
+            None => return Closed::Nothing,
+        }
+        if self.depth == innermost { Closed::Match } else { Closed::Mismatch }
+    }
+
+    fn close_deeper(&mut self, bracket: Bracket) -> Closed {
+        let other = match bracket {
+            Bracket::Object => Bracket::Array,
+            Bracket::Array => Bracket::Object,
+        };
+        let (kind, closed) = match *self.deeper(bracket) {
+            0 => (other, Closed::Mismatch),
+            _ => (bracket, Closed::Match),
+        };
+        *self.deeper(kind) -= 1;
+        closed
+    }
+
+    fn deeper(&mut self, bracket: Bracket) -> &mut usize {
         match bracket {
-            Bracket::Array => {
-                let matches = 0 < self.depth && self.kind(self.depth - 1) == Bracket::Array;
-                self.depth -= usize::from(matches);
-                matches
-            }
-            Bracket::Object => match self.innermost_object() {
-                Some(level) => {
-                    self.depth = level;
-                    true
-                }
-                None => false,
-            },
+            Bracket::Object => &mut self.deeper_objects,
+            Bracket::Array => &mut self.deeper_arrays,
         }
     }
 

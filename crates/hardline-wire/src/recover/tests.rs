@@ -77,7 +77,7 @@ fn refuses_contradictions() {
     check(r#"{"id":1,"id":2}"#, &["-"]);
     check(r#"{"id":1,"id":"1"}"#, &["-"]);
     check(r#"{"id":1,"id":1}"#, &["1"]);
-    check(r#"{"id":"a","\u0069d":"\u0061"}"#, &[r#""\u0061""#]);
+    check(r#"{"id":"a","\u0069d":"\u0061"}"#, &[r#""a""#]);
     check(r#"{"id":1,"id":null}"#, &["-"]);
     check(r#"{"id":,"id":1}"#, &["-"]);
     check(r#"{"params":{"a":{"b":1}},"id":5},"id":9}"#, &["-"]);
@@ -118,7 +118,7 @@ fn refuses_an_id_over_the_limit() {
 fn finds_each_of_several_messages() {
     check(r#"{"id":1}{"id":2} {"id":3}"#, &["1", "2", "3"]);
     check(r#"{"id":1}{"id":2"#, &["1", "2"]);
-    check(r#"[{"id":1},{"id":2},3,"id":4,{"id":5}"#, &["1", "-", "5"]);
+    check(r#"[{"id":1},{"id":2},3,"id":4,{"id":5}"#, &["1", "-"]);
     check(r#"[{"id":1},{"id":2},3,{"id":5}"#, &["1", "2", "5"]);
     check(r#"[{"id":1,"a":[},{"id":2}]"#, &["1", "2"]);
     check(r#"[[{"id":1}]"#, &[]);
@@ -142,7 +142,7 @@ fn knows_what_looks_like_a_response() {
     check(r#"{"error":{},"id":1,}"#, &["=1"]);
     check(r#"{"id":1,"result":{},"method":"x",}"#, &["1"]);
     check(r#"{"id":1,"params":{"result":1},}"#, &["1"]);
-    check(r#"{"id":1,"a":"result"}x"#, &["1"]);
+    check(r#"{"id":1,"a":"result",}"#, &["1"]);
 }
 
 #[test]

@@ -19,9 +19,12 @@ pub(super) enum Token {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Key {
     Id,
+    /// A key that differs from `id` in case alone, which some parsers take for it.
+    IdTwin,
     Jsonrpc,
+    /// `method`, whatever its case.
     Method,
-    /// `result` or `error`.
+    /// `result` or `error`, whatever their case.
     Outcome,
     Other,
 }
@@ -62,11 +65,14 @@ impl TokenText {
         let Some(quoted) = quoted.filter(|quoted| json::is_sound_string(quoted)) else {
             return Key::Other;
         };
-        match &*json::string_content(&quoted) {
+        let key = json::string_content(&quoted);
+        let folds = |name| json::equals_ignoring_case(&key, name);
+        match &*key {
             "id" => Key::Id,
             "jsonrpc" => Key::Jsonrpc,
-            "method" => Key::Method,
-            "result" | "error" => Key::Outcome,
+            _ if folds("id") => Key::IdTwin,
+            _ if folds("method") => Key::Method,
+            _ if folds("result") || folds("error") => Key::Outcome,
             _ => Key::Other,
         }
     }

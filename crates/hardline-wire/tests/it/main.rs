@@ -14,3 +14,4 @@ mod differential;
 mod json;
 mod linear;
 mod message;
+mod recovery;

@@ -1,0 +1,130 @@
+//! Recovery under every single-byte accident: the message's own id, or none.
+
+use std::ops::Range;
+
+use hardline_wire::limits::Limits;
+use hardline_wire::recover::{Ending, recover};
+
+/// Lines with ids in many places. The message's own is 7 or "7"; all others are wrong.
+const LINES: &[&str] = &[
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":99,"a":[{"id":98},[1,{"id":97}]],"t":"\"id\":96"}}"#,
+    r#"{"jsonrpc":"2.0","method":"tools/call","params":{"id":99,"a":[{"id":98},[1,{"id":97}]],"t":"x, \\"},"id":7}"#,
+    r#"{"params":{"jsonrpc":"2.0","id":99,"method":"y"},"id":"7","method":"x","jsonrpc":"2.0"}"#,
+    r#"{"id":7,"jsonrpc":"2.0","method":"x","params":[{"jsonrpc":"2.0","id":99},{"id":98}]}"#,
+    r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}"}]}}"#,
+    r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"m","data":{"id":99,"error":{"id":98}}}}"#,
+    r#"{ "jsonrpc" : "2.0" , "id" : "7" , "method" : "x" , "params" : { "x" : { "id" : 99 } } }"#,
+    r#"[{"jsonrpc":"2.0","id":7,"method":"x","params":{"id":99}},{"jsonrpc":"2.0","method":"y","params":[{"id":98}]}]"#,
+];
+
+/// Where the id's value stands, so that accidents to itself can be told apart.
+fn own_id(line: &str) -> Range<usize> {
+    let values = ["\"id\":7", "\"id\":\"7\"", "\"id\" : \"7\""];
+    let found = values.iter().find_map(|value| line.find(value).map(|at| at..at + value.len()));
+    found.unwrap()
+}
+
+#[track_caller]
+fn check(line: &[u8], ending: Ending, what: &str, hits: &mut [u32; 2]) {
+    for message in recover(line, ending, &Limits::default()) {
+        let Some(id) = message.id else {
+            hits[0] += 1;
+            continue;
+        };
+        hits[1] += 1;
+        let text = String::from_utf8_lossy(line);
+        assert!(matches!(&*id.to_string(), "7" | "\"7\""), "{id} after {what}: {text}");
+    }
+}
+
+#[test]
+fn no_accident_to_one_byte_brings_up_a_wrong_id() {
+    let mut hits = [0; 2];
+    for line in LINES {
+        let bytes = line.as_bytes();
+        let own = own_id(line);
+        for at in (0..=bytes.len()).filter(|at| !own.contains(at) && *at != own.end) {
+            let (before, after) = bytes.split_at(at);
+            check(before, Ending::Cut, "cutting its end off", &mut hits);
+            // What is left of an array of messages may look like a batch.
+            if !line.contains("[{\"jsonrpc\"") {
+                check(after, Ending::Whole, "cutting its beginning off", &mut hits);
+            }
+            for byte in 0..=u8::MAX {
+                check(&[before, &[byte], after].concat(), Ending::Whole, "inserting", &mut hits);
+                if let [_, after @ ..] = after {
+                    check(
+                        &[before, &[byte], after].concat(),
+                        Ending::Whole,
+                        "replacing",
+                        &mut hits,
+                    );
+                }
+            }
+            if let [_, after @ ..] = after {
+                check(&[before, after].concat(), Ending::Whole, "removing", &mut hits);
+            }
+        }
+    }
+    // Most accidents leave the id beyond doubt; otherwise the test would show nothing.
+    assert!(hits[0] * 3 < hits[1], "{hits:?}");
+}
+
+#[test]
+fn an_accident_to_the_id_itself_never_brings_up_a_part_of_it() {
+    for (line, reason) in [
+        (r#"{"jsonrpc":"2.0","id":"abc,"method":"x","params":{}}"#, "a quote lost behind"),
+        (r#"{"jsonrpc":"2.0","id":","method":"x"}"#, "an empty one with a quote lost"),
+        (r#"{"jsonrpc":"2.0","id":"a"b","method":"x"}"#, "a quote inside"),
+        (r#"{"jsonrpc":"2.0","id":"he said "hi"","method":"x"}"#, "two quotes inside"),
+        (r#"{"jsonrpc":"2.0","id":""abc","method":"x"}"#, "a quote too many"),
+        (r#"{"jsonrpc":"2.0","id":"ab\","method":"x"}"#, "an escaped end"),
+        (r#"{"jsonrpc":"2.0","id":7 8,"method":"x"}"#, "two numbers"),
+        (r#"{"jsonrpc":"2.0","id":7:8,"method":"x"}"#, "a colon"),
+        (r#"{"jsonrpc":"2.0","id":7[1],"method":"x"}"#, "an array behind"),
+        (r#"{"jsonrpc":"2.0","id":7{},"method":"x"}"#, "an object behind"),
+        (r#"{"jsonrpc":"2.0","id":7"x","method":"x"}"#, "a string behind"),
+        (r#"{"jsonrpc":"2.0","id":"a":"b","method":"x"}"#, "a colon and a string"),
+        (r#"{"jsonrpc":"2.0","id":7],"method":"x"}"#, "a bracket behind"),
+        (r#"{"jsonrpc":"2.0","id":7,"ID":8,"method":"x",}"#, "a twin"),
+        (r#"{"jsonrpc":"2.0","id":7,"id":}"#, "a second one without a value"),
+    ] {
+        let found: Vec<_> = recover(line.as_bytes(), Ending::Whole, &Limits::default()).collect();
+        assert!(found.iter().all(|message| message.id.is_none()), "{reason}: {found:?}");
+    }
+}
+
+#[test]
+fn lost_nesting_brings_up_no_nested_id() {
+    for (line, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"x","params":}{"jsonrpc":"2.0","id":99,"method":"y"}}"#,
+            &["7"][..],
+        ),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"x","params"}{"id":99}}"#, &["7"]),
+        (r#"[{"jsonrpc":"2.0","params":}[{"id":98}],"id":7}]"#, &[]),
+        (
+            r#""jsonrpc":"2.0","id":1,"method":"x","params":{"jsonrpc":"2.0","id":55,"method":"y"}}"#,
+            &[],
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"t","params":{"id":99,"a":[}"id":98},[1,{"id":97}]],"t":"x"},"id":7}"#,
+            &[],
+        ),
+        (r#"{"id":99,"a":[1]}}"#, &[]),
+        (r#"[{"jsonrpc":"2.0","params":[]"id":98}],"id":7}]"#, &[]),
+    ] {
+        let found: Vec<_> = recover(line.as_bytes(), Ending::Whole, &Limits::default())
+            .filter_map(|message| message.id.map(|id| id.to_string()))
+            .collect();
+        assert_eq!(found, expected, "{line}");
+    }
+    let deep = format!(
+        "{{\"a\":{}1{}{},\"id\":5{}",
+        "{\"b\":".repeat(1100),
+        "]".repeat(77),
+        "}".repeat(1023),
+        "}".repeat(78)
+    );
+    assert!(recover(deep.as_bytes(), Ending::Whole, &Limits::default()).all(|it| it.id.is_none()));
+}

@@ -1,8 +1,8 @@
 //! Replies of our own making, as one line each, whatever is inside.
 //!
 //! A line ends with `\n` and has no other character that any reader takes for a line end: newlines
-//! between a result's tokens become spaces, and strings that we write ourselves escape NEL,
-//! U+2028 and U+2029 along with all control characters.
+//! between a result's tokens become spaces, and NEL, U+2028, U+2029 and all control characters in
+//! strings become the escapes that mean the same.
 
 use std::fmt::Write;
 
@@ -55,7 +55,9 @@ impl ReplyTo<'_> {
 /// Encodes a successful response.
 pub fn response(id: &Id<'_>, result: Value<'_>) -> String {
     let mut line = String::with_capacity(result.text().len() + 64);
-    push(&mut line, format_args!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#));
+    line.push_str(r#"{"jsonrpc":"2.0","id":"#);
+    push_id(&mut line, id);
+    line.push_str(r#","result":"#);
     push_json_value(&mut line, result);
     line.push_str("}\n");
     line
@@ -66,7 +68,11 @@ pub fn error(to: ReplyTo<'_>, code: i64, message: &str, data: Option<Value<'_>>)
     let mut line = String::with_capacity(message.len() + 96);
     line.push_str(r#"{"jsonrpc":"2.0","#);
     match to {
-        ReplyTo::Id(id) => push(&mut line, format_args!(r#""id":{id},"#)),
+        ReplyTo::Id(id) => {
+            line.push_str(r#""id":"#);
+            push_id(&mut line, id);
+            line.push(',');
+        }
         ReplyTo::Null => line.push_str(r#""id":null,"#),
         ReplyTo::Nobody => {}
     }
@@ -98,13 +104,35 @@ pub fn push_json_string(line: &mut String, text: &str) {
     line.push('"');
 }
 
-/// Appends a checked value on one line. In such a value newlines stand between tokens alone.
+/// Appends a checked value on one line.
 pub fn push_json_value(line: &mut String, value: Value<'_>) {
-    let mut parts = value.text().split(['\n', '\r']);
-    line.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        line.push(' ');
-        line.push_str(part);
+    push_one_line(line, value.text());
+}
+
+/// Appends an id.
+pub fn push_id(line: &mut String, id: &Id<'_>) {
+    match id.as_i64() {
+        Some(id) => push(line, format_args!("{id}")),
+        None => push_one_line(line, &id.to_string()),
+    }
+}
+
+/// Appends sound JSON without a character that any reader takes for a line end or a command: between
+/// tokens they become spaces, and in strings the escapes that mean the same.
+fn push_one_line(line: &mut String, json: &str) {
+    let breaks_line = |char: char| match char {
+        '\t' => false,
+        '\u{2028}' | '\u{2029}' => true,
+        _ => char.is_control(),
+    };
+    for part in json.split_inclusive(breaks_line) {
+        let plain = part.trim_end_matches(breaks_line);
+        line.push_str(plain);
+        match part.chars().next_back().filter(|char| breaks_line(*char)) {
+            None => {}
+            Some('\n' | '\r') => line.push(' '),
+            Some(char) => push(line, format_args!("\\u{:04x}", u32::from(char))),
+        }
     }
 }
 
@@ -135,6 +163,16 @@ mod tests {
             )
         );
         assert!(checker.check(line.as_bytes()).is_ok());
+        let result = "{\"a\":\"x\u{2028}\u{85}y\u{9b}\",\t\"\u{2029}\":\"\"}";
+        let result = checker.check(result.as_bytes()).unwrap().value;
+        let id = Id::salvage("\"\u{2028}\"".as_bytes(), 256).unwrap();
+        assert_eq!(
+            response(&id, result),
+            concat!(
+                r#"{"jsonrpc":"2.0","id":"\u2028","result":"#,
+                "{\"a\":\"x\\u2028\\u0085y\\u009b\",\t\"\\u2029\":\"\"}}\n"
+            )
+        );
         assert_eq!(
             response(&Id::from_integer(0), data),
             "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{    \"a\" : [ ] }}\n"

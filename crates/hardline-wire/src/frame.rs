@@ -42,7 +42,7 @@ impl Decoder {
     pub fn decode<'a>(&mut self, frame: &'a [u8]) -> Result<Frame<'a>, Refusal> {
         let start = skip_whitespace(frame, 0);
         if frame.get(start) != Some(&b'[') || self.limits.max_frame_bytes() < frame.len() {
-            return self.decode_message(frame, self.limits.max_depth()).map(Frame::Message);
+            return self.decode_message(frame, 0).map(Frame::Message);
         }
         let limit = self.limits.max_batch_elements();
         match Batch::cut(frame) {
@@ -68,15 +68,15 @@ impl Decoder {
         if element.text.first() == Some(&b'[') {
             return Err(Refusal::new(RefusalReason::NestedBatch, 0));
         }
-        self.decode_message(element.text, self.limits.max_depth() - 1)
+        self.decode_message(element.text, 1)
     }
 
     fn decode_message<'a>(
         &mut self,
         text: &'a [u8],
-        max_depth: usize,
+        levels_around: usize,
     ) -> Result<Message<'a>, Refusal> {
-        let checked = self.checker.check_within(text, max_depth)?;
+        let checked = self.checker.check_inside(text, levels_around)?;
         Message::read(&checked, self.limits.max_id_bytes())
             .map_err(|(reason, offset)| Refusal::new(reason.into(), offset))
     }

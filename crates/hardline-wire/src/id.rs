@@ -150,7 +150,7 @@ pub enum IdError {
     /// It is a number with a fraction or an exponent, or minus zero.
     #[error("id is a number but not a plain integer")]
     NotInteger,
-    /// It is an integer outside 64 bits, which parsers round differently.
+    /// It is an integer outside 64 bits, which most parsers cannot hold.
     #[error("id is an integer outside 64 bits")]
     OutOfRange,
     /// It is longer than [`max_id_bytes`](crate::limits::Limits::max_id_bytes).

@@ -46,6 +46,8 @@
 //! assert_eq!(lost.id.unwrap().as_i64(), Some(2));
 //! ```
 
+mod buffer;
+
 pub mod batch;
 pub mod encode;
 pub mod excerpt;

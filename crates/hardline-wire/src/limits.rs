@@ -97,8 +97,9 @@ limits! {
     /// Longest event of an event stream in bytes of its lines, comments and line ends left out.
     ///
     /// Bounds what one event can make us buffer, as [`max_frame_bytes`](Self::max_frame_bytes)
-    /// does for a line. A longer event is reported once, then skipped to its end.
-    max_event_bytes, with_max_event_bytes: usize = 16 << 20, at most 1 << 30;
+    /// does for a line; a frame of that length fits together with the event's other fields. A longer
+    /// event is reported once, then skipped to its end.
+    max_event_bytes, with_max_event_bytes: usize = 17 << 20, at most 1 << 30;
 
     /// Most replies without an id that may be sent at once.
     ///

@@ -14,6 +14,7 @@
 
 use memchr::memchr;
 
+use crate::buffer::extend_within;
 use crate::limits::Limits;
 use crate::recover::{Ending, Recovered, Recovery};
 
@@ -89,6 +90,7 @@ pub struct Overlong<'a> {
     /// The messages found on it from its start to its end, with their ids; no more than
     /// [`max_batch_elements`](Limits::max_batch_elements).
     pub recovered: &'a [Recovered],
+    is_blank: bool,
 }
 
 /// Bytes kept of an overlong line, to show how it began.
@@ -145,11 +147,7 @@ impl LineFramer {
         let most = limits.max_frame_bytes() + MARGIN;
         let needed = partial.len() + head.len();
         if overlong.is_none() && needed <= most {
-            if partial.capacity() < needed {
-                let doubled = (partial.capacity() * 2).min(most).max(needed);
-                partial.reserve_exact(doubled - partial.len());
-            }
-            partial.extend_from_slice(head);
+            extend_within(partial, head, most);
             return;
         }
         let prefix = OVERLONG_PREFIX + BOM.len();
@@ -194,7 +192,7 @@ impl LineFramer {
         let offset = self.line_start + mark;
         let length = raw.length - mark - u64::from(end == LineEnd::CrLf);
         self.line_start += raw.length + u64::from(has_newline);
-        Shape { offset, has_bom: raw.has_bom, end, length }
+        Shape { offset, has_bom: raw.has_bom, end, length, has_content: raw.has_content }
     }
 
     fn drop_handed_out(&mut self) {
@@ -211,8 +209,8 @@ impl<'a> Line<'a> {
     /// Whether there is nothing but whitespace on it, so that it carries no message.
     pub fn is_blank(&self) -> bool {
         match self.content {
-            Content::Whole(bytes) => bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')),
-            Content::Overlong(_) => false,
+            Content::Whole(bytes) => is_blank(bytes),
+            Content::Overlong(overlong) => overlong.is_blank,
         }
     }
 
@@ -245,12 +243,14 @@ struct Raw {
     length: u64,
     has_bom: bool,
     ends_in_cr: bool,
+    /// Whether something other than whitespace was seen; looked at in overlong lines alone.
+    has_content: bool,
 }
 
 impl Raw {
     fn of(bytes: &[u8]) -> Self {
-        let has_bom = bytes.starts_with(BOM);
-        Self { length: bytes.len() as u64, has_bom, ends_in_cr: bytes.ends_with(b"\r") }
+        let (has_bom, ends_in_cr) = (bytes.starts_with(BOM), bytes.ends_with(b"\r"));
+        Self { length: bytes.len() as u64, has_bom, ends_in_cr, has_content: true }
     }
 }
 
@@ -261,6 +261,7 @@ struct Shape {
     has_bom: bool,
     end: LineEnd,
     length: u64,
+    has_content: bool,
 }
 
 impl Shape {
@@ -277,8 +278,9 @@ impl Shape {
         if limits.max_frame_bytes() < bytes.len() {
             let mut overlong = OverlongLine::new(limits);
             overlong.begin(raw, recovered);
+            let has_content = overlong.raw.has_content;
             overlong.finish(self.end, recovered);
-            return self.overlong(raw, recovered);
+            return Self { has_content, ..self }.overlong(raw, recovered);
         }
         let Self { offset, has_bom, end, .. } = self;
         Line { offset, has_bom, end, content: Content::Whole(bytes) }
@@ -286,13 +288,18 @@ impl Shape {
 
     /// Makes an overlong line of which `raw` is the beginning.
     fn overlong<'a>(self, raw: &'a [u8], recovered: &'a [Recovered]) -> Line<'a> {
-        let Self { offset, has_bom, end, length } = self;
+        let Self { offset, has_bom, end, length, has_content } = self;
         let bytes = if has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
         let most = usize::try_from(length).unwrap_or(OVERLONG_PREFIX).min(OVERLONG_PREFIX);
         let prefix = bytes.get(..most).unwrap_or(bytes);
-        let content = Content::Overlong(Overlong { prefix, length, recovered });
+        let is_blank = !has_content;
+        let content = Content::Overlong(Overlong { prefix, length, recovered, is_blank });
         Line { offset, has_bom, end, content }
     }
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 
 impl OverlongLine {
@@ -313,12 +320,13 @@ impl OverlongLine {
 
     fn read(&mut self, bytes: &[u8], recovered: &mut Vec<Recovered>) {
         self.raw.length += bytes.len() as u64;
+        self.raw.has_content |= !is_blank(bytes);
         if let Some(last) = bytes.last() {
             self.raw.ends_in_cr = *last == b'\r';
         }
         let mut rest = bytes;
         while let Some(message) = self.recovery.next_message(&mut rest) {
-            if recovered.len() < self.max_recovered {
+            if message.is_worth_keeping(recovered, self.max_recovered) {
                 recovered.push(message);
             }
         }
@@ -326,7 +334,7 @@ impl OverlongLine {
 
     fn finish(mut self, end: LineEnd, recovered: &mut Vec<Recovered>) {
         let last = self.recovery.finish(end.ending());
-        recovered.extend(last.filter(|_| recovered.len() < self.max_recovered));
+        recovered.extend(last.filter(|it| it.is_worth_keeping(recovered, self.max_recovered)));
     }
 }
 
@@ -360,7 +368,7 @@ mod tests {
         let mark = if line.has_bom { "BOM " } else { "" };
         let content = match line.content {
             Content::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Content::Overlong(Overlong { prefix, length, recovered }) => {
+            Content::Overlong(Overlong { prefix, length, recovered, .. }) => {
                 let ids: Vec<_> = recovered.iter().map(|it| format!("{:?}", it.id)).collect();
                 let prefix = String::from_utf8_lossy(prefix);
                 format!("{length}: {prefix} {}", ids.join(" "))
@@ -447,6 +455,12 @@ mod tests {
             LineFramer::new(&Limits::default()).next_line(&mut stream).unwrap().is_blank()
         };
         assert!(blank(b"\n") && blank(b" \t \r\n") && blank(b"\xef\xbb\xbf\n"));
+        let spaces = [b' '; 100];
+        let limits = Limits::default().with_max_frame_bytes(10).unwrap();
+        let mut framer = LineFramer::new(&limits);
+        assert_eq!(framer.next_line(&mut &spaces[..]), None);
+        assert!(framer.next_line(&mut &b"\n"[..]).unwrap().is_blank());
+        assert!(!framer.next_line(&mut &[&spaces[..], b"x\n"].concat()[..]).unwrap().is_blank());
         assert!(!blank(b"x\n") && !blank(b"\0\n") && !blank(b"\x0c\n"));
     }
 }

@@ -133,6 +133,15 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// The parameters of a call.
+    pub fn params(&self) -> Option<Value<'a>> {
+        match self {
+            Self::Request(request) => request.params,
+            Self::Notification(notification) => notification.params,
+            Self::Response(_) | Self::Error(_) => None,
+        }
+    }
+
     /// The method, which answers do not have.
     pub fn method(&self) -> Option<&str> {
         match self {

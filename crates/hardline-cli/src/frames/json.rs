@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use hardline_wire::encode::push_json_string;
+use hardline_wire::encode::{push_id, push_json_string};
+use hardline_wire::id::Id;
 
 use super::Printer;
 use super::report::Report;
@@ -29,16 +30,14 @@ impl Printer for JsonPrinter {
 }
 
 fn write_report(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
-    let Report { offset, length, kind, ids, method, error, elements, .. } = report;
+    let Report { offset, length, kind, method, error, elements, .. } = report;
     write!(out, r#"{{"offset":{offset},"length":{length},"kind":"{}""#, kind.as_str())?;
-    match &**ids {
-        [] => write!(out, r#","id":null"#)?,
-        [id] => write!(out, r#","id":{id}"#)?,
-        [first, rest @ ..] => {
-            write!(out, r#","id":{first},"ids":[{first}"#)?;
-            rest.iter().try_for_each(|id| write!(out, ",{id}"))?;
-            write!(out, "]")?;
-        }
+    let first = report.ids().next().map_or("null".to_owned(), |id| json_id(&id));
+    write!(out, r#","id":{first}"#)?;
+    if report.ids().nth(1).is_some() {
+        write!(out, r#","ids":[{first}"#)?;
+        report.ids().skip(1).try_for_each(|id| write!(out, ",{}", json_id(&id)))?;
+        write!(out, "]")?;
     }
     match method {
         None => write!(out, r#","method":null"#)?,
@@ -63,6 +62,12 @@ fn write_report(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         write!(out, "]")?;
     }
     write!(out, "}}")
+}
+
+fn json_id(id: &Id<'_>) -> String {
+    let mut json = String::new();
+    push_id(&mut json, id);
+    json
 }
 
 fn json_string(text: &str) -> String {

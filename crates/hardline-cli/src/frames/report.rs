@@ -16,8 +16,7 @@ pub(super) struct Report<'a> {
     /// Its length without its line end.
     pub(super) length: u64,
     pub(super) kind: Kind,
-    /// The id of a message; of anything else, each that could be recovered.
-    pub(super) ids: Vec<Id<'static>>,
+    ids: Ids<'a>,
     pub(super) method: Option<String>,
     pub(super) error: Option<ReportError>,
     /// The elements of a batch.
@@ -35,6 +34,19 @@ pub(super) enum Kind {
     Batch,
     Invalid,
     Oversized,
+}
+
+/// Where ids come from.
+#[derive(Debug)]
+enum Ids<'a> {
+    /// There are none to look for.
+    None,
+    /// A message has one.
+    Own(Id<'a>),
+    /// They were found on a line that was not kept.
+    Found(&'a [Recovered]),
+    /// They are looked for each time, as there may be very many.
+    Lost { line: &'a [u8], ending: Ending, limits: Limits },
 }
 
 /// What is wrong, and the code that the sender would be told.
@@ -86,7 +98,7 @@ impl Reporter {
                 let reason = format!("message too large: {} bytes, limit {limit}", overlong.length);
                 let error =
                     ReportError { code: code::INVALID_REQUEST, reason, offset: limit as u64 };
-                let ids = ids(overlong.recovered.iter().cloned());
+                let ids = Ids::Found(overlong.recovered);
                 let report = Report::new(Kind::Oversized, line.offset, overlong.prefix);
                 Report { length: overlong.length, ids, error: Some(error), ..report }
             }
@@ -125,37 +137,43 @@ impl Reporter {
             reason: refusal.reason.to_string(),
             offset: refusal.offset as u64,
         };
-        // As many as are kept of an overlong line: a frame never costs more than itself.
-        let most = self.limits.max_batch_elements();
-        let ids = ids(recover(bytes, ending, &self.limits).take(most));
+        let ids = Ids::Lost { line: bytes, ending, limits: self.limits.clone() };
         Report { ids, error: Some(error), ..Report::new(Kind::Invalid, offset, bytes) }
     }
 }
 
 impl<'a> Report<'a> {
     fn new(kind: Kind, offset: u64, bytes: &'a [u8]) -> Self {
-        let (ids, method, error, elements) = (Vec::new(), None, None, None);
+        let (ids, method, error, elements) = (Ids::None, None, None, None);
         Self { offset, length: bytes.len() as u64, kind, ids, method, error, elements, bytes }
     }
 
-    fn message(offset: u64, bytes: &'a [u8], message: Message<'_>) -> Self {
+    fn message(offset: u64, bytes: &'a [u8], message: Message<'a>) -> Self {
         let kind = match &message {
             Message::Request(_) => Kind::Request,
             Message::Notification(_) => Kind::Notification,
             Message::Response(_) => Kind::Response,
             Message::Error(_) => Kind::Error,
         };
-        let ids = message.id().cloned().map(Id::into_owned).into_iter().collect();
+        let ids = message.id().cloned().map_or(Ids::None, Ids::Own);
         let method = message.method().map(str::to_owned);
         Self { ids, method, ..Self::new(kind, offset, bytes) }
+    }
+
+    /// The id of a message; of anything else, each that could be recovered.
+    pub(super) fn ids(&self) -> Box<dyn Iterator<Item = Id<'a>> + '_> {
+        match &self.ids {
+            Ids::None => Box::new(std::iter::empty()),
+            Ids::Own(id) => Box::new(std::iter::once(id.clone())),
+            Ids::Found(recovered) => Box::new(recovered.iter().filter_map(|it| it.id.clone())),
+            Ids::Lost { line, ending, limits } => {
+                Box::new(recover(line, *ending, limits).filter_map(|it| it.id))
+            }
+        }
     }
 
     /// Whether it is valid; a batch with all its elements.
     pub(super) fn is_valid(&self) -> bool {
         self.error.is_none() && self.elements.iter().flatten().all(Report::is_valid)
     }
-}
-
-fn ids(recovered: impl Iterator<Item = Recovered>) -> Vec<Id<'static>> {
-    recovered.filter_map(|it| it.id).collect()
 }

@@ -14,6 +14,8 @@ pub(super) struct TextPrinter {
     invalid: u64,
 }
 
+/// Ids shown of one frame.
+const SHOWN_IDS: usize = 10;
 /// Bytes shown of an id and of a method.
 const SHOWN_ID: usize = 24;
 const SHOWN_METHOD: usize = 60;
@@ -41,13 +43,9 @@ impl Printer for TextPrinter {
 
 fn write_row(out: &mut dyn Write, report: &Report<'_>, indent: &str) -> io::Result<()> {
     let kind = format!("{indent}{}", report.kind.as_str());
-    let ids = match &*report.ids {
-        [] => "-".to_owned(),
-        ids => {
-            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
-            Excerpt::new(ids.join(",").as_bytes(), SHOWN_ID).to_string()
-        }
-    };
+    let ids: Vec<_> = report.ids().take(SHOWN_IDS).map(|id| id.to_string()).collect();
+    let ids = if ids.is_empty() { "-".to_owned() } else { ids.join(",") };
+    let ids = Excerpt::new(ids.as_bytes(), SHOWN_ID).to_string();
     let Report { offset, length, .. } = report;
     let row = format!("{offset:>12} {length:>10}  {kind:<14}  {ids:<8}  {}", what(report));
     writeln!(out, "{}", row.trim_end())?;
@@ -77,7 +75,11 @@ fn what(report: &Report<'_>) -> String {
 fn near(report: &Report<'_>) -> Option<String> {
     let error = report.error.as_ref().filter(|_| report.kind == Kind::Invalid)?;
     let at = usize::try_from(error.offset).ok()?;
-    let start = at.saturating_sub(SHOWN_BEFORE);
+    let mut start = at.saturating_sub(SHOWN_BEFORE);
+    // Not from the middle of a character.
+    while start < at && report.bytes.get(start).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        start += 1;
+    }
     let before = report.bytes.get(start..at)?;
     let after = report.bytes.get(at..)?;
     let after = after.get(..SHOWN_AFTER).unwrap_or(after);

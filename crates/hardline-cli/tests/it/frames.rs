@@ -87,6 +87,19 @@ fn shows_all_ids_of_several_values_on_a_line() {
 }
 
 #[test]
+fn leaves_no_id_out_however_many_there_are() {
+    let request = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"a\"}}");
+    let requests: Vec<_> = (0..300).map(request).collect();
+    for line in [requests.join(""), format!("[{}]", requests.join(","))] {
+        let (frames, _) = frames(&[], line.as_bytes());
+        assert_eq!(frames[0]["ids"], json!((0..300).collect::<Vec<_>>()));
+    }
+    let note = "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}";
+    let (frames, _) = frames(&[], [&note.repeat(300), &*requests[7]].concat().as_bytes());
+    assert_eq!(frames[0]["id"], 7);
+}
+
+#[test]
 fn shows_a_batch_as_one_frame_with_elements() {
     let (frames, status) =
         frames(&[], b" [{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}, 7]\n[]\n");

@@ -19,13 +19,13 @@ pub fn header(data: &[u8]) {
 
     let mut checker = Checker::new(&Limits::default());
     let Ok(checked) = checker.check(data) else { return };
-    if let Ok(Message::Request(request)) = Message::read(&checked, 256)
-        && let Ok(headers) = standard_headers(&request)
+    if let Ok(message) = Message::read(&checked, 256)
+        && let Ok(headers) = standard_headers(&message)
     {
-        let find = |name: &str| find(&headers, name);
-        let verdict = verify_standard_headers(&request, find);
-        let names_version = header::protocol_version(&request).is_some();
-        assert_eq!(verdict.is_ok(), names_version, "{verdict:?}");
+        let verdict = verify_standard_headers(&message, |name| find(&headers, name));
+        let is_request = matches!(message, Message::Request(_));
+        let is_complete = !is_request || header::protocol_version(&message).is_some();
+        assert_eq!(verdict.is_ok(), is_complete, "{verdict:?}");
     }
     let (Some(schema), arguments) = (checked.value.get("schema"), checked.value.get("arguments"))
     else {

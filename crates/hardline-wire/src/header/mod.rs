@@ -7,6 +7,7 @@
 //! decoding. Finding a header by name, and what becomes of a request that fails, is the caller's.
 
 mod param;
+mod schema;
 mod value;
 
 pub use param::{AnnotationError, ParamHeader, ParamHeaders};
@@ -16,7 +17,8 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
-use crate::message::Request;
+use crate::encode::code;
+use crate::message::Message;
 
 /// The header that names the protocol version.
 pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
@@ -33,66 +35,81 @@ pub const PROTOCOL_VERSION_META: &str = "io.modelcontextprotocol/protocolVersion
 /// A header: its name and its value, fit to be sent.
 pub type Header = (Cow<'static, str>, String);
 
-/// Makes the headers that every request carries, from what its body has.
+/// Makes the headers that every message to a server carries, from what its body has.
 ///
 /// # Errors
 ///
 /// [`HeaderError::InvalidCharacter`] if the method or the version cannot be a header's value.
-pub fn standard_headers(request: &Request<'_>) -> Result<Vec<Header>, HeaderError> {
+pub fn standard_headers(message: &Message<'_>) -> Result<Vec<Header>, HeaderError> {
     let mut headers = Vec::new();
-    if let Some(version) = protocol_version(request) {
+    if let Some(version) = protocol_version(message) {
         headers.push((PROTOCOL_VERSION.into(), plain(PROTOCOL_VERSION, &version)?));
     }
-    headers.push((METHOD.into(), plain(METHOD, &request.method)?));
-    if let Some(name) = name(request) {
+    if let Some(method) = message.method() {
+        headers.push((METHOD.into(), plain(METHOD, method)?));
+    }
+    if let Some(Some(name)) = name(message) {
         headers.push((NAME.into(), encode_value(&name).into_owned()));
     }
     Ok(headers)
 }
 
-/// Compares the headers that every request carries with its body. `find` returns the value of a
-/// header, whatever the case of its name.
+/// Compares the headers of a request with its body. `find` returns the value of a header, whatever
+/// the case of its name.
+///
+/// Of other messages the specification says nothing: what their headers repeat is compared, and
+/// nothing is missed.
 ///
 /// # Errors
 ///
-/// [`HeaderError`], for which the answer is `400` with code `-32020`.
+/// [`HeaderError`], for which the answer is `400` with its [`code`](HeaderError::code).
 pub fn verify_standard_headers<'h>(
-    request: &Request<'_>,
+    message: &Message<'_>,
     mut find: impl FnMut(&str) -> Option<&'h [u8]>,
 ) -> Result<(), HeaderError> {
-    let version = protocol_version(request);
-    let expected = [(PROTOCOL_VERSION, version), (METHOD, Some(request.method.clone()))];
-    for (header, expected) in expected {
-        let header_error = |error: fn(String) -> HeaderError| error(header.to_owned());
-        let value = find(header).ok_or_else(|| header_error(HeaderError::Missing))?;
-        let value =
-            value::plain_text(value).ok_or_else(|| header_error(HeaderError::InvalidCharacter))?;
-        if expected.is_none_or(|expected| expected != value) {
-            return Err(header_error(HeaderError::Mismatch));
+    let is_request = matches!(message, Message::Request(_));
+    let version = protocol_version(message);
+    if is_request && version.is_none() {
+        return Err(HeaderError::NoVersion);
+    }
+    for (header, body) in [(PROTOCOL_VERSION, version.as_deref()), (METHOD, message.method())] {
+        let Some(body) = body else { continue };
+        match find(header).map(value::plain_text) {
+            None if is_request => return Err(HeaderError::Missing(header.into())),
+            None => {}
+            Some(None) => return Err(HeaderError::InvalidCharacter(header.into())),
+            Some(Some(value)) if value != body => return Err(HeaderError::Mismatch(header.into())),
+            Some(Some(_)) => {}
         }
     }
-    let Some(name) = name(request) else { return Ok(()) };
-    let value = find(NAME).ok_or_else(|| HeaderError::Missing(NAME.into()))?;
-    if decode_value(NAME, value)? != name {
-        return Err(HeaderError::Mismatch(NAME.into()));
+    match (name(message), find(NAME)) {
+        (None, _) | (Some(None), None) => Ok(()),
+        (Some(None), Some(_)) => Err(HeaderError::Unexpected(NAME.into())),
+        (Some(Some(_)), None) => Err(HeaderError::Missing(NAME.into())),
+        (Some(Some(name)), Some(value)) if decode_value(NAME, value)? != name => {
+            Err(HeaderError::Mismatch(NAME.into()))
+        }
+        (Some(Some(_)), Some(_)) => Ok(()),
     }
-    Ok(())
 }
 
-/// The protocol version that a request names in its body.
-pub fn protocol_version<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
-    request.params?.get("_meta")?.get(PROTOCOL_VERSION_META)?.as_str()
+/// The protocol version that a message names in its body.
+pub fn protocol_version<'a>(message: &Message<'a>) -> Option<Cow<'a, str>> {
+    message.params()?.get("_meta")?.get(PROTOCOL_VERSION_META)?.as_str()
 }
 
-/// What [`NAME`] repeats, for the methods that have it.
-fn name<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
+/// What [`NAME`] repeats: `None` for a message that does not have it, `Some(None)` if the body lacks
+/// what it should have.
+#[expect(clippy::option_option, reason = "the two ways to have no name are told apart")]
+fn name<'a>(message: &Message<'a>) -> Option<Option<Cow<'a, str>>> {
+    let Message::Request(request) = message else { return None };
     let member = match &*request.method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    request.params?.get(member)?.as_str()
+    Some(request.params.and_then(|params| params.get(member)?.as_str()))
 }
 
 /// Takes a value that has no encoded form.
@@ -110,6 +127,9 @@ pub enum HeaderError {
     /// The body has a value that a header must repeat, and it does not.
     #[error("header {0} is missing")]
     Missing(String),
+    /// The body of a request names no protocol version.
+    #[error("no protocol version in params._meta")]
+    NoVersion,
     /// The header is there, but the body has no value for it.
     #[error("header {0} has no counterpart in the body")]
     Unexpected(String),
@@ -125,6 +145,16 @@ pub enum HeaderError {
     /// The body's value cannot be repeated in a header: no string, truth value or safe integer.
     #[error("the value for header {0} is neither a string nor a safe integer nor a truth value")]
     Unsupported(String),
+}
+
+impl HeaderError {
+    /// The code of the error reply.
+    pub fn code(&self) -> i64 {
+        match self {
+            Self::NoVersion => code::INVALID_PARAMS,
+            _ => code::HEADER_MISMATCH,
+        }
+    }
 }
 
 #[cfg(test)]

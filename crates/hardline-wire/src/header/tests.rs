@@ -7,10 +7,9 @@ fn value(text: &str) -> Value<'_> {
     Checker::new(&Limits::default()).check(text.as_bytes()).unwrap().value
 }
 
-fn request(text: &str) -> Request<'_> {
+fn message(text: &str) -> Message<'_> {
     let checked = Checker::new(&Limits::default()).check(text.as_bytes()).unwrap();
-    let Message::Request(request) = Message::read(&checked, 256).unwrap() else { panic!("{text}") };
-    request
+    Message::read(&checked, 256).unwrap()
 }
 
 #[test]
@@ -58,7 +57,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n
 fn makes_the_standard_headers() {
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let headers = standard_headers(&request(text)).unwrap();
+        let headers = standard_headers(&message(text)).unwrap();
         let headers: Vec<_> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(headers, expected);
     }
@@ -82,14 +81,14 @@ fn makes_the_standard_headers() {
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"name":"x"}}"#,
         &[(METHOD, "tools/list")],
     );
-    let bad = request(r#"{"jsonrpc":"2.0","id":1,"method":"a\nb"}"#);
+    let bad = message(r#"{"jsonrpc":"2.0","id":1,"method":"a\nb"}"#);
     assert_eq!(standard_headers(&bad), Err(HeaderError::InvalidCharacter(METHOD.into())));
 }
 
 #[test]
 fn compares_the_standard_headers_with_the_body() {
     let check = |headers: &[(&str, &'static str)]| {
-        verify_standard_headers(&request(CALL), |name| {
+        verify_standard_headers(&message(CALL), |name| {
             headers.iter().find(|(it, _)| *it == name).map(|(_, value)| value.as_bytes())
         })
     };
@@ -118,6 +117,28 @@ fn compares_the_standard_headers_with_the_body() {
         check(&[(PROTOCOL_VERSION, "2026-07-28"), (METHOD, "tools/call"), (NAME, "execute")]),
         Err(HeaderError::Mismatch(NAME.into()))
     );
+}
+
+#[test]
+fn tells_what_a_body_lacks() {
+    let check = |text: &str, headers: &[(&str, &'static str)]| {
+        verify_standard_headers(&message(text), |name| {
+            headers.iter().find(|(it, _)| *it == name).map(|(_, value)| value.as_bytes())
+        })
+    };
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let error = check(list, &[(METHOD, "tools/list")]).unwrap_err();
+    assert_eq!((error.code(), error), (-32602, HeaderError::NoVersion));
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    let nameless =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{meta}}}}}"#);
+    let standard = [(PROTOCOL_VERSION, "2026-07-28"), (METHOD, "tools/call")];
+    assert_eq!(check(&nameless, &standard), Ok(()));
+    let error = check(&nameless, &[&standard[..], &[(NAME, "x")]].concat()).unwrap_err();
+    assert_eq!((error.code(), error), (-32020, HeaderError::Unexpected(NAME.into())));
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#;
+    assert_eq!(check(note, &[]), Ok(()));
+    assert_eq!(check(note, &[(METHOD, "x")]), Err(HeaderError::Mismatch(METHOD.into())));
 }
 
 #[test]
@@ -186,6 +207,7 @@ fn makes_headers_from_arguments() {
     check(r#"{"s":null,"o":{}}"#, &[]);
     check(r#"{"o":{"i":4.2e1}}"#, &[("Mcp-Param-I", "42")]);
     assert_eq!(params.headers(None), Ok(vec![]));
+    check(r#"{"a":[{"s":"x"}],"o":[{"i":1}]}"#, &[]);
     for arguments in [
         r#"{"s":[]}"#,
         r#"{"o":{"i":1.5}}"#,

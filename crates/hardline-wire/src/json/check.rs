@@ -62,15 +62,16 @@ impl Checker {
     ///
     /// [`JsonError`], which says what is wrong and where.
     pub fn check<'a>(&mut self, text: &'a [u8]) -> Result<Checked<'a>, JsonError> {
-        self.check_within(text, self.max_depth)
+        self.check_inside(text, 0)
     }
 
-    /// Checks as [`check`](Self::check) does, to a depth of its own.
-    pub(crate) fn check_within<'a>(
+    /// Checks as [`check`](Self::check) does a text that stands inside so many arrays and objects.
+    pub(crate) fn check_inside<'a>(
         &mut self,
         text: &'a [u8],
-        max_depth: usize,
+        levels_around: usize,
     ) -> Result<Checked<'a>, JsonError> {
+        let max_depth = self.max_depth.saturating_sub(levels_around);
         if self.max_bytes < text.len() {
             let reason = Reason::TooLong { limit: self.max_bytes };
             return Err(JsonError::new(reason, self.max_bytes));
@@ -192,7 +193,7 @@ impl Checker {
     #[inline(always)]
     fn open(&mut self, around: Level, pos: usize, max_depth: usize) -> Result<(), JsonError> {
         if self.outer.len() == max_depth {
-            return Err(JsonError::new(Reason::TooDeep { limit: max_depth }, pos));
+            return Err(JsonError::new(Reason::TooDeep { limit: self.max_depth }, pos));
         }
         self.outer.push(around);
         Ok(())

@@ -30,7 +30,7 @@ pub(super) struct Group {
 /// One key of a text that is never longer than a gigabyte.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Part of the mix of its ends: equal keys have equal tags.
+    /// Part of its mix or hash: equal keys have equal tags.
     tag: u32,
     /// Where the content starts, after the quote.
     start: u32,
@@ -48,6 +48,8 @@ struct Wide {
 
 type Scratch = (Vec<u8>, Vec<u8>);
 
+/// Longest key that its first and last eight bytes are all of.
+const ENDS: usize = 16;
 /// Widest object whose keys are compared as they come.
 const NARROW: usize = 32;
 /// Entries and slots kept allocated between texts.
@@ -81,7 +83,11 @@ impl Keys {
             unescaped(text, start, end, &mut self.scratch.0);
             (bytes, range) = (&self.scratch.0, (0, self.scratch.0.len()));
         }
-        let mix = mix(bytes, range.0, range.1);
+        let mut mix = mix(bytes, range.0, range.1);
+        if ENDS < range.1 - range.0 {
+            // What is between the ends is left out of the mix: many long keys could share it.
+            mix = hash(self.wide.seed, bytes.get(range.0..range.1).unwrap_or_default());
+        }
         let bit = 1 << (mix >> 58);
         let entry = Entry::new(mix, start, end, escaped);
         if group.bits & bit != 0 && !self.is_new(*group, text, entry) {

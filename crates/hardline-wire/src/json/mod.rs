@@ -24,6 +24,7 @@ mod envelope;
 mod error;
 mod key;
 mod number;
+mod step;
 mod string;
 mod surrogate;
 mod value;
@@ -31,6 +32,8 @@ mod value;
 pub use check::{Checked, Checker};
 pub use envelope::Envelope;
 pub use error::{JsonError, Reason};
+pub use step::{Step, Steps};
+pub use string::ends_in_string;
 pub use surrogate::lone_surrogates;
 pub use value::{Elements, Kind, Members, Value};
 

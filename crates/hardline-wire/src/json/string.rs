@@ -127,6 +127,22 @@ impl Scan {
     }
 }
 
+/// Whether `text` ends inside a string, whatever else is wrong with it.
+///
+/// [`JsonError::ended_in_string`](super::JsonError::ended_in_string) is true only of a text without
+/// another fault before its end. A peer that writes raw newlines into strings writes raw tabs as
+/// well, so whoever puts torn lines together asks this.
+pub fn ends_in_string(text: &[u8]) -> bool {
+    let (mut pos, mut inside) = (0, false);
+    while let Some(found) = text.get(pos..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        let is_quote = text.get(pos + found) == Some(&b'"');
+        inside ^= is_quote;
+        // Outside of a string a backslash escapes nothing.
+        pos += found + if is_quote || !inside { 1 } else { 2 };
+    }
+    inside
+}
+
 /// Steps over escapes of two bytes and what is between them, as long as each block has one: in text
 /// that quotes code or JSON they are a few bytes apart. Returns where something else begins.
 fn skip_short_escapes(bytes: &[u8], mut at: usize) -> usize {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::skip_whitespace;
-use super::string::{self, Scan};
+use super::step::{Steps, skip_string, skip_word};
+use super::{skip_whitespace, string};
 
 /// A strict JSON value inside a text that was checked.
 ///
@@ -83,13 +83,28 @@ impl<'a> Value<'a> {
     }
 
     /// The members in their order, none if it is not an object.
+    ///
+    /// One level costs a pass over all that is inside it: to go deep, take [`steps`](Self::steps).
     pub fn members(&self) -> Members<'a> {
         Members { walk: Walk::into(*self, Kind::Object) }
     }
 
     /// The elements in their order, none if it is not an array.
+    ///
+    /// One level costs a pass over all that is inside it: to go deep, take [`steps`](Self::steps).
     pub fn elements(&self) -> Elements<'a> {
         Elements { walk: Walk::into(*self, Kind::Array) }
+    }
+
+    /// The value and all that is inside it, in one pass.
+    pub fn steps(&self) -> Steps<'a> {
+        Steps::new(*self)
+    }
+
+    /// A value inside this one.
+    pub(super) fn part(&self, start: usize, end: usize) -> Self {
+        let text = self.text.get(start..end).unwrap_or_default();
+        Self { text, offset: self.offset + start }
     }
 }
 
@@ -145,23 +160,17 @@ impl<'a> Walk<'a> {
             return None;
         }
         self.pos = skip_value(bytes, start);
-        let text = self.of.text.get(start..self.pos)?;
-        Some(Value { text, offset: self.of.offset + start })
+        Some(self.of.part(start, self.pos))
     }
 }
 
 /// Returns the position after the value that starts at `start` of checked text.
 fn skip_value(bytes: &[u8], start: usize) -> usize {
-    let scan = Scan::checked();
     let mut depth = 0_usize;
     let mut pos = start;
     while let Some(byte) = bytes.get(pos) {
         match byte {
-            b'"' => {
-                let special = scan.next_special(bytes, pos + 1);
-                let rest = scan.rest_of_string(bytes, special);
-                pos = rest.map_or(bytes.len(), |string| string.end);
-            }
+            b'"' => pos = skip_string(bytes, pos),
             b'{' | b'[' => {
                 depth += 1;
                 pos += 1;
@@ -175,11 +184,7 @@ fn skip_value(bytes: &[u8], start: usize) -> usize {
                 pos += 1;
                 continue;
             }
-            _ => {
-                let rest = bytes.get(pos..).unwrap_or_default();
-                let ends = |byte: &u8| b",:]} \t\n\r".contains(byte);
-                pos += rest.iter().position(ends).unwrap_or(rest.len());
-            }
+            _ => pos = skip_word(bytes, pos),
         }
         if depth == 0 {
             break;

@@ -44,6 +44,14 @@ pub struct Recovered {
     pub follows_junk: bool,
 }
 
+impl Recovered {
+    /// Whether it should be added to `kept`, of which there may be `most`: one with an id always, and
+    /// of the others the first, to show that there was a message at all.
+    pub(crate) fn is_worth_keeping(&self, kept: &[Self], most: usize) -> bool {
+        (self.id.is_some() || kept.is_empty()) && kept.len() < most
+    }
+}
+
 /// How the input ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a line is whole or it is not")]

@@ -10,10 +10,11 @@
 //! - At most `max_event_bytes` are buffered, whatever the peer sends, and no more than 256 KiB are
 //!   kept once an event was handed out.
 //! - The events do not depend on how the stream is cut into chunks.
-//! - An overlong event is reported once, when it ends, and still sets the last id: a client that
-//!   resumes does not ask for it for ever.
+//! - An overlong event is reported once, when it ends, with the ids found in its data. It still sets
+//!   the last id: a client that resumes does not ask for it for ever.
 
 mod encode;
+mod overlong;
 
 pub use encode::{EncodeError, KEEP_ALIVE, OutgoingEvent, encode_event};
 
@@ -22,12 +23,15 @@ use std::mem;
 use memchr::memchr2;
 use thiserror::Error;
 
+use crate::buffer::extend_within;
 use crate::limits::Limits;
+use crate::recover::Recovered;
+use overlong::OverlongData;
 
 /// Splits a byte stream into events of bounded size.
 #[derive(Debug)]
 pub struct SseDecoder {
-    max_bytes: usize,
+    limits: Limits,
     /// The current line so far, if it began in an earlier chunk.
     line: Vec<u8>,
     /// Whether the last line ended with CR, so that an LF belongs to it.
@@ -50,7 +54,8 @@ struct Pending {
     id: Option<String>,
     /// Bytes of its lines so far, comments and line ends left out.
     size: u64,
-    is_overlong: bool,
+    /// What is searched instead of kept, once the event is too long.
+    overlong: Option<Box<OverlongData>>,
 }
 
 /// One event.
@@ -66,7 +71,7 @@ pub struct Event<'a> {
 }
 
 /// An event that was skipped. Always the sender's doing.
-#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("event of {length} bytes, longer than {limit}")]
 #[non_exhaustive]
 pub struct OverlongEvent {
@@ -74,6 +79,9 @@ pub struct OverlongEvent {
     pub length: u64,
     /// The limit in force.
     pub limit: usize,
+    /// The messages found in its data, with their ids; no more than
+    /// [`max_batch_elements`](Limits::max_batch_elements).
+    pub recovered: Vec<Recovered>,
 }
 
 /// Most bytes kept allocated between events.
@@ -86,7 +94,7 @@ impl SseDecoder {
     /// Creates a decoder that obeys `max_event_bytes` of `limits`.
     pub fn new(limits: &Limits) -> Self {
         Self {
-            max_bytes: limits.max_event_bytes(),
+            limits: limits.clone(),
             line: Vec::new(),
             after_cr: false,
             is_start: true,
@@ -116,7 +124,7 @@ impl SseDecoder {
                 input.split_at_checked(end.unwrap_or(input.len())).unwrap_or_default();
             self.after_cr = rest.first() == Some(&b'\r');
             *input = rest.get(1..).unwrap_or_default();
-            self.pending.grow(head.len(), self.max_bytes);
+            self.count(head);
             if end.is_none() {
                 self.keep(head);
             } else if self.end_line(head) && self.end_event() {
@@ -126,9 +134,10 @@ impl SseDecoder {
         if !self.is_handed_out {
             return Ok(None);
         }
-        let Pending { name, data, size, is_overlong, .. } = &self.pending;
-        if *is_overlong {
-            return Err(OverlongEvent { length: *size, limit: self.max_bytes });
+        let Pending { name, data, size, overlong, .. } = &mut self.pending;
+        if let Some(overlong) = overlong.take() {
+            let limit = self.limits.max_event_bytes();
+            return Err(OverlongEvent { length: *size, limit, recovered: overlong.finish() });
         }
         let name = if name.is_empty() { "message" } else { name };
         Ok(Some(Event { name, data, last_event_id: &self.last_event_id }))
@@ -146,27 +155,55 @@ impl SseDecoder {
 
     /// Whether the stream, if it ended now, would end inside an event, which is then lost.
     pub fn is_inside_event(&self) -> bool {
-        let Pending { has_data, id, name, is_overlong, .. } = &self.pending;
-        let begun = *has_data || id.is_some() || !name.is_empty() || *is_overlong;
+        let Pending { has_data, id, name, overlong, .. } = &self.pending;
+        let begun = *has_data || id.is_some() || !name.is_empty() || overlong.is_some();
         (begun && !self.is_handed_out) || !self.line.is_empty()
+    }
+
+    /// Counts bytes of a line, and searches them if the event is too long to be kept.
+    fn count(&mut self, bytes: &[u8]) {
+        let Pending { data, name, size, overlong, .. } = &mut self.pending;
+        *size += bytes.len() as u64;
+        if overlong.is_none() && (self.limits.max_event_bytes() as u64) < *size {
+            *overlong = Some(Box::new(OverlongData::new(&self.limits, data, &self.line)));
+            (*data, *name) = (Vec::new(), String::new());
+        }
+        if let Some(overlong) = overlong {
+            overlong.read(bytes);
+        }
     }
 
     /// Adds to a line that has not ended.
     fn keep(&mut self, head: &[u8]) {
         // A line of an overlong event is kept as far as it may be an id.
-        let most = if self.pending.is_overlong { SHORT_LINE + 1 } else { self.max_bytes };
+        let is_overlong = self.pending.overlong.is_some();
+        let most = if is_overlong { SHORT_LINE + 1 } else { self.limits.max_event_bytes() };
         self.line.truncate(most);
+        self.line.shrink_to(most.max(KEPT_BYTES));
         let room = most - self.line.len();
-        self.line.extend_from_slice(head.get(..room).unwrap_or(head));
+        extend_within(&mut self.line, head.get(..room).unwrap_or(head), most);
     }
 
     /// Reads a line that ends with `tail`. Returns whether it ends the event.
     fn end_line(&mut self, tail: &[u8]) -> bool {
+        if let Some(overlong) = &mut self.pending.overlong {
+            overlong.end_line();
+        }
         if self.line.is_empty() {
             return self.read_line(tail);
         }
         self.keep(tail);
-        let line = mem::take(&mut self.line);
+        let mut line = mem::take(&mut self.line);
+        let Pending { data, has_data, overlong, .. } = &mut self.pending;
+        if !*has_data && overlong.is_none() && !self.is_start && line.starts_with(b"data: ") {
+            // The usual event has one line of data: it is moved, so that it is never there twice.
+            line.drain(..b"data: ".len());
+            *has_data = true;
+            mem::swap(data, &mut line);
+            self.line = line;
+            self.line.clear();
+            return false;
+        }
         let is_blank = self.read_line(&line);
         self.line = line;
         self.line.clear();
@@ -189,7 +226,7 @@ impl SseDecoder {
             b"id" if is_short && !value.contains(&0) => {
                 self.pending.id = Some(String::from_utf8_lossy(value).into_owned());
             }
-            b"retry" => {
+            b"retry" if is_short => {
                 let digits = str::from_utf8(value).ok().filter(|it| is_digits(it));
                 self.retry_ms = digits.and_then(|it| it.parse().ok()).or(self.retry_ms);
             }
@@ -203,7 +240,7 @@ impl SseDecoder {
         if let Some(id) = self.pending.id.take() {
             self.last_event_id = id;
         }
-        self.is_handed_out = self.pending.has_data || self.pending.is_overlong;
+        self.is_handed_out = self.pending.has_data || self.pending.overlong.is_some();
         if !self.is_handed_out {
             self.pending.reset();
         }
@@ -219,23 +256,15 @@ impl SseDecoder {
 }
 
 impl Pending {
-    /// Counts bytes of a line before they are kept.
-    fn grow(&mut self, bytes: usize, max_bytes: usize) {
-        self.size += bytes as u64;
-        if (max_bytes as u64) < self.size {
-            self.skip();
-        }
-    }
-
     /// Counts a comment no longer, so that keep-alives never add up to an overlong event.
     fn forget_comment(&mut self, bytes: usize) {
-        if !self.is_overlong {
+        if self.overlong.is_none() {
             self.size -= bytes as u64;
         }
     }
 
     fn push_data(&mut self, value: &[u8]) {
-        if !self.is_overlong {
+        if self.overlong.is_none() {
             if self.has_data {
                 self.data.push(b'\n');
             }
@@ -245,16 +274,9 @@ impl Pending {
     }
 
     fn set_name(&mut self, value: &[u8]) {
-        if !self.is_overlong {
+        if self.overlong.is_none() {
             self.name = String::from_utf8_lossy(value).into_owned();
         }
-    }
-
-    /// Keeps no more of this event.
-    fn skip(&mut self) {
-        self.is_overlong = true;
-        self.data = Vec::new();
-        self.name = String::new();
     }
 
     fn reset(&mut self) {

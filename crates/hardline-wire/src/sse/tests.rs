@@ -79,6 +79,14 @@ fn ignores_an_id_with_a_nul_and_a_retry_that_is_no_number() {
     assert_eq!(retry(b"retry: 1500\n"), Some(1500));
     assert_eq!(retry(b"retry: 1500\nretry: x\nretry: +1\nretry:\nretry: -1\n"), Some(1500));
     assert_eq!(retry(b"retry: 99999999999999999999\n"), None);
+    let huge = format!("data: {}\nretry: {}5\n", "x".repeat(200), "0".repeat(5000));
+    for size in [1, 7, huge.len()] {
+        let mut decoder = SseDecoder::new(&Limits::default().with_max_event_bytes(100).unwrap());
+        for mut chunk in huge.as_bytes().chunks(size) {
+            assert_eq!(decoder.next_event(&mut chunk), Ok(None));
+        }
+        assert_eq!(decoder.retry_ms(), None);
+    }
 }
 
 #[test]
@@ -105,6 +113,30 @@ fn takes_the_id_of_an_overlong_event() {
     let stream = format!("data: {long}\nid: {huge}\n\n");
     assert!(decoder.next_event(&mut stream.as_bytes()).is_err());
     assert_eq!(decoder.last_event_id(), "");
+}
+
+#[test]
+fn recovers_the_ids_of_an_overlong_event() {
+    #[track_caller]
+    fn check(stream: &str, expected: &[&str]) {
+        let limits = Limits::default().with_max_event_bytes(LIMIT).unwrap();
+        for size in 1..=stream.len() {
+            let mut decoder = SseDecoder::new(&limits);
+            let mut ids = Vec::new();
+            for mut chunk in stream.as_bytes().chunks(size) {
+                while let Err(error) = decoder.next_event(&mut chunk) {
+                    ids.extend(error.recovered.into_iter().filter_map(|it| it.id));
+                }
+            }
+            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            assert_eq!(ids, expected, "in chunks of {size}");
+        }
+    }
+    let long = "x".repeat(60);
+    check(&format!("data: {{\"result\":\"{long}\",\"id\":5}}\n\n"), &["5"]);
+    check(&format!("id: 1\ndata:{{\"id\":6,\ndata: \"a\":\"{long}\"\ndata: }}\n\n"), &["6"]);
+    check(&format!("event: {{\"id\":7,\"a\":\"{long}\"}}\n\n"), &[]);
+    check(&format!(": {long}\ndata: {{\"id\":8}}\n\n"), &["8"]);
 }
 
 #[test]

@@ -201,5 +201,5 @@ fn counts_a_batch_as_one_level_of_nesting() {
     let Ok(Frame::Batch(batch)) = decoder.decode(batch.as_bytes()) else { panic!("no batch") };
     let element = batch.elements().next().unwrap();
     let refusal = decoder.decode_element(element).unwrap_err();
-    assert_eq!(refusal.to_string(), "nested deeper than 2 at byte 38");
+    assert_eq!(refusal.to_string(), "nested deeper than 3 at byte 38");
 }

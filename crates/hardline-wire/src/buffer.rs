@@ -1,0 +1,12 @@
+//! Buffers that grow no further than they are needed.
+
+/// Appends `bytes` to `buffer`, which never holds more than `most`: it grows by doubling, but not
+/// beyond that.
+pub(crate) fn extend_within(buffer: &mut Vec<u8>, bytes: &[u8], most: usize) {
+    let needed = buffer.len() + bytes.len();
+    if buffer.capacity() < needed {
+        let doubled = (buffer.capacity() * 2).min(most).max(needed);
+        buffer.reserve_exact(doubled - buffer.len());
+    }
+    buffer.extend_from_slice(bytes);
+}

@@ -1,0 +1,74 @@
+//! A walk over a value and all that is inside it, in one pass.
+
+use super::skip_whitespace;
+use super::string::Scan;
+use super::value::{Kind, Value};
+
+/// One step of a walk.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON has no more than that")]
+pub enum Step<'a> {
+    /// An array or object begins at this byte of the checked text.
+    Enter(Kind, usize),
+    /// The innermost array or object ends.
+    Leave,
+    /// A key of the innermost object; its value is the next step, or begins there.
+    Key(Value<'a>),
+    /// A string, number, truth value or null.
+    Scalar(Value<'a>),
+}
+
+/// The steps of a walk, in the order of the text. Each byte is looked at once.
+#[derive(Clone, Debug)]
+pub struct Steps<'a> {
+    of: Value<'a>,
+    pos: usize,
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn new(of: Value<'a>) -> Self {
+        Self { of, pos: 0 }
+    }
+}
+
+impl<'a> Iterator for Steps<'a> {
+    type Item = Step<'a>;
+
+    fn next(&mut self) -> Option<Step<'a>> {
+        let bytes = self.of.text().as_bytes();
+        let mut start = skip_whitespace(bytes, self.pos);
+        if let Some(b',' | b':') = bytes.get(start) {
+            start = skip_whitespace(bytes, start + 1);
+        }
+        self.pos = start + 1;
+        match bytes.get(start)? {
+            b'{' => Some(Step::Enter(Kind::Object, self.of.offset() + start)),
+            b'[' => Some(Step::Enter(Kind::Array, self.of.offset() + start)),
+            b'}' | b']' => Some(Step::Leave),
+            b'"' => {
+                self.pos = skip_string(bytes, start);
+                let string = self.of.part(start, self.pos);
+                let follower = bytes.get(skip_whitespace(bytes, self.pos));
+                Some(if follower == Some(&b':') { Step::Key(string) } else { Step::Scalar(string) })
+            }
+            _ => {
+                self.pos = skip_word(bytes, start);
+                Some(Step::Scalar(self.of.part(start, self.pos)))
+            }
+        }
+    }
+}
+
+/// Returns the position after the string that starts at `start` of checked text.
+pub(super) fn skip_string(bytes: &[u8], start: usize) -> usize {
+    let scan = Scan::checked();
+    let special = scan.next_special(bytes, start + 1);
+    scan.rest_of_string(bytes, special).map_or(bytes.len(), |string| string.end)
+}
+
+/// Returns the position after the number or literal that starts at `start` of checked text.
+pub(super) fn skip_word(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let ends = |byte: &u8| b",:]} \t\n\r".contains(byte);
+    start + rest.iter().position(ends).unwrap_or(rest.len())
+}

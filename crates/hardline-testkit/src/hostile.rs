@@ -22,6 +22,20 @@ pub const CASES: &[Case] = &[
     ("keys alike at both ends", |len| object(len, |index| format!("aaaaaaaa{index:08}aaaaaaaa"))),
     ("escaped keys", |len| object(len, |index| format!("\\u0061{index}"))),
     ("long escaped keys", |len| object(len, |index| format!("{}{index}", "\\u0061".repeat(200)))),
+    ("long escaped keys alike at both ends", |len| {
+        let middle = "\\u0061".repeat(len / 200);
+        object(len, |index| format!("aaaaaaaa{index:02}{middle}aaaaaaaa"))
+    }),
+    ("nested properties", |len| {
+        let count = len / 19;
+        ["{\"properties\":{\"a\":".repeat(count), "1".into(), "}}".repeat(count)]
+            .concat()
+            .into_bytes()
+    }),
+    ("nested objects", |len| {
+        let count = len / 6;
+        ["{\"a\":".repeat(count), "1".into(), "}".repeat(count)].concat().into_bytes()
+    }),
     ("the same key", |len| object(len, |_| "a".to_owned())),
     ("many wide objects", |len| {
         let one = object(400, |index| index.to_string());

@@ -218,6 +218,8 @@ mod tests {
             assert_eq!(read(text), Err(IdError::OutOfRange));
             assert_eq!(Id::salvage(text.as_bytes(), 40).unwrap().to_string(), text);
         }
+        let longest = format!("\"{}\"", "x".repeat(38));
+        assert_eq!(read(&longest).unwrap().to_string(), longest);
         let long = format!("\"{}\"", "x".repeat(39));
         assert_eq!(read(&long), Err(IdError::TooLong { limit: 40 }));
         assert_eq!(Id::salvage(long.as_bytes(), 40), None);
@@ -245,6 +247,11 @@ mod tests {
         assert!(same(r#""a/b""#, r#""\u0061\/b""#));
         assert!(!same("1", r#""1""#));
         assert!(!same("1", "2"));
+        assert!(!same(r#""a""#, r#""b""#));
+        assert!(!same(r#""a""#, r#""\u0062""#));
+        let big = |text: &str| Id::salvage(text.as_bytes(), 40).unwrap();
+        assert_eq!(big("9223372036854775808"), big("9223372036854775808"));
+        assert_ne!(big("9223372036854775808"), big("9223372036854775809"));
         assert_eq!(Id::from_string("a\"b"), read(r#""a\"b""#).unwrap());
         assert_eq!(Id::from_integer(5), read("5").unwrap());
     }

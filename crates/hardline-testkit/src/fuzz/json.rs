@@ -1,6 +1,8 @@
 //! The strict check: what it accepts is what a second parser accepts under the same rules.
 
-use hardline_wire::json::{Checked, Checker, JsonError, Kind, Reason, Value, lone_surrogates};
+use hardline_wire::json::{
+    Checked, Checker, JsonError, Kind, Reason, Step, Value, ends_in_string, lone_surrogates,
+};
 use hardline_wire::limits::Limits;
 use hardline_wire::message::Message;
 
@@ -26,6 +28,8 @@ pub fn json_differs(checker: &mut Checker, text: &[u8]) -> bool {
             assert!(is_sound, "accepted what serde_json refuses");
             assert_same_envelope(text, &checked);
             assert_walkable(checked.value);
+            assert_steps(checked.value);
+            assert!(!ends_in_string(text), "a sound text ends outside of strings");
             // Whatever the verdict, reading it must not panic.
             let _ = Message::read(&checked, 256);
             true
@@ -86,6 +90,40 @@ fn assert_walkable(value: Value<'_>) {
     }
 }
 
+/// Putting the steps of a walk together again gives the value without its whitespace.
+fn assert_steps(value: Value<'_>) {
+    let mut compact = String::new();
+    let mut open = Vec::new();
+    for step in value.steps() {
+        let is_first = compact.ends_with(['{', '[', ':']) || compact.is_empty();
+        if !is_first && step != Step::Leave {
+            compact.push(',');
+        }
+        match step {
+            Step::Enter(kind, offset) => {
+                let (begin, end) = if kind == Kind::Object { ('{', '}') } else { ('[', ']') };
+                assert!(value.offset() <= offset);
+                compact.push(begin);
+                open.push(end);
+            }
+            Step::Leave => compact.push(open.pop().expect("what is left was entered")),
+            Step::Key(key) => {
+                compact.push_str(key.text());
+                compact.push(':');
+            }
+            Step::Scalar(scalar) => compact.push_str(scalar.text()),
+        }
+    }
+    assert!(open.is_empty(), "what is entered is left");
+    let mut checker = Checker::new(&Limits::default());
+    let again = checker.check(compact.as_bytes()).expect("the steps make a value");
+    let same = |left: &str, right: &str| {
+        let parse = |text| serde_json::from_str::<serde_json::Value>(text).ok();
+        parse(left) == parse(right)
+    };
+    assert!(same(again.value.text(), value.text()), "{compact}");
+}
+
 /// What a loose parser accepts and we refuse has one of the named reasons.
 fn assert_explained(text: &[u8], error: JsonError) {
     assert!(error.offset <= text.len(), "the offset is inside");
@@ -101,6 +139,7 @@ fn assert_explained(text: &[u8], error: JsonError) {
     }
     if error.ended_in_string() {
         assert_eq!(error.offset, text.len());
+        assert!(ends_in_string(text));
     }
 }
 

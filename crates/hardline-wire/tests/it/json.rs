@@ -1,6 +1,8 @@
 //! The strict check: each fault with its reason and its byte.
 
-use hardline_wire::json::{Checker, JsonError, Kind, Reason, lone_surrogates};
+use hardline_wire::json::{
+    Checker, JsonError, Kind, Reason, Step, ends_in_string, lone_surrogates,
+};
 use hardline_wire::limits::Limits;
 
 fn check(text: &[u8]) -> Result<Kind, (Reason, usize)> {
@@ -267,4 +269,44 @@ fn is_the_same_after_any_text() {
         let envelope = checker.check(b"{\"a\":{\"a\":1},\"b\":2}").unwrap().envelope.unwrap();
         assert!(envelope.id.is_none());
     }
+}
+
+#[test]
+fn tells_a_text_that_ends_in_a_string_whatever_else_is_wrong() {
+    for torn in [
+        &b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"text\":\"a\tb"[..],
+        b"{\"text\":\"a\\xb",
+        b"{\"text\":\"a\xe9b",
+        b"{\"id\":1,\"id\":1,\"text\":\"b",
+        b"{\"a\":NaN, \"text\":\"b\\\"",
+        b"\"",
+        b"\\\"",
+        b"{\"text\":\"b\\",
+    ] {
+        assert!(ends_in_string(torn), "{}", String::from_utf8_lossy(torn));
+    }
+    for whole in [&b""[..], b"{}", b"\"a\"", b"\"a\\\"\"", b"\"\\\\\"", b"x\\", b"{\"a\":\"b\",,"] {
+        assert!(!ends_in_string(whole), "{}", String::from_utf8_lossy(whole));
+    }
+}
+
+#[test]
+fn walks_over_everything_in_one_pass() {
+    let text = br#" {"a" : [1, "x", {"b":null}], "c":{} , "d":"e:"} "#;
+    let checked = Checker::new(&Limits::default()).check(text).unwrap();
+    let steps: Vec<_> = checked
+        .value
+        .steps()
+        .map(|step| match step {
+            Step::Enter(kind, offset) => format!("{kind:?}@{offset}"),
+            Step::Leave => "end".into(),
+            Step::Key(key) => format!("{}@{}:", key.text(), key.offset()),
+            Step::Scalar(value) => format!("{}@{}", value.text(), value.offset()),
+        })
+        .collect();
+    let expected = concat!(
+        "Object@1 \"a\"@2: Array@8 1@9 \"x\"@12 Object@17 \"b\"@18: null@22 end end ",
+        "\"c\"@30: Object@34 end \"d\"@39: \"e:\"@43 end"
+    );
+    assert_eq!(steps.join(" "), expected);
 }

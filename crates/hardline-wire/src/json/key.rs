@@ -1,9 +1,10 @@
 //! Duplicate keys: one stack holds the keys of all objects that are open, innermost last.
 //!
-//! An object carries a set of 64 bits, one of which stands for each key: a key whose bit is free is
-//! new, and only otherwise is it compared with the others. So it goes up to thirty-two keys. Those
-//! of a wider object are put into a table when it closes, by a hash over all their bytes whose seed
-//! no peer knows, so that no choice of keys makes them meet.
+//! A key is known by a hash over all its unescaped bytes whose seeds no peer knows, so that no choice
+//! of keys makes many of them meet; bytes are compared only where hashes agree. An object carries a
+//! set of 64 bits, one of which stands for each key: a key whose bit is free is new, and only
+//! otherwise is its hash compared with the others. So it goes up to thirty-two keys. The hashes of a
+//! wider object are put into a table when it closes.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -12,6 +13,7 @@ use super::string;
 /// The keys of the open objects.
 #[derive(Debug)]
 pub(super) struct Keys {
+    seeds: Seeds,
     entries: Vec<Entry>,
     wide: Wide,
     /// Where keys with escapes are unescaped.
@@ -30,26 +32,24 @@ pub(super) struct Group {
 /// One key of a text that is never longer than a gigabyte.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Part of its mix or hash: equal keys have equal tags.
-    tag: u32,
+    /// Equal keys have equal hashes.
+    hash: u64,
     /// Where the content starts, after the quote.
     start: u32,
     /// Its length; the highest bit is set if it has escapes.
     len: u32,
 }
 
-/// What finds duplicates among many keys.
-#[derive(Debug)]
+/// What finds duplicates among many keys: open addressing at most half full. A slot holds part of a
+/// key's hash, zero if it is free.
+#[derive(Debug, Default)]
 struct Wide {
-    seed: u64,
-    /// Open addressing at most half full; a slot holds part of a key's hash, zero if it is free.
     slots: Vec<u32>,
 }
 
+type Seeds = (u64, u64);
 type Scratch = (Vec<u8>, Vec<u8>);
 
-/// Longest key that its first and last eight bytes are all of.
-const ENDS: usize = 16;
 /// Widest object whose keys are compared as they come.
 const NARROW: usize = 32;
 /// Entries and slots kept allocated between texts.
@@ -57,8 +57,13 @@ const KEPT: usize = 1 << 12;
 
 impl Keys {
     pub(super) fn new() -> Self {
-        let wide = Wide { seed: RandomState::new().hash_one(()), slots: Vec::new() };
-        Self { entries: Vec::new(), wide, scratch: Scratch::default() }
+        let random = RandomState::new();
+        Self {
+            seeds: (random.hash_one(0), random.hash_one(1)),
+            entries: Vec::new(),
+            wide: Wide::default(),
+            scratch: Scratch::default(),
+        }
     }
 
     /// Begins an object.
@@ -83,14 +88,11 @@ impl Keys {
             unescaped(text, start, end, &mut self.scratch.0);
             (bytes, range) = (&self.scratch.0, (0, self.scratch.0.len()));
         }
-        let mut mix = mix(bytes, range.0, range.1);
-        if ENDS < range.1 - range.0 {
-            // What is between the ends is left out of the mix: many long keys could share it.
-            mix = hash(self.wide.seed, bytes.get(range.0..range.1).unwrap_or_default());
-        }
-        let bit = 1 << (mix >> 58);
-        let entry = Entry::new(mix, start, end, escaped);
-        if group.bits & bit != 0 && !self.is_new(*group, text, entry) {
+        let hash = hash(self.seeds, bytes, range.0, range.1);
+        let entry = Entry::new(hash, start, end, escaped);
+        let bit = 1 << (hash >> 58);
+        let is_narrow = self.entries.len() < group.first + NARROW;
+        if is_narrow && group.bits & bit != 0 && !self.is_new(*group, text, entry) {
             return false;
         }
         group.bits |= bit;
@@ -102,8 +104,7 @@ impl Keys {
     fn is_new(&mut self, group: Group, text: &str, entry: Entry) -> bool {
         let Self { entries, scratch, .. } = self;
         let siblings = entries.get(group.first..).unwrap_or_default();
-        let is_same = |it: &Entry| it.tag == entry.tag && it.same(text, entry, scratch);
-        NARROW <= siblings.len() || !siblings.iter().any(is_same)
+        !siblings.iter().any(|it| it.same(text, entry, scratch))
     }
 
     /// Ends an object.
@@ -122,17 +123,16 @@ impl Keys {
 
     #[inline(never)]
     fn first_repeated(&mut self, group: Group, text: &str) -> Option<usize> {
-        let Self { entries, wide, scratch } = self;
+        let Self { entries, wide, scratch, .. } = self;
         let entries = entries.get(group.first..).unwrap_or_default();
         wide.reset(entries.len());
         for (index, entry) in entries.iter().enumerate() {
-            if wide.insert(entry.hash(text, wide.seed, scratch)) {
+            if wide.insert(entry.hash) {
                 continue;
             }
             // The slot holds 31 bits of the hash: look whether it is really the same key.
             let earlier = entries.get(..index).unwrap_or_default();
-            let is_same = |it: &Entry| it.tag == entry.tag && it.same(text, *entry, scratch);
-            if earlier.iter().any(is_same) {
+            if earlier.iter().any(|it| it.same(text, *entry, scratch)) {
                 return Some(entry.start as usize);
             }
         }
@@ -141,7 +141,7 @@ impl Keys {
 
     /// Forgets everything, and gives large buffers back.
     pub(super) fn clear(&mut self) {
-        let Self { entries, wide, scratch } = self;
+        let Self { entries, wide, scratch, .. } = self;
         entries.clear();
         entries.shrink_to(KEPT);
         wide.slots.clear();
@@ -158,14 +158,10 @@ impl Entry {
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "no text is longer than a gigabyte")]
-    fn new(mix: u64, start: usize, end: usize, escaped: bool) -> Self {
+    fn new(hash: u64, start: usize, end: usize, escaped: bool) -> Self {
         let len = (end - start) as u32;
         let len = if escaped { len | Self::ESCAPED } else { len };
-        Self { tag: (mix >> 26) as u32, start: start as u32, len }
-    }
-
-    fn is_escaped(self) -> bool {
-        self.len & Self::ESCAPED != 0
+        Self { hash, start: start as u32, len }
     }
 
     fn content(self, text: &str) -> &str {
@@ -174,23 +170,20 @@ impl Entry {
     }
 
     /// Whether two keys unescape to the same bytes.
+    #[inline]
     fn same(self, text: &str, other: Self, scratch: &mut Scratch) -> bool {
+        self.hash == other.hash && self.same_content(text, other, scratch)
+    }
+
+    #[cold]
+    fn same_content(self, text: &str, other: Self, scratch: &mut Scratch) -> bool {
         let (left, right) = (self.content(text), other.content(text));
-        if !self.is_escaped() && !other.is_escaped() {
+        if (self.len | other.len) & Self::ESCAPED == 0 {
             return left == right;
         }
         string::unescape_bytes(left, &mut scratch.0);
         string::unescape_bytes(right, &mut scratch.1);
         scratch.0 == scratch.1
-    }
-
-    fn hash(self, text: &str, seed: u64, scratch: &mut Scratch) -> u64 {
-        let content = self.content(text);
-        if !self.is_escaped() {
-            return hash(seed, content.as_bytes());
-        }
-        string::unescape_bytes(content, &mut scratch.0);
-        hash(seed, &scratch.0)
     }
 }
 
@@ -226,44 +219,36 @@ fn unescaped(text: &str, start: usize, end: usize, out: &mut Vec<u8>) {
     string::unescape_bytes(text.get(start..end).unwrap_or_default(), out);
 }
 
-/// Mixes the length and the first and last eight bytes of `bytes[start..end]`, highest bits best.
+/// Hashes `bytes[start..end]` by folded multiplication.
 #[inline(always)]
-fn mix(bytes: &[u8], start: usize, end: usize) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+fn hash(seeds: Seeds, bytes: &[u8], start: usize, end: usize) -> u64 {
     let len = end - start;
     let rest = bytes.get(start..).unwrap_or_default();
-    let word = match rest.first_chunk::<8>() {
+    let (low, high) = match rest.first_chunk::<8>() {
         // The key ends within the word: what follows it is masked out.
-        Some(first) if len < 8 => u64::from_le_bytes(*first) & !(u64::MAX << (len * 8)),
-        Some(first) => {
+        Some(first) if len < 8 => (u64::from_le_bytes(*first) & !(u64::MAX << (len * 8)), 0),
+        Some(first) if len <= 16 => {
             let last = rest.get(len - 8..).and_then(|tail| tail.first_chunk()).unwrap_or(first);
-            u64::from_le_bytes(*first).rotate_left(31) ^ u64::from_le_bytes(*last)
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
         }
-        None => word(rest.get(..len).unwrap_or_default()),
+        Some(_) => return hash_long(seeds, rest.get(..len).unwrap_or_default()),
+        None => (word(rest.get(..len).unwrap_or_default()), 0),
     };
-    (word ^ len as u64).wrapping_mul(FACTOR)
+    fold(low ^ seeds.0, high ^ seeds.1 ^ len as u64)
 }
 
-/// Hashes `key` by folded multiplication.
-fn hash(seed: u64, key: &[u8]) -> u64 {
-    const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
-    const SECOND: u64 = 0xd1b5_4a32_d192_ed03;
-    let mut hash = seed ^ (key.len() as u64).wrapping_mul(FIRST);
-    let (low, high) = match (key.first_chunk::<8>(), key.last_chunk::<8>()) {
-        (Some(first), Some(last)) => {
-            for block in key.get(..key.len() - 1).unwrap_or_default().chunks_exact(16) {
-                let (low, high) = block.split_at(8);
-                hash = fold(hash ^ word(low), FIRST ^ word(high));
-            }
-            // Overlaps the last block or reaches back to the first byte, so that none is missed.
-            let tail = key.len().saturating_sub(16);
-            let before = key.get(tail..).and_then(|rest| rest.first_chunk());
-            (u64::from_le_bytes(*before.unwrap_or(first)), u64::from_le_bytes(*last))
-        }
-        _ => (word(key), 0),
-    };
-    hash = fold(hash ^ low, SECOND ^ high);
-    fold(hash, seed ^ SECOND)
+/// Hashes a key of more than sixteen bytes.
+#[inline(never)]
+fn hash_long(seeds: Seeds, key: &[u8]) -> u64 {
+    let mut hash = seeds.0 ^ key.len() as u64;
+    // The last block reaches back into the one before it, so that none is short.
+    let whole = key.get(..key.len() - 1).unwrap_or_default().chunks_exact(16);
+    let last = key.get(key.len() - 16..).unwrap_or_default();
+    for block in whole.chain([last]) {
+        let (low, high) = block.split_at(8);
+        hash = fold(hash ^ word(low), seeds.1 ^ word(high));
+    }
+    fold(hash, seeds.1)
 }
 
 /// Packs up to eight bytes, as a little-endian number.
@@ -275,7 +260,7 @@ fn word(bytes: &[u8]) -> u64 {
     }
 }
 
-#[inline]
+#[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "both halves of the product are used")]
 fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left).wrapping_mul(u128::from(right));
@@ -288,35 +273,41 @@ mod tests {
 
     use super::*;
 
+    const SEEDS: Seeds = (0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03);
+
+    fn alone(key: &[u8]) -> u64 {
+        hash(SEEDS, key, 0, key.len())
+    }
+
     #[test]
     fn hashes_depend_on_every_byte() {
         for len in 0..70 {
             let key = vec![b'a'; len];
-            let mut seen = HashSet::from([hash(7, &key)]);
+            let mut seen = HashSet::from([alone(&key)]);
             for index in 0..len {
                 for bit in 0..8 {
                     let mut other = key.clone();
                     other[index] ^= 1 << bit;
-                    assert!(seen.insert(hash(7, &other)), "byte {index} of {len}");
+                    assert!(seen.insert(alone(&other)), "byte {index} of {len}");
                 }
             }
         }
     }
 
     #[test]
-    fn hashes_depend_on_length_and_seed() {
-        let by_length: HashSet<_> = (0..100).map(|len| hash(7, &vec![0; len])).collect();
+    fn hashes_depend_on_length_and_seeds() {
+        let by_length: HashSet<_> = (0..100).map(|len| alone(&vec![0; len])).collect();
         assert_eq!(by_length.len(), 100);
-        let by_seed: HashSet<_> = (0..100).map(|seed| hash(seed, b"key")).collect();
-        assert_eq!(by_seed.len(), 100);
+        let by_seed: HashSet<_> = (1..100).map(|seed| hash((seed, 7), b"key", 0, 3)).collect();
+        assert_eq!(by_seed.len(), 99);
     }
 
     #[test]
-    fn bits_depend_on_the_key_and_not_on_what_follows() {
-        for len in 0..20 {
-            let key = &b"abcdefghijklmnopqrst"[..len];
+    fn hashes_do_not_depend_on_what_follows_the_key() {
+        for len in 0..40 {
+            let key = &b"abcdefghijklmnopqrstabcdefghijklmnopqrst"[..len];
             let inside = [b"xx", key, b"\":1234567890"].concat();
-            assert_eq!(mix(&inside, 2, 2 + len), mix(key, 0, len), "{len}");
+            assert_eq!(hash(SEEDS, &inside, 2, 2 + len), alone(key), "{len}");
         }
     }
 }

@@ -19,10 +19,13 @@ pub(crate) fn smoke(seconds: u32) -> Outcome {
 
 /// Fuzzes the targets named, or all, each for `seconds`.
 pub(crate) fn run(seconds: u32, targets: &[&str]) -> Result<(), String> {
+    let all = all_targets()?;
+    if let Some(unknown) = targets.iter().find(|target| all.iter().all(|it| it != *target)) {
+        return Err(format!("no target is called {unknown}; there are {}", all.join(", ")));
+    }
     is_possible()?;
     tool::ensure("fuzz", FUZZ_VERSION)?;
     show(nightly(&["fuzz", "build"]).env("CARGO_TARGET_DIR", target().join("fuzz")))?;
-    let all = all_targets()?;
     let chosen = all.iter().filter(|it| targets.is_empty() || targets.contains(&&***it));
     for name in chosen {
         // What is found goes here; the corpus that is checked in is only read.

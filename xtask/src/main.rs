@@ -1,6 +1,7 @@
 //! Hardline's chores, as `cargo xtask COMMAND`.
 #![expect(
     clippy::disallowed_methods,
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "a chore starts processes, takes time and prints"
 )]
@@ -19,7 +20,7 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   test [STEP…]             everything that must hold, or the steps named:
-                           format, clippy, tests, docs, deny, fuzz, benches
+                           format, clippy, tests, docs, deny, advisories, fuzz, benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus";
 
@@ -28,7 +29,12 @@ fn main() -> ExitCode {
     let mut words = arguments.iter().map(String::as_str);
     let command = words.next();
     let rest: Vec<&str> = words.collect();
+    let wants_help = rest.iter().any(|word| matches!(*word, "--help" | "-h"));
     let outcome = match (command, &*rest) {
+        _ if wants_help => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
         (Some("test"), steps) => test::run(steps),
         (Some("bench"), []) => bench::run(false),
         (Some("bench"), ["--save"]) => bench::run(true),
@@ -41,14 +47,14 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         _ => {
-            println!("{USAGE}");
+            eprintln!("{USAGE}");
             return ExitCode::from(2);
         }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
-            println!("xtask: {reason}");
+            eprintln!("xtask: {reason}");
             ExitCode::FAILURE
         }
     }

@@ -11,7 +11,8 @@ use clap::{Parser, Subcommand};
 
 /// Keeps MCP connections alive and honest.
 #[derive(Debug, Parser)]
-#[command(name = "hardline", version, about, max_term_width = 100)]
+#[command(name = "hardline", version, about = "Keeps MCP connections alive and honest")]
+#[command(max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -14,12 +14,18 @@ use std::fmt::{self, Write};
 pub struct Excerpt<'a> {
     bytes: &'a [u8],
     max_bytes: usize,
+    is_json: bool,
 }
 
 impl<'a> Excerpt<'a> {
     /// Shows at most `max_bytes` of `bytes`, cut at a character.
     pub fn new(bytes: &'a [u8], max_bytes: usize) -> Self {
-        Self { bytes, max_bytes }
+        Self { bytes, max_bytes, is_json: false }
+    }
+
+    /// The same for JSON text, whose backslashes stay as they are: it can be searched for.
+    pub fn of_json(text: &'a str, max_bytes: usize) -> Self {
+        Self { bytes: text.as_bytes(), max_bytes, is_json: true }
     }
 }
 
@@ -27,7 +33,12 @@ impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.bytes.get(..self.cut()).unwrap_or(self.bytes);
         for chunk in shown.utf8_chunks() {
-            chunk.valid().chars().try_for_each(|char| write_char(formatter, char))?;
+            for char in chunk.valid().chars() {
+                match char {
+                    '\\' if self.is_json => formatter.write_char(char)?,
+                    _ => write_char(formatter, char)?,
+                }
+            }
             for byte in chunk.invalid() {
                 write!(formatter, "\\x{byte:02x}")?;
             }
@@ -71,12 +82,14 @@ fn is_unsafe(char: char) -> bool {
         || matches!(
             char,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
                 | '\u{115f}'..='\u{1160}'
                 | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
                 | '\u{3164}'
                 | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
@@ -107,6 +120,7 @@ mod tests {
             r"\u{85}\u{2028}\u{202e}\u{200b}\u{e0041}",
         );
         check(b"a\xff\xc3(", 99, r"a\xff\xc3(");
+        assert_eq!(Excerpt::of_json("\"\\n\u{9b}\"", 99).to_string(), r#""\n\u{9b}""#);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | [`mod@line`] | chunks of a pipe | lines, overlong ones reported once |
 //! | [`sse`] | chunks of an event stream | events; and back |
-//! | [`json`] | a text | proof that every parser reads it alike, and its envelope |
+//! | [`json`] | a text | proof that every parser finds the same structure in it, and its envelope |
 //! | [`message`], [`id`] | an envelope | a request, notification, response or error |
 //! | [`batch`] | an array | its elements, each on its own |
 //! | [`frame`] | a line | the message or batch on it, or why there is none |

@@ -79,19 +79,19 @@ limits! {
 
     /// Most requests in flight in one direction.
     ///
-    /// Bounds the tables of requests in flight. One more is answered with an error: holding it
-    /// back would deadlock a server that waits for sampling.
+    /// For transports. Bounds the tables of requests in flight. One more is to be answered with an
+    /// error: holding it back would deadlock a server that waits for sampling.
     max_in_flight, with_max_in_flight: usize = 1024, at most 1 << 20;
 
     /// Most frames in one queue between a reader and a writer.
     ///
-    /// At the limit the reader waits, and with it the peer.
+    /// For transports. At the limit the reader is to wait, and with it the peer.
     max_queue_frames, with_max_queue_frames: usize = 64, at most 1 << 16;
 
     /// Most bytes in one queue between a reader and a writer; one frame always fits.
     ///
-    /// Sixty-four frames of the greatest length would be a gigabyte, so bytes are counted too. At
-    /// the limit the reader waits, and with it the peer.
+    /// For transports. Sixty-four frames of the greatest length would be a gigabyte, so bytes are
+    /// counted too. At the limit the reader is to wait, and with it the peer.
     max_queue_bytes, with_max_queue_bytes: usize = 4 << 20, at most 1 << 30;
 
     /// Longest event of an event stream in bytes of its lines, comments and line ends left out.
@@ -103,11 +103,12 @@ limits! {
 
     /// Most replies without an id that may be sent at once.
     ///
-    /// Two peers that answer each other's answers would never stop; neither would we against a
-    /// peer that sends noise. At the limit bad lines are dropped and reported, not answered.
+    /// For transports. Two peers that answer each other's answers would never stop; neither would we
+    /// against a peer that sends noise. At the limit bad lines are to be dropped and reported, not
+    /// answered.
     max_anonymous_replies, with_max_anonymous_replies: u32 = 8, at most 1 << 16;
 
-    /// How many replies without an id become allowed again each second.
+    /// For transports: how many replies without an id become allowed again each second.
     max_anonymous_replies_per_second, with_max_anonymous_replies_per_second: u32 = 1, at most 1 << 16;
 }
 

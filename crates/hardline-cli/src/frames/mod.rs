@@ -12,10 +12,11 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hardline_wire::limits::Limits;
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::limits::{LimitError, Limits};
 use hardline_wire::line::{Line, LineFramer};
 
 use report::{Report, Reporter};
@@ -27,10 +28,12 @@ use report::{Report, Reporter};
 /// it would be answered with, the byte of the frame at which the fault lies, and the id that was
 /// recovered from the damage.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit status: 0 if all frames are valid, 1 if one is not, 2 for wrong use \
-    or an unreadable file.\n\n\
+#[command(
+    after_help = "Exit status: 0 if all frames are valid (a batch with all its elements), 1 if \
+    one is not, 2 for wrong use,\nan unreadable file or an output that cannot be written.\n\n\
     Examples:\n  hardline frames session.log\n  my-server < requests | hardline frames --format json\n  \
-    hardline frames --sample")]
+    hardline frames --sample"
+)]
 pub(crate) struct Args {
     /// The stream to read; standard input if it is `-` or left out
     file: Option<PathBuf>,
@@ -43,11 +46,11 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// Longest frame, as in 500000, 64KiB or 16MiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    /// Longest frame, as in 500000, 64KiB or 16MiB; at most 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = parse_size)]
     max_frame: ByteSize,
 
-    /// Deepest nesting of arrays and objects
+    /// Deepest nesting of arrays and objects; at most 65536
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_depth())]
     max_depth: usize,
 }
@@ -67,10 +70,12 @@ trait Printer {
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Lines that the sample consists of: good ones, and one of each kind of damage.
+/// Lines that the sample consists of: good ones, and many kinds of damage.
 const SAMPLE: &[u8] = include_bytes!("../../assets/sample.ndjson");
 
 const CHUNK: usize = 64 << 10;
+/// Bytes shown of a path.
+const SHOWN_PATH: usize = 1000;
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let limits = args.limits()?;
@@ -119,14 +124,22 @@ fn show(
     };
     let mut framer = LineFramer::new(limits);
     let mut buffer = vec![0; CHUNK];
-    printer.begin(out)?;
+    let mut has_begun = false;
     let outcome = loop {
         let read = match input.read(&mut buffer) {
-            Ok(0) => break Ok(()),
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // Nothing was read at all: no report, not even an empty one.
+            Err(error) if !has_begun => return Ok(Err(error)),
             Err(error) => break Err(error),
         };
+        if !has_begun {
+            has_begun = true;
+            printer.begin(out)?;
+        }
+        if read == 0 {
+            break Ok(());
+        }
         let mut chunk = buffer.get(..read).unwrap_or_default();
         while let Some(line) = framer.next_line(&mut chunk) {
             print(line, printer, out)?;
@@ -143,12 +156,20 @@ fn show(
     Ok(outcome)
 }
 
+fn parse_size(text: &str) -> Result<ByteSize, &'static str> {
+    text.parse().map_err(|_| "expected a size such as 500000, 64KiB or 16MiB")
+}
+
 impl Args {
     fn limits(&self) -> Result<Limits> {
         let max_frame = usize::try_from(self.max_frame.as_u64()).unwrap_or(usize::MAX);
-        let limits = Limits::default();
-        let limits = limits.with_max_frame_bytes(max_frame).context("invalid --max-frame")?;
-        limits.with_max_depth(self.max_depth).context("invalid --max-depth")
+        let limits = Limits::default().with_max_frame_bytes(max_frame).map_err(|error| {
+            let most = ByteSize::b(error.ceiling);
+            anyhow!("--max-frame must be between 1 B and {most}, not {}", self.max_frame)
+        })?;
+        limits.with_max_depth(self.max_depth).map_err(|LimitError { ceiling, value, .. }| {
+            anyhow!("--max-depth must be between 1 and {ceiling}, not {value}")
+        })
     }
 
     fn input(&self) -> Result<(Box<dyn Read>, String)> {
@@ -157,7 +178,7 @@ impl Args {
         }
         let path = self.file.as_deref().unwrap_or(Path::new("-"));
         if path != Path::new("-") {
-            let name = path.display().to_string();
+            let name = Excerpt::new(path.as_os_str().as_encoded_bytes(), SHOWN_PATH).to_string();
             let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
             return Ok((Box::new(file), name));
         }

@@ -15,7 +15,7 @@ pub(super) struct TextPrinter {
 }
 
 /// Ids shown of one frame.
-const SHOWN_IDS: usize = 10;
+const SHOWN_IDS: usize = 5;
 /// Bytes shown of an id and of a method.
 const SHOWN_ID: usize = 24;
 const SHOWN_METHOD: usize = 60;
@@ -43,9 +43,11 @@ impl Printer for TextPrinter {
 
 fn write_row(out: &mut dyn Write, report: &Report<'_>, indent: &str) -> io::Result<()> {
     let kind = format!("{indent}{}", report.kind.as_str());
-    let ids: Vec<_> = report.ids().take(SHOWN_IDS).map(|id| id.to_string()).collect();
+    let mut all = report.ids();
+    let ids: Vec<_> = all.by_ref().take(SHOWN_IDS).map(|id| id.to_string()).collect();
+    let more = if all.next().is_some() { ",…" } else { "" };
     let ids = if ids.is_empty() { "-".to_owned() } else { ids.join(",") };
-    let ids = Excerpt::new(ids.as_bytes(), SHOWN_ID).to_string();
+    let ids = format!("{}{more}", Excerpt::of_json(&ids, SHOWN_ID));
     let Report { offset, length, .. } = report;
     let row = format!("{offset:>12} {length:>10}  {kind:<14}  {ids:<8}  {}", what(report));
     writeln!(out, "{}", row.trim_end())?;

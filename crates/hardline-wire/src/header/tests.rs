@@ -1,3 +1,5 @@
+//! Headers, made and compared.
+
 use super::*;
 use crate::json::{Checker, Value};
 use crate::limits::Limits;

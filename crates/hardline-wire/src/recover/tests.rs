@@ -1,3 +1,5 @@
+//! Recovery, over every chunking.
+
 use super::*;
 
 /// Recovers from `line` in chunks of every size and expects ids as JSON, `-` for none, and `=`

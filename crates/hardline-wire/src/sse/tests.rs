@@ -1,3 +1,5 @@
+//! Event streams, over every chunking.
+
 use super::*;
 
 const LIMIT: usize = 40;

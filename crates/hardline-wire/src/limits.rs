@@ -68,7 +68,7 @@ limits! {
     /// Most elements in one batch.
     ///
     /// Bounds the work and the answers that one line can ask for. A larger batch is refused as a
-    /// whole. It is also the most ids remembered of one overlong line.
+    /// whole. It is also the most ids remembered of one overlong line or event.
     max_batch_elements, with_max_batch_elements: usize = 256, at most 1 << 16;
 
     /// Longest id in bytes of JSON text, quotes and escapes included.
@@ -94,7 +94,8 @@ limits! {
     /// counted too. At the limit the reader is to wait, and with it the peer.
     max_queue_bytes, with_max_queue_bytes: usize = 4 << 20, at most 1 << 30;
 
-    /// Longest event of an event stream in bytes of its lines, comments and line ends left out.
+    /// Longest event of an event stream in bytes of its lines without their ends; a comment counts
+    /// only while it is read.
     ///
     /// Bounds what one event can make us buffer, as [`max_frame_bytes`](Self::max_frame_bytes)
     /// does for a line; a frame of that length fits together with the event's other fields. A longer

@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //! - At most `max_frame_bytes` and a few bytes are buffered, whatever the peer sends, and no more
-//!   than 256 KiB are kept once a line was handed out.
+//!   than 256 KiB are kept once a line was handed out. The ids of an overlong line come on top, as
+//!   many and as long as `limits` allows.
 //! - The lines do not depend on how the stream is cut into chunks.
 //! - Each byte is looked at once, and copied only if its line began in an earlier chunk.
 //! - An overlong line is reported once, when it ends; its ids are recovered as it goes by.
@@ -16,7 +17,7 @@ use memchr::memchr;
 
 use crate::buffer::extend_within;
 use crate::limits::Limits;
-use crate::recover::{Ending, Recovered, Recovery};
+use crate::recover::{Collector, Ending, Recovered};
 
 /// Splits a byte stream into lines of bounded length.
 #[derive(Debug)]
@@ -39,8 +40,7 @@ pub struct LineFramer {
 struct OverlongLine {
     /// What is known of it so far; its byte order mark is in the part that is kept.
     raw: Raw,
-    recovery: Recovery,
-    max_recovered: usize,
+    collector: Collector,
 }
 
 /// One line of a stream.
@@ -143,7 +143,7 @@ impl LineFramer {
 
     /// Adds to a line that has not ended.
     fn keep(&mut self, head: &[u8]) {
-        let Self { limits, partial, recovered, overlong, .. } = self;
+        let Self { limits, partial, overlong, .. } = self;
         let most = limits.max_frame_bytes() + MARGIN;
         let needed = partial.len() + head.len();
         if overlong.is_none() && needed <= most {
@@ -159,14 +159,14 @@ impl LineFramer {
             partial.extend_from_slice(begin);
             rest = end;
             let mut overlong = Box::new(OverlongLine::new(limits));
-            overlong.begin(partial, recovered);
+            overlong.begin(partial);
             partial.truncate(prefix);
             partial.shrink_to(KEPT_BYTES);
             overlong
         });
         let room = prefix.saturating_sub(partial.len());
         partial.extend_from_slice(rest.get(..room).unwrap_or(rest));
-        overlong.read(rest, recovered);
+        overlong.read(rest);
     }
 
     /// Hands out the line that was kept.
@@ -177,7 +177,7 @@ impl LineFramer {
             return shape.line(&self.partial, &mut self.recovered, &self.limits);
         };
         let shape = self.measure(overlong.raw, has_newline);
-        overlong.finish(shape.end, &mut self.recovered);
+        self.recovered = overlong.collector.finish(shape.end.ending());
         shape.overlong(&self.partial, &self.recovered)
     }
 
@@ -198,7 +198,7 @@ impl LineFramer {
     fn drop_handed_out(&mut self) {
         if self.is_handed_out {
             self.is_handed_out = false;
-            self.recovered.clear();
+            self.recovered = Vec::new();
             self.partial.clear();
             self.partial.shrink_to(KEPT_BYTES);
         }
@@ -277,9 +277,9 @@ impl Shape {
             bytes.strip_suffix(b"\r").filter(|_| self.end == LineEnd::CrLf).unwrap_or(bytes);
         if limits.max_frame_bytes() < bytes.len() {
             let mut overlong = OverlongLine::new(limits);
-            overlong.begin(raw, recovered);
+            overlong.begin(raw);
             let has_content = overlong.raw.has_content;
-            overlong.finish(self.end, recovered);
+            *recovered = overlong.collector.finish(self.end.ending());
             return Self { has_content, ..self }.overlong(raw, recovered);
         }
         let Self { offset, has_bom, end, .. } = self;
@@ -304,37 +304,26 @@ fn is_blank(bytes: &[u8]) -> bool {
 
 impl OverlongLine {
     fn new(limits: &Limits) -> Self {
-        let max_recovered = limits.max_batch_elements();
-        Self { raw: Raw::default(), recovery: Recovery::new(limits), max_recovered }
+        Self { raw: Raw::default(), collector: Collector::new(limits) }
     }
 
     /// Reads the beginning, long enough that a byte order mark is all there.
-    fn begin(&mut self, bytes: &[u8], recovered: &mut Vec<Recovered>) {
+    fn begin(&mut self, bytes: &[u8]) {
         let Some(unmarked) = bytes.strip_prefix(BOM) else {
-            return self.read(bytes, recovered);
+            return self.read(bytes);
         };
         self.raw.has_bom = true;
         self.raw.length = BOM.len() as u64;
-        self.read(unmarked, recovered);
+        self.read(unmarked);
     }
 
-    fn read(&mut self, bytes: &[u8], recovered: &mut Vec<Recovered>) {
+    fn read(&mut self, bytes: &[u8]) {
         self.raw.length += bytes.len() as u64;
         self.raw.has_content |= !is_blank(bytes);
         if let Some(last) = bytes.last() {
             self.raw.ends_in_cr = *last == b'\r';
         }
-        let mut rest = bytes;
-        while let Some(message) = self.recovery.next_message(&mut rest) {
-            if message.is_worth_keeping(recovered, self.max_recovered) {
-                recovered.push(message);
-            }
-        }
-    }
-
-    fn finish(mut self, end: LineEnd, recovered: &mut Vec<Recovered>) {
-        let last = self.recovery.finish(end.ending());
-        recovered.extend(last.filter(|it| it.is_worth_keeping(recovered, self.max_recovered)));
+        self.collector.read(bytes);
     }
 }
 
@@ -356,7 +345,9 @@ mod tests {
                 while let Some(line) = framer.next_line(&mut chunk) {
                     actual.push(show(line));
                 }
-                assert!(framer.partial.len() <= LIMIT + OVERLONG_PREFIX + MARGIN);
+                let most =
+                    if framer.overlong.is_some() { OVERLONG_PREFIX + 3 } else { LIMIT + MARGIN };
+                assert!(framer.partial.len() <= most);
             }
             actual.extend(framer.finish().map(show));
             assert_eq!(framer.finish(), None);

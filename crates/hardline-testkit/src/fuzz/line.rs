@@ -1,12 +1,14 @@
 //! Framing: any chunking gives the lines that cutting the whole stream at `\n` gives.
 
+use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line, LineEnd, LineFramer, OVERLONG_PREFIX};
+use hardline_wire::recover::{Ending, recover};
 
 use super::split_seed;
 use crate::generate::chunks;
 
-/// What a line is, apart from what recovery finds on it.
+/// What a line is.
 #[derive(Debug, Eq, PartialEq)]
 struct Seen {
     offset: u64,
@@ -15,7 +17,9 @@ struct Seen {
     length: u64,
     /// The content, or the beginning of an overlong one.
     bytes: Vec<u8>,
-    is_overlong: bool,
+    is_blank: bool,
+    /// The ids found on an overlong line; `None` for one that fits.
+    ids: Option<Vec<Id<'static>>>,
 }
 
 /// Frames `data` in chunks and compares with the lines of the whole.
@@ -42,12 +46,15 @@ pub fn line_in_chunks(chunks: &[&[u8]], limit: usize) {
 }
 
 fn see(line: &Line<'_>) -> Seen {
-    let (length, bytes, is_overlong) = match line.content {
-        Content::Whole(bytes) => (bytes.len() as u64, bytes, false),
-        Content::Overlong(overlong) => (overlong.length, overlong.prefix, true),
+    let (length, bytes, ids) = match line.content {
+        Content::Whole(bytes) => (bytes.len() as u64, bytes, None),
+        Content::Overlong(overlong) => {
+            let ids = overlong.recovered.iter().filter_map(|it| it.id.clone()).collect();
+            (overlong.length, overlong.prefix, Some(ids))
+        }
     };
     let Line { offset, has_bom, end, .. } = *line;
-    Seen { offset, has_bom, end, length, bytes: bytes.to_vec(), is_overlong }
+    Seen { offset, has_bom, end, length, bytes: bytes.to_vec(), is_blank: line.is_blank(), ids }
 }
 
 /// The same in the simplest way there is.
@@ -69,13 +76,17 @@ fn expected(stream: &[u8], limit: usize) -> Vec<Seen> {
         }
         let is_overlong = limit < bytes.len();
         let kept = if is_overlong { bytes.len().min(OVERLONG_PREFIX) } else { bytes.len() };
+        let ending = if end == LineEnd::Eof { Ending::Cut } else { Ending::Whole };
+        let limits = Limits::default();
+        let ids = recover(bytes, ending, &limits).filter_map(|it| it.id);
         lines.push(Seen {
             offset: start + if has_bom { 3 } else { 0 },
             has_bom,
             end,
             length: bytes.len() as u64,
             bytes: bytes.get(..kept).unwrap_or_default().to_vec(),
-            is_overlong,
+            is_blank: bytes.iter().all(|byte| b" \t\r".contains(byte)),
+            ids: is_overlong.then(|| ids.take(limits.max_batch_elements()).collect()),
         });
     }
     lines

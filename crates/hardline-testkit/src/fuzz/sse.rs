@@ -1,6 +1,7 @@
 //! Event streams: no chunking changes them, memory stays bounded, and what is written is read.
 
 use hardline_wire::limits::Limits;
+use hardline_wire::recover::{Ending, Recovered, recover};
 use hardline_wire::sse::{OutgoingEvent, SseDecoder, encode_event};
 
 use super::split_seed;
@@ -18,9 +19,23 @@ pub fn sse_in_chunks(chunks: &[&[u8]], limit: usize) {
     let limits = Limits::default().with_max_event_bytes(limit).expect("it is in range");
     let whole = decode(&limits, &[&chunks.concat()]);
     assert_eq!(decode(&limits, chunks), whole, "in chunks {chunks:?}");
-    for event in whole.events.iter().flatten() {
-        assert!(event.1.len() <= limit && event.0.len() <= limit.max("message".len()) * 3);
-        assert_survives(event);
+    let unlimited = decode(&Limits::default(), &[&chunks.concat()]);
+    for (event, full) in whole.events.iter().zip(&unlimited.events) {
+        match (event, full) {
+            (Ok(event), _) => {
+                assert!(event.1.len() <= limit && event.0.len() <= limit.max("message".len()) * 3);
+                assert_survives(event);
+            }
+            (Err((_, recovered)), Ok((_, data, _)))
+                if whole.events.len() == unlimited.events.len() =>
+            {
+                let expected: Vec<_> =
+                    recover(data, Ending::Whole, &limits).filter_map(|it| it.id).collect();
+                let found: Vec<_> = recovered.iter().filter_map(|it| it.id.clone()).collect();
+                assert_eq!(found, expected, "in the data of an overlong event");
+            }
+            _ => {}
+        }
     }
 }
 
@@ -29,8 +44,8 @@ type Seen = (String, Vec<u8>, String);
 
 #[derive(Debug, Eq, PartialEq)]
 struct Decoded {
-    /// Each event, or the length of an overlong one.
-    events: Vec<Result<Seen, u64>>,
+    /// Each event, or the length of an overlong one and what was found in it.
+    events: Vec<Result<Seen, (u64, Vec<Recovered>)>>,
     last_event_id: String,
     retry_ms: Option<u64>,
     is_inside_event: bool,
@@ -49,7 +64,7 @@ fn decode(limits: &Limits, chunks: &[&[u8]]) -> Decoded {
                     event.last_event_id.to_owned(),
                 ))),
                 Ok(None) => break,
-                Err(error) => events.push(Err(error.length)),
+                Err(error) => events.push(Err((error.length, error.recovered))),
             }
         }
         assert!(rest.is_empty(), "the decoder takes all of a chunk");

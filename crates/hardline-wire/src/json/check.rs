@@ -94,9 +94,8 @@ impl Checker {
         };
         let offset = error.valid_up_to();
         let valid = text.get(..offset).and_then(|valid| str::from_utf8(valid).ok());
-        let ends = [Reason::Ended, Reason::EndedInString, Reason::LoneSurrogate];
         match self.check_str(valid.unwrap_or_default(), max_depth) {
-            Err(earlier) if !ends.contains(&earlier.reason) => earlier,
+            Err(earlier) if !earlier.reason.needs_the_end() => earlier,
             _ => JsonError::new(Reason::InvalidUtf8, offset),
         }
     }

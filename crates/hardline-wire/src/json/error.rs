@@ -5,6 +5,7 @@ use thiserror::Error;
 /// A text that was refused, with the byte at which it went wrong. Always the sender's doing.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{reason} at byte {offset}")]
+#[non_exhaustive]
 pub struct JsonError {
     /// What is wrong.
     pub reason: Reason,
@@ -18,6 +19,8 @@ impl JsonError {
     }
 
     /// Whether the text ended inside a string: the mark of a line that a raw newline cut in two.
+    ///
+    /// [`ends_in_string`](super::ends_in_string) tells it of a text with other faults as well.
     pub fn ended_in_string(&self) -> bool {
         self.reason == Reason::EndedInString
     }
@@ -27,7 +30,20 @@ impl JsonError {
     /// So it is with unpaired surrogates in string values, and only where nothing else is wrong:
     /// [`lone_surrogates`](super::lone_surrogates) finds them all.
     pub fn is_mendable(&self) -> bool {
-        self.reason == Reason::LoneSurrogate
+        self.reason.is_mendable()
+    }
+}
+
+impl Reason {
+    /// Whether a later layer may mend the text and check it again.
+    pub fn is_mendable(self) -> bool {
+        self == Self::LoneSurrogate
+    }
+
+    /// Whether it is known only at the end of the text.
+    pub(super) fn needs_the_end(self) -> bool {
+        let lone = [Self::LoneSurrogate, Self::LoneSurrogateInKey];
+        [Self::Ended, Self::EndedInString].contains(&self) || lone.contains(&self)
     }
 }
 

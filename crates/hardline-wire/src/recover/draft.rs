@@ -11,19 +11,34 @@ pub(super) struct Draft {
     pub(super) level: usize,
     pub(super) is_closed: bool,
     /// Whether anything but whitespace and the commas of an array stood behind it.
-    pub(super) is_followed: bool,
+    is_followed: bool,
     /// Whether that was no other message.
-    pub(super) has_surplus: bool,
+    has_surplus: bool,
+    /// Whether it was a bracket that closed nothing.
+    has_surplus_bracket: bool,
     /// Whether the comma of its array has come, so that what follows is another element.
-    pub(super) is_settled: bool,
+    is_settled: bool,
     follows_junk: bool,
     /// Whether it was damaged so far in a way that may have changed its nesting.
     pub(super) is_damaged: bool,
+    /// Whether one of its members was an array or an object so far.
+    has_nested: bool,
     id: Found,
     held: Held,
     has_jsonrpc: bool,
     has_method: bool,
     has_outcome: bool,
+}
+
+/// What stands behind a message.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Behind {
+    /// The comma of an array.
+    Comma,
+    Message,
+    /// A bracket that closes nothing: perhaps the message's own, which another took its place.
+    Bracket,
+    Junk,
 }
 
 /// What stands behind the value of `id`.
@@ -56,6 +71,7 @@ enum Held {
 struct Candidate {
     id: Id<'static>,
     behind_damage: bool,
+    behind_nested: bool,
 }
 
 impl Draft {
@@ -65,9 +81,11 @@ impl Draft {
             is_closed: false,
             is_followed: false,
             has_surplus: false,
+            has_surplus_bracket: false,
             is_settled: false,
             follows_junk,
             is_damaged: false,
+            has_nested: false,
             id: Found::Nothing,
             held: Held::Nothing,
             has_jsonrpc: false,
@@ -87,8 +105,8 @@ impl Draft {
 
     /// Takes the value of a member `id`, `None` if it is no id.
     pub(super) fn hold_id(&mut self, id: Option<Id<'static>>) {
-        let behind_damage = self.is_damaged;
-        self.held = Held::Value(id.map(|id| Candidate { id, behind_damage }));
+        let (behind_damage, behind_nested) = (self.is_damaged, self.has_nested);
+        self.held = Held::Value(id.map(|id| Candidate { id, behind_damage, behind_nested }));
     }
 
     pub(super) fn follow(&mut self, follower: Follower) {
@@ -107,6 +125,22 @@ impl Draft {
         };
     }
 
+    pub(super) fn note_nested(&mut self) {
+        self.has_nested = true;
+    }
+
+    pub(super) fn note_behind(&mut self, behind: Behind) {
+        match behind {
+            Behind::Comma => self.is_settled = true,
+            Behind::Message => self.is_followed = true,
+            Behind::Bracket | Behind::Junk => {
+                self.is_followed = true;
+                self.has_surplus |= !self.is_settled;
+                self.has_surplus_bracket |= behind == Behind::Bracket;
+            }
+        }
+    }
+
     pub(super) fn doubt(&mut self) {
         self.id = Found::Doubt;
     }
@@ -118,15 +152,18 @@ impl Draft {
         let needs_whole = self.follows_junk || self.has_surplus;
         let ends_line = self.is_closed && !self.is_followed;
         let id = match self.id {
-            Found::One(Candidate { id, behind_damage })
-                if (is_whole || !needs_whole) && (ends_line || !behind_damage) =>
+            Found::One(Candidate { id, behind_damage, behind_nested })
+                if (is_whole || !needs_whole)
+                    && (ends_line || !behind_damage)
+                    && !(behind_nested && self.has_surplus_bracket) =>
             {
                 Some(id)
             }
             _ => None,
         };
-        let is_response = self.has_outcome && !self.has_method;
-        Recovered { id, is_response, follows_junk: self.follows_junk }
+        let Self { follows_junk, has_jsonrpc, has_method, .. } = self;
+        let is_response = self.has_outcome && !has_method;
+        Recovered { id, is_response, follows_junk, has_jsonrpc, has_method }
     }
 
     fn note_id(&mut self, candidate: Option<Candidate>) {

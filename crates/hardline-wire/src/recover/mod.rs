@@ -15,12 +15,14 @@
 //!   inside it; an id behind that, a missing comma or a stray word counts only if the message then
 //!   ends the line;
 //! - behind text that is no JSON, as in a log line, and before anything but another message, only
-//!   an object counts that has `jsonrpc` and a `method`, `result` or `error`;
+//!   an object counts that has `jsonrpc` and a `method`, `result` or `error`; before a bracket that
+//!   closes nothing, moreover, only an id that stands before all nested values;
 //! - a key outside of any object, or an object that ended where a value was due, shows that the
 //!   nesting was lost: what follows is not searched any more.
 //!
 //! Invariants: memory is bounded by `max_id_bytes`, whatever the input; each byte is looked at once.
 
+mod collect;
 mod draft;
 mod nest;
 mod token;
@@ -28,9 +30,11 @@ mod token;
 use crate::id::Id;
 use crate::json::Scan;
 use crate::limits::Limits;
-use draft::{Draft, Follower};
+use draft::{Behind, Draft, Follower};
 use nest::{Bracket, Closed, Nest};
 use token::{Key, Token, TokenText};
+
+pub(crate) use collect::Collector;
 
 /// What can be told of an object that might have been a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,14 +46,10 @@ pub struct Recovered {
     pub is_response: bool,
     /// Whether text that is no JSON stood before it, as if it were quoted in a log line.
     pub follows_junk: bool,
-}
-
-impl Recovered {
-    /// Whether it should be added to `kept`, of which there may be `most`: one with an id always, and
-    /// of the others the first, to show that there was a message at all.
-    pub(crate) fn is_worth_keeping(&self, kept: &[Self], most: usize) -> bool {
-        (self.id.is_some() || kept.is_empty()) && kept.len() < most
-    }
+    /// Whether it has a member `jsonrpc`, which JSON that is only logged lacks.
+    pub has_jsonrpc: bool,
+    /// Whether it has a member `method`.
+    pub has_method: bool,
 }
 
 /// How the input ended.
@@ -63,6 +63,8 @@ pub enum Ending {
 }
 
 /// Recovers the ids of a line that is in memory.
+///
+/// There may be as many as the line has room for: a caller that answers them bounds its answers.
 pub fn recover<'a>(
     line: &'a [u8],
     ending: Ending,
@@ -151,6 +153,10 @@ impl Recovery {
         if self.token != Token::None {
             self.follow(Follower::Other);
         }
+        if self.at_member() && self.expect == Expect::Value {
+            // A value was due, and may have been another id.
+            self.value_of_message(|_, _| None);
+        }
         self.token = Token::None;
         self.draft.take().map(Draft::finish)
     }
@@ -183,7 +189,7 @@ impl Recovery {
         }
         self.expect = Expect::Key;
         if let Some(draft) = &mut self.draft {
-            draft.is_followed = true;
+            draft.note_behind(Behind::Message);
         }
         let previous = self.draft.replace(Draft::new(self.nest.depth(), self.junk));
         self.junk = false;
@@ -193,7 +199,7 @@ impl Recovery {
     fn open_array(&mut self) {
         self.value_of_message(|_, _| None);
         if self.nest.depth() == 0 {
-            self.note_surplus();
+            self.note_behind(Behind::Junk);
             self.junk_before_array = self.junk;
         }
         self.nest.open(Bracket::Array);
@@ -213,8 +219,16 @@ impl Recovery {
         }
         if closed == Closed::Nothing {
             self.follow(Follower::Other);
-            self.junk_at_outer_level();
+            if self.at_outer_level() {
+                self.junk = true;
+                self.note_behind(Behind::Bracket);
+            }
             return;
+        }
+        if self.at_member()
+            && let Some(draft) = &mut self.draft
+        {
+            draft.note_nested();
         }
         if let Some(draft) = &mut self.draft
             && self.nest.depth() < draft.level
@@ -258,6 +272,7 @@ impl Recovery {
         if self.at_member() {
             if self.expect == Expect::Value {
                 self.value_of_message(|_, _| None);
+                self.note_damage();
             }
             self.follow(Follower::Comma);
             self.expect = Expect::Key;
@@ -266,9 +281,7 @@ impl Recovery {
             self.junk_at_outer_level();
         } else if self.at_outer_level() {
             self.junk = self.junk_before_array;
-            if let Some(draft) = &mut self.draft {
-                draft.is_settled = true;
-            }
+            self.note_behind(Behind::Comma);
         }
     }
 
@@ -306,6 +319,10 @@ impl Recovery {
             }
             self.key = self.text.key();
             self.expect = Expect::Colon;
+            if let (Key::Outcome, Some(draft)) = (self.key, &mut self.draft) {
+                // Even without its colon: what may be an answer is not answered.
+                draft.note_key(Key::Outcome);
+            }
         } else {
             self.value_of_message(TokenText::string_id);
         }
@@ -315,6 +332,10 @@ impl Recovery {
     fn end_word(&mut self) {
         self.token = Token::None;
         self.junk_at_outer_level();
+        if self.at_outer_level() && !self.text.is_json_word() {
+            // No element of an array: the array is none, and its commas separate nothing.
+            self.junk_before_array = true;
+        }
         self.outer_string = false;
         self.value_of_message(TokenText::word_id);
         self.text.clear();
@@ -372,14 +393,13 @@ impl Recovery {
     fn junk_at_outer_level(&mut self) {
         if self.at_outer_level() {
             self.junk = true;
-            self.note_surplus();
+            self.note_behind(Behind::Junk);
         }
     }
 
-    fn note_surplus(&mut self) {
+    fn note_behind(&mut self, behind: Behind) {
         if let Some(draft) = &mut self.draft {
-            draft.is_followed = true;
-            draft.has_surplus |= !draft.is_settled;
+            draft.note_behind(behind);
         }
     }
 }

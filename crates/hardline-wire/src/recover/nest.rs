@@ -56,7 +56,8 @@ impl Nest {
     }
 
     /// Closes the innermost level if it is of this kind. A brace also closes the arrays left open
-    /// inside the object.
+    /// inside the object. Where kinds are only counted, a bracket closes one of its own kind if any
+    /// is open, and one of the other otherwise.
     pub(super) fn close(&mut self, bracket: Bracket) -> Closed {
         if 0 < self.deeper_objects + self.deeper_arrays {
             return self.close_deeper(bracket);

@@ -58,6 +58,11 @@ impl TokenText {
         self.is_whole = true;
     }
 
+    /// Whether it may be a number or a literal.
+    pub(super) fn is_json_word(&self) -> bool {
+        matches!(&*self.bytes, b"true" | b"false" | b"null" | [b'-' | b'0'..=b'9', ..])
+    }
+
     /// Reads it as the content of a string that is a key.
     pub(super) fn key(&self) -> Key {
         let content = str::from_utf8(&self.bytes).ok().filter(|_| self.is_whole);

@@ -2,8 +2,8 @@
 //!
 //! [`SseDecoder`] reads a stream as the HTML standard says: lines end with LF, CR or CRLF, a byte
 //! order mark may stand at the start of the stream, several `data` lines make one text, comments
-//! and unknown fields are skipped, an `id` with a NUL is ignored, a `retry` counts if it is a
-//! number, and an event without a `data` line is none but may still set the last id. The data is
+//! and unknown fields are skipped, an `id` with a NUL (or of more than 4 KiB) is ignored, a `retry`
+//! counts if it is a number, and an event without a `data` line is none but may still set the last id. The data is
 //! handed on as bytes; the strict check judges them. [`encode_event`] writes what it reads.
 //!
 //! Invariants:
@@ -86,7 +86,8 @@ pub struct OverlongEvent {
 
 /// Most bytes kept allocated between events.
 const KEPT_BYTES: usize = 256 << 10;
-/// Longest line of an overlong event that is still looked at, for its `id`.
+/// Longest `id` or `retry` line that counts, and as much of a name as is kept. A longer id would not
+/// fit into the header that a client resumes with.
 const SHORT_LINE: usize = 4096;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -103,6 +104,11 @@ impl SseDecoder {
             last_event_id: String::new(),
             retry_ms: None,
         }
+    }
+
+    /// Creates a decoder for a stream that goes on after the event with this id.
+    pub fn resuming(limits: &Limits, last_event_id: &str) -> Self {
+        Self { last_event_id: last_event_id.to_owned(), ..Self::new(limits) }
     }
 
     /// Takes one event off the front of `input`.
@@ -221,7 +227,7 @@ impl SseDecoder {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"" => self.pending.forget_comment(line.len()),
-            b"data" => self.pending.push_data(value),
+            b"data" => self.pending.push_data(value, self.limits.max_event_bytes()),
             b"event" => self.pending.set_name(value),
             b"id" if is_short && !value.contains(&0) => {
                 self.pending.id = Some(String::from_utf8_lossy(value).into_owned());
@@ -263,19 +269,20 @@ impl Pending {
         }
     }
 
-    fn push_data(&mut self, value: &[u8]) {
+    fn push_data(&mut self, value: &[u8], max_bytes: usize) {
         if self.overlong.is_none() {
             if self.has_data {
-                self.data.push(b'\n');
+                extend_within(&mut self.data, b"\n", max_bytes);
             }
-            self.data.extend_from_slice(value);
+            extend_within(&mut self.data, value, max_bytes);
         }
         self.has_data = true;
     }
 
     fn set_name(&mut self, value: &[u8]) {
         if self.overlong.is_none() {
-            self.name = String::from_utf8_lossy(value).into_owned();
+            let kept = value.get(..SHORT_LINE).unwrap_or(value);
+            self.name = String::from_utf8_lossy(kept).into_owned();
         }
     }
 
@@ -283,9 +290,7 @@ impl Pending {
         let mut data = mem::take(&mut self.data);
         data.clear();
         data.shrink_to(KEPT_BYTES);
-        let mut name = mem::take(&mut self.name);
-        name.clear();
-        *self = Self { data, name, ..Self::default() };
+        *self = Self { data, ..Self::default() };
     }
 }
 

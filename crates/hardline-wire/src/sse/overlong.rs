@@ -1,30 +1,24 @@
 //! An event that is too long to be kept: its data is searched for ids as it goes by.
 
 use crate::limits::Limits;
-use crate::recover::{Ending, Recovered, Recovery};
+use crate::recover::{Collector, Ending, Recovered};
 
 const FIELD: &[u8] = b"data:";
 
 /// The data of an overlong event.
 #[derive(Debug)]
 pub(super) struct OverlongData {
-    recovery: Recovery,
-    recovered: Vec<Recovered>,
-    max_recovered: usize,
+    collector: Collector,
     /// How much of the current line agrees with `data:`, `None` if it is another field.
     matched: Option<usize>,
 }
 
 impl OverlongData {
-    /// Goes on from the data and the unfinished line that were kept so far.
+    /// Goes on from the lines of data and the unfinished line that were kept so far.
     pub(super) fn new(limits: &Limits, data: &[u8], line: &[u8]) -> Self {
-        let mut overlong = Self {
-            recovery: Recovery::new(limits),
-            recovered: Vec::new(),
-            max_recovered: limits.max_batch_elements(),
-            matched: Some(0),
-        };
-        overlong.search(data);
+        let mut overlong = Self { collector: Collector::new(limits), matched: Some(0) };
+        overlong.collector.read(data);
+        overlong.collector.read(b"\n");
         overlong.read(line);
         overlong
     }
@@ -37,30 +31,16 @@ impl OverlongData {
             bytes = rest;
         }
         if self.matched == Some(FIELD.len()) {
-            self.search(bytes);
+            self.collector.read(bytes);
         }
     }
 
     pub(super) fn end_line(&mut self) {
-        self.search(b"\n");
+        self.collector.read(b"\n");
         self.matched = Some(0);
     }
 
-    pub(super) fn finish(mut self) -> Vec<Recovered> {
-        let last = self.recovery.finish(Ending::Whole);
-        last.into_iter().for_each(|message| self.keep(message));
-        self.recovered
-    }
-
-    fn search(&mut self, mut bytes: &[u8]) {
-        while let Some(message) = self.recovery.next_message(&mut bytes) {
-            self.keep(message);
-        }
-    }
-
-    fn keep(&mut self, message: Recovered) {
-        if message.is_worth_keeping(&self.recovered, self.max_recovered) {
-            self.recovered.push(message);
-        }
+    pub(super) fn finish(self) -> Vec<Recovered> {
+        self.collector.finish(Ending::Whole)
     }
 }

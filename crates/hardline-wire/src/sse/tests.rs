@@ -25,8 +25,10 @@ fn check(stream: &[u8], expected: &[&str]) -> SseDecoder {
                 }
             }
             assert!(chunk.is_empty());
-            let kept = decoder.line.len() + decoder.pending.data.len() + decoder.pending.name.len();
-            assert!(kept <= LIMIT.max(SHORT_LINE + 1));
+            let Pending { data, name, overlong, .. } = &decoder.pending;
+            let kept = decoder.line.len() + data.len() + name.len();
+            let most = if overlong.is_some() { SHORT_LINE + 1 } else { LIMIT };
+            assert!(kept <= most, "{kept} bytes kept");
         }
         assert_eq!(actual, expected, "in chunks of {size}");
         last = Some(decoder);
@@ -105,6 +107,22 @@ fn reports_an_overlong_event_once_and_resumes_after_it() {
 }
 
 #[test]
+fn gives_memory_back_after_a_large_event() {
+    let mut decoder = SseDecoder::new(&Limits::default());
+    for field in ["event", "data", "id", "foo"] {
+        let stream = format!("{field}: {}\ndata: x\n\n:\n\n", "x".repeat(1 << 20));
+        for mut chunk in stream.as_bytes().chunks(1000) {
+            while let Ok(Some(event)) = decoder.next_event(&mut chunk) {
+                assert!(event.name.len() <= SHORT_LINE);
+            }
+        }
+        let SseDecoder { line, pending, last_event_id, .. } = &decoder;
+        let kept = line.capacity() + pending.data.capacity() + pending.name.capacity();
+        assert!(kept + last_event_id.capacity() <= 2 * KEPT_BYTES, "{kept} after {field}");
+    }
+}
+
+#[test]
 fn takes_the_id_of_an_overlong_event() {
     let long = "x".repeat(60);
     check(format!("data: {long}\nid: 9\n\ndata: ok\n\n").as_bytes(), &["71", "message|ok|9"]);
@@ -139,6 +157,9 @@ fn recovers_the_ids_of_an_overlong_event() {
     check(&format!("id: 1\ndata:{{\"id\":6,\ndata: \"a\":\"{long}\"\ndata: }}\n\n"), &["6"]);
     check(&format!("event: {{\"id\":7,\"a\":\"{long}\"}}\n\n"), &[]);
     check(&format!(": {long}\ndata: {{\"id\":8}}\n\n"), &["8"]);
+    // Lines of data are joined by a newline, which is part of no id.
+    check(&format!("data:{{\"id\":1\ndata:2,\"a\":\"{long}\"}}\n\n"), &[]);
+    check(&format!("data: {{\"id\":\"a\ndata: b\",\"a\":\"{long}\"}}\n\n"), &[]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::env;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use hardline_testkit::hostile::CASES;
@@ -33,11 +33,9 @@ const PIPELINES: &[Pipeline] = &[
     ("recovery", |stream| {
         black_box(recover(stream, Ending::Whole, &Limits::default()).count());
     }),
-    ("events", |mut stream| {
-        let mut decoder = SseDecoder::new(&Limits::default());
-        while !stream.is_empty() {
-            let _ = black_box(decoder.next_event(&mut stream));
-        }
+    ("events", |stream| events(&Limits::default(), stream)),
+    ("small events", |stream| {
+        events(&Limits::default().with_max_event_bytes(1000).unwrap(), stream);
     }),
     ("headers", |stream| {
         if let Ok(checked) = Checker::new(&Limits::default()).check(stream) {
@@ -55,6 +53,15 @@ fn frames(stream: &[u8]) {
 fn small_frames(stream: &[u8]) {
     let limits = Limits::default().with_max_frame_bytes(1000).unwrap();
     frames_within(&limits, stream);
+}
+
+fn events(limits: &Limits, stream: &[u8]) {
+    let mut decoder = SseDecoder::new(limits);
+    for mut chunk in stream.chunks(997) {
+        while !chunk.is_empty() {
+            let _ = black_box(decoder.next_event(&mut chunk));
+        }
+    }
 }
 
 fn frames_within(limits: &Limits, stream: &[u8]) {
@@ -129,7 +136,8 @@ fn doubling_hostile_input_at_most_triples_the_work() {
 
 /// Counts the instructions of each measurement in one run of this test under `valgrind`.
 fn instructions() -> Option<Vec<f64>> {
-    Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().ok()?;
+    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
+    version.ok().filter(ExitStatus::success)?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("callgrind");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();

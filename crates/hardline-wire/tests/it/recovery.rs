@@ -5,6 +5,15 @@ use std::ops::Range;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, recover};
 
+/// Notifications, which have no id of their own: every id is wrong.
+const NOTIFICATIONS: &[&str] = &[
+    r#"{"jsonrpc":"2.0","method":"n","params":{"id":99,"a":{"id":98}}}"#,
+    r#"{"jsonrpc":"2.0","method":"n","params":{"a":1,"id":99}}"#,
+    r#"{"jsonrpc":"2.0","method":"n","params":{"a":{"b":1,"c":2},"id":99}}"#,
+    r#"{"params":[{"id":99},{"a":"b","id":98}],"method":"n","jsonrpc":"2.0"}"#,
+    r#"[{"jsonrpc":"2.0","method":"n","params":{"a":{"b":1},"id":99}},{"jsonrpc":"2.0","method":"n"}]"#,
+];
+
 /// Lines with ids in many places. The message's own is 7 or "7"; all others are wrong.
 const LINES: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":99,"a":[{"id":98},[1,{"id":97}]],"t":"\"id\":96"}}"#,
@@ -21,7 +30,7 @@ const LINES: &[&str] = &[
 fn own_id(line: &str) -> Range<usize> {
     let values = ["\"id\":7", "\"id\":\"7\"", "\"id\" : \"7\""];
     let found = values.iter().find_map(|value| line.find(value).map(|at| at..at + value.len()));
-    found.unwrap()
+    found.unwrap_or(usize::MAX..usize::MAX)
 }
 
 #[track_caller]
@@ -40,14 +49,14 @@ fn check(line: &[u8], ending: Ending, what: &str, hits: &mut [u32; 2]) {
 #[test]
 fn no_accident_to_one_byte_brings_up_a_wrong_id() {
     let mut hits = [0; 2];
-    for line in LINES {
+    for line in LINES.iter().chain(NOTIFICATIONS) {
         let bytes = line.as_bytes();
         let own = own_id(line);
         for at in (0..=bytes.len()).filter(|at| !own.contains(at) && *at != own.end) {
             let (before, after) = bytes.split_at(at);
             check(before, Ending::Cut, "cutting its end off", &mut hits);
             // What is left of an array of messages may look like a batch.
-            if !line.contains("[{\"jsonrpc\"") {
+            if !line.contains("},{\"") {
                 check(after, Ending::Whole, "cutting its beginning off", &mut hits);
             }
             for byte in 0..=u8::MAX {
@@ -67,7 +76,28 @@ fn no_accident_to_one_byte_brings_up_a_wrong_id() {
         }
     }
     // Most accidents leave the id beyond doubt; otherwise the test would show nothing.
-    assert!(hits[0] * 3 < hits[1], "{hits:?}");
+    assert!(hits[0] < hits[1], "{hits:?}");
+}
+
+#[test]
+fn no_accident_to_one_byte_makes_a_response_look_like_a_request() {
+    let lines =
+        LINES.iter().filter(|line| line.contains("\"result\"") || line.contains("\"error\""));
+    let mut count = 0;
+    for line in lines {
+        let bytes = line.as_bytes();
+        let key = line.find("\"result\"").or_else(|| line.find("\"error\"")).unwrap();
+        for at in key + 9..bytes.len() {
+            let (before, after) = bytes.split_at(at);
+            for byte in 0..=u8::MAX {
+                let damaged = [before, &[byte], &after[1..]].concat();
+                let first = recover(&damaged, Ending::Whole, &Limits::default()).next();
+                assert!(first.unwrap().is_response, "{}", String::from_utf8_lossy(&damaged));
+                count += 1;
+            }
+        }
+    }
+    assert!(10_000 < count);
 }
 
 #[test]
@@ -88,6 +118,9 @@ fn an_accident_to_the_id_itself_never_brings_up_a_part_of_it() {
         (r#"{"jsonrpc":"2.0","id":7],"method":"x"}"#, "a bracket behind"),
         (r#"{"jsonrpc":"2.0","id":7,"ID":8,"method":"x",}"#, "a twin"),
         (r#"{"jsonrpc":"2.0","id":7,"id":}"#, "a second one without a value"),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"x","id":"8"#, "a second one cut off"),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"x","ID":"8"#, "a twin cut off"),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"x","id":"#, "a second one not begun"),
     ] {
         let found: Vec<_> = recover(line.as_bytes(), Ending::Whole, &Limits::default()).collect();
         assert!(found.iter().all(|message| message.id.is_none()), "{reason}: {found:?}");
@@ -112,6 +145,11 @@ fn lost_nesting_brings_up_no_nested_id() {
             &[],
         ),
         (r#"{"id":99,"a":[1]}}"#, &[]),
+        (r#"{"jsonrpc":"2.0","method":"n","params":{"a":1},"id":99}}"#, &[]),
+        (r#"{"jsonrpc":"2.0","method":"n","params":,"a":1,"id":99}}"#, &[]),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{}}}"#, &["7"]),
+        (r#"[pool, {"id": 5}, {"id": 6}] started"#, &[]),
+        (r#"{"jsonrpc":"2.0","id":7,"result";{}}"#, &["7"]),
         (r#"[{"jsonrpc":"2.0","params":[]"id":98}],"id":7}]"#, &[]),
     ] {
         let found: Vec<_> = recover(line.as_bytes(), Ending::Whole, &Limits::default())

@@ -39,8 +39,8 @@ fn main() -> ExitCode {
         (Some("bench"), []) => bench::run(false),
         (Some("bench"), ["--save"]) => bench::run(true),
         (Some("fuzz"), [seconds, targets @ ..]) => match seconds.parse() {
-            Ok(seconds) => fuzz::run(seconds, targets),
-            Err(_) => Err(format!("{seconds} is not a number of seconds")),
+            Ok(seconds @ 1..) => fuzz::run(seconds, targets),
+            _ => Err(format!("{seconds} is not a number of seconds")),
         },
         (Some("help" | "--help" | "-h"), _) => {
             println!("{USAGE}");

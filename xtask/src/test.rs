@@ -82,7 +82,9 @@ fn advisories() -> Outcome {
     if printed.contains("failed to fetch advisory database") {
         return Outcome::Skipped("the advisory database cannot be reached from here".into());
     }
-    Outcome::Failed("a dependency has an advisory".into())
+    Outcome::Failed(
+        "cargo deny check advisories found something or could not run: see above".into(),
+    )
 }
 
 fn benches() -> Outcome {

@@ -2,21 +2,31 @@
 
 use std::path::PathBuf;
 
-use crate::process::{command, show, target, works};
+use crate::process::{capture, command, show, target};
 
 /// Where tools are installed: with the build's other products, away from the user's own.
 pub(crate) fn folder() -> PathBuf {
     target().join("tools")
 }
 
-/// Makes sure that `cargo NAME` works.
+/// Makes sure that `cargo NAME` works, in this version or a later one.
 pub(crate) fn ensure(name: &str, version: &str) -> Result<(), String> {
-    if works("cargo", &[name, "--version"]) {
+    let (is_here, printed) = capture(&mut command("cargo", &[name, "--version"]));
+    if is_here
+        && printed.split_whitespace().filter_map(numbers).any(|it| numbers(version) <= Some(it))
+    {
         return Ok(());
     }
     let package = format!("cargo-{name}@{version}");
-    println!("cargo-{name} is not here: it is installed into {}", folder().display());
+    println!("no cargo-{name} from {version} on: it is installed into {}", folder().display());
     let mut install = command("cargo", &["install", "--locked", "--quiet", &package, "--root"]);
     show(install.arg(folder()).env("CARGO_TARGET_DIR", target().join("tools-build")))
         .map_err(|error| format!("cargo-{name} is missing and could not be installed ({error})"))
+}
+
+/// The numbers of a version, `None` if `text` is none.
+fn numbers(text: &str) -> Option<[u32; 3]> {
+    let mut parts = text.split('.').map(|part| part.parse().ok());
+    let numbers = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(numbers)
 }

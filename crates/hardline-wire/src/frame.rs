@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use crate::batch::{Batch, Element};
 use crate::encode::code;
-use crate::json::{self, Checker, JsonError, skip_whitespace};
+use crate::json::{self, Checker, JsonError, Value, skip_whitespace};
 use crate::limits::Limits;
-use crate::message::{Message, MessageError};
+use crate::message::{Message, MessageError, MessageReason};
 
 /// Reads frames, one at a time, keeping its buffers between them.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub struct Decoder {
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a line is one message or several")]
 pub enum Frame<'a> {
-    /// One message.
-    Message(Message<'a>),
+    /// One message, and the whole value that it was read from.
+    Message(Message<'a>, Value<'a>),
     /// Several, each still to be read with [`Decoder::decode_element`].
     Batch(Batch<'a>),
 }
@@ -42,7 +42,8 @@ impl Decoder {
     pub fn decode<'a>(&mut self, frame: &'a [u8]) -> Result<Frame<'a>, Refusal> {
         let start = skip_whitespace(frame, 0);
         if frame.get(start) != Some(&b'[') || self.limits.max_frame_bytes() < frame.len() {
-            return self.decode_message(frame, 0).map(Frame::Message);
+            let (message, value) = self.decode_message(frame, 0)?;
+            return Ok(Frame::Message(message, value));
         }
         let limit = self.limits.max_batch_elements();
         match Batch::cut(frame) {
@@ -54,17 +55,20 @@ impl Decoder {
             // Not even the cut is certain, so it is no JSON: the check says where.
             None => Err(match self.checker.check(frame) {
                 Err(error) => error.into(),
-                Ok(_) => Refusal::new(MessageError::NotAnObject.into(), start),
+                Ok(_) => Refusal::new(MessageReason::NotAnObject.into(), start),
             }),
         }
     }
 
-    /// Reads one element of a batch. Offsets count from the start of the element.
+    /// Reads one element of a batch to its message and the value it was read from. Offsets count from the start of the element.
     ///
     /// # Errors
     ///
     /// [`Refusal`], if it is no message. The other elements are not touched by that.
-    pub fn decode_element<'a>(&mut self, element: Element<'a>) -> Result<Message<'a>, Refusal> {
+    pub fn decode_element<'a>(
+        &mut self,
+        element: Element<'a>,
+    ) -> Result<(Message<'a>, Value<'a>), Refusal> {
         if element.text.first() == Some(&b'[') {
             return Err(Refusal::new(RefusalReason::NestedBatch, 0));
         }
@@ -75,10 +79,9 @@ impl Decoder {
         &mut self,
         text: &'a [u8],
         levels_around: usize,
-    ) -> Result<Message<'a>, Refusal> {
+    ) -> Result<(Message<'a>, Value<'a>), Refusal> {
         let checked = self.checker.check_inside(text, levels_around)?;
-        Message::read(&checked, self.limits.max_id_bytes())
-            .map_err(|(reason, offset)| Refusal::new(reason.into(), offset))
+        Ok((Message::read(&checked, &self.limits)?, checked.value))
     }
 }
 
@@ -98,6 +101,12 @@ impl Refusal {
         Self { reason, offset }
     }
 
+    /// Whether a later layer may mend the frame and decode it again: see
+    /// [`JsonError::is_mendable`].
+    pub fn is_mendable(&self) -> bool {
+        matches!(self.reason, RefusalReason::Json(reason) if reason.is_mendable())
+    }
+
     /// The code of the error reply.
     pub fn code(&self) -> i64 {
         match self.reason {
@@ -105,6 +114,12 @@ impl Refusal {
             RefusalReason::Json(_) => code::PARSE_ERROR,
             _ => code::INVALID_REQUEST,
         }
+    }
+}
+
+impl From<MessageError> for Refusal {
+    fn from(error: MessageError) -> Self {
+        Self::new(RefusalReason::Message(error.reason), error.offset)
     }
 }
 
@@ -123,7 +138,7 @@ pub enum RefusalReason {
     Json(json::Reason),
     /// It is JSON but no message.
     #[error(transparent)]
-    Message(#[from] MessageError),
+    Message(#[from] MessageReason),
     /// It is an array without elements.
     #[error("empty batch")]
     EmptyBatch,

@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 use thiserror::Error;
 
 use crate::encode::push_json_string;
+use crate::excerpt::Excerpt;
 use crate::json::{self, Kind, Value};
 
 /// The id of a request.
@@ -110,7 +111,7 @@ impl fmt::Display for Id<'_> {
 
 impl fmt::Debug for Id<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Id({self})")
+        write!(formatter, "Id({})", Excerpt::of_json(&self.to_string(), 64))
     }
 }
 

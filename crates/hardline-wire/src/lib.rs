@@ -34,7 +34,7 @@
 //!     {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",}\n";
 //!
 //! let first = framer.next_line(&mut chunk).unwrap();
-//! let Ok(Frame::Message(message)) = decoder.decode(first.whole().unwrap()) else { panic!() };
+//! let Ok(Frame::Message(message, _)) = decoder.decode(first.whole().unwrap()) else { panic!() };
 //! assert_eq!(message.method(), Some("ping"));
 //!
 //! // The second line is broken, and still its caller gets an answer.

@@ -116,6 +116,7 @@ limits! {
 /// A value that a limit cannot take. Always the caller's doing.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{name} must be between 1 and {ceiling}, not {value}")]
+#[non_exhaustive]
 pub struct LimitError {
     /// The limit's name.
     pub name: &'static str,

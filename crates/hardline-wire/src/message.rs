@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::id::{Id, IdError};
 use crate::json::{Checked, Envelope, Kind, Value};
+use crate::limits::Limits;
 
 /// One JSON-RPC message.
 #[derive(Clone, Debug)]
@@ -74,28 +75,29 @@ pub struct ErrorResponse<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message whose id takes at most `max_id_bytes`.
+    /// Reads a message that obeys `max_id_bytes` of `limits`.
     ///
     /// # Errors
     ///
     /// [`MessageError`], with the byte of the checked text at which the fault lies.
-    pub fn read(checked: &Checked<'a>, max_id_bytes: usize) -> Result<Self, (MessageError, usize)> {
+    pub fn read(checked: &Checked<'a>, limits: &Limits) -> Result<Self, MessageError> {
         let start = checked.value.offset();
         let Some(envelope) = &checked.envelope else {
-            return Err((MessageError::NotAnObject, start));
+            return Err(fault(MessageReason::NotAnObject, start));
         };
         if let Some(offset) = envelope.twin_key {
-            return Err((MessageError::AmbiguousKey, offset));
+            return Err(fault(MessageReason::AmbiguousKey, offset));
         }
         match envelope.jsonrpc {
-            None => return Err((MessageError::NoVersion, start)),
+            None => return Err(fault(MessageReason::NoVersion, start)),
             Some(version) if version.as_str().as_deref() != Some("2.0") => {
-                return Err((MessageError::WrongVersion, version.offset()));
+                return Err(fault(MessageReason::WrongVersion, version.offset()));
             }
             Some(_) => {}
         }
         let id = |value: Value<'a>| {
-            Id::read(value, max_id_bytes).map_err(|error| (error.into(), value.offset()))
+            Id::read(value, limits.max_id_bytes())
+                .map_err(|error| fault(error.into(), value.offset()))
         };
         match (envelope.method, envelope.result, envelope.error) {
             (Some(method), None, None) => {
@@ -107,18 +109,18 @@ impl<'a> Message<'a> {
             }
             (None, Some(result), None) => match envelope.id {
                 Some(value) => Ok(Self::Response(Response { id: id(value)?, result })),
-                None => Err((MessageError::NoId, start)),
+                None => Err(fault(MessageReason::NoId, start)),
             },
             (None, None, Some(error)) => {
                 let known = envelope.id.filter(|value| value.kind() != Kind::Null);
                 let id = known.map(id).transpose()?;
                 let error =
-                    read_error(error, id).ok_or((MessageError::BadError, error.offset()))?;
+                    read_error(error, id).ok_or(fault(MessageReason::BadError, error.offset()))?;
                 Ok(Self::Error(error))
             }
-            (None, None, None) => Err((MessageError::NoKind, start)),
+            (None, None, None) => Err(fault(MessageReason::NoKind, start)),
             (_, Some(extra), _) | (_, _, Some(extra)) => {
-                Err((MessageError::TwoKinds, extra.offset()))
+                Err(fault(MessageReason::TwoKinds, extra.offset()))
             }
         }
     }
@@ -155,16 +157,13 @@ impl<'a> Message<'a> {
 /// Method and parameters of a call.
 type Call<'a> = (Cow<'a, str>, Option<Value<'a>>);
 
-fn read_call<'a>(
-    method: Value<'a>,
-    envelope: &Envelope<'a>,
-) -> Result<Call<'a>, (MessageError, usize)> {
+fn read_call<'a>(method: Value<'a>, envelope: &Envelope<'a>) -> Result<Call<'a>, MessageError> {
     let Some(name) = method.as_str() else {
-        return Err((MessageError::BadMethod, method.offset()));
+        return Err(fault(MessageReason::BadMethod, method.offset()));
     };
     match envelope.params {
         Some(params) if !matches!(params.kind(), Kind::Object | Kind::Array) => {
-            Err((MessageError::BadParams, params.offset()))
+            Err(fault(MessageReason::BadParams, params.offset()))
         }
         params => Ok((name, params)),
     }
@@ -183,10 +182,25 @@ fn read_error<'a>(error: Value<'a>, id: Option<Id<'a>>) -> Option<ErrorResponse<
     Some(ErrorResponse { id, code: code?.as_i64()?, message: message?.as_str()?, data })
 }
 
-/// Why a JSON value is no message. Always the sender's doing.
+fn fault(reason: MessageReason, offset: usize) -> MessageError {
+    MessageError { reason, offset }
+}
+
+/// A JSON value that is no message. Always the sender's doing.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("{reason} at byte {offset}")]
+#[non_exhaustive]
+pub struct MessageError {
+    /// What is wrong.
+    pub reason: MessageReason,
+    /// Where, in bytes from the start of the checked text.
+    pub offset: usize,
+}
+
+/// What keeps a JSON value from being a message.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
-pub enum MessageError {
+pub enum MessageReason {
     /// It is no object.
     #[error("a message must be an object")]
     NotAnObject,

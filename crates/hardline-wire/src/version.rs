@@ -76,6 +76,7 @@ impl FromStr for Version {
 /// A version that is none of the five. Its text is the peer's, so it is not repeated here.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("unknown protocol version")]
+#[non_exhaustive]
 pub struct UnknownVersion;
 
 #[cfg(test)]

@@ -87,37 +87,26 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut reporter = Reporter::new(&limits);
     let outcome = show(&mut *input, &limits, &mut reporter, &mut *printer, &mut out);
-    match outcome.and_then(|read| out.flush().map(|()| read).map_err(Failure::Write)) {
+    match outcome.and_then(|read| out.flush().map(|()| read)) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return Err(error).with_context(|| format!("cannot read {name}")),
         // Whoever read the output has seen enough.
-        Err(Failure::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {}
-        Err(Failure::Write(error)) => return Err(error).context("cannot write to standard output"),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(error).context("cannot write to standard output"),
     }
     let is_fine = args.sample || reporter.invalid() == 0;
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The output cannot be written. A fault of the input is part of the outcome instead, since what
-/// was printed before it is still brought to its proper end.
-enum Failure {
-    Write(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Write(error)
-    }
-}
-
-/// Prints all frames of `input`. Returns how reading it ended.
+/// Prints all frames of `input`. Returns how reading it ended: what was printed before a fault of the
+/// input is still brought to its proper end, while a fault of the output ends everything.
 fn show(
     input: &mut dyn Read,
     limits: &Limits,
     reporter: &mut Reporter,
     printer: &mut dyn Printer,
     out: &mut dyn Write,
-) -> Result<io::Result<()>, Failure> {
+) -> io::Result<io::Result<()>> {
     let mut print = |line: Line<'_>, printer: &mut dyn Printer, out: &mut dyn Write| {
         let report = (!line.is_blank()).then(|| reporter.report(&line));
         report.map_or(Ok(()), |report| printer.frame(out, &report))

@@ -109,7 +109,7 @@ impl Reporter {
 
     fn report_whole<'a>(&mut self, line: &Line<'a>, bytes: &'a [u8]) -> Report<'a> {
         let batch = match self.decoder.decode(bytes) {
-            Ok(Frame::Message(message)) => return Report::message(line.offset, bytes, message),
+            Ok(Frame::Message(message, _)) => return Report::message(line.offset, bytes, message),
             Ok(Frame::Batch(batch)) => batch,
             Err(refusal) => return self.refused(line.offset, bytes, refusal, line.ending()),
         };
@@ -117,7 +117,7 @@ impl Reporter {
         for element in batch.elements() {
             let offset = line.offset + element.offset as u64;
             elements.push(match self.decoder.decode_element(element) {
-                Ok(message) => Report::message(offset, element.text, message),
+                Ok((message, _)) => Report::message(offset, element.text, message),
                 Err(refusal) => self.refused(offset, element.text, refusal, Ending::Whole),
             });
         }

@@ -30,7 +30,7 @@ pub fn batch(data: &[u8]) {
                 assert!(!(is_array && is_message), "a batch in a batch is none");
             }
         }
-        Ok(Frame::Message(_)) => assert!(elements.is_none(), "an array is no message"),
+        Ok(Frame::Message(..)) => assert!(elements.is_none(), "an array is no message"),
         Err(refusal) => {
             assert!(refusal.offset <= data.len());
             if let Some(elements) = elements {

@@ -19,7 +19,7 @@ pub fn header(data: &[u8]) {
 
     let mut checker = Checker::new(&Limits::default());
     let Ok(checked) = checker.check(data) else { return };
-    if let Ok(message) = Message::read(&checked, 256)
+    if let Ok(message) = Message::read(&checked, &Limits::default())
         && let Ok(headers) = standard_headers(&message)
     {
         let verdict = verify_standard_headers(&message, |name| find(&headers, name));

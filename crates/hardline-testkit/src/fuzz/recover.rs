@@ -48,7 +48,7 @@ fn assert_agrees_with_message(line: &[u8], whole: &[Recovered]) {
     let limits = Limits::default();
     let mut checker = Checker::new(&limits);
     let Ok(checked) = checker.check(line) else { return };
-    let Ok(message) = Message::read(&checked, limits.max_id_bytes()) else { return };
+    let Ok(message) = Message::read(&checked, &limits) else { return };
     let [recovered] = whole else { panic!("one message, {} recovered", whole.len()) };
     assert_eq!(recovered.id.as_ref(), message.id());
     let is_response = matches!(message, Message::Response(_) | Message::Error(_));

@@ -4,7 +4,8 @@
 //! headers are made from a body ([`standard_headers`], [`ParamHeaders::headers`]) and compared with
 //! it ([`verify_standard_headers`], [`ParamHeaders::verify`]) as the specification asks: names
 //! without regard to case, values exactly, integers by number, `Mcp-Name` and `Mcp-Param-*` after
-//! decoding. Finding a header by name, and what becomes of a request that fails, is the caller's.
+//! decoding. Finding a header by name, refusing one that was sent twice with different values, and
+//! what becomes of a request that fails, are the caller's.
 
 mod param;
 mod schema;

@@ -38,6 +38,8 @@ pub struct ParamHeader {
 
 /// Greatest integer that a double holds together with all smaller ones.
 const MAX_SAFE: i64 = (1 << 53) - 1;
+/// How many digits that has.
+const SAFE_DIGITS: usize = 16;
 
 impl ParamHeaders {
     /// Finds the annotations of a tool's input schema.
@@ -134,7 +136,7 @@ impl ParamHeaders {
                     note(next, Found::Nested);
                     open.push(next.take().filter(|_| kind == Kind::Object));
                 }
-                Step::Leave => {
+                Step::Leave(_) => {
                     open.pop();
                     next = None;
                 }
@@ -186,19 +188,31 @@ impl Found<'_> {
 
 /// Reads a number that is an integer, however it is written, within what doubles hold exactly.
 fn safe_integer(text: &str) -> Option<i64> {
-    // Excludes what JSON does not call a number: `inf`, `NaN`, `+1`, `.5`.
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    if !digits.starts_with(|first: char| first.is_ascii_digit()) || text.ends_with('.') {
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(unsigned) => (-1, unsigned),
+        None => (1, text),
+    };
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let is_digits = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) {
         return None;
     }
-    if let Ok(integer) = text.parse::<i64>() {
-        return Some(integer).filter(|it| it.unsigned_abs() <= MAX_SAFE.unsigned_abs());
+    // Moves the decimal point by the exponent and asks that nothing but zeros is behind it.
+    let digits = [whole, fraction].concat();
+    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent.parse().ok()?)?;
+    let split = usize::try_from(point.max(0)).ok()?;
+    let behind = digits.get(split..).unwrap_or_default();
+    if behind.bytes().any(|digit| digit != b'0') {
+        return None;
     }
-    let number = text.parse::<f64>().ok().filter(|it| it.fract() == 0.0)?;
-    #[expect(clippy::cast_precision_loss, reason = "a double holds it exactly")]
-    let is_safe = number.abs() <= MAX_SAFE as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "it is an integer within range")]
-    is_safe.then_some(number as i64)
+    let before = digits.get(..split).unwrap_or(&digits).trim_start_matches('0');
+    let zeros = if before.is_empty() { 0 } else { split.saturating_sub(digits.len()) };
+    if SAFE_DIGITS < before.len().checked_add(zeros)? {
+        return None;
+    }
+    let value: i64 = format!("0{before}{}", "0".repeat(zeros)).parse().ok()?;
+    (value <= MAX_SAFE).then_some(sign * value)
 }
 
 /// Why a tool's annotations are refused. Always the server's doing.

@@ -78,7 +78,7 @@ pub(super) fn annotations(schema: Value<'_>) -> Result<Vec<ParamHeader>, Annotat
                     inner.note(key.as_deref(), value);
                 }
             }
-            Step::Leave => {
+            Step::Leave(_) => {
                 let Some(left) = open.pop() else { continue };
                 match (left.place, open.last_mut()) {
                     (Place::Types, Some(schema)) => schema.types = left.types,

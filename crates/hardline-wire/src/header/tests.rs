@@ -11,7 +11,7 @@ fn value(text: &str) -> Value<'_> {
 
 fn message(text: &str) -> Message<'_> {
     let checked = Checker::new(&Limits::default()).check(text.as_bytes()).unwrap();
-    Message::read(&checked, 256).unwrap()
+    Message::read(&checked, &Limits::default()).unwrap()
 }
 
 #[test]
@@ -240,6 +240,25 @@ fn compares_headers_with_arguments() {
     assert_eq!(check(r#"{"o":{"b":false}}"#, &[("Mcp-Param-B", "False")]), mismatch("Mcp-Param-B"));
     for header in ["43", "0x2a", "+42", "42.", "inf", ""] {
         assert_eq!(check(r#"{"o":{"i":42}}"#, &[("Mcp-Param-I", header)]), mismatch("Mcp-Param-I"));
+    }
+    for (text, integer) in [
+        ("42.0", Some(42)),
+        ("4.2e1", Some(42)),
+        ("-0", Some(0)),
+        ("0e999", Some(0)),
+        ("1E+2", Some(100)),
+        ("1200e-2", Some(12)),
+        ("9007199254740991", Some(9_007_199_254_740_991)),
+        ("9007199254740992", None),
+        ("4503599627370497.5", None),
+        ("1e400", None),
+        ("1e99999999999999999999", None),
+        ("125e-1", None),
+    ] {
+        let arguments = format!(r#"{{"o":{{"i":{text}}}}}"#);
+        let headers = params.headers(Some(value(&arguments)));
+        let expected = integer.map(|it: i64| vec![("Mcp-Param-I".into(), it.to_string())]);
+        assert_eq!(headers.ok(), expected, "{text}");
     }
     let unsafe_integer = r#"{"o":{"i":9007199254740993}}"#;
     assert_eq!(

@@ -21,6 +21,7 @@ pub struct Checker {
 
 /// A text that passed: its value and, if it is an object, what JSON-RPC looks at.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Checked<'a> {
     /// The value, without the whitespace around it.
     pub value: Value<'a>,

@@ -5,6 +5,7 @@ use super::value::Value;
 
 /// The members of an object that JSON-RPC gives a meaning.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Envelope<'a> {
     /// The member `jsonrpc`.
     pub jsonrpc: Option<Value<'a>>,

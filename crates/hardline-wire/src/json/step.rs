@@ -10,8 +10,8 @@ use super::value::{Kind, Value};
 pub enum Step<'a> {
     /// An array or object begins at this byte of the checked text.
     Enter(Kind, usize),
-    /// The innermost array or object ends.
-    Leave,
+    /// The innermost array or object ends before this byte of the checked text.
+    Leave(usize),
     /// A key of the innermost object; its value is the next step, or begins there.
     Key(Value<'a>),
     /// A string, number, truth value or null.
@@ -44,7 +44,7 @@ impl<'a> Iterator for Steps<'a> {
         match bytes.get(start)? {
             b'{' => Some(Step::Enter(Kind::Object, self.of.offset() + start)),
             b'[' => Some(Step::Enter(Kind::Array, self.of.offset() + start)),
-            b'}' | b']' => Some(Step::Leave),
+            b'}' | b']' => Some(Step::Leave(self.of.offset() + self.pos)),
             b'"' => {
                 self.pos = skip_string(bytes, start);
                 let string = self.of.part(start, self.pos);

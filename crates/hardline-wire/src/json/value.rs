@@ -8,7 +8,8 @@ use super::{skip_whitespace, string};
 /// A strict JSON value inside a text that was checked.
 ///
 /// Only a [`Checker`](super::Checker) makes one, so its text is known to be sound: reading it
-/// again cannot fail, and sending it as it is is safe.
+/// again cannot fail, and sending it as it is is safe. Two are equal if they are the same text at
+/// the same place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Value<'a> {
     text: &'a str,

@@ -297,14 +297,14 @@ fn walks_over_everything_in_one_pass() {
         .steps()
         .map(|step| match step {
             Step::Enter(kind, offset) => format!("{kind:?}@{offset}"),
-            Step::Leave => "end".into(),
+            Step::Leave(end) => format!("end@{end}"),
             Step::Key(key) => format!("{}@{}:", key.text(), key.offset()),
             Step::Scalar(value) => format!("{}@{}", value.text(), value.offset()),
         })
         .collect();
     let expected = concat!(
-        "Object@1 \"a\"@2: Array@8 1@9 \"x\"@12 Object@17 \"b\"@18: null@22 end end ",
-        "\"c\"@30: Object@34 end \"d\"@39: \"e:\"@43 end"
+        "Object@1 \"a\"@2: Array@8 1@9 \"x\"@12 Object@17 \"b\"@18: null@22 end@27 end@28 ",
+        "\"c\"@30: Object@34 end@36 \"d\"@39: \"e:\"@43 end@48"
     );
     assert_eq!(steps.join(" "), expected);
 }

@@ -33,10 +33,13 @@ fn show_refusal(refusal: Refusal) -> String {
 fn check(frame: &str, expected: &str) {
     let mut decoder = decoder();
     let shown = match decoder.decode(frame.as_bytes()) {
-        Ok(Frame::Message(message)) => show(&message),
+        Ok(Frame::Message(message, value)) => {
+            assert_eq!(value.text(), frame.trim());
+            show(&message)
+        }
         Ok(Frame::Batch(batch)) => {
             let elements = batch.elements().map(|it| match decoder.decode_element(it) {
-                Ok(message) => show(&message),
+                Ok((message, _)) => show(&message),
                 Err(refusal) => show_refusal(refusal),
             });
             elements.collect::<Vec<_>>().join(" | ")

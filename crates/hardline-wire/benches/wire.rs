@@ -21,6 +21,9 @@ use serde::de::IgnoredAny;
 const SIZES: [(&str, usize); 4] =
     [("200 B", 200), ("2 KB", 2_000), ("100 KB", 100_000), ("5 MB", 5_000_000)];
 const PIPE: usize = 64 << 10;
+/// The size of which a chart is drawn, and the length of its bars.
+const DRAWN: usize = 100_000;
+const BAR_PER_GIGABYTE: f64 = 6.0;
 
 fn main() -> ExitCode {
     let once = std::env::args().any(|argument| argument == "--test");
@@ -107,6 +110,7 @@ fn checking(effort: Effort) -> u32 {
     println!("| frame | Hardline | `RawValue` envelope | ratio | `IgnoredAny` | ratio |");
     println!("|---|---|---|---|---|---|");
     let mut missed = 0;
+    let mut chart = String::new();
     for Row { kind, make, goal_raw, goal_ignored } in ROWS {
         for (name, size) in SIZES {
             let frame = make(size);
@@ -138,9 +142,30 @@ fn checking(effort: Effort) -> u32 {
                 speed("ignored"),
                 mark(ratio("ignored"), goal_ignored(size))
             );
+            if size == DRAWN {
+                chart.push_str(&draw(&format!("{kind}, {name}"), speed));
+            }
         }
     }
+    println!("\n```text\n{chart}```");
     missed
+}
+
+/// Draws the speed of each candidate as a bar.
+fn draw(frame: &str, speed: impl Fn(&'static str) -> f64) -> String {
+    let bar = |(label, candidate): (&str, &'static str)| {
+        let eighths = (speed(candidate) * 8.0 * BAR_PER_GIGABYTE).round().max(1.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "small, positive"
+        )]
+        let (whole, part) = ((eighths / 8.0) as usize, (eighths % 8.0) as usize);
+        let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(part).copied().unwrap_or_default();
+        format!("{label:<13}{}{rest} {:.2}\n", "█".repeat(whole), speed(candidate))
+    };
+    let bars = [("  Hardline", "hardline"), ("  RawValue", "raw"), ("  IgnoredAny", "ignored")];
+    format!("{frame}\n{}", bars.map(bar).concat())
 }
 
 /// A figure beside its goal, if it has one.

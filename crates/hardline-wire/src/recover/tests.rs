@@ -153,6 +153,10 @@ fn follows_nesting_deeper_than_it_remembers() {
     check_deep(&deep, "4");
     let deep = format!("{{\"a\":{}{},\"id\":4,}}", "[".repeat(5000), "]".repeat(4999));
     check_deep(&deep, "-");
+    let deep = format!("{{\"a\":{}{},\"id\":4,}}", "[{\"b\":".repeat(900), "}]".repeat(900));
+    check_deep(&deep, "4");
+    let deep = format!("{{\"a\":{}{},\"id\":4,}}", "[{\"b\":".repeat(900), "}]".repeat(899));
+    check_deep(&deep, "-");
     let deep = format!("{{\"a\":{}}},\"id\":4,}}", "[".repeat(900));
     check_deep(&deep, "-");
     let deep = format!("{{\"a\":{{\"b\":{}}},\"id\":4,}}", "[".repeat(900));

@@ -149,6 +149,11 @@ fn lost_nesting_brings_up_no_nested_id() {
         (r#"{"jsonrpc":"2.0","method":"n","params":,"a":1,"id":99}}"#, &[]),
         (r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{}}}"#, &["7"]),
         (r#"[pool, {"id": 5}, {"id": 6}] started"#, &[]),
+        (r#"[1] {"id":5}"#, &[]),
+        (r#"[1] {"jsonrpc":"2.0","id":5,"method":"x"}"#, &["5"]),
+        (r#"{"jsonrpc":"2.0","method":"x","params":{"a":[},"id":98} x"#, &[]),
+        (r#"{"jsonrpc":"2.0","method":"x","params":{"a":[1]},"id":7} x"#, &["7"]),
+        (r#"{"jsonrpc":"2.0","method":"x","params":{"b":1],"id":5}"#, &[]),
         (r#"{"jsonrpc":"2.0","id":7,"result";{}}"#, &["7"]),
         (r#"[{"jsonrpc":"2.0","params":[]"id":98}],"id":7}]"#, &[]),
     ] {

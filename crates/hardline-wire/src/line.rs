@@ -433,6 +433,9 @@ mod tests {
         for _ in 0..3000 {
             assert_eq!(framer.next_line(&mut &[b'x'; 1000][..]), None);
             assert!(framer.partial.capacity() <= 1_000_000 + MARGIN);
+            if framer.overlong.is_some() {
+                assert_eq!(framer.partial.len(), OVERLONG_PREFIX + BOM.len());
+            }
         }
         let line = framer.next_line(&mut &b"\n"[..]).unwrap();
         let Content::Overlong(overlong) = line.content else { panic!("{line:?}") };
@@ -451,6 +454,7 @@ mod tests {
         let mut framer = LineFramer::new(&limits);
         assert_eq!(framer.next_line(&mut &spaces[..]), None);
         assert!(framer.next_line(&mut &b"\n"[..]).unwrap().is_blank());
+        assert!(framer.next_line(&mut &[&spaces[..], b"\n"].concat()[..]).unwrap().is_blank());
         assert!(!framer.next_line(&mut &[&spaces[..], b"x\n"].concat()[..]).unwrap().is_blank());
         assert!(!blank(b"x\n") && !blank(b"\0\n") && !blank(b"\x0c\n"));
     }

@@ -157,6 +157,8 @@ fn follows_nesting_deeper_than_it_remembers() {
     check_deep(&deep, "4");
     let deep = format!("{{\"a\":{}{},\"id\":4,}}", "[{\"b\":".repeat(900), "}]".repeat(899));
     check_deep(&deep, "-");
+    let (open, close) = ("[".repeat(70), "]".repeat(70));
+    check_deep(&format!("{{\"a\":{open}{{\"b\":{open}}}{close},\"id\":4,}}"), "4");
     let deep = format!("{{\"a\":{}}},\"id\":4,}}", "[".repeat(900));
     check_deep(&deep, "-");
     let deep = format!("{{\"a\":{{\"b\":{}}},\"id\":4,}}", "[".repeat(900));

@@ -37,12 +37,23 @@ const PIPELINES: &[Pipeline] = &[
     ("small events", |stream| {
         events(&Limits::default().with_max_event_bytes(1000).unwrap(), stream);
     }),
-    ("headers", |stream| {
-        if let Ok(checked) = Checker::new(&Limits::default()).check(stream) {
+    ("walks and headers", |stream| {
+        let limits = Limits::default().with_max_depth(1 << 16).unwrap();
+        if let Ok(checked) = Checker::new(&limits).check(stream) {
+            black_box(checked.value.steps().count());
             let _ = black_box(ParamHeaders::from_schema(checked.value));
+            let schema = Checker::new(&limits).check(DEEP_SCHEMA).unwrap();
+            let params = ParamHeaders::from_schema(schema.value).unwrap();
+            let _ = black_box(params.headers(Some(checked.value)));
         }
     }),
 ];
+
+/// Asks for parameters that the hostile inputs have at several depths.
+const DEEP_SCHEMA: &[u8] =
+    br#"{"properties":{"a":{"type":"string","x-mcp-header":"A","properties":{
+    "a":{"type":"string","x-mcp-header":"AA","properties":{
+    "a":{"type":"string","x-mcp-header":"AAA"}}}}},"key-1":{"type":"string","x-mcp-header":"K"}}}"#;
 
 fn frames(stream: &[u8]) {
     let limits = Limits::default().with_max_depth(1 << 16).unwrap();

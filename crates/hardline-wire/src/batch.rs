@@ -64,6 +64,13 @@ pub struct Element<'a> {
     pub text: &'a [u8],
 }
 
+impl<'a> Element<'a> {
+    /// An element that was kept apart from its line.
+    pub fn of_text(text: &'a [u8]) -> Self {
+        Self { offset: 0, text }
+    }
+}
+
 /// The lexer.
 #[derive(Debug)]
 struct Cut<'a> {

@@ -6,9 +6,10 @@
 //! from them. Reading the pipe, skipping blank lines and judging the content are the caller's.
 //!
 //! Invariants:
-//! - At most `max_frame_bytes` and a few bytes are buffered, whatever the peer sends, and no more
-//!   than 256 KiB are kept once a line was handed out. The ids of an overlong line come on top, as
-//!   many and as long as `limits` allows.
+//! - At most `max_frame_bytes` and a few bytes are buffered, whatever the peer sends. Once a line was
+//!   handed out, no more than 2 MiB are kept for the next, and no more than 256 KiB after some lines
+//!   that needed less. The ids of an overlong line come on top, as many and as long as `limits`
+//!   allows.
 //! - The lines do not depend on how the stream is cut into chunks.
 //! - Each byte is looked at once, and copied only if its line began in an earlier chunk.
 //! - An overlong line is reported once, when it ends; its ids are recovered as it goes by.
@@ -27,6 +28,8 @@ pub struct LineFramer {
     partial: Vec<u8>,
     /// Whether `partial` was handed out as a line, so that the next call drops it.
     is_handed_out: bool,
+    /// How many lines in a row could have done with a smaller `partial`.
+    idle_lines: u8,
     /// Where in the stream the current line starts.
     line_start: u64,
     /// The current line, once it is longer than it may be.
@@ -101,6 +104,10 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 const MARGIN: usize = BOM.len() + 1;
 /// Most bytes kept allocated between lines.
 const KEPT_BYTES: usize = 256 << 10;
+/// Most bytes kept as long as one line in [`MAX_IDLE_LINES`] needs more than [`KEPT_BYTES`]: a
+/// peer that sends large lines sends more of them, and fresh memory costs as much as reading a line.
+const KEPT_LARGE_BYTES: usize = 2 << 20;
+const MAX_IDLE_LINES: u8 = 8;
 
 impl LineFramer {
     /// Creates a framer that obeys `max_frame_bytes` of `limits`.
@@ -109,6 +116,7 @@ impl LineFramer {
             limits: limits.clone(),
             partial: Vec::new(),
             is_handed_out: false,
+            idle_lines: 0,
             line_start: 0,
             overlong: None,
             recovered: Vec::new(),
@@ -199,8 +207,11 @@ impl LineFramer {
         if self.is_handed_out {
             self.is_handed_out = false;
             self.recovered = Vec::new();
+            let is_idle = self.partial.len() <= KEPT_BYTES;
+            self.idle_lines = if is_idle { self.idle_lines.saturating_add(1) } else { 0 };
             self.partial.clear();
-            self.partial.shrink_to(KEPT_BYTES);
+            let is_large = self.idle_lines < MAX_IDLE_LINES;
+            self.partial.shrink_to(if is_large { KEPT_LARGE_BYTES } else { KEPT_BYTES });
         }
     }
 }
@@ -423,7 +434,24 @@ mod tests {
         assert!(large.len() <= framer.partial.capacity());
         assert!(framer.next_line(&mut &b"\n"[..]).is_some());
         assert_eq!(framer.next_line(&mut &b""[..]), None);
+        assert!(framer.partial.capacity() <= KEPT_LARGE_BYTES);
+        for _ in 0..MAX_IDLE_LINES {
+            assert!(framer.next_line(&mut &b"small\n"[..]).is_some());
+        }
+        assert_eq!(framer.next_line(&mut &b""[..]), None);
         assert!(framer.partial.capacity() <= KEPT_BYTES);
+    }
+
+    #[test]
+    fn gives_memory_back_at_once_after_a_very_large_line() {
+        let mut framer = LineFramer::new(&Limits::default());
+        let large = vec![b'x'; 8 << 20];
+        for mut chunk in large.chunks(1 << 16) {
+            assert_eq!(framer.next_line(&mut chunk), None);
+        }
+        assert!(framer.next_line(&mut &b"\n"[..]).is_some());
+        assert_eq!(framer.next_line(&mut &b""[..]), None);
+        assert!(framer.partial.capacity() <= KEPT_LARGE_BYTES);
     }
 
     #[test]

@@ -1,0 +1,417 @@
+//! One end of a session over a stream of bytes.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::line::LineFramer;
+use hardline_wire::message::Message;
+use hardline_wire::version::Version;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use crate::Config;
+use crate::endpoint::{Endpoint, Incoming, Role, Route, Unfit};
+use crate::event::{Event, IoDirection};
+use crate::outbox::{Outbox, SendError};
+use crate::output::Output;
+use crate::stdio::IsUnread;
+
+/// How much is read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// How often it is checked, at the end of a session, whether anybody still reads.
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// One end of a session: lines of JSON-RPC over anything that tokio can read from and write to.
+///
+/// With the feature `rmcp` it is a `Transport` of rmcp for both roles. Without, messages are taken
+/// with [`receive_with`](Self::receive_with) and sent line by line.
+///
+/// What arrives is read when it is asked for, so a service that stops asking holds its peer back.
+/// What leaves goes through a bounded queue and a task of its own. Neither receiving nor sending
+/// loses anything when its future is dropped.
+pub struct Connection {
+    input: Box<dyn AsyncRead + Send + Unpin>,
+    buffer: Box<[u8]>,
+    /// What of `buffer` was read and not yet framed.
+    unframed: std::ops::Range<usize>,
+    framer: LineFramer,
+    pub(crate) endpoint: Endpoint,
+    outbox: Arc<Outbox>,
+    is_unread: Option<IsUnread>,
+    #[cfg(unix)]
+    signal: Option<crate::signal::Listener>,
+    config: Config,
+    phase: Phase,
+    #[cfg(feature = "rmcp")]
+    pub(crate) opening: crate::rmcp::Opening,
+    /// A buffer for the next line to leave.
+    spare: Vec<u8>,
+}
+
+/// How far the session is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Open,
+    /// Nothing more is read; what was accepted is waited for until then.
+    Draining {
+        until: Instant,
+    },
+    /// All is answered. What was given up on is still handed on.
+    Ended,
+}
+
+/// What ended a wait.
+enum Wake {
+    Read(io::Result<usize>),
+    Signal,
+}
+
+impl Connection {
+    /// Starts a session over a pair of streams, such as the halves of a socket. Must be called
+    /// inside a runtime.
+    pub fn new(
+        role: Role,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        config: Config,
+    ) -> Self {
+        Self::start(role, Box::new(input), Output::Async(Box::new(output)), config)
+    }
+
+    /// Starts a session over the standard streams. Must be called inside a runtime.
+    ///
+    /// # Errors
+    ///
+    /// If a standard stream is closed, or the system gives no thread.
+    pub fn stdio(role: Role, config: Config) -> io::Result<Self> {
+        let streams = crate::stdio::open()?;
+        #[cfg(unix)]
+        let signal = config.signal_grace.map(crate::signal::Listener::new).transpose()?;
+        let mut connection = Self::start(role, streams.input, streams.output, config);
+        connection.is_unread = streams.is_unread;
+        #[cfg(unix)]
+        {
+            connection.signal = signal;
+        }
+        Ok(connection)
+    }
+
+    fn start(
+        role: Role,
+        input: Box<dyn AsyncRead + Send + Unpin>,
+        output: Output,
+        config: Config,
+    ) -> Self {
+        let endpoint = Endpoint::new(role, &config);
+        Self {
+            input,
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            unframed: 0..0,
+            framer: LineFramer::new(&config.limits),
+            outbox: Outbox::start(&config.limits, output, endpoint.reporter().clone()),
+            endpoint,
+            is_unread: None,
+            #[cfg(unix)]
+            signal: None,
+            config,
+            phase: Phase::Open,
+            #[cfg(feature = "rmcp")]
+            opening: crate::rmcp::Opening::default(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Tells the version that `initialize` agreed on: batches are part of one of them, and how a line
+    /// without an id is answered differs. The rmcp transport does this by itself.
+    pub fn set_version(&mut self, version: Version) {
+        self.endpoint.set_version(version);
+    }
+
+    /// Receives what is next for the service. `decode` turns a message into what the service takes;
+    /// a request that it refuses is answered, and an answer that it refuses fails its request.
+    ///
+    /// Returns `None` at the end: after the peer closed its side and all requests that it had made
+    /// were answered, or given up on when the grace was over. Dropping the future loses nothing.
+    pub async fn receive_with<T>(
+        &mut self,
+        mut decode: impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Incoming<T>> {
+        loop {
+            if let Some(failure) = self.endpoint.next_failure() {
+                return Some(Incoming::Failed(failure));
+            }
+            self.send_replies();
+            if self.outbox.is_full() {
+                // If the output fails, that is seen below.
+                let _ = self.outbox.room().await;
+            }
+            let taken = match self.endpoint.handle_element(&mut decode) {
+                Some(taken) => taken,
+                None => self.step(&mut decode).await?,
+            };
+            if let Some(incoming) = taken {
+                self.send_replies();
+                return Some(incoming);
+            }
+        }
+    }
+
+    /// Takes one line from the buffer, fills the buffer, or waits for the end. Returns `None` when
+    /// nothing can come any more.
+    async fn step<T>(
+        &mut self,
+        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Option<Incoming<T>>> {
+        match self.phase {
+            Phase::Open if self.outbox.has_failed() => self.drain_for(Duration::ZERO),
+            Phase::Open if self.unframed.is_empty() => match self.read().await {
+                Wake::Signal => self.drain_for(self.config.signal_grace.unwrap_or_default()),
+                Wake::Read(Ok(0)) => {
+                    let line = self.framer.finish();
+                    let last = line.and_then(|line| self.endpoint.handle_line(&line, decode));
+                    self.drain_for(self.config.grace);
+                    return Some(last);
+                }
+                Wake::Read(Ok(length)) => self.unframed = 0..length,
+                Wake::Read(Err(error)) => {
+                    let event = Event::Io { direction: IoDirection::Read, error: &error };
+                    self.endpoint.reporter().report(&event);
+                    self.drain_for(self.config.grace);
+                }
+            },
+            Phase::Open => {
+                let chunk = self.buffer.get(self.unframed.clone()).unwrap_or_default();
+                let mut rest = chunk;
+                let line = self.framer.next_line(&mut rest);
+                let taken = line.and_then(|line| self.endpoint.handle_line(&line, decode));
+                self.unframed.start = self.unframed.end - rest.len();
+                return Some(taken);
+            }
+            Phase::Draining { until } => self.drain(until).await,
+            Phase::Ended => {
+                return self.endpoint.next_abandoned().map(Incoming::Abandoned).map(Some);
+            }
+        }
+        Some(None)
+    }
+
+    /// Waits for bytes or a signal. Dropping the future loses nothing: what was read is in the
+    /// buffer only when it is returned.
+    async fn read(&mut self) -> Wake {
+        let Self { input, buffer, .. } = self;
+        let read = poll_fn(|context| {
+            let mut buffer = ReadBuf::new(buffer);
+            let poll = Pin::new(&mut *input).poll_read(context, &mut buffer);
+            poll.map_ok(|()| buffer.filled().len())
+        });
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            tokio::select! {
+                biased;
+                () = signal.heard() => {
+                    self.signal = None;
+                    return Wake::Signal;
+                }
+                result = read => return Wake::Read(result),
+            }
+        }
+        Wake::Read(read.await)
+    }
+
+    /// Reads no more, and lets what was accepted have `grace`.
+    fn drain_for(&mut self, grace: Duration) {
+        self.unframed = 0..0;
+        let now = Instant::now();
+        // A grace beyond what a clock can tell has no end that anybody will see.
+        let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
+        self.phase = Phase::Draining { until };
+    }
+
+    /// Waits a while for what was accepted, and ends the session if it need not wait any longer.
+    async fn drain(&mut self, until: Instant) {
+        self.endpoint.fail_all("the connection is closed");
+        let now = Instant::now();
+        let is_unread = self.is_unread.as_ref().is_some_and(|is_unread| is_unread());
+        if self.endpoint.is_settled() || until <= now || is_unread || self.outbox.has_failed() {
+            self.endpoint.abandon("the connection was closed before the request was done");
+            self.send_replies();
+            self.phase = Phase::Ended;
+            return;
+        }
+        let probe = tokio::time::sleep_until(until.min(now + PROBE_INTERVAL));
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            tokio::select! {
+                () = signal.heard() => {
+                    self.signal = None;
+                    let sooner = now + self.config.signal_grace.unwrap_or_default();
+                    self.phase = Phase::Draining { until: until.min(sooner) };
+                }
+                () = probe => {}
+            }
+            return;
+        }
+        probe.await;
+    }
+
+    /// Sends a request. `line` is its JSON text.
+    ///
+    /// It is on its way when this returns; the future tells when there is room for more. The same is
+    /// true of the other ways to send.
+    pub fn send_request(&mut self, id: Id<'static>, line: Vec<u8>) -> Sending {
+        if self.endpoint.send_request(id) {
+            self.send_notification(line)
+        } else {
+            Sending::done(Err(SendError::TooManyInFlight))
+        }
+    }
+
+    /// Sends the answer, a result or an error, to the request with this id. If nobody waits for it,
+    /// it is dropped.
+    pub fn send_answer(&mut self, id: &Id<'static>, mut line: Vec<u8>) -> Sending {
+        self.answer_later(id, move |out| {
+            out.append(&mut line);
+            out.push(b'\n');
+        })
+    }
+
+    /// Sends an answer that is encoded, with its line end, when there is room for it.
+    pub(crate) fn answer_later(
+        &mut self,
+        id: &Id<'static>,
+        encode: impl FnOnce(&mut Vec<u8>) + Send + 'static,
+    ) -> Sending {
+        match self.endpoint.route_answer(id) {
+            Route::Drop => Sending::done(Ok(())),
+            Route::Send if self.outbox.is_full() => {
+                match self.outbox.push_deferred(Box::new(encode)) {
+                    Ok(()) => Sending(Progress::Waiting(Arc::clone(&self.outbox))),
+                    Err(error) => Sending::done(Err(error)),
+                }
+            }
+            Route::Send => {
+                let mut line = self.take_buffer();
+                encode(&mut line);
+                self.push(line)
+            }
+            Route::Hold(key) => {
+                let mut line = self.take_buffer();
+                encode(&mut line);
+                match self.endpoint.hold_answer(key, &line) {
+                    Some(whole) => self.push(whole),
+                    None => Sending::done(Ok(())),
+                }
+            }
+        }
+    }
+
+    /// Sends a notification.
+    pub fn send_notification(&mut self, mut line: Vec<u8>) -> Sending {
+        line.push(b'\n');
+        self.push(line)
+    }
+
+    /// Forgets a request that was sent: its answer will be dropped. Telling the peer is left to the
+    /// caller.
+    pub fn cancel(&mut self, id: &Id<'static>) {
+        self.endpoint.cancel_outbound(id);
+    }
+
+    /// Writes what was sent and closes the output.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the peer is gone or does not read within the grace.
+    pub async fn close(&mut self) -> Result<(), SendError> {
+        self.send_replies();
+        let outbox = Arc::clone(&self.outbox);
+        let is_unread = self.is_unread.take();
+        tokio::select! {
+            result = outbox.close(self.config.grace) => result,
+            () = until_unread(is_unread.as_ref()) => Err(SendError::Failed(io::ErrorKind::BrokenPipe)),
+        }
+    }
+
+    /// An empty buffer for the next line.
+    pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.spare)
+    }
+
+    fn push(&mut self, line: Vec<u8>) -> Sending {
+        match self.outbox.push_line(line) {
+            Ok(spare) => {
+                self.spare = spare;
+                if self.outbox.is_full() {
+                    Sending(Progress::Waiting(Arc::clone(&self.outbox)))
+                } else {
+                    Sending::done(Ok(()))
+                }
+            }
+            Err(error) => Sending::done(Err(error)),
+        }
+    }
+
+    /// Puts the replies of our own making into the queue.
+    fn send_replies(&mut self) {
+        if let Some((lines, count)) = self.endpoint.take_replies() {
+            // If nobody reads them, nobody misses them.
+            let _ = self.outbox.push(&lines, count);
+        }
+    }
+}
+
+/// A message on its way.
+#[derive(Debug)]
+#[must_use = "whoever does not wait for room is not held back"]
+pub struct Sending(Progress);
+
+#[derive(Debug)]
+enum Progress {
+    Done(Result<(), SendError>),
+    /// The queue is full.
+    Waiting(Arc<Outbox>),
+}
+
+impl Sending {
+    pub(crate) fn done(result: Result<(), SendError>) -> Self {
+        Self(Progress::Done(result))
+    }
+
+    /// Waits until there is room for another message. Dropping the future does not call the message
+    /// back.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the message did not leave.
+    pub async fn room(self) -> Result<(), SendError> {
+        match self.0 {
+            Progress::Done(result) => result,
+            Progress::Waiting(outbox) => outbox.room().await,
+        }
+    }
+}
+
+/// Waits until nobody reads the output, for ever if that cannot be told.
+async fn until_unread(is_unread: Option<&IsUnread>) {
+    let Some(is_unread) = is_unread else { return std::future::pending().await };
+    while !is_unread() {
+        tokio::time::sleep(PROBE_INTERVAL).await;
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("phase", &self.phase)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

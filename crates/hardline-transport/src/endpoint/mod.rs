@@ -1,0 +1,584 @@
+//! The rules of one end of a connection, with no I/O in them.
+//!
+//! An [`Endpoint`] is given the lines that arrive and the messages that leave, and says what becomes
+//! of them: handed on, answered, held for a batch, dropped. Reading, writing and waiting are the
+//! [`Connection`](crate::Connection)'s.
+//!
+//! Invariants:
+//! - A request that was handed on is answered once: by the service, or by [`Endpoint::abandon`].
+//!   An answer to anything else does not leave.
+//! - A request that was not handed on is answered at once if its id can be had.
+//! - A request of ours gets an answer that it can use, or a [`Failure`]; never both.
+//! - A line that looks like an answer is never answered.
+
+mod answer;
+mod batch;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use hardline_wire::batch::Element;
+use hardline_wire::encode::code;
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::frame::{Decoder, Frame, Refusal};
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Content, Line, Overlong};
+use hardline_wire::message::Message;
+use hardline_wire::recover::{Ending, Recovered, recover};
+use hardline_wire::version::Version;
+use tokio::time::Instant;
+
+use crate::budget::Budget;
+use crate::config::{Config, Observer};
+use crate::event::{Dropped, EXCERPT_BYTES, Event, RequestRefusal};
+use answer::{Answer, Replies};
+use batch::{BatchKey, Batches};
+
+pub(crate) use answer::internal_error;
+
+/// Which side of the session this end is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "MCP has two roles")]
+pub enum Role {
+    /// It serves.
+    Server,
+    /// It asks. It answers requests of the server too, but not the noise that one may print.
+    Client,
+}
+
+/// What arrives for the service.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Incoming<T> {
+    /// A message of the peer.
+    Message(T),
+    /// A request of ours will get no answer that can be used.
+    Failed(Failure),
+    /// A request that was handed on is answered already, at the end of the session: it need not be
+    /// worked on any more.
+    Abandoned(Id<'static>),
+}
+
+/// Why a request of ours will get no answer that can be used.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The id of the request.
+    pub id: Id<'static>,
+    /// What happened, in words for a person.
+    pub reason: String,
+}
+
+/// Why a message that JSON-RPC allows is nothing that the service could take.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct Unfit {
+    /// The code of the reply, if it is a request.
+    pub code: i64,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Unfit {
+    /// Says that the parameters are not what the method takes.
+    pub fn params(message: impl Into<String>) -> Self {
+        Self { code: code::INVALID_PARAMS, message: message.into() }
+    }
+}
+
+/// A request that was handed on and waits for its answer.
+#[derive(Debug)]
+struct Accepted {
+    kind: RequestKind,
+    /// The batch that its answer goes into.
+    batch: Option<BatchKey>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum RequestKind {
+    Ordinary,
+    /// It cannot be cancelled.
+    Initialize,
+    /// It stays open for the length of the session, so the end of a session does not wait for it.
+    Subscription,
+}
+
+/// The state of one end of a connection.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    decoder: Decoder,
+    limits: Limits,
+    reporter: Reporter,
+    role: Role,
+    /// What `initialize` agreed on, or what the first request without it says.
+    version: Option<Version>,
+    /// Requests of the peer that were handed on: at most `max_in_flight`.
+    inbound: HashMap<Id<'static>, Accepted>,
+    /// How many of them the end of the session waits for.
+    awaited: usize,
+    /// Requests of ours: at most `max_in_flight`.
+    outbound: HashSet<Id<'static>>,
+    batches: Batches,
+    budget: Budget,
+    replies: Replies,
+    failures: VecDeque<Failure>,
+    abandoned: VecDeque<Id<'static>>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(role: Role, config: &Config) -> Self {
+        Self {
+            decoder: Decoder::new(&config.limits),
+            limits: config.limits.clone(),
+            reporter: Reporter(config.observer.clone()),
+            role,
+            version: None,
+            inbound: HashMap::new(),
+            awaited: 0,
+            outbound: HashSet::new(),
+            batches: Batches::new(config.limits.max_queue_bytes()),
+            budget: Budget::new(&config.limits),
+            replies: Replies::default(),
+            failures: VecDeque::new(),
+            abandoned: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn set_role(&mut self, role: Role) {
+        self.role = role;
+    }
+
+    /// Tells the version that `initialize` agreed on.
+    pub(crate) fn set_version(&mut self, version: Version) {
+        self.version = Some(version);
+    }
+
+    pub(crate) fn reporter(&self) -> &Reporter {
+        &self.reporter
+    }
+
+    /// Takes one line. `decode` turns a message into what the service takes.
+    pub(crate) fn handle_line<T>(
+        &mut self,
+        line: &Line<'_>,
+        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Incoming<T>> {
+        let frame = match &line.content {
+            Content::Overlong(overlong) => {
+                self.refuse_overlong(overlong);
+                return None;
+            }
+            Content::Whole(_) if line.is_blank() => return None,
+            Content::Whole(frame) => *frame,
+        };
+        match self.decoder.decode(frame) {
+            Ok(Frame::Message(message, value)) => {
+                self.handle_message(&message, value, None, decode)
+            }
+            Ok(Frame::Batch(batch)) if self.version.is_some_and(Version::has_batches) => {
+                self.batches.open(&batch);
+                None
+            }
+            Ok(Frame::Batch(_)) => {
+                self.refuse_batch(frame, line.ending());
+                None
+            }
+            Err(refusal) => {
+                self.refuse(frame, refusal, line.ending(), None);
+                None
+            }
+        }
+    }
+
+    /// Takes the next element of a batch that came before, if there is one.
+    pub(crate) fn handle_element<T>(
+        &mut self,
+        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Option<Incoming<T>>> {
+        let (key, text) = self.batches.next_element()?;
+        let handed_on = match self.decoder.decode_element(Element::of_text(&text)) {
+            Ok((message, value)) => self.handle_message(&message, value, Some(key), decode),
+            Err(refusal) => {
+                self.refuse(&text, refusal, Ending::Whole, Some(key));
+                None
+            }
+        };
+        if let Some(line) = self.batches.settle_element(key) {
+            self.replies.push(&line);
+        }
+        Some(handed_on)
+    }
+
+    fn handle_message<T>(
+        &mut self,
+        message: &Message<'_>,
+        value: Value<'_>,
+        batch: Option<BatchKey>,
+        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Incoming<T>> {
+        match message {
+            Message::Request(request) => {
+                if let Err(refusal) = self.admit(&request.id) {
+                    self.refuse_request(&request.id, &refusal, None, batch);
+                    return None;
+                }
+                match decode(message, value) {
+                    Ok(item) => {
+                        if self.version.is_none() {
+                            self.version = inline_version(request.params);
+                        }
+                        let kind = RequestKind::of(&request.method);
+                        self.accept(request.id.clone().into_owned(), kind, batch);
+                        Some(Incoming::Message(item))
+                    }
+                    Err(unfit) => {
+                        let reason = RequestRefusal::Unfit;
+                        self.refuse_request(&request.id, &reason, Some(&unfit), batch);
+                        None
+                    }
+                }
+            }
+            Message::Notification(notification) => {
+                let Ok(item) = decode(message, value) else {
+                    self.reporter.dropped(Dropped::UnfitNotification);
+                    return None;
+                };
+                if notification.method == "notifications/cancelled" {
+                    self.cancel_inbound(notification.params);
+                }
+                Some(Incoming::Message(item))
+            }
+            Message::Response(_) | Message::Error(_) => {
+                self.handle_response(message, value, decode)
+            }
+        }
+    }
+
+    fn handle_response<T>(
+        &mut self,
+        message: &Message<'_>,
+        value: Value<'_>,
+        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Incoming<T>> {
+        let Some(id) = message.id() else {
+            self.reporter.dropped(Dropped::AnonymousError);
+            return None;
+        };
+        let id = id.clone().into_owned();
+        if !self.outbound.remove(&id) {
+            self.reporter.dropped(Dropped::UnsolicitedResponse);
+            return None;
+        }
+        match decode(message, value) {
+            Ok(item) => Some(Incoming::Message(item)),
+            Err(unfit) => {
+                let reason = format!("the answer cannot be used: {unfit}");
+                self.reporter.report(&Event::Failed { id: &id, reason: &reason });
+                Some(Incoming::Failed(Failure { id, reason }))
+            }
+        }
+    }
+
+    /// Whether a request with this id may be handed on.
+    fn admit(&self, id: &Id<'_>) -> Result<(), RequestRefusal> {
+        let limit = self.limits.max_in_flight();
+        // The table owns its ids; an integer is copied for nothing.
+        if self.inbound.contains_key(&id.clone().into_owned()) {
+            return Err(RequestRefusal::DuplicateId);
+        }
+        if limit <= self.inbound.len() {
+            return Err(RequestRefusal::TooManyInFlight { limit });
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, id: Id<'static>, kind: RequestKind, batch: Option<BatchKey>) {
+        if let Some(key) = batch {
+            self.batches.expect_answer(key);
+        }
+        self.awaited += usize::from(kind != RequestKind::Subscription);
+        self.inbound.insert(id, Accepted { kind, batch });
+    }
+
+    /// Removes a request that was handed on.
+    fn release(&mut self, id: &Id<'static>) -> Option<Accepted> {
+        let accepted = self.inbound.remove(id)?;
+        self.awaited -= usize::from(accepted.kind != RequestKind::Subscription);
+        Some(accepted)
+    }
+
+    /// Its sender wants no answer any more.
+    fn cancel_inbound(&mut self, params: Option<Value<'_>>) {
+        let id = params
+            .and_then(|params| params.get("requestId"))
+            .and_then(|id| Id::read(id, self.limits.max_id_bytes()).ok())
+            .map(Id::into_owned);
+        let Some(id) = id else { return };
+        let is_initialize =
+            self.inbound.get(&id).is_some_and(|it| it.kind == RequestKind::Initialize);
+        if is_initialize {
+            return;
+        }
+        let batch = self.release(&id).and_then(|accepted| accepted.batch);
+        if let Some(line) = batch.and_then(|key| self.batches.settle_answer(key, None)) {
+            self.replies.push(&line);
+        }
+    }
+
+    fn refuse_request(
+        &mut self,
+        id: &Id<'_>,
+        refusal: &RequestRefusal,
+        unfit: Option<&Unfit>,
+        batch: Option<BatchKey>,
+    ) {
+        self.reporter.report(&Event::Refused { id, reason: refusal });
+        let reply = match (refusal, unfit) {
+            (_, Some(unfit)) => Answer::new(id, unfit.code, &unfit.message),
+            (RequestRefusal::TooManyInFlight { .. }, None) => {
+                internal_error(id, "transport.in-flight", &refusal.to_string())
+            }
+            (_, None) => {
+                Answer::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
+            }
+        };
+        self.reply(&reply, batch);
+    }
+
+    /// Answers the ids of a batch that the negotiated version does not have.
+    fn refuse_batch(&mut self, frame: &[u8], ending: Ending) {
+        let refusal = RequestRefusal::Batch;
+        let text = format!("Invalid request: {refusal}");
+        let answered = self.answer_recovered(
+            recover(frame, ending, &self.limits.clone()),
+            code::INVALID_REQUEST,
+            &text,
+            None,
+        );
+        for id in &answered.ids {
+            self.reporter.report(&Event::Refused { id, reason: &refusal });
+        }
+        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
+    }
+
+    /// Answers the ids of a line, or of an element of a batch, that is no message.
+    fn refuse(&mut self, frame: &[u8], refusal: Refusal, ending: Ending, batch: Option<BatchKey>) {
+        let kind =
+            if refusal.code() == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
+        let text = format!("{kind}: {refusal}");
+        let recovered = recover(frame, ending, &self.limits.clone());
+        let answered = self.answer_recovered(recovered, refusal.code(), &text, batch);
+        let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
+        let count = answered.ids.len();
+        self.reporter.report(&Event::Malformed { refusal, answered: count, excerpt });
+        self.answer_nobody_if(answered.is_nobody(), refusal.code(), &text, batch);
+    }
+
+    fn refuse_overlong(&mut self, overlong: &Overlong<'_>) {
+        let (length, limit) = (overlong.length, self.limits.max_frame_bytes());
+        let text = format!(
+            "Invalid request: message too large: {length} bytes, at most {limit} are accepted"
+        );
+        let recovered = overlong.recovered.iter().cloned();
+        let answered = self.answer_recovered(recovered, code::INVALID_REQUEST, &text, None);
+        let excerpt = Excerpt::new(overlong.prefix, EXCERPT_BYTES);
+        let count = answered.ids.len();
+        self.reporter.report(&Event::TooLarge { length, answered: count, excerpt });
+        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
+    }
+
+    /// Answers requests of which no more than the id is known, and fails our own whose answers are
+    /// among them.
+    fn answer_recovered(
+        &mut self,
+        recovered: impl Iterator<Item = Recovered>,
+        code: i64,
+        text: &str,
+        batch: Option<BatchKey>,
+    ) -> Recovery {
+        let mut answered = Recovery::default();
+        // Nobody has more requests in flight than that.
+        for it in recovered.take(self.limits.max_in_flight()) {
+            answered.has_response |= it.is_response;
+            match it.id {
+                Some(id) if !it.is_response => {
+                    self.reply(&Answer::new(&id, code, text), batch);
+                    answered.ids.push(id);
+                }
+                // Quoted in a log line, it may still come.
+                Some(id) if !it.follows_junk && self.outbound.remove(&id) => {
+                    self.fail(id, format!("the answer cannot be used: {text}"));
+                }
+                _ => {}
+            }
+        }
+        answered
+    }
+
+    /// Answers a line that has no id, unless it was an answer itself or there were too many.
+    fn answer_nobody_if(&mut self, is_due: bool, code: i64, text: &str, batch: Option<BatchKey>) {
+        // A client that answers what a server prints on its standard output helps nobody.
+        if !is_due || self.role == Role::Client {
+            return;
+        }
+        if !self.budget.take(Instant::now()) {
+            self.reporter.report(&Event::Withheld);
+            return;
+        }
+        let reply = Answer::to_nobody(self.version, code, text);
+        self.reply(&reply, batch);
+    }
+
+    fn reply(&mut self, reply: &Answer, batch: Option<BatchKey>) {
+        match batch {
+            Some(key) => self.batches.hold(key, reply.as_bytes()),
+            None => self.replies.push(reply.as_bytes()),
+        }
+    }
+
+    /// Gives up on a request of ours.
+    fn fail(&mut self, id: Id<'static>, reason: String) {
+        self.reporter.report(&Event::Failed { id: &id, reason: &reason });
+        self.failures.push_back(Failure { id, reason });
+    }
+
+    /// Gives up on all requests of ours, since nothing will arrive any more.
+    pub(crate) fn fail_all(&mut self, reason: &str) {
+        for id in std::mem::take(&mut self.outbound) {
+            self.fail(id, reason.to_owned());
+        }
+    }
+
+    /// Answers all that is still open with an error, since nothing will leave after this.
+    pub(crate) fn abandon(&mut self, reason: &str) {
+        if 0 < self.awaited {
+            self.reporter.report(&Event::Unanswered { count: self.awaited });
+        }
+        let ids: Vec<_> = self.inbound.keys().cloned().collect();
+        for id in ids {
+            let Some(accepted) = self.release(&id) else { continue };
+            let reply = match accepted.kind {
+                RequestKind::Subscription => Answer::end_of_subscription(&id),
+                _ => internal_error(&id, "transport.closed", reason),
+            };
+            match accepted.batch {
+                None => self.replies.push(reply.as_bytes()),
+                Some(key) => {
+                    let line = self.batches.settle_answer(key, Some(reply.as_bytes()));
+                    self.replies.extend(line.as_deref());
+                }
+            }
+            self.abandoned.push_back(id);
+        }
+    }
+
+    /// Whether the end of the session need not wait for an answer.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.awaited == 0
+    }
+
+    pub(crate) fn next_failure(&mut self) -> Option<Failure> {
+        self.failures.pop_front()
+    }
+
+    pub(crate) fn next_abandoned(&mut self) -> Option<Id<'static>> {
+        self.abandoned.pop_front()
+    }
+
+    /// The replies that are to leave, and how many they are.
+    pub(crate) fn take_replies(&mut self) -> Option<(Vec<u8>, usize)> {
+        self.replies.take()
+    }
+
+    /// Says what becomes of the service's answer to the request with this id.
+    pub(crate) fn route_answer(&mut self, id: &Id<'static>) -> Route {
+        match self.release(id) {
+            Some(Accepted { batch: Some(key), .. }) => Route::Hold(key),
+            Some(Accepted { batch: None, .. }) => Route::Send,
+            None => {
+                self.reporter.dropped(Dropped::LateResponse);
+                Route::Drop
+            }
+        }
+    }
+
+    /// Adds an answer to its batch. Returns the batch's, if that was all.
+    pub(crate) fn hold_answer(&mut self, key: BatchKey, line: &[u8]) -> Option<Vec<u8>> {
+        self.batches.settle_answer(key, Some(line))
+    }
+
+    /// Notes a request of the service. Returns whether it may leave.
+    pub(crate) fn send_request(&mut self, id: Id<'static>) -> bool {
+        self.outbound.len() < self.limits.max_in_flight() && self.outbound.insert(id)
+    }
+
+    /// The service wants no answer any more.
+    pub(crate) fn cancel_outbound(&mut self, id: &Id<'static>) {
+        self.outbound.remove(id);
+    }
+}
+
+/// What becomes of an answer of the service.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Route {
+    Send,
+    /// It waits for the others of its batch.
+    Hold(BatchKey),
+    /// Nobody waits for it.
+    Drop,
+}
+
+/// Whom a broken line was answered to.
+#[derive(Debug, Default)]
+struct Recovery {
+    ids: Vec<Id<'static>>,
+    has_response: bool,
+}
+
+impl Recovery {
+    fn is_nobody(&self) -> bool {
+        self.ids.is_empty() && !self.has_response
+    }
+}
+
+impl RequestKind {
+    fn of(method: &str) -> Self {
+        match method {
+            "initialize" => Self::Initialize,
+            "subscriptions/listen" => Self::Subscription,
+            _ => Self::Ordinary,
+        }
+    }
+}
+
+/// The version that a request of a session without `initialize` says of itself.
+fn inline_version(params: Option<Value<'_>>) -> Option<Version> {
+    let meta = params?.get("_meta")?;
+    meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?.parse().ok()
+}
+
+/// Tells whoever wants to know.
+#[derive(Clone)]
+pub(crate) struct Reporter(Option<Arc<Observer>>);
+
+impl Reporter {
+    pub(crate) fn report(&self, event: &Event<'_>) {
+        tracing::debug!(target: "hardline::transport", "{event}");
+        if let Some(observer) = &self.0 {
+            observer(event);
+        }
+    }
+
+    pub(crate) fn dropped(&self, reason: Dropped) {
+        self.report(&Event::Dropped { reason });
+    }
+}
+
+impl std::fmt::Debug for Reporter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Reporter({})", self.0.is_some())
+    }
+}

@@ -1,0 +1,327 @@
+//! The way out: a bounded queue of lines and the task that writes them.
+//!
+//! A line enters the queue when it is sent, so lines leave in the order in which they were sent, and
+//! whoever sent one may stop waiting without losing or tearing it. What the sender waits for is that
+//! the queue is within its limits again: that holds back a service that talks faster than its peer
+//! reads.
+//!
+//! Invariants:
+//! - Bytes in the queue: at most `max_queue_frames` lines and `max_queue_bytes`, or one line. A
+//!   message that is sent while the queue is full takes its place in it without being encoded.
+//! - Lines that are small are written together, each byte once.
+//! - After a failure nothing is kept: every later line is refused.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hardline_wire::limits::Limits;
+use tokio::sync::Notify;
+
+use crate::endpoint::Reporter;
+use crate::event::{Event, IoDirection};
+use crate::output::Output;
+
+/// Lines up to this size are copied together, so that one system call writes many of them.
+const JOIN_BYTES: usize = 16 << 10;
+
+/// What is written at once of small lines. More would only fill buffers that nobody empties faster.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// The largest buffer that is kept for the next line.
+const KEPT_BYTES: usize = 2 << 20;
+
+/// Encodes a message into an empty buffer, as a line with its end.
+pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) + Send>;
+
+/// A bounded queue of lines.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    max_frames: usize,
+    max_bytes: usize,
+    queue: Mutex<Queue>,
+    /// Tells the writer that there is something to do.
+    filled: Notify,
+    /// Tells senders that a line has left.
+    drained: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    entries: VecDeque<Entry>,
+    /// Lines and bytes that have not been written, those in the writer's hands included.
+    frames: usize,
+    bytes: usize,
+    /// Empty buffers to be used again: one for chunks, one for long lines.
+    spare_chunk: Vec<u8>,
+    spare_line: Vec<u8>,
+    state: State,
+}
+
+enum Entry {
+    /// Encoded lines.
+    Chunk { bytes: Vec<u8>, frames: usize },
+    /// A line that is encoded when its turn comes.
+    Deferred(Encode),
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum State {
+    #[default]
+    Open,
+    /// Nothing more is taken; what is there will be written.
+    Closing,
+    /// All was written and the output is closed.
+    Closed,
+    Failed(io::ErrorKind),
+}
+
+impl Outbox {
+    /// Starts the task that writes to `output`. Must be called inside a runtime.
+    pub(crate) fn start(limits: &Limits, output: Output, reporter: Reporter) -> Arc<Self> {
+        let outbox = Arc::new(Self {
+            max_frames: limits.max_queue_frames(),
+            max_bytes: limits.max_queue_bytes(),
+            queue: Mutex::default(),
+            filled: Notify::new(),
+            drained: Notify::new(),
+        });
+        tokio::spawn(Arc::clone(&outbox).write_all(output, reporter));
+        outbox
+    }
+
+    /// Adds `frames` lines.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the output is closed or failed.
+    pub(crate) fn push(&self, lines: &[u8], frames: usize) -> Result<(), SendError> {
+        let mut queue = self.lock();
+        queue.state.check()?;
+        queue.frames += frames;
+        queue.bytes += lines.len();
+        match queue.entries.back_mut() {
+            Some(Entry::Chunk { bytes, frames: before })
+                if bytes.len() + lines.len() <= CHUNK_BYTES =>
+            {
+                bytes.extend_from_slice(lines);
+                *before += frames;
+            }
+            _ => {
+                let mut bytes = std::mem::take(&mut queue.spare_chunk);
+                bytes.extend_from_slice(lines);
+                queue.entries.push_back(Entry::Chunk { bytes, frames });
+            }
+        }
+        drop(queue);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Adds one line. Gives back an empty buffer for the next.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the output is closed or failed.
+    pub(crate) fn push_line(&self, mut line: Vec<u8>) -> Result<Vec<u8>, SendError> {
+        if line.len() <= JOIN_BYTES {
+            self.push(&line, 1)?;
+            line.clear();
+            return Ok(line);
+        }
+        let mut queue = self.lock();
+        queue.state.check()?;
+        queue.frames += 1;
+        queue.bytes += line.len();
+        queue.entries.push_back(Entry::Chunk { bytes: line, frames: 1 });
+        let spare = std::mem::take(&mut queue.spare_line);
+        drop(queue);
+        self.filled.notify_one();
+        Ok(spare)
+    }
+
+    /// Adds one line that is encoded when its turn comes.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the output is closed or failed.
+    pub(crate) fn push_deferred(&self, encode: Encode) -> Result<(), SendError> {
+        let mut queue = self.lock();
+        queue.state.check()?;
+        queue.frames += 1;
+        queue.entries.push_back(Entry::Deferred(encode));
+        drop(queue);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Whether more waits than should.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lock().is_full(self)
+    }
+
+    /// Whether the output failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.lock().state, State::Failed(_))
+    }
+
+    /// Waits until the queue is within its limits. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the output failed: what was in the queue is lost.
+    pub(crate) async fn room(&self) -> Result<(), SendError> {
+        self.wait_until(|queue| !queue.is_full(self)).await
+    }
+
+    /// Takes nothing more, writes what is there, and closes the output.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the output fails or takes longer than `limit`.
+    pub(crate) async fn close(&self, limit: Duration) -> Result<(), SendError> {
+        {
+            let mut queue = self.lock();
+            if queue.state == State::Open {
+                queue.state = State::Closing;
+            }
+        }
+        self.filled.notify_one();
+        let closed = self.wait_until(|queue| queue.state == State::Closed);
+        tokio::time::timeout(limit, closed).await.unwrap_or(Err(SendError::TimedOut))
+    }
+
+    async fn wait_until(&self, is_done: impl Fn(&Queue) -> bool) -> Result<(), SendError> {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let queue = self.lock();
+                if let State::Failed(kind) = queue.state {
+                    return Err(SendError::Failed(kind));
+                }
+                if is_done(&queue) {
+                    return Ok(());
+                }
+            }
+            // A notification between the look and the wait is not lost: `notified()` counts from
+            // its creation on for `notify_waiters`.
+            drained.await;
+        }
+    }
+
+    async fn write_all(self: Arc<Self>, mut output: Output, reporter: Reporter) {
+        loop {
+            let next = {
+                let mut queue = self.lock();
+                match queue.entries.pop_front() {
+                    None if queue.state != State::Open => break,
+                    None => None,
+                    Some(Entry::Chunk { bytes, frames }) => Some((bytes, frames, None)),
+                    Some(Entry::Deferred(encode)) => {
+                        Some((std::mem::take(&mut queue.spare_line), 1, Some(encode)))
+                    }
+                }
+            };
+            let Some((mut bytes, frames, encode)) = next else {
+                self.filled.notified().await;
+                continue;
+            };
+            // A line that was encoded only now is not counted among the bytes that wait.
+            let counted = if encode.is_some() { 0 } else { bytes.len() };
+            if let Some(encode) = encode {
+                encode(&mut bytes);
+            }
+            let (bytes, result) = output.write_all(bytes).await;
+            let mut queue = self.lock();
+            if let Err(error) = result {
+                queue.fail(error.kind());
+                drop(queue);
+                reporter.report(&Event::Io { direction: IoDirection::Write, error: &error });
+                break;
+            }
+            queue.frames = queue.frames.saturating_sub(frames);
+            queue.bytes = queue.bytes.saturating_sub(counted);
+            queue.recycle(bytes);
+            drop(queue);
+            self.drained.notify_waiters();
+        }
+        output.close().await;
+        let mut queue = self.lock();
+        if queue.state == State::Closing {
+            queue.state = State::Closed;
+        }
+        drop(queue);
+        self.drained.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Nothing panics while it is held; if something did, the counts would still be sound.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn is_full(&self, limits: &Outbox) -> bool {
+        matches!(self.state, State::Open | State::Closing)
+            && (limits.max_frames < self.frames || limits.max_bytes < self.bytes && 1 < self.frames)
+    }
+
+    /// Keeps a buffer for later, unless it is larger than what most messages need.
+    fn recycle(&mut self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        let (slot, least, most) = match bytes.capacity() <= 2 * CHUNK_BYTES {
+            true => (&mut self.spare_chunk, 0, 2 * CHUNK_BYTES),
+            false => (&mut self.spare_line, 2 * CHUNK_BYTES, KEPT_BYTES),
+        };
+        if slot.capacity() <= least && bytes.capacity() <= most {
+            *slot = bytes;
+        }
+    }
+
+    fn fail(&mut self, kind: io::ErrorKind) {
+        *self = Self { state: State::Failed(kind), ..Self::default() };
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Chunk { bytes, frames } => {
+                write!(formatter, "Chunk({frames} lines, {} bytes)", bytes.len())
+            }
+            Self::Deferred(_) => formatter.write_str("Deferred"),
+        }
+    }
+}
+
+impl State {
+    fn check(self) -> Result<(), SendError> {
+        match self {
+            Self::Open => Ok(()),
+            Self::Closing | Self::Closed => Err(SendError::Closed),
+            Self::Failed(kind) => Err(SendError::Failed(kind)),
+        }
+    }
+}
+
+/// Why a message did not leave.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The connection was closed on this side.
+    #[error("the connection is closed")]
+    Closed,
+    /// Writing failed, most often because the peer is gone.
+    #[error("writing to the peer failed: {}", io::Error::from(*.0))]
+    Failed(io::ErrorKind),
+    /// The peer did not read what was left to write in time.
+    #[error("the peer did not read in time")]
+    TimedOut,
+    /// More requests than `max_in_flight` wait for their answers.
+    #[error("too many requests are waiting for their answers, or one with this id is")]
+    TooManyInFlight,
+    /// The message cannot be written as JSON.
+    #[error("the message cannot be written as JSON: {0}")]
+    Encode(String),
+}

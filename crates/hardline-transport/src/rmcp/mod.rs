@@ -1,0 +1,263 @@
+//! A [`Connection`] as a transport of rmcp.
+//!
+//! What rmcp's types can hold reaches the service, and what they refuse is answered. Some ways of
+//! rmcp are worked around here, so that they do not end a session:
+//! - before a session is opened, a notification or response makes `serve()` fail: both are dropped;
+//! - so does the end of the input, which is no error: see [`Opening`];
+//! - a handler that never answers is told, at the end, that its request is cancelled.
+
+mod decode;
+mod opening;
+
+use hardline_wire::encode::code;
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::message::Message;
+use rmcp::model::{
+    CancelledNotificationParam, ClientNotification, ErrorCode, ErrorData, JsonRpcError,
+    JsonRpcMessage, NumberOrString, RequestId, ServerNotification, ServerResult,
+};
+use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::Serialize;
+
+use crate::connection::{Connection, Sending};
+use crate::endpoint::{Failure, Incoming, Role, Unfit, internal_error};
+use crate::event::Dropped;
+use crate::outbox::SendError;
+
+pub(crate) use opening::Opening;
+
+/// What differs between the roles.
+pub(crate) trait Side: ServiceRole {
+    const ROLE: Role;
+
+    /// Turns a message into rmcp's.
+    fn decode(message: &Message<'_>, value: Value<'_>) -> Result<RxJsonRpcMessage<Self>, Unfit>;
+
+    /// Notes how the session is opened. Returns whether the message may be handed on.
+    fn opens(opening: &mut Opening, message: &RxJsonRpcMessage<Self>) -> bool;
+
+    /// What is left to say to a service whose session was never opened.
+    fn last_word(opening: &mut Opening) -> Option<RxJsonRpcMessage<Self>>;
+
+    /// The version that this message agrees on.
+    fn sent_version(message: &TxJsonRpcMessage<Self>) -> Option<&str>;
+    fn received_version(message: &RxJsonRpcMessage<Self>) -> Option<&str>;
+
+    /// The request that this notification cancels.
+    fn cancelled(notification: &Self::Not) -> Option<&RequestId>;
+}
+
+impl Side for RoleServer {
+    const ROLE: Role = Role::Server;
+
+    fn decode(message: &Message<'_>, value: Value<'_>) -> Result<RxJsonRpcMessage<Self>, Unfit> {
+        decode::for_server(message, value)
+    }
+
+    fn opens(opening: &mut Opening, message: &RxJsonRpcMessage<Self>) -> bool {
+        opening.admit(message)
+    }
+
+    fn last_word(opening: &mut Opening) -> Option<RxJsonRpcMessage<Self>> {
+        opening.last_word()
+    }
+
+    fn sent_version(message: &TxJsonRpcMessage<Self>) -> Option<&str> {
+        agreed_version(message)
+    }
+
+    fn received_version(_message: &RxJsonRpcMessage<Self>) -> Option<&str> {
+        None
+    }
+
+    fn cancelled(notification: &ServerNotification) -> Option<&RequestId> {
+        match notification {
+            ServerNotification::CancelledNotification(it) => it.params.request_id.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl Side for RoleClient {
+    const ROLE: Role = Role::Client;
+
+    fn decode(message: &Message<'_>, value: Value<'_>) -> Result<RxJsonRpcMessage<Self>, Unfit> {
+        decode::for_client(message, value)
+    }
+
+    fn opens(_opening: &mut Opening, _message: &RxJsonRpcMessage<Self>) -> bool {
+        true
+    }
+
+    fn last_word(_opening: &mut Opening) -> Option<RxJsonRpcMessage<Self>> {
+        None
+    }
+
+    fn sent_version(_message: &TxJsonRpcMessage<Self>) -> Option<&str> {
+        None
+    }
+
+    fn received_version(message: &RxJsonRpcMessage<Self>) -> Option<&str> {
+        agreed_version(message)
+    }
+
+    fn cancelled(notification: &ClientNotification) -> Option<&RequestId> {
+        match notification {
+            ClientNotification::CancelledNotification(it) => it.params.request_id.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// The version that the answer to `initialize` agrees on.
+fn agreed_version<Req, Not>(message: &JsonRpcMessage<Req, ServerResult, Not>) -> Option<&str> {
+    match message {
+        JsonRpcMessage::Response(response) => match &response.result {
+            ServerResult::InitializeResult(result) => Some(result.protocol_version.as_str()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl<R: Side> Transport<R> for Connection {
+    type Error = SendError;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<R>,
+    ) -> impl Future<Output = Result<(), SendError>> + Send + 'static {
+        self.send_item::<R>(item).room()
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<R>> {
+        self.endpoint.set_role(R::ROLE);
+        loop {
+            match self.receive_with(R::decode).await {
+                Some(Incoming::Message(message)) => {
+                    if let Some(version) = R::received_version(&message) {
+                        self.note_version(version);
+                    }
+                    if R::opens(&mut self.opening, &message) {
+                        return Some(message);
+                    }
+                    self.endpoint.reporter().dropped(Dropped::EarlyNotification);
+                }
+                Some(Incoming::Failed(failure)) => return Some(failed(&failure)),
+                Some(Incoming::Abandoned(id)) => {
+                    if R::ROLE == Role::Client || self.opening.is_open() {
+                        let params = CancelledNotificationParam::new(
+                            Some(to_rmcp(&id)),
+                            Some("the connection is closed".to_owned()),
+                        );
+                        let cancelled = rmcp::model::CancelledNotification::new(params);
+                        return Some(JsonRpcMessage::notification(cancelled.into()));
+                    }
+                }
+                None => return R::last_word(&mut self.opening),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), SendError> {
+        Self::close(self).await
+    }
+}
+
+impl Connection {
+    fn send_item<R: Side>(&mut self, item: TxJsonRpcMessage<R>) -> Sending {
+        self.endpoint.set_role(R::ROLE);
+        if let Some(version) = R::sent_version(&item) {
+            self.note_version(version);
+        }
+        match &item {
+            JsonRpcMessage::Response(response) => {
+                let id = response.id.clone();
+                self.send_answer_to(&id, None, item)
+            }
+            JsonRpcMessage::Error(JsonRpcError { id: Some(id), error, .. }) => {
+                let (id, code) = (id.clone(), error.code);
+                self.send_answer_to(&id, Some(code), item)
+            }
+            JsonRpcMessage::Error(_) => self.send_encoded(&item, Self::send_notification),
+            JsonRpcMessage::Request(request) => {
+                let id = from_rmcp(&request.id);
+                self.send_encoded(&item, |connection, line| connection.send_request(id, line))
+            }
+            JsonRpcMessage::Notification(notification) => {
+                let sending = self.send_encoded(&item, Self::send_notification);
+                if let Some(id) = R::cancelled(&notification.notification) {
+                    self.cancel(&from_rmcp(id));
+                }
+                sending
+            }
+        }
+    }
+
+    fn send_encoded(
+        &mut self,
+        item: &impl Serialize,
+        send: impl FnOnce(&mut Self, Vec<u8>) -> Sending,
+    ) -> Sending {
+        let mut line = self.take_buffer();
+        match serde_json::to_writer(&mut line, item) {
+            Ok(()) => send(self, line),
+            Err(error) => Sending::done(Err(SendError::Encode(error.to_string()))),
+        }
+    }
+
+    fn send_answer_to(
+        &mut self,
+        id: &RequestId,
+        error: Option<ErrorCode>,
+        item: impl Serialize + Send + 'static,
+    ) -> Sending {
+        if self.opening.settles(id, error) {
+            return Sending::done(Ok(()));
+        }
+        let id = from_rmcp(id);
+        let whose = id.clone();
+        self.answer_later(&id, move |line| {
+            if let Err(error) = serde_json::to_writer(&mut *line, &item) {
+                // Its caller gets an answer all the same.
+                line.clear();
+                let reason = format!("the answer cannot be written as JSON: {error}");
+                let reply = internal_error(&whose, "transport.encode", &reason);
+                line.extend_from_slice(reply.as_bytes().trim_ascii_end());
+            }
+            line.push(b'\n');
+        })
+    }
+
+    fn note_version(&mut self, version: &str) {
+        if let Ok(version) = version.parse() {
+            self.endpoint.set_version(version);
+        }
+    }
+}
+
+/// What a request of ours gets that will have no answer.
+fn failed<Req, Resp, Not>(failure: &Failure) -> JsonRpcMessage<Req, Resp, Not> {
+    let data = serde_json::json!({
+        "hardline": { "rule": "transport.closed", "reason": failure.reason }
+    });
+    let code = ErrorCode(i32::try_from(code::INTERNAL_ERROR).unwrap_or(i32::MIN));
+    let error = ErrorData::new(code, failure.reason.clone(), Some(data));
+    JsonRpcMessage::error(error, Some(to_rmcp(&failure.id)))
+}
+
+fn to_rmcp(id: &Id<'_>) -> RequestId {
+    match id.as_i64() {
+        Some(number) => NumberOrString::Number(number),
+        None => NumberOrString::String(id.as_str().unwrap_or_default().into()),
+    }
+}
+
+fn from_rmcp(id: &RequestId) -> Id<'static> {
+    match id {
+        NumberOrString::Number(number) => Id::from_integer(*number),
+        NumberOrString::String(text) => Id::from_string(text),
+    }
+}

@@ -1,0 +1,110 @@
+//! SIGTERM and SIGINT: work in flight gets a moment, then the process ends.
+//!
+//! One thread for the whole process listens, so that a signal is heard while the runtime is busy.
+//! The first signal is passed on to the connections that listen; if the process is still there after
+//! the longest of their graces and a second, or a second signal comes, it dies of the signal as if
+//! nobody had listened. So it does at once if no connection listens any more.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use tokio::sync::watch;
+
+/// What a service has after the last grace to bring itself to an end.
+const EXIT_TIME: Duration = Duration::from_secs(1);
+
+/// Hears the first signal.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    heard: watch::Receiver<bool>,
+}
+
+impl Listener {
+    /// Starts to listen for a connection that needs `grace` after a signal.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no handler or thread.
+    pub(crate) fn new(grace: Duration) -> io::Result<Self> {
+        let hub = hub()?;
+        let (sender, heard) = watch::channel(false);
+        let mut listeners = hub.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|it| 0 < it.heard.receiver_count());
+        listeners.push(Listening { heard: sender, grace });
+        Ok(Self { heard })
+    }
+
+    /// Waits for the first signal. Can be asked again: it stays heard.
+    pub(crate) async fn heard(&mut self) {
+        if self.heard.wait_for(|heard| *heard).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Listening {
+    heard: watch::Sender<bool>,
+    grace: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Hub {
+    /// The connections of this process that listen, and some that did.
+    listeners: Mutex<Vec<Listening>>,
+}
+
+/// The one listener of the process, started when it is first needed.
+fn hub() -> io::Result<&'static Hub> {
+    static HUB: OnceLock<Hub> = OnceLock::new();
+    static START: Mutex<bool> = Mutex::new(false);
+
+    let hub = HUB.get_or_init(Hub::default);
+    let mut is_started = START.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*is_started {
+        let mut signals = Signals::new([SIGTERM, SIGINT])?;
+        let (sender, receiver) = sync_channel(8);
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new().name(name.into()).stack_size(64 << 10).spawn(run)
+        };
+        spawn("hardline-signal", Box::new(move || forward(&mut signals, &sender)))?;
+        spawn("hardline-end", Box::new(move || hub.run(&receiver)))?;
+        *is_started = true;
+    }
+    Ok(hub)
+}
+
+/// Passes signals to where they can be waited for with a time limit.
+fn forward(signals: &mut Signals, sender: &SyncSender<i32>) {
+    for signal in signals.forever() {
+        // Full means that many are there already.
+        let _ = sender.try_send(signal);
+    }
+}
+
+impl Hub {
+    fn run(&self, signals: &Receiver<i32>) {
+        let Ok(first) = signals.recv() else { return };
+        let last = match self.pass_on() {
+            None => first,
+            Some(grace) => match signals.recv_timeout(grace + EXIT_TIME) {
+                Ok(second) => second,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => first,
+            },
+        };
+        // This does not come back, for signals whose default is to end the process.
+        let _ = emulate_default_handler(last);
+    }
+
+    /// Tells all connections. Returns the longest grace, or `None` if nobody listens.
+    fn pass_on(&self) -> Option<Duration> {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = listeners.iter().filter(|it| it.heard.send(true).is_ok());
+        told.map(|it| it.grace).max()
+    }
+}

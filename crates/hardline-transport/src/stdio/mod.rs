@@ -1,0 +1,61 @@
+//! Standard input and output, as fast as what they are allows.
+//!
+//! How a stream is read and written depends on what it is:
+//! - A pipe is opened again through `/proc/self/fd` (Linux). That gives us an open file of our own, so
+//!   that the non-blocking mode we need stays with us: that of the original is shared with whoever
+//!   else holds it (`2>&1`, a shell, the parent) and outlives us.
+//! - A socket, which is what Node gives its children, is left in the mode it has: each call says for
+//!   itself that it will not wait.
+//! - Anything else (a terminal, a file, a pipe that cannot be opened again) gets a thread that blocks.
+
+#[cfg(unix)]
+mod socket;
+#[cfg(unix)]
+mod unix;
+
+use std::io;
+
+use tokio::io::AsyncRead;
+
+use crate::output::Output;
+
+/// Both standard streams, opened.
+pub(crate) struct Streams {
+    pub(crate) input: Box<dyn AsyncRead + Send + Unpin>,
+    pub(crate) output: Output,
+    /// Tells whether nobody reads the output any more, where that can be told without writing.
+    pub(crate) is_unread: Option<IsUnread>,
+}
+
+/// Tells whether nobody reads an output any more.
+pub(crate) type IsUnread = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// Opens both.
+///
+/// # Errors
+///
+/// If a stream is closed, or the system gives no thread.
+#[cfg(unix)]
+pub(crate) fn open() -> io::Result<Streams> {
+    use std::os::fd::AsFd;
+
+    let (input, output) = (io::stdin(), io::stdout());
+    unix::open(input.as_fd(), output.as_fd())
+}
+
+/// Opens both.
+///
+/// # Errors
+///
+/// If the system gives no thread.
+#[cfg(not(unix))]
+pub(crate) fn open() -> io::Result<Streams> {
+    use crate::input::ThreadReader;
+    use crate::output::ThreadWriter;
+
+    Ok(Streams {
+        input: Box::new(ThreadReader::start(io::stdin())?),
+        output: Output::Thread(ThreadWriter::start(io::stdout())?),
+        is_unread: None,
+    })
+}

@@ -1,0 +1,113 @@
+//! The other end of a connection, and the end that is tested, as text.
+
+use std::sync::{Arc, Mutex};
+
+use hardline_transport::{Config, Connection, Incoming, Role, Unfit};
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::message::Message;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+
+/// A peer that writes what it is told and collects what it is sent.
+pub(crate) struct Peer {
+    input: ReadHalf<DuplexStream>,
+    output: Option<WriteHalf<DuplexStream>>,
+    unread: Vec<u8>,
+}
+
+/// A connection and its peer. Events are collected as text.
+pub(crate) fn pair(role: Role, config: Config) -> (Connection, Peer, Arc<Mutex<Vec<String>>>) {
+    pair_over(role, config, 1 << 20)
+}
+
+/// The same with this many bytes between them.
+pub(crate) fn pair_over(
+    role: Role,
+    config: Config,
+    buffer: usize,
+) -> (Connection, Peer, Arc<Mutex<Vec<String>>>) {
+    let (ours, theirs) = tokio::io::duplex(buffer);
+    let (input, output) = tokio::io::split(theirs);
+    let peer = Peer { input, output: Some(output), unread: Vec::new() };
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let collected = Arc::clone(&events);
+    let config =
+        config.with_observer(move |event| collected.lock().unwrap().push(event.to_string()));
+    let (input, output) = tokio::io::split(ours);
+    (Connection::new(role, input, output, config), peer, events)
+}
+
+impl Peer {
+    pub(crate) async fn write(&mut self, text: &str) {
+        self.output.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// Writes lines, each with its end.
+    pub(crate) async fn send(&mut self, lines: &[&str]) {
+        for line in lines {
+            self.write(&format!("{line}\n")).await;
+        }
+    }
+
+    /// Closes its output; it still reads.
+    pub(crate) async fn finish(&mut self) {
+        self.output.take().unwrap().shutdown().await.unwrap();
+    }
+
+    /// Reads the next line.
+    pub(crate) async fn line(&mut self) -> Option<String> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let rest = self.unread.split_off(end + 1);
+                let line = std::mem::replace(&mut self.unread, rest);
+                return Some(String::from_utf8(line).unwrap().trim_end().to_owned());
+            }
+            if self.input.read_buf(&mut self.unread).await.unwrap() == 0 {
+                assert!(self.unread.is_empty(), "half a line at the end");
+                return None;
+            }
+        }
+    }
+
+    /// Reads all lines to the end.
+    pub(crate) async fn lines(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(line) = self.line().await {
+            lines.push(line);
+        }
+        lines
+    }
+}
+
+/// Receives the next message as text; `None` at the end.
+pub(crate) async fn receive(connection: &mut Connection) -> Option<String> {
+    match connection.receive_with(as_text).await? {
+        Incoming::Message(text) => Some(text),
+        Incoming::Failed(failure) => Some(format!("failed {}: {}", failure.id, failure.reason)),
+        Incoming::Abandoned(id) => Some(format!("abandoned {id}")),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn as_text(_message: &Message<'_>, value: Value<'_>) -> Result<String, Unfit> {
+    Ok(value.text().to_owned())
+}
+
+/// Receives until the end.
+pub(crate) async fn receive_all(connection: &mut Connection) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Some(text) = receive(connection).await {
+        all.push(text);
+    }
+    all
+}
+
+pub(crate) fn request(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+}
+
+/// Answers a request with an empty result.
+pub(crate) async fn answer(connection: &mut Connection, id: u32) {
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    connection.send_answer(&Id::from_integer(id.into()), line.into_bytes()).room().await.unwrap();
+}

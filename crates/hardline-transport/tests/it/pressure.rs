@@ -1,0 +1,129 @@
+//! Slow peers, busy services, futures that are dropped half way.
+
+use std::time::Duration;
+
+use hardline_testkit::generate::Rng;
+use hardline_transport::{Config, Role};
+use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
+
+use crate::peer::{as_text, pair_over, receive, request};
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_holds_senders_back() {
+    let limits = Limits::default().with_max_queue_frames(4).unwrap();
+    let config = Config::default().with_limits(limits);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, config, 16);
+    let mut held_back = Vec::new();
+    for number in 0..20 {
+        let line = format!(r#"{{"number":{number},"filler":"{}"}}"#, "x".repeat(100));
+        let mut sending = Box::pin(connection.send_notification(line.into_bytes()).room());
+        if tokio::time::timeout(Duration::from_millis(10), &mut sending).await.is_err() {
+            held_back.push(sending);
+        }
+    }
+    assert_eq!(held_back.len(), 16);
+    // Whoever stops waiting has still sent.
+    held_back.truncate(8);
+    let reading = tokio::spawn(async move {
+        let mut lines = Vec::new();
+        for _ in 0..20 {
+            lines.push(peer.line().await.unwrap());
+        }
+        lines
+    });
+    for sending in held_back {
+        sending.await.unwrap();
+    }
+    let lines = reading.await.unwrap();
+    for (number, line) in lines.iter().enumerate() {
+        assert!(line.starts_with(&format!(r#"{{"number":{number},"#)), "{number}: {line}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_is_not_read_from_either() {
+    let limits = Limits::default().with_max_queue_frames(4).unwrap();
+    let config = Config::default().with_limits(limits);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, config, 256);
+    let receiving = tokio::spawn(async move {
+        let received = receive(&mut connection).await;
+        (received, connection)
+    });
+    // Each of these is answered with an error, and nobody reads the errors.
+    let mut written = 0;
+    let broken = r#"{"jsonrpc":"2.0","id":1,"method":"#;
+    while tokio::time::timeout(Duration::from_millis(50), peer.send(&[broken])).await.is_ok() {
+        written += 1;
+        assert!(written < 10_000, "everything is taken in");
+    }
+    // Half of the last line was written.
+    let reading = tokio::spawn(async move {
+        let mut count = 0;
+        while let Ok(line) = tokio::time::timeout(Duration::from_secs(1), peer.line()).await {
+            assert!(line.unwrap().contains("-32700"));
+            count += 1;
+        }
+        (count, peer)
+    });
+    let (count, mut peer) = reading.await.unwrap();
+    assert_eq!(count, written);
+    peer.send(&["", &request(2)]).await;
+    let (received, _connection) = receiving.await.unwrap();
+    assert_eq!(received.unwrap(), request(2));
+}
+
+/// Cancels receiving at random points while a peer drips its bytes: nothing is lost or doubled.
+#[tokio::test(start_paused = true)]
+async fn receiving_can_be_dropped_at_any_point() {
+    let mut random = Rng::new(11);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, Config::default(), 64);
+    let writing = tokio::spawn(async move {
+        let mut random = Rng::new(12);
+        for id in 0..300 {
+            let line = format!("{}\n", request(id));
+            let mut rest = line.as_str();
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(1 + random.below(rest.len()));
+                peer.write(now).await;
+                tokio::time::sleep(Duration::from_micros(random.below(50) as u64)).await;
+                rest = later;
+            }
+        }
+        peer
+    });
+    let mut received = 0;
+    while received < 300 {
+        let patience = Duration::from_micros(random.below(60) as u64);
+        let result = tokio::time::timeout(patience, connection.receive_with(as_text)).await;
+        if let Ok(incoming) = result {
+            let text = format!("{:?}", incoming.unwrap());
+            assert!(text.contains(&format!("\\\"id\\\":{received},")), "{received}: {text}");
+            received += 1;
+        }
+    }
+    drop(writing.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_gives_up_on_a_peer_that_does_not_read() {
+    let config = Config::default().with_grace(Duration::from_secs(3));
+    let (mut connection, _peer, _) = pair_over(Role::Server, config, 16);
+    connection.send_notification(vec![b'x'; 1000]).room().await.unwrap();
+    assert!(connection.close().await.is_err());
+    let refused = connection.send_notification(b"{}".to_vec()).room().await;
+    assert!(refused.is_err());
+}
+
+#[tokio::test]
+async fn requests_of_ours_are_limited_too() {
+    let limits = Limits::default().with_max_in_flight(2).unwrap();
+    let config = Config::default().with_limits(limits);
+    let (mut connection, _peer, _) = pair_over(Role::Client, config, 1024);
+    for id in 1..=2 {
+        connection.send_request(Id::from_integer(id), b"{}".to_vec()).room().await.unwrap();
+    }
+    assert!(connection.send_request(Id::from_integer(3), b"{}".to_vec()).room().await.is_err());
+    connection.cancel(&Id::from_integer(1));
+    assert!(connection.send_request(Id::from_integer(3), b"{}".to_vec()).room().await.is_ok());
+}

@@ -1,0 +1,229 @@
+//! What a call costs over standard streams: one echo server on three transports.
+//!
+//! The benchmark starts itself as a server, once for each transport: Hardline's, rmcp's `stdio()` and
+//! rmcp's `stdio_pipes()`. They take turns, and what counts is the ratio within one run.
+//! `cargo bench -p hardline` prints the table with the goal of each row and ends with status 1 if one
+//! is missed; with `-- --test` everything runs once and no goal counts.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a benchmark prints, starts what it measures, and stops at what cannot be"
+)]
+
+#[path = "../tests/echo/mod.rs"]
+mod echo;
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc::sync_channel;
+
+use hardline_testkit::measure::{Candidate, Effort, run};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+const SIZES: [(&str, usize); 3] = [("200 B", 200), ("10 KB", 10_000), ("1 MB", 1_000_000)];
+const TRANSPORTS: [&str; 3] = ["hardline", "stdio", "pipes"];
+/// How many calls one measured step makes with 64 in flight.
+const BURST: usize = 256;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|it| it == "--serve") {
+        echo::serve(&arguments[at + 1]);
+        return ExitCode::SUCCESS;
+    }
+    let once = arguments.iter().any(|it| it == "--test");
+    let effort = if once { Effort::ONCE } else { Effort::FULL };
+    println!("One `echo` call over pipes, calls a second (one in flight: all on one core):\n");
+    println!(
+        "| text, in flight | Hardline | rmcp `stdio()` | ratio | rmcp `stdio_pipes()` | ratio |"
+    );
+    println!("|---|---|---|---|---|---|");
+    let mut missed = 0;
+    for in_flight in [1, 64] {
+        for (name, size) in SIZES {
+            missed += measure(effort, name, size, in_flight);
+        }
+    }
+    missed += resident(once);
+    if once {
+        println!("ran once: no goal counts");
+        return ExitCode::SUCCESS;
+    }
+    println!("\n{missed} goals missed");
+    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints one row. Returns how many goals were missed.
+fn measure(effort: Effort, name: &str, size: usize, in_flight: usize) -> u32 {
+    pin(in_flight == 1);
+    let servers: Vec<_> =
+        TRANSPORTS.iter().map(|it| (*it, RefCell::new(Server::start(it, size)))).collect();
+    let candidates = servers.iter().map(|(name, server)| {
+        Candidate::new(name, move || match in_flight {
+            1 => server.borrow_mut().call(),
+            _ => server.borrow_mut().burst(in_flight),
+        })
+    });
+    let outcome = run(effort, candidates.collect());
+    let calls = if in_flight == 1 { 1.0 } else { BURST as f64 };
+    let speed = |transport| calls / outcome.seconds(transport);
+    let goal = match (size, in_flight) {
+        (200, 1) => 2.5,
+        (200, 64) => 4.0,
+        _ => 0.0,
+    };
+    let (stdio, pipes) = (outcome.speed("hardline", "stdio"), outcome.speed("hardline", "pipes"));
+    println!(
+        "| {name}, {in_flight} | {:.0} | {:.0} | {} | {:.0} | {} |",
+        speed("hardline"),
+        speed("stdio"),
+        mark(stdio, goal),
+        speed("pipes"),
+        mark(pipes, 0.95),
+    );
+    u32::from(stdio < goal) + u32::from(pipes < 0.95)
+}
+
+fn mark(ratio: f64, goal: f64) -> String {
+    match (goal == 0.0, ratio < goal) {
+        (true, _) => format!("{ratio:.2}"),
+        (_, false) => format!("{ratio:.2} (goal {goal})"),
+        (_, true) => format!("**{ratio:.2}** (goal {goal} missed)"),
+    }
+}
+
+/// Prints the memory of a server at rest.
+fn resident(once: bool) -> u32 {
+    let mut server = Server::start("hardline", 200);
+    server.call();
+    let status = fs::read_to_string(format!("/proc/{}/status", server.child.id()));
+    let Ok(status) = status else { return 0 };
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    let kilobytes: f64 =
+        line.split_whitespace().nth(1).and_then(|it| it.parse().ok()).unwrap_or(0.0);
+    println!(
+        "\nResident memory of the server at rest: {:.1} MB (goal: under 8)",
+        kilobytes / 1024.0
+    );
+    u32::from(!once && 8.0 * 1024.0 < kilobytes)
+}
+
+/// Keeps this process, and those it starts from now on, to one core or to none in particular.
+fn pin(to_one: bool) {
+    let mut cores = CpuSet::new();
+    let count = if to_one { 1 } else { std::thread::available_parallelism().map_or(1, Into::into) };
+    // The last core has the least to do with interrupts.
+    let all = if to_one { 1..2 } else { 0..count.max(2) };
+    all.for_each(|core| cores.set(core));
+    let _ = sched_setaffinity(None, &cores);
+}
+
+/// A server and the lines to ask it.
+struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+impl Server {
+    fn start(transport: &str, size: usize) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--serve", transport])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let output = child.stdout.take().unwrap();
+        let request = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{}"}}}}}}"#,
+            "lorem ipsum ".repeat(size.div_ceil(12)).split_at(size).0
+        );
+        let mut server =
+            Self { child, input, output, request: request.into_bytes(), buffer: vec![0; 1 << 20] };
+        server.request.push(b'\n');
+        server.send(concat!(
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+            r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
+            "\n"
+        ).as_bytes());
+        server.receive(1);
+        server.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+        server
+    }
+
+    fn send(&mut self, line: &[u8]) {
+        self.input.as_mut().unwrap().write_all(line).unwrap();
+    }
+
+    /// Reads this many lines. Returns their length.
+    fn receive(&mut self, mut lines: usize) -> usize {
+        let mut bytes = 0;
+        while 0 < lines {
+            let length = self.output.read(&mut self.buffer).unwrap();
+            assert_ne!(length, 0, "the server is gone");
+            bytes += length;
+            lines -= self.buffer[..length].iter().filter(|byte| **byte == b'\n').count().min(lines);
+        }
+        bytes
+    }
+
+    fn call(&mut self) -> usize {
+        let request = std::mem::take(&mut self.request);
+        self.send(&request);
+        self.request = request;
+        self.receive(1)
+    }
+
+    /// Makes [`BURST`] calls with this many in flight. Ids differ, as they must.
+    fn burst(&mut self, in_flight: usize) -> usize {
+        let mut input = self.input.take().unwrap();
+        let request = self.request.clone();
+        let (permits, taken) = sync_channel(in_flight);
+        for _ in 0..in_flight {
+            permits.send(()).unwrap();
+        }
+        let writer = std::thread::spawn(move || {
+            let mut line = request;
+            // `"id":7,` becomes `"id":007`-free three-digit ids of the same length for each call.
+            let at = line.windows(7).position(|it| it == b"\"id\":7,").unwrap();
+            let tail = line.split_off(at + 5);
+            for id in 0..BURST {
+                taken.recv().unwrap();
+                let mut whole = line.clone();
+                whole.extend_from_slice(id.to_string().as_bytes());
+                whole.extend_from_slice(&tail[1..]);
+                input.write_all(&whole).unwrap();
+            }
+            input
+        });
+        let mut bytes = 0;
+        let mut left = BURST;
+        while 0 < left {
+            let length = self.output.read(&mut self.buffer).unwrap();
+            assert_ne!(length, 0, "the server is gone");
+            bytes += length;
+            let lines = self.buffer[..length].iter().filter(|byte| **byte == b'\n').count();
+            left -= lines;
+            for _ in 0..lines {
+                // The last ones are not waited for by anybody.
+                let _ = permits.try_send(());
+            }
+        }
+        self.input = Some(writer.join().unwrap());
+        bytes
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -18,12 +18,15 @@ use tokio::time::Instant;
 use crate::Config;
 use crate::endpoint::{Endpoint, Incoming, Role, Route, Unfit};
 use crate::event::{Event, IoDirection};
-use crate::outbox::{Outbox, SendError};
+use crate::outbox::{FOREVER, Outbox, SendError};
 use crate::output::Output;
 use crate::stdio::IsUnread;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
+
+/// How long output of a peer that is gone, or that does not read any more, may take to arrive.
+const LAST_OUTPUT_TIME: Duration = Duration::from_millis(500);
 
 /// How often it is checked, at the end of a session, whether anybody still reads.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
@@ -47,8 +50,13 @@ pub struct Connection {
     is_unread: Option<IsUnread>,
     #[cfg(unix)]
     signal: Option<crate::signal::Listener>,
+    /// The process at the other end, if we started it.
+    #[cfg(unix)]
+    pub(crate) server: Option<crate::child::Server>,
     config: Config,
     phase: Phase,
+    /// When reading ends if the input does not: the peer is gone, or does not read any more.
+    read_until: Option<Instant>,
     #[cfg(feature = "rmcp")]
     pub(crate) opening: crate::rmcp::Opening,
     /// A buffer for the next line to leave.
@@ -70,7 +78,12 @@ enum Phase {
 /// What ended a wait.
 enum Wake {
     Read(io::Result<usize>),
+    #[cfg(unix)]
     Signal,
+    /// Nothing can be written any more.
+    WriteFailed,
+    /// The process at the other end is gone, or its last output took too long.
+    Gone,
 }
 
 impl Connection {
@@ -120,8 +133,11 @@ impl Connection {
             is_unread: None,
             #[cfg(unix)]
             signal: None,
+            #[cfg(unix)]
+            server: None,
             config,
             phase: Phase::Open,
+            read_until: None,
             #[cfg(feature = "rmcp")]
             opening: crate::rmcp::Opening::default(),
             spare: Vec::new(),
@@ -170,9 +186,19 @@ impl Connection {
         decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
     ) -> Option<Option<Incoming<T>>> {
         match self.phase {
-            Phase::Open if self.outbox.has_failed() => self.drain_for(Duration::ZERO),
             Phase::Open if self.unframed.is_empty() => match self.read().await {
-                Wake::Signal => self.drain_for(self.config.signal_grace.unwrap_or_default()),
+                #[cfg(unix)]
+                Wake::Signal => {
+                    self.signal = None;
+                    self.drain_for(self.config.signal_grace.unwrap_or_default());
+                }
+                // A server has nothing left to do. A client's peer may have answered before.
+                Wake::WriteFailed if self.endpoint.role() == Role::Server => {
+                    self.drain_for(Duration::ZERO);
+                }
+                Wake::WriteFailed => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
+                Wake::Gone if self.read_until.is_some() => self.drain_for(Duration::ZERO),
+                Wake::Gone => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
                 Wake::Read(Ok(0)) => {
                     let line = self.framer.finish();
                     let last = line.and_then(|line| self.endpoint.handle_line(&line, decode));
@@ -202,43 +228,58 @@ impl Connection {
         Some(None)
     }
 
-    /// Waits for bytes or a signal. Dropping the future loses nothing: what was read is in the
-    /// buffer only when it is returned.
+    /// Waits for bytes, or for something that ends the reading. Dropping the future loses nothing:
+    /// what was read is in the buffer only when it is returned.
     async fn read(&mut self) -> Wake {
-        let Self { input, buffer, .. } = self;
+        let Self { input, buffer, outbox, read_until, .. } = self;
         let read = poll_fn(|context| {
             let mut buffer = ReadBuf::new(buffer);
             let poll = Pin::new(&mut *input).poll_read(context, &mut buffer);
             poll.map_ok(|()| buffer.filled().len())
         });
-        #[cfg(unix)]
-        if let Some(signal) = &mut self.signal {
-            tokio::select! {
-                biased;
-                () = signal.heard() => {
-                    self.signal = None;
-                    return Wake::Signal;
-                }
-                result = read => return Wake::Read(result),
-            }
+        if let Some(until) = *read_until {
+            let read = tokio::time::timeout_at(until, read);
+            return read.await.map_or(Wake::Gone, Wake::Read);
         }
-        Wake::Read(read.await)
+        #[cfg(unix)]
+        let others = {
+            let (signal, server) = (&mut self.signal, &mut self.server);
+            async move {
+                tokio::select! {
+                    biased;
+                    () = heard(signal) => Wake::Signal,
+                    () = gone(server) => Wake::Gone,
+                }
+            }
+        };
+        #[cfg(not(unix))]
+        let others = std::future::pending::<Wake>();
+        tokio::select! {
+            biased;
+            wake = others => wake,
+            () = outbox.failure() => Wake::WriteFailed,
+            result = read => Wake::Read(result),
+        }
     }
 
     /// Reads no more, and lets what was accepted have `grace`.
     fn drain_for(&mut self, grace: Duration) {
         self.unframed = 0..0;
-        let now = Instant::now();
-        // A grace beyond what a clock can tell has no end that anybody will see.
-        let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
-        self.phase = Phase::Draining { until };
+        self.phase = Phase::Draining { until: Instant::now() + grace.min(FOREVER) };
     }
 
     /// Waits a while for what was accepted, and ends the session if it need not wait any longer.
     async fn drain(&mut self, until: Instant) {
-        self.endpoint.fail_all("the connection is closed");
+        #[cfg(unix)]
+        let (is_gone, reason) = match &mut self.server {
+            Some(server) => server.farewell().await,
+            None => (false, CLOSED),
+        };
+        #[cfg(not(unix))]
+        let (is_gone, reason) = (false, CLOSED);
+        self.endpoint.fail_all(reason);
         let now = Instant::now();
-        let is_unread = self.is_unread.as_ref().is_some_and(|is_unread| is_unread());
+        let is_unread = is_gone || self.is_unread.as_ref().is_some_and(|is_unread| is_unread());
         if self.endpoint.is_settled() || until <= now || is_unread || self.outbox.has_failed() {
             self.endpoint.abandon("the connection was closed before the request was done");
             self.send_replies();
@@ -247,17 +288,15 @@ impl Connection {
         }
         let probe = tokio::time::sleep_until(until.min(now + PROBE_INTERVAL));
         #[cfg(unix)]
-        if let Some(signal) = &mut self.signal {
-            tokio::select! {
-                () = signal.heard() => {
-                    self.signal = None;
-                    let sooner = now + self.config.signal_grace.unwrap_or_default();
-                    self.phase = Phase::Draining { until: until.min(sooner) };
-                }
-                () = probe => {}
+        tokio::select! {
+            () = heard(&mut self.signal) => {
+                self.signal = None;
+                let sooner = now + self.config.signal_grace.unwrap_or_default();
+                self.phase = Phase::Draining { until: until.min(sooner) };
             }
-            return;
+            () = probe => {}
         }
+        #[cfg(not(unix))]
         probe.await;
     }
 
@@ -330,11 +369,15 @@ impl Connection {
     ///
     /// [`SendError`], if the peer is gone or does not read within the grace.
     pub async fn close(&mut self) -> Result<(), SendError> {
+        self.close_within(self.config.grace).await
+    }
+
+    pub(crate) async fn close_within(&mut self, limit: Duration) -> Result<(), SendError> {
         self.send_replies();
         let outbox = Arc::clone(&self.outbox);
         let is_unread = self.is_unread.take();
         tokio::select! {
-            result = outbox.close(self.config.grace) => result,
+            result = outbox.close(limit) => result,
             () = until_unread(is_unread.as_ref()) => Err(SendError::Failed(io::ErrorKind::BrokenPipe)),
         }
     }
@@ -364,6 +407,33 @@ impl Connection {
             // If nobody reads them, nobody misses them.
             let _ = self.outbox.push(&lines, count);
         }
+    }
+}
+
+/// What requests are told that fail because a session ended.
+pub(crate) const CLOSED: &str = "the connection is closed";
+
+/// Waits for a signal, for ever if nobody listens for one.
+#[cfg(unix)]
+async fn heard(signal: &mut Option<crate::signal::Listener>) {
+    match signal {
+        Some(signal) => signal.heard().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the end of a process, for ever if there is none.
+#[cfg(unix)]
+async fn gone(server: &mut Option<crate::child::Server>) {
+    match server {
+        Some(server) => server.gone().await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.outbox.finish(self.config.grace);
     }
 }
 

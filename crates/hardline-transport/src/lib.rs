@@ -16,6 +16,8 @@
 //! ([`hardline_wire`]); there is no policy here.
 
 mod budget;
+#[cfg(unix)]
+mod child;
 mod config;
 mod connection;
 mod endpoint;
@@ -25,12 +27,15 @@ mod outbox;
 mod output;
 #[cfg(unix)]
 pub mod process;
+mod report;
 #[cfg(feature = "rmcp")]
 mod rmcp;
 #[cfg(unix)]
 mod signal;
 mod stdio;
 
+#[cfg(unix)]
+pub use child::ChildConnection;
 pub use config::Config;
 pub use connection::{Connection, Sending};
 pub use endpoint::{Failure, Incoming, Role, Unfit};
@@ -73,6 +78,20 @@ pub fn stdio_with(config: Config) -> Connection {
         tracing::error!(target: "hardline::transport", %error, "cannot use the standard streams");
         Connection::new(Role::Server, tokio::io::empty(), tokio::io::sink(), config)
     })
+}
+
+/// A session with a server that is started for it, and ended with it.
+///
+/// # Errors
+///
+/// [`SpawnError`](process::SpawnError), if it cannot be started.
+///
+/// # Panics
+///
+/// If it is called outside of a tokio runtime with I/O and time enabled.
+#[cfg(unix)]
+pub fn spawn(command: &process::Command) -> Result<ChildConnection, process::SpawnError> {
+    ChildConnection::spawn(command, Config::default())
 }
 
 /// A session over a socket or anything else that is read and written.

@@ -10,6 +10,7 @@
 //!   message that is sent while the queue is full takes its place in it without being encoded.
 //! - Lines that are small are written together, each byte once.
 //! - After a failure nothing is kept: every later line is refused.
+//! - Once it is closed, or nobody can send any more, what is left has a limited time to leave.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,10 +19,11 @@ use std::time::Duration;
 
 use hardline_wire::limits::Limits;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use crate::endpoint::Reporter;
 use crate::event::{Event, IoDirection};
 use crate::output::Output;
+use crate::report::Reporter;
 
 /// Lines up to this size are copied together, so that one system call writes many of them.
 const JOIN_BYTES: usize = 16 << 10;
@@ -31,6 +33,9 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// The largest buffer that is kept for the next line.
 const KEPT_BYTES: usize = 2 << 20;
+
+/// Longer than anybody waits, and short enough for a clock.
+pub(crate) const FOREVER: Duration = Duration::from_secs(1 << 30);
 
 /// Encodes a message into an empty buffer, as a line with its end.
 pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) + Send>;
@@ -45,6 +50,10 @@ pub(crate) struct Outbox {
     filled: Notify,
     /// Tells senders that a line has left.
     drained: Notify,
+    /// Tells the writer that there is no more to come.
+    closing: Notify,
+    /// Tells whoever reads that writing failed.
+    failed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -70,8 +79,10 @@ enum Entry {
 enum State {
     #[default]
     Open,
-    /// Nothing more is taken; what is there will be written.
-    Closing,
+    /// Nothing more is taken; what is there may be written until then.
+    Closing {
+        until: Instant,
+    },
     /// All was written and the output is closed.
     Closed,
     Failed(io::ErrorKind),
@@ -86,6 +97,8 @@ impl Outbox {
             queue: Mutex::default(),
             filled: Notify::new(),
             drained: Notify::new(),
+            closing: Notify::new(),
+            failed: Notify::new(),
         });
         tokio::spawn(Arc::clone(&outbox).write_all(output, reporter));
         outbox
@@ -175,21 +188,41 @@ impl Outbox {
         self.wait_until(|queue| !queue.is_full(self)).await
     }
 
+    /// Waits until the output fails.
+    pub(crate) async fn failure(&self) {
+        loop {
+            let failed = self.failed.notified();
+            if self.has_failed() {
+                return;
+            }
+            failed.await;
+        }
+    }
+
+    /// Takes nothing more, and lets what is there be written within `limit`. Does not wait.
+    pub(crate) fn finish(&self, limit: Duration) {
+        let until = Instant::now() + limit.min(FOREVER);
+        let mut queue = self.lock();
+        match queue.state {
+            State::Open => queue.state = State::Closing { until },
+            State::Closing { until: before } => {
+                queue.state = State::Closing { until: before.min(until) };
+            }
+            State::Closed | State::Failed(_) => return,
+        }
+        drop(queue);
+        self.closing.notify_one();
+        self.filled.notify_one();
+    }
+
     /// Takes nothing more, writes what is there, and closes the output.
     ///
     /// # Errors
     ///
     /// [`SendError`], if the output fails or takes longer than `limit`.
     pub(crate) async fn close(&self, limit: Duration) -> Result<(), SendError> {
-        {
-            let mut queue = self.lock();
-            if queue.state == State::Open {
-                queue.state = State::Closing;
-            }
-        }
-        self.filled.notify_one();
-        let closed = self.wait_until(|queue| queue.state == State::Closed);
-        tokio::time::timeout(limit, closed).await.unwrap_or(Err(SendError::TimedOut))
+        self.finish(limit);
+        self.wait_until(|queue| queue.state == State::Closed).await
     }
 
     async fn wait_until(&self, is_done: impl Fn(&Queue) -> bool) -> Result<(), SendError> {
@@ -198,7 +231,7 @@ impl Outbox {
             {
                 let queue = self.lock();
                 if let State::Failed(kind) = queue.state {
-                    return Err(SendError::Failed(kind));
+                    return Err(SendError::failed(kind));
                 }
                 if is_done(&queue) {
                     return Ok(());
@@ -232,27 +265,56 @@ impl Outbox {
             if let Some(encode) = encode {
                 encode(&mut bytes);
             }
-            let (bytes, result) = output.write_all(bytes).await;
+            let written = tokio::select! {
+                biased;
+                (bytes, result) = output.write_all(bytes) => result.map(|()| bytes),
+                () = self.overdue() => Err(io::ErrorKind::TimedOut.into()),
+            };
             let mut queue = self.lock();
-            if let Err(error) = result {
-                queue.fail(error.kind());
-                drop(queue);
-                reporter.report(&Event::Io { direction: IoDirection::Write, error: &error });
-                break;
-            }
+            let bytes = match written {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    queue.fail(error.kind());
+                    drop(queue);
+                    reporter.report(&Event::Io { direction: IoDirection::Write, error: &error });
+                    break;
+                }
+            };
             queue.frames = queue.frames.saturating_sub(frames);
             queue.bytes = queue.bytes.saturating_sub(counted);
             queue.recycle(bytes);
             drop(queue);
             self.drained.notify_waiters();
         }
-        output.close().await;
+        tokio::select! {
+            () = output.close() => {}
+            () = self.overdue() => {}
+        }
+        drop(output);
         let mut queue = self.lock();
-        if queue.state == State::Closing {
+        if matches!(queue.state, State::Closing { .. }) {
             queue.state = State::Closed;
         }
         drop(queue);
         self.drained.notify_waiters();
+        self.failed.notify_waiters();
+    }
+
+    /// Waits until the time for what is left to write is over.
+    async fn overdue(&self) {
+        loop {
+            let closing = self.closing.notified();
+            let state = self.lock().state;
+            match state {
+                State::Closing { until } => tokio::select! {
+                    () = tokio::time::sleep_until(until) => return,
+                    // It may have been shortened.
+                    () = closing => {}
+                },
+                State::Failed(_) => return,
+                State::Open | State::Closed => closing.await,
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -263,7 +325,7 @@ impl Outbox {
 
 impl Queue {
     fn is_full(&self, limits: &Outbox) -> bool {
-        matches!(self.state, State::Open | State::Closing)
+        matches!(self.state, State::Open | State::Closing { .. })
             && (limits.max_frames < self.frames || limits.max_bytes < self.bytes && 1 < self.frames)
     }
 
@@ -299,8 +361,17 @@ impl State {
     fn check(self) -> Result<(), SendError> {
         match self {
             Self::Open => Ok(()),
-            Self::Closing | Self::Closed => Err(SendError::Closed),
-            Self::Failed(kind) => Err(SendError::Failed(kind)),
+            Self::Closing { .. } | Self::Closed => Err(SendError::Closed),
+            Self::Failed(kind) => Err(SendError::failed(kind)),
+        }
+    }
+}
+
+impl SendError {
+    fn failed(kind: io::ErrorKind) -> Self {
+        match kind {
+            io::ErrorKind::TimedOut => Self::TimedOut,
+            kind => Self::Failed(kind),
         }
     }
 }

@@ -17,8 +17,31 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Over a socket, or anything else that tokio can read from and write to, it is [`over()`]; limits,
+//! times and a hook for events are in [`Config`].
+//!
+//! # A client
+//!
+//! A server is started from a list of arguments, and ended with all that it started:
+//!
+//! ```no_run
+//! # #[cfg(unix)]
+//! # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+//! use hardline::transport::process::{Command, Environment};
+//! use rmcp::ServiceExt;
+//!
+//! let command = Command::new("my-server", Environment::Base).arg("--quiet");
+//! let client = ().serve(hardline::spawn(&command)?).await?;
+//! let tools = client.list_all_tools().await?;
+//! client.cancel().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 pub use hardline_transport as transport;
 pub use hardline_wire as wire;
 
+#[cfg(unix)]
+pub use hardline_transport::{ChildConnection, spawn};
 pub use hardline_transport::{Config, Connection, over, over_with, stdio, stdio_with};

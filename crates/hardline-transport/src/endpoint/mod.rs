@@ -13,81 +13,30 @@
 
 mod answer;
 mod batch;
+mod incoming;
+mod refuse;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 
 use hardline_wire::batch::Element;
-use hardline_wire::encode::code;
-use hardline_wire::excerpt::Excerpt;
-use hardline_wire::frame::{Decoder, Frame, Refusal};
+use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::limits::Limits;
-use hardline_wire::line::{Content, Line, Overlong};
+use hardline_wire::line::{Content, Line};
 use hardline_wire::message::Message;
-use hardline_wire::recover::{Ending, Recovered, recover};
+use hardline_wire::recover::Ending;
 use hardline_wire::version::Version;
-use tokio::time::Instant;
 
 use crate::budget::Budget;
-use crate::config::{Config, Observer};
-use crate::event::{Dropped, EXCERPT_BYTES, Event, RequestRefusal};
+use crate::config::Config;
+use crate::event::{Dropped, Event, RequestRefusal};
+use crate::report::Reporter;
 use answer::{Answer, Replies};
 use batch::{BatchKey, Batches};
 
 pub(crate) use answer::internal_error;
-
-/// Which side of the session this end is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "MCP has two roles")]
-pub enum Role {
-    /// It serves.
-    Server,
-    /// It asks. It answers requests of the server too, but not the noise that one may print.
-    Client,
-}
-
-/// What arrives for the service.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Incoming<T> {
-    /// A message of the peer.
-    Message(T),
-    /// A request of ours will get no answer that can be used.
-    Failed(Failure),
-    /// A request that was handed on is answered already, at the end of the session: it need not be
-    /// worked on any more.
-    Abandoned(Id<'static>),
-}
-
-/// Why a request of ours will get no answer that can be used.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Failure {
-    /// The id of the request.
-    pub id: Id<'static>,
-    /// What happened, in words for a person.
-    pub reason: String,
-}
-
-/// Why a message that JSON-RPC allows is nothing that the service could take.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{message}")]
-#[non_exhaustive]
-pub struct Unfit {
-    /// The code of the reply, if it is a request.
-    pub code: i64,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl Unfit {
-    /// Says that the parameters are not what the method takes.
-    pub fn params(message: impl Into<String>) -> Self {
-        Self { code: code::INVALID_PARAMS, message: message.into() }
-    }
-}
+pub use incoming::{Failure, Incoming, Role, Unfit};
 
 /// A request that was handed on and waits for its answer.
 #[derive(Debug)]
@@ -133,7 +82,7 @@ impl Endpoint {
         Self {
             decoder: Decoder::new(&config.limits),
             limits: config.limits.clone(),
-            reporter: Reporter(config.observer.clone()),
+            reporter: Reporter::new(config.observer.clone()),
             role,
             version: None,
             inbound: HashMap::new(),
@@ -149,6 +98,10 @@ impl Endpoint {
 
     pub(crate) fn set_role(&mut self, role: Role) {
         self.role = role;
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        self.role
     }
 
     /// Tells the version that `initialize` agreed on.
@@ -328,117 +281,6 @@ impl Endpoint {
         }
     }
 
-    fn refuse_request(
-        &mut self,
-        id: &Id<'_>,
-        refusal: &RequestRefusal,
-        unfit: Option<&Unfit>,
-        batch: Option<BatchKey>,
-    ) {
-        self.reporter.report(&Event::Refused { id, reason: refusal });
-        let reply = match (refusal, unfit) {
-            (_, Some(unfit)) => Answer::new(id, unfit.code, &unfit.message),
-            (RequestRefusal::TooManyInFlight { .. }, None) => {
-                internal_error(id, "transport.in-flight", &refusal.to_string())
-            }
-            (_, None) => {
-                Answer::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
-            }
-        };
-        self.reply(&reply, batch);
-    }
-
-    /// Answers the ids of a batch that the negotiated version does not have.
-    fn refuse_batch(&mut self, frame: &[u8], ending: Ending) {
-        let refusal = RequestRefusal::Batch;
-        let text = format!("Invalid request: {refusal}");
-        let answered = self.answer_recovered(
-            recover(frame, ending, &self.limits.clone()),
-            code::INVALID_REQUEST,
-            &text,
-            None,
-        );
-        for id in &answered.ids {
-            self.reporter.report(&Event::Refused { id, reason: &refusal });
-        }
-        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
-    }
-
-    /// Answers the ids of a line, or of an element of a batch, that is no message.
-    fn refuse(&mut self, frame: &[u8], refusal: Refusal, ending: Ending, batch: Option<BatchKey>) {
-        let kind =
-            if refusal.code() == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
-        let text = format!("{kind}: {refusal}");
-        let recovered = recover(frame, ending, &self.limits.clone());
-        let answered = self.answer_recovered(recovered, refusal.code(), &text, batch);
-        let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
-        let count = answered.ids.len();
-        self.reporter.report(&Event::Malformed { refusal, answered: count, excerpt });
-        self.answer_nobody_if(answered.is_nobody(), refusal.code(), &text, batch);
-    }
-
-    fn refuse_overlong(&mut self, overlong: &Overlong<'_>) {
-        let (length, limit) = (overlong.length, self.limits.max_frame_bytes());
-        let text = format!(
-            "Invalid request: message too large: {length} bytes, at most {limit} are accepted"
-        );
-        let recovered = overlong.recovered.iter().cloned();
-        let answered = self.answer_recovered(recovered, code::INVALID_REQUEST, &text, None);
-        let excerpt = Excerpt::new(overlong.prefix, EXCERPT_BYTES);
-        let count = answered.ids.len();
-        self.reporter.report(&Event::TooLarge { length, answered: count, excerpt });
-        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
-    }
-
-    /// Answers requests of which no more than the id is known, and fails our own whose answers are
-    /// among them.
-    fn answer_recovered(
-        &mut self,
-        recovered: impl Iterator<Item = Recovered>,
-        code: i64,
-        text: &str,
-        batch: Option<BatchKey>,
-    ) -> Recovery {
-        let mut answered = Recovery::default();
-        // Nobody has more requests in flight than that.
-        for it in recovered.take(self.limits.max_in_flight()) {
-            answered.has_response |= it.is_response;
-            match it.id {
-                Some(id) if !it.is_response => {
-                    self.reply(&Answer::new(&id, code, text), batch);
-                    answered.ids.push(id);
-                }
-                // Quoted in a log line, it may still come.
-                Some(id) if !it.follows_junk && self.outbound.remove(&id) => {
-                    self.fail(id, format!("the answer cannot be used: {text}"));
-                }
-                _ => {}
-            }
-        }
-        answered
-    }
-
-    /// Answers a line that has no id, unless it was an answer itself or there were too many.
-    fn answer_nobody_if(&mut self, is_due: bool, code: i64, text: &str, batch: Option<BatchKey>) {
-        // A client that answers what a server prints on its standard output helps nobody.
-        if !is_due || self.role == Role::Client {
-            return;
-        }
-        if !self.budget.take(Instant::now()) {
-            self.reporter.report(&Event::Withheld);
-            return;
-        }
-        let reply = Answer::to_nobody(self.version, code, text);
-        self.reply(&reply, batch);
-    }
-
-    fn reply(&mut self, reply: &Answer, batch: Option<BatchKey>) {
-        match batch {
-            Some(key) => self.batches.hold(key, reply.as_bytes()),
-            None => self.replies.push(reply.as_bytes()),
-        }
-    }
-
     /// Gives up on a request of ours.
     fn fail(&mut self, id: Id<'static>, reason: String) {
         self.reporter.report(&Event::Failed { id: &id, reason: &reason });
@@ -531,19 +373,6 @@ pub(crate) enum Route {
     Drop,
 }
 
-/// Whom a broken line was answered to.
-#[derive(Debug, Default)]
-struct Recovery {
-    ids: Vec<Id<'static>>,
-    has_response: bool,
-}
-
-impl Recovery {
-    fn is_nobody(&self) -> bool {
-        self.ids.is_empty() && !self.has_response
-    }
-}
-
 impl RequestKind {
     fn of(method: &str) -> Self {
         match method {
@@ -558,27 +387,4 @@ impl RequestKind {
 fn inline_version(params: Option<Value<'_>>) -> Option<Version> {
     let meta = params?.get("_meta")?;
     meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?.parse().ok()
-}
-
-/// Tells whoever wants to know.
-#[derive(Clone)]
-pub(crate) struct Reporter(Option<Arc<Observer>>);
-
-impl Reporter {
-    pub(crate) fn report(&self, event: &Event<'_>) {
-        tracing::debug!(target: "hardline::transport", "{event}");
-        if let Some(observer) = &self.0 {
-            observer(event);
-        }
-    }
-
-    pub(crate) fn dropped(&self, reason: Dropped) {
-        self.report(&Event::Dropped { reason });
-    }
-}
-
-impl std::fmt::Debug for Reporter {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Reporter({})", self.0.is_some())
-    }
 }

@@ -21,7 +21,7 @@ use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, ServiceRole, TxJso
 use rmcp::transport::Transport;
 use serde::Serialize;
 
-use crate::connection::{Connection, Sending};
+use crate::connection::{CLOSED, Connection, Sending};
 use crate::endpoint::{Failure, Incoming, Role, Unfit, internal_error};
 use crate::event::Dropped;
 use crate::outbox::SendError;
@@ -150,7 +150,7 @@ impl<R: Side> Transport<R> for Connection {
                     if R::ROLE == Role::Client || self.opening.is_open() {
                         let params = CancelledNotificationParam::new(
                             Some(to_rmcp(&id)),
-                            Some("the connection is closed".to_owned()),
+                            Some(CLOSED.to_owned()),
                         );
                         let cancelled = rmcp::model::CancelledNotification::new(params);
                         return Some(JsonRpcMessage::notification(cancelled.into()));
@@ -163,6 +163,27 @@ impl<R: Side> Transport<R> for Connection {
 
     async fn close(&mut self) -> Result<(), SendError> {
         Self::close(self).await
+    }
+}
+
+#[cfg(unix)]
+impl Transport<RoleClient> for crate::ChildConnection {
+    type Error = SendError;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), SendError>> + Send + 'static {
+        Transport::<RoleClient>::send(&mut self.connection, item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        Transport::<RoleClient>::receive(&mut self.connection).await
+    }
+
+    async fn close(&mut self) -> Result<(), SendError> {
+        Self::close(self).await;
+        Ok(())
     }
 }
 

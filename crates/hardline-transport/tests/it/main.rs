@@ -1,4 +1,10 @@
 //! Connections with scripted peers, in memory and with a clock that tests move.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
 
 mod end;
 mod peer;

@@ -1,0 +1,146 @@
+//! Answers to what is not handed on.
+
+use hardline_wire::encode::code;
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::frame::Refusal;
+use hardline_wire::id::Id;
+use hardline_wire::line::Overlong;
+use hardline_wire::recover::{Ending, Recovered, recover};
+use tokio::time::Instant;
+
+use super::answer::{Answer, internal_error};
+use super::batch::BatchKey;
+use super::{Endpoint, Role, Unfit};
+use crate::event::{EXCERPT_BYTES, Event, RequestRefusal};
+
+impl Endpoint {
+    pub(super) fn refuse_request(
+        &mut self,
+        id: &Id<'_>,
+        refusal: &RequestRefusal,
+        unfit: Option<&Unfit>,
+        batch: Option<BatchKey>,
+    ) {
+        self.reporter.report(&Event::Refused { id, reason: refusal });
+        let reply = match (refusal, unfit) {
+            (_, Some(unfit)) => Answer::new(id, unfit.code, &unfit.message),
+            (RequestRefusal::TooManyInFlight { .. }, None) => {
+                internal_error(id, "transport.in-flight", &refusal.to_string())
+            }
+            (_, None) => {
+                Answer::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
+            }
+        };
+        self.reply(&reply, batch);
+    }
+
+    /// Answers the ids of a batch that the negotiated version does not have.
+    pub(super) fn refuse_batch(&mut self, frame: &[u8], ending: Ending) {
+        let refusal = RequestRefusal::Batch;
+        let text = format!("Invalid request: {refusal}");
+        let answered = self.answer_recovered(
+            recover(frame, ending, &self.limits.clone()),
+            code::INVALID_REQUEST,
+            &text,
+            None,
+        );
+        for id in &answered.ids {
+            self.reporter.report(&Event::Refused { id, reason: &refusal });
+        }
+        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
+    }
+
+    /// Answers the ids of a line, or of an element of a batch, that is no message.
+    pub(super) fn refuse(
+        &mut self,
+        frame: &[u8],
+        refusal: Refusal,
+        ending: Ending,
+        batch: Option<BatchKey>,
+    ) {
+        let kind =
+            if refusal.code() == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
+        let text = format!("{kind}: {refusal}");
+        let recovered = recover(frame, ending, &self.limits.clone());
+        let answered = self.answer_recovered(recovered, refusal.code(), &text, batch);
+        let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
+        let count = answered.ids.len();
+        self.reporter.report(&Event::Malformed { refusal, answered: count, excerpt });
+        self.answer_nobody_if(answered.is_nobody(), refusal.code(), &text, batch);
+    }
+
+    pub(super) fn refuse_overlong(&mut self, overlong: &Overlong<'_>) {
+        let (length, limit) = (overlong.length, self.limits.max_frame_bytes());
+        let text = format!(
+            "Invalid request: message too large: {length} bytes, at most {limit} are accepted"
+        );
+        let recovered = overlong.recovered.iter().cloned();
+        let answered = self.answer_recovered(recovered, code::INVALID_REQUEST, &text, None);
+        let excerpt = Excerpt::new(overlong.prefix, EXCERPT_BYTES);
+        let count = answered.ids.len();
+        self.reporter.report(&Event::TooLarge { length, answered: count, excerpt });
+        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
+    }
+
+    /// Answers requests of which no more than the id is known, and fails our own whose answers are
+    /// among them.
+    fn answer_recovered(
+        &mut self,
+        recovered: impl Iterator<Item = Recovered>,
+        code: i64,
+        text: &str,
+        batch: Option<BatchKey>,
+    ) -> Recovery {
+        let mut answered = Recovery::default();
+        // Nobody has more requests in flight than that.
+        for it in recovered.take(self.limits.max_in_flight()) {
+            answered.has_response |= it.is_response;
+            match it.id {
+                Some(id) if !it.is_response => {
+                    self.reply(&Answer::new(&id, code, text), batch);
+                    answered.ids.push(id);
+                }
+                // Quoted in a log line, it may still come.
+                Some(id) if !it.follows_junk && self.outbound.remove(&id) => {
+                    self.fail(id, format!("the answer cannot be used: {text}"));
+                }
+                _ => {}
+            }
+        }
+        answered
+    }
+
+    /// Answers a line that has no id, unless it was an answer itself or there were too many.
+    fn answer_nobody_if(&mut self, is_due: bool, code: i64, text: &str, batch: Option<BatchKey>) {
+        // A client that answers what a server prints on its standard output helps nobody.
+        if !is_due || self.role == Role::Client {
+            return;
+        }
+        if !self.budget.take(Instant::now()) {
+            self.reporter.report(&Event::Withheld);
+            return;
+        }
+        let reply = Answer::to_nobody(self.version, code, text);
+        self.reply(&reply, batch);
+    }
+
+    fn reply(&mut self, reply: &Answer, batch: Option<BatchKey>) {
+        match batch {
+            Some(key) => self.batches.hold(key, reply.as_bytes()),
+            None => self.replies.push(reply.as_bytes()),
+        }
+    }
+}
+
+/// Whom a broken line was answered to.
+#[derive(Debug, Default)]
+struct Recovery {
+    ids: Vec<Id<'static>>,
+    has_response: bool,
+}
+
+impl Recovery {
+    fn is_nobody(&self) -> bool {
+        self.ids.is_empty() && !self.has_response
+    }
+}

@@ -1,0 +1,48 @@
+//! An MCP server over standard input and output.
+//!
+//! `hardline::stdio()` stands where rmcp's `stdio()` would: that is all there is to it.
+//!
+//! ```sh
+//! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run -q -p hardline --example server
+//! # A line that is cut short gets an answer too:
+//! echo '{"jsonrpc":"2.0","id":2,"method":' | cargo run -q -p hardline --example server
+//! ```
+
+use std::error::Error;
+
+use rmcp::handler::server::wrapper::Parameters;
+use rmcp::schemars::JsonSchema;
+use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use serde::Deserialize;
+
+#[derive(Debug)]
+struct Greeter;
+
+/// What `greet` takes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Greet {
+    /// Whom to greet.
+    name: String,
+}
+
+#[tool_router]
+impl Greeter {
+    /// Greets somebody.
+    #[tool]
+    async fn greet(&self, Parameters(Greet { name }): Parameters<Greet>) -> String {
+        format!("Hello, {name}!")
+    }
+}
+
+#[tool_handler]
+impl ServerHandler for Greeter {}
+
+// One thread is enough for a server that mostly waits.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let session = Greeter.serve(hardline::stdio()).await?;
+    // Returns when standard input has ended and everything that was asked is answered.
+    session.waiting().await?;
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! A server over TCP: one session for each connection.
+//!
+//! Anything that tokio can read from and write to will do for `hardline::over`.
+//!
+//! ```sh
+//! cargo run -q -p hardline --example tcp -- 127.0.0.1:8123 &
+//! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | nc -N 127.0.0.1 8123
+//! ```
+
+use std::env;
+use std::error::Error;
+use std::io::{Write, stderr};
+use std::time::Duration;
+
+use hardline::Config;
+use rmcp::{ServerHandler, ServiceExt};
+use tokio::net::TcpListener;
+
+#[derive(Debug)]
+struct Service;
+
+impl ServerHandler for Service {}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // Without an address, any free port of this machine's own.
+    let address = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    writeln!(stderr(), "listening on {}", listener.local_addr()?)?;
+    loop {
+        let (stream, peer) = listener.accept().await?;
+        tokio::spawn(async move {
+            let config = Config::default()
+                // Nobody keeps a socket open for a minute to get an answer.
+                .with_grace(Duration::from_secs(5))
+                // What the service does not see: lines that were no messages, and the like.
+                .with_observer(move |event| drop(writeln!(stderr(), "{peer}: {event}")));
+            match Service.serve(hardline::over_with(stream, config)).await {
+                Ok(session) => drop(session.waiting().await),
+                Err(error) => drop(writeln!(stderr(), "{peer}: {error}")),
+            }
+        });
+    }
+}

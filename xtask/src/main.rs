@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod clients;
 mod fuzz;
 mod process;
 mod step;
@@ -20,7 +21,8 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   test [STEP…]             everything that must hold, or the steps named:
-                           format, clippy, tests, docs, deny, advisories, fuzz, benches
+                           format, clippy, tests, clients, docs, deny, advisories, fuzz,
+                           benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus";
 

@@ -3,6 +3,7 @@
 //! All steps are taken even if one fails. A step that cannot be done here (no nightly toolchain, no
 //! way to the advisory database) is named in the summary with the reason.
 
+use crate::clients;
 use crate::fuzz;
 use crate::process::{capture, command, show, works};
 use crate::step::{Outcome, Steps};
@@ -17,6 +18,7 @@ const STEPS: &[Step] = &[
     ("format", format),
     ("clippy", clippy),
     ("tests", tests),
+    ("clients", clients::run),
     ("docs", docs),
     ("deny", deny),
     ("advisories", advisories),

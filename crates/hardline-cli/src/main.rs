@@ -2,7 +2,10 @@
 //!
 //! Exit codes: 0 fine, 1 findings or failed checks, 2 wrong use or unreadable input.
 
+mod demo_server;
 mod frames;
+#[cfg(unix)]
+mod keeper;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -21,11 +24,18 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Frames(frames::Args),
+    DemoServer(demo_server::Args),
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Keeper(keeper::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Frames(args) => frames::run(&args),
+        Command::DemoServer(args) => demo_server::run(&args),
+        #[cfg(unix)]
+        Command::Keeper(args) => Ok(keeper::run(args)),
     };
     outcome.unwrap_or_else(|error| {
         // Nobody is left to tell if this fails.

@@ -5,7 +5,16 @@
     reason = "a test may panic and start processes"
 )]
 
+#[cfg(unix)]
+mod child;
+mod demo_server;
 mod frames;
+#[cfg(target_os = "linux")]
+mod process;
+mod rmcp_client;
+mod session;
+#[cfg(unix)]
+mod stdio;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -1,0 +1,52 @@
+//! `hardline demo-server`: the built-in MCP server, to try things on and to test against.
+//!
+//! Speaks every protocol version that rmcp does. Standard output is the protocol: nothing else goes
+//! there. What is offered is in [`tool`], [`resource`] and [`prompt`]; [`server`] puts it together.
+
+mod prompt;
+mod resource;
+mod server;
+mod tool;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rmcp::ServiceExt;
+
+use server::DemoServer;
+
+/// Run the built-in MCP server on standard input and output
+///
+/// A small server to try clients on and to test with. Its tools: echo (the text back), sleep (answers
+/// later), big (a text of any size), fail (a result that is an error), progress (notifications, then a
+/// result) and env (the environment it was started with, secrets included: give it to no model that
+/// you do not trust with them). There is also one resource, demo://greeting, and one prompt, greet.
+/// It speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, and ends when its
+/// standard input does.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 at the end of standard input, 2 if the session could not be begun.\n\n\
+    Examples:\n  \
+    echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
+    In a client's configuration:\n    \
+    {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}"
+)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_: &Args) -> Result<ExitCode> {
+    if io::stdin().is_terminal() {
+        let hint = "an MCP server: waiting for JSON-RPC, one message a line, until Ctrl-D";
+        let _ = writeln!(io::stderr(), "hardline: {hint}");
+    }
+    // One thread is enough for a server that mostly waits, and keeps its memory small.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the runtime")?;
+    runtime.block_on(serve()).map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve() -> Result<()> {
+    let session = DemoServer::new().serve(hardline::stdio()).await;
+    let session = session.context("cannot begin a session")?;
+    session.waiting().await.map(drop).context("the session was aborted")
+}

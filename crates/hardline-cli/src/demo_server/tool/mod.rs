@@ -1,0 +1,60 @@
+//! The tools, one file each. A new one is a file and a line in [`all`].
+//!
+//! Wrong arguments make a result with `isError`, which a model can read and act on.
+
+mod big;
+mod echo;
+mod env;
+mod fail;
+mod progress;
+mod sleep;
+
+use std::sync::Arc;
+
+use rmcp::handler::server::router::tool::ToolRouter;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::schemars::JsonSchema;
+use serde_json::{Map, json};
+
+use super::server::DemoServer;
+
+type Route = rmcp::handler::server::router::tool::ToolRoute<DemoServer>;
+
+pub(super) fn all() -> ToolRouter<DemoServer> {
+    ToolRouter::new()
+        .with_route(big::route())
+        .with_route(echo::route())
+        .with_route(env::route())
+        .with_route(fail::route())
+        .with_route(progress::route())
+        .with_route(sleep::route())
+}
+
+/// A tool that, as all of them here, changes nothing and reaches nothing outside. Its arguments are
+/// those that `A` is read from.
+fn harmless<A: JsonSchema + 'static>(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+) -> Tool {
+    let annotations = ToolAnnotations::with_title(title)
+        .read_only(true)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(false);
+    let mut tool = Tool::new(name, description, JsonObject::new())
+        .with_title(title)
+        .with_input_schema::<A>()
+        .with_annotations(annotations);
+    simplify(Arc::make_mut(&mut tool.input_schema));
+    tool
+}
+
+/// Makes a schema digestible for those who know less of JSON Schema than they should: models' APIs
+/// refuse formats such as `uint64`, and objects without `properties`.
+fn simplify(schema: &mut JsonObject) {
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        property.as_object_mut().map(|property| property.remove("format"));
+    }
+}

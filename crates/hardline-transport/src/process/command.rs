@@ -1,0 +1,280 @@
+//! What to start, and how.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Pid;
+
+use super::child::{Child, Pipes};
+use super::error::SpawnError;
+use super::keeper::Keeper;
+use super::program;
+use super::stderr::Stderr;
+use super::supervisor::Seat;
+
+/// A process to start: a program and its arguments, never a line for a shell.
+#[derive(Clone)]
+pub struct Command {
+    program: OsString,
+    args: Vec<OsString>,
+    directory: Option<PathBuf>,
+    environment: Environment,
+    variables: Vec<(OsString, OsString)>,
+    times: Times,
+    stderr: Stderr,
+    keeper: Option<Keeper>,
+}
+
+/// What a child's environment begins with, before the variables given with [`Command::env`].
+///
+/// There is no default: everything hands our secrets to a stranger's program, and next to nothing
+/// surprises whoever relies on a variable.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Environment {
+    /// Everything in ours.
+    Inherit,
+    /// What a program needs to run at all, as the official MCP SDKs do: `HOME`, `LOGNAME`, `PATH`,
+    /// `SHELL`, `TERM`, `USER`, and besides `LANG`, `LC_ALL`, `LC_CTYPE`, `TMPDIR` and `TZ`. Shell
+    /// functions (values that begin with `()`) are left out.
+    Base,
+}
+
+/// How long [`Child::close`] waits for each of its steps.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Times {
+    pub(super) exit: Duration,
+    pub(super) terminate: Duration,
+    pub(super) leftovers: Duration,
+}
+
+const BASE: [&str; 11] = [
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
+    "USER",
+];
+
+impl Command {
+    /// Describes a process. Its standard error is forwarded under the program's file name.
+    ///
+    /// A `program` with a `/` in it is a path, relative to [`current_dir`](Self::current_dir) if
+    /// that is set; any other is looked for in the child's `PATH`.
+    pub fn new(program: impl Into<OsString>, environment: Environment) -> Self {
+        let program = program.into();
+        let label = Path::new(&program).file_name().unwrap_or(&program).to_string_lossy();
+        Self {
+            stderr: Stderr::forward(&label),
+            program,
+            args: Vec::new(),
+            directory: None,
+            environment,
+            variables: Vec::new(),
+            times: Times::default(),
+            keeper: None,
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets an environment variable on top of the [`Environment`].
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets environment variables on top of the [`Environment`].
+    #[must_use]
+    pub fn envs(
+        mut self,
+        variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+    ) -> Self {
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        self.variables.extend(variables);
+        self
+    }
+
+    /// Sets the working directory, which is ours otherwise.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets how long each step of closing takes.
+    #[must_use]
+    pub fn times(mut self, times: Times) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Says what becomes of the lines on standard error.
+    #[must_use]
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    /// Puts a keeper between us and the child, so that the tree ends even if we are killed.
+    #[must_use]
+    pub fn keeper(mut self, keeper: Keeper) -> Self {
+        self.keeper = Some(keeper);
+        self
+    }
+
+    /// Starts the process.
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing or wrong, by name. What only the system can find out about a program
+    /// (a wrong architecture, an interpreter that is missing) is an error too; with a
+    /// [keeper](Self::keeper) it is an [`Exit`](super::Exit) with code 126 or 127 and the reason in
+    /// its tail.
+    ///
+    /// # Panics
+    ///
+    /// If the current tokio runtime was made without `enable_io` or `enable_time`.
+    pub fn spawn(&self) -> Result<Child, SpawnError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(SpawnError::NoRuntime);
+        }
+        let (program, mut command) = self.prepare()?;
+        let refused =
+            |source| SpawnError::System { program: program.to_string_lossy().into(), source };
+        let seat = Seat::new().map_err(refused)?;
+        let mut started = command.spawn().map_err(refused)?;
+        // Our ends of the pipes are all that is needed of std's handle, which neither waits nor
+        // kills when it is dropped.
+        let pipes = Pipes {
+            stdin: started.stdin.take().map(Into::into),
+            stdout: started.stdout.take().map(Into::into),
+            stderr: started.stderr.take().map(Into::into),
+        };
+        let pid = Pid::from_child(&started);
+        let supervisor = seat.take(pid, self.keeper.is_some(), self.times.leftovers);
+        tracing::debug!(pid = supervisor.id(), program = %program.display(), "started a child");
+        Child::new(supervisor, pipes, self.stderr.clone(), self.times).map_err(refused)
+    }
+
+    /// Checks everything that can be checked before there is a process.
+    fn prepare(&self) -> Result<(PathBuf, std::process::Command), SpawnError> {
+        let bad = |name: &OsStr, value: &OsStr| {
+            let (name, value) = (name.as_bytes(), value.as_bytes());
+            name.is_empty() || name.contains(&b'=') || name.contains(&0) || value.contains(&0)
+        };
+        if let Some((name, _)) = self.variables.iter().find(|(name, value)| bad(name, value)) {
+            return Err(SpawnError::Variable { name: name.to_string_lossy().into_owned() });
+        }
+        let directory = self.absolute_directory()?;
+        let program = program::find(&self.program, self.path().as_deref(), &directory)?;
+        let mut command = match &self.keeper {
+            None => new_std(&program),
+            Some(keeper) => {
+                let keeper_program = keeper
+                    .find()
+                    .map_err(|source| SpawnError::Keeper { source: Box::new(source) })?;
+                let mut command = new_std(&keeper_program);
+                command.args(keeper.arguments(self.times.leftovers)).arg(&program);
+                command
+            }
+        };
+        command.args(&self.args).current_dir(&directory).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if self.environment == Environment::Base {
+            command.env_clear().envs(base_variables());
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Ok((program, command))
+    }
+
+    fn absolute_directory(&self) -> Result<PathBuf, SpawnError> {
+        let given = self.directory.as_deref().unwrap_or(Path::new("."));
+        let wrong = |source| SpawnError::Directory { path: given.to_path_buf(), source };
+        let directory = std::path::absolute(given).map_err(wrong)?;
+        match directory.metadata() {
+            Ok(metadata) if metadata.is_dir() => Ok(directory),
+            Ok(_) => Err(wrong(io::ErrorKind::NotADirectory.into())),
+            Err(source) => Err(wrong(source)),
+        }
+    }
+
+    /// The child's `PATH`.
+    fn path(&self) -> Option<OsString> {
+        let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
+        given.map(|(_, value)| value.clone()).or_else(|| env::var_os("PATH"))
+    }
+}
+
+impl fmt::Debug for Command {
+    /// Leaves out the values of variables, which are often secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Command")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("directory", &self.directory)
+            .field("environment", &self.environment)
+            .field("variables", &names)
+            .field("times", &self.times)
+            .field("stderr", &self.stderr)
+            .field("keeper", &self.keeper)
+            .finish()
+    }
+}
+
+impl Times {
+    /// Sets how long the child may take to end after its standard input was closed: 2 s.
+    #[must_use]
+    pub fn with_exit(self, exit: Duration) -> Self {
+        Self { exit, ..self }
+    }
+
+    /// Sets how long the tree may take to end after `SIGTERM`, before `SIGKILL`: 2 s.
+    #[must_use]
+    pub fn with_terminate(self, terminate: Duration) -> Self {
+        Self { terminate, ..self }
+    }
+
+    /// Sets how long what a child leaves behind when it ends may take to end after `SIGTERM`,
+    /// before `SIGKILL`: 500 ms. The child's own end is told when all of it is gone.
+    #[must_use]
+    pub fn with_leftovers(self, leftovers: Duration) -> Self {
+        Self { leftovers, ..self }
+    }
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        let (long, short) = (Duration::from_secs(2), Duration::from_millis(500));
+        Self { exit: long, terminate: long, leftovers: short }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the module that starts processes")]
+pub(super) fn new_std(program: &Path) -> std::process::Command {
+    std::process::Command::new(program)
+}
+
+fn base_variables() -> impl Iterator<Item = (&'static str, OsString)> {
+    let set = BASE.into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
+    set.filter(|(_, value)| !value.as_bytes().starts_with(b"()"))
+}

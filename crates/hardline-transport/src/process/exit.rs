@@ -1,0 +1,139 @@
+//! How a child ended, for people and for error messages.
+
+use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use signal_hook::low_level::signal_name;
+
+/// How a child ended, with the last that it wrote to its standard error.
+///
+/// Shown as `exited with code 1; its last stderr lines: cannot open x | giving up`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Exit {
+    pub(super) status: Status,
+    /// Escaped and bounded by whoever kept them.
+    pub(super) stderr_tail: Vec<String>,
+}
+
+/// What is known of an end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Status {
+    Known(ExitStatus),
+    /// Somebody else in this process waited for it, or `SIGCHLD` is ignored here.
+    Taken,
+    /// It is still there.
+    Survived,
+}
+
+/// Most lines and bytes of standard error in one message.
+const MAX_SHOWN_LINES: usize = 8;
+const MAX_SHOWN_BYTES: usize = 1024;
+
+impl Exit {
+    /// The status, unless it could not be had: another part of this program took it, or the child
+    /// outlived `SIGKILL`, as one that waits for broken hardware does.
+    pub fn status(&self) -> Option<ExitStatus> {
+        match self.status {
+            Status::Known(status) => Some(status),
+            Status::Taken | Status::Survived => None,
+        }
+    }
+
+    /// The code, if it ended by itself.
+    pub fn code(&self) -> Option<i32> {
+        self.status()?.code()
+    }
+
+    /// The signal that ended it.
+    pub fn signal(&self) -> Option<i32> {
+        self.status()?.signal()
+    }
+
+    /// Whether it ended by itself with code 0.
+    pub fn is_success(&self) -> bool {
+        self.code() == Some(0)
+    }
+
+    /// The last lines of its standard error, escaped: no more than 32 lines and 8 KiB.
+    pub fn stderr_tail(&self) -> &[String] {
+        &self.stderr_tail
+    }
+
+    /// The last of the tail that fit into a message.
+    fn shown(&self) -> &[String] {
+        let mut bytes = 0;
+        let fitting = |line: &&String| {
+            bytes += line.len();
+            bytes <= MAX_SHOWN_BYTES
+        };
+        let count = self.stderr_tail.iter().rev().take(MAX_SHOWN_LINES).take_while(fitting).count();
+        // The last line is shown however long it is: it is bounded.
+        let start = self.stderr_tail.len().saturating_sub(count.max(1));
+        self.stderr_tail.get(start..).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.status.fmt(formatter)?;
+        let shown = self.shown();
+        if shown.is_empty() {
+            return Ok(());
+        }
+        write!(formatter, "; its last stderr lines: {}", shown.join(" | "))
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = match self {
+            Self::Known(status) => status,
+            Self::Taken => return formatter.write_str("ended with an unknown status"),
+            Self::Survived => return formatter.write_str("did not end when it was killed"),
+        };
+        match (status.code(), status.signal()) {
+            (Some(code), _) => write!(formatter, "exited with code {code}"),
+            (None, Some(signal)) => match signal_name(signal) {
+                Some(name) => write!(formatter, "was ended by signal {signal} ({name})"),
+                None => write!(formatter, "was ended by signal {signal}"),
+            },
+            (None, None) => write!(formatter, "ended ({status})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(raw: i32, tail: &[&str], expected: &str) {
+        let stderr_tail = tail.iter().copied().map(String::from).collect();
+        let exit = Exit { status: Status::Known(ExitStatus::from_raw(raw)), stderr_tail };
+        assert_eq!(exit.to_string(), expected);
+    }
+
+    #[test]
+    fn says_how_it_ended() {
+        check(0, &[], "exited with code 0");
+        check(3 << 8, &["a", "b"], "exited with code 3; its last stderr lines: a | b");
+        check(9, &[], "was ended by signal 9 (SIGKILL)");
+        check(11 | 0x80, &[], "was ended by signal 11 (SIGSEGV)");
+        check(40, &[], "was ended by signal 40");
+    }
+
+    #[test]
+    fn shows_the_end_of_a_long_tail() {
+        let lines: Vec<_> = (0..32).map(|number| number.to_string()).collect();
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        check(
+            0,
+            &lines,
+            "exited with code 0; its last stderr lines: 24 | 25 | 26 | 27 | 28 | 29 | 30 | 31",
+        );
+        let long = "x".repeat(2000);
+        check(0, &["a", &long], &format!("exited with code 0; its last stderr lines: {long}"));
+        check(0, &[&long, "b"], "exited with code 0; its last stderr lines: b");
+    }
+}

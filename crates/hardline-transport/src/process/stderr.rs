@@ -1,0 +1,276 @@
+//! A child's standard error: always read, its last lines kept, every line passed on if wanted.
+//!
+//! Invariants:
+//! - The pipe is read until it ends, or until [`LINGER`] after the child did: a full pipe never
+//!   stops a child.
+//! - A line is cut at [`MAX_LINE_BYTES`]; the tail is no longer than [`MAX_TAIL_LINES`] and
+//!   [`MAX_TAIL_BYTES`].
+//! - What leaves this module is escaped.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hardline_wire::excerpt::Excerpt;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::watch;
+
+use super::exit::Status;
+use super::forward;
+
+/// What becomes of each line that a child writes to its standard error, besides being kept for
+/// the [`Exit`](super::Exit).
+#[derive(Clone)]
+pub struct Stderr(Way);
+
+#[derive(Clone)]
+enum Way {
+    Tail,
+    Forward { label: Arc<str> },
+    Sink(Arc<dyn Fn(&str) + Send + Sync>),
+}
+
+/// The last lines, escaped.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    lines: VecDeque<String>,
+    /// Bytes in `lines`.
+    bytes: usize,
+}
+
+/// Longest line passed on.
+const MAX_LINE_BYTES: usize = 8 << 10;
+/// Most lines in a tail.
+const MAX_TAIL_LINES: usize = 32;
+/// Most bytes in a tail, as escaped.
+const MAX_TAIL_BYTES: usize = 8 << 10;
+/// Most bytes of one line in a tail, before escaping, which makes at most six out of one.
+const MAX_TAIL_LINE_BYTES: usize = 1 << 10;
+/// Longest label shown.
+const MAX_LABEL_BYTES: usize = 64;
+/// How long the pipe is read after the child ended, in case somebody else holds it open.
+const LINGER: Duration = Duration::from_secs(1);
+const CHUNK_BYTES: usize = 16 << 10;
+
+impl Stderr {
+    /// Lines are kept for the [`Exit`](super::Exit) and not passed on.
+    pub fn tail_only() -> Self {
+        Self(Way::Tail)
+    }
+
+    /// Lines are written to our own standard error as `[label] text`.
+    ///
+    /// That is done by a thread and never waited for: when ours is read too slowly, lines are
+    /// dropped, and how many is written in their place.
+    pub fn forward(label: &str) -> Self {
+        let label = Excerpt::new(label.as_bytes(), MAX_LABEL_BYTES).to_string();
+        Self(Way::Forward { label: label.into() })
+    }
+
+    /// Lines are given to `sink`, escaped. It is called on the runtime: it must
+    /// neither block nor panic.
+    pub fn sink(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Way::Sink(Arc::new(sink)))
+    }
+}
+
+impl fmt::Debug for Stderr {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Way::Tail => formatter.write_str("Tail"),
+            Way::Forward { label } => write!(formatter, "Forward({label})"),
+            Way::Sink(_) => formatter.write_str("Sink"),
+        }
+    }
+}
+
+/// Reads `pipe` until nobody can write to it any more. The end of `_done` says that all was read.
+pub(super) async fn drain(
+    mut pipe: Receiver,
+    stderr: Stderr,
+    tail: Arc<Mutex<Tail>>,
+    mut status: watch::Receiver<Option<Status>>,
+    _done: watch::Sender<()>,
+) {
+    let mut cutter = Cutter::default();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let ended = async move {
+        let _ = status.wait_for(Option::is_some).await;
+        tokio::time::sleep(LINGER).await;
+    };
+    tokio::pin!(ended);
+    loop {
+        let length = tokio::select! {
+            biased;
+            () = &mut ended => break,
+            outcome = pipe.read(&mut chunk) => outcome.unwrap_or(0),
+        };
+        if length == 0 {
+            break;
+        }
+        let mut input = chunk.get(..length).unwrap_or_default();
+        while let Some(line) = cutter.next_line(&mut input) {
+            take(line, &stderr, &tail);
+        }
+    }
+    if let Some(line) = cutter.finish() {
+        take(line, &stderr, &tail);
+    }
+    if let Way::Forward { .. } = stderr.0 {
+        let _ = tokio::time::timeout(LINGER, forward::flush()).await;
+    }
+}
+
+/// The lines that `tail` has now.
+pub(super) fn lines(tail: &Mutex<Tail>) -> Vec<String> {
+    let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    tail.lines.iter().cloned().collect()
+}
+
+fn take(line: Line<'_>, stderr: &Stderr, tail: &Mutex<Tail>) {
+    match &stderr.0 {
+        Way::Tail => {}
+        Way::Forward { label } => {
+            forward::line(format!("[{label}] {}", line.show(MAX_LINE_BYTES)));
+        }
+        Way::Sink(sink) => sink(&line.show(MAX_LINE_BYTES)),
+    }
+    if !line.bytes.trim_ascii().is_empty() {
+        let line = line.show(MAX_TAIL_LINE_BYTES);
+        tail.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+}
+
+impl Tail {
+    fn push(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while MAX_TAIL_LINES < self.lines.len() || MAX_TAIL_BYTES < self.bytes {
+            let Some(oldest) = self.lines.pop_front() else { return };
+            self.bytes -= oldest.len();
+        }
+    }
+}
+
+/// Cuts a stream into lines of bounded length.
+///
+/// Not the protocol's framer, which looks for the ids of an overlong message and drops the rest.
+#[derive(Debug, Default)]
+struct Cutter {
+    /// The line so far, at most [`MAX_LINE_BYTES`].
+    partial: Vec<u8>,
+    /// Bytes of the line that were too many.
+    excess: u64,
+    /// Whether `partial` was handed out, so that the next call drops it.
+    is_handed_out: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line<'a> {
+    bytes: &'a [u8],
+    excess: u64,
+}
+
+impl Cutter {
+    /// Takes one line off the front of `input`; `None` when it is used up.
+    fn next_line(&mut self, input: &mut &[u8]) -> Option<Line<'_>> {
+        self.drop_handed_out();
+        let newline = input.iter().position(|&byte| byte == b'\n');
+        let (head, rest) = input.split_at_checked(newline.unwrap_or(input.len()))?;
+        *input = rest.get(1..).unwrap_or_default();
+
+        let room = MAX_LINE_BYTES - self.partial.len();
+        let (kept, excess) = head.split_at_checked(room).unwrap_or((head, &[]));
+        self.partial.extend_from_slice(kept);
+        self.excess += excess.len() as u64;
+        newline.map(|_| self.hand_out())
+    }
+
+    /// Ends the stream, and returns the last line if it had no end.
+    fn finish(&mut self) -> Option<Line<'_>> {
+        self.drop_handed_out();
+        (!self.partial.is_empty()).then(|| self.hand_out())
+    }
+
+    fn hand_out(&mut self) -> Line<'_> {
+        self.is_handed_out = true;
+        let bytes = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
+        Line { bytes, excess: self.excess }
+    }
+
+    fn drop_handed_out(&mut self) {
+        if self.is_handed_out {
+            self.is_handed_out = false;
+            self.excess = 0;
+            self.partial.clear();
+        }
+    }
+}
+
+impl Line<'_> {
+    fn show(self, max_bytes: usize) -> String {
+        let excerpt = Excerpt::new(self.bytes, max_bytes);
+        match self.excess {
+            0 => excerpt.to_string(),
+            excess => {
+                let length = excess.saturating_add(self.bytes.len() as u64);
+                format!("{excerpt} (a line of {length} bytes)")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(stream: &[u8], expected: &[&str]) {
+        for size in (1..=stream.len().min(100)).chain([stream.len().max(1)]) {
+            let mut cutter = Cutter::default();
+            let mut actual = Vec::new();
+            for mut chunk in stream.chunks(size) {
+                while let Some(line) = cutter.next_line(&mut chunk) {
+                    actual.push(line.show(16));
+                }
+                assert!(cutter.partial.len() <= MAX_LINE_BYTES);
+            }
+            actual.extend(cutter.finish().map(|line| line.show(16)));
+            assert_eq!(actual, expected, "in chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn cuts_lines_and_escapes_them() {
+        check(b"", &[]);
+        check(b"a\nb\r\n\nc", &["a", "b", "", "c"]);
+        check(b"\x1b[2Jx\n\xff", &["\\u{1b}[2Jx", "\\xff"]);
+        check(b"\r", &[""]);
+    }
+
+    #[test]
+    fn bounds_a_line() {
+        let long = [&[b'x'; MAX_LINE_BYTES + 5][..], b"\nok"].concat();
+        check(&long, &["xxxxxxxxxxxxxxxx… 8176 bytes more (a line of 8197 bytes)", "ok"]);
+        let exact = [b'x'; MAX_LINE_BYTES];
+        check(&exact, &["xxxxxxxxxxxxxxxx… 8176 bytes more"]);
+    }
+
+    #[test]
+    fn bounds_a_tail() {
+        let mut tail = Tail::default();
+        for number in 0..100 {
+            tail.push(number.to_string());
+        }
+        assert_eq!(tail.lines.len(), MAX_TAIL_LINES);
+        assert_eq!(tail.lines.back().unwrap(), "99");
+        let worst = Line { bytes: &[0x1b; MAX_LINE_BYTES], excess: u64::MAX };
+        for _ in 0..3 {
+            tail.push(worst.show(MAX_TAIL_LINE_BYTES));
+            assert!(tail.bytes <= MAX_TAIL_BYTES && !tail.lines.is_empty());
+            assert_eq!(tail.bytes, tail.lines.iter().map(String::len).sum::<usize>());
+        }
+    }
+}

@@ -29,6 +29,7 @@ pub struct Config {
     pub(crate) grace: Duration,
     pub(crate) signal_grace: Option<Duration>,
     pub(crate) observer: Option<Arc<Observer>>,
+    pub(crate) name: Option<String>,
 }
 
 /// What is called with each event.
@@ -69,6 +70,13 @@ impl Config {
         self
     }
 
+    /// Names the connection in logs: in the span `connection` of `tracing`.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Calls `observer` with each event: lines that were refused, requests that were not let in,
     /// messages that were dropped.
     ///
@@ -87,6 +95,7 @@ impl Default for Config {
             grace: Duration::from_secs(60),
             signal_grace: Some(Duration::from_secs(1)),
             observer: None,
+            name: None,
         }
     }
 }
@@ -99,6 +108,7 @@ impl fmt::Debug for Config {
             .field("grace", &self.grace)
             .field("signal_grace", &self.signal_grace)
             .field("observer", &self.observer.is_some())
+            .field("name", &self.name)
             .finish()
     }
 }

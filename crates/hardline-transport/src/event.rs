@@ -157,6 +157,6 @@ impl fmt::Display for Event<'_> {
 }
 
 /// An id as a person may see it.
-fn show(id: &Id<'_>) -> String {
+pub(crate) fn show(id: &Id<'_>) -> String {
     Excerpt::of_json(&id.to_string(), 64).to_string()
 }

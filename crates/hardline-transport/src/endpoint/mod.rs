@@ -24,9 +24,10 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
-use hardline_wire::message::Message;
+use hardline_wire::message::{Message, Request};
 use hardline_wire::recover::Ending;
 use hardline_wire::version::Version;
+use tracing::Span;
 
 use crate::budget::Budget;
 use crate::config::Config;
@@ -44,6 +45,8 @@ struct Accepted {
     kind: RequestKind,
     /// The batch that its answer goes into.
     batch: Option<BatchKey>,
+    /// Ends with it.
+    _span: Span,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -82,7 +85,7 @@ impl Endpoint {
         Self {
             decoder: Decoder::new(&config.limits),
             limits: config.limits.clone(),
-            reporter: Reporter::new(config.observer.clone()),
+            reporter: Reporter::new(config),
             role,
             version: None,
             inbound: HashMap::new(),
@@ -183,8 +186,7 @@ impl Endpoint {
                         if self.version.is_none() {
                             self.version = inline_version(request.params);
                         }
-                        let kind = RequestKind::of(&request.method);
-                        self.accept(request.id.clone().into_owned(), kind, batch);
+                        self.accept(request, batch);
                         Some(Incoming::Message(item))
                     }
                     Err(unfit) => {
@@ -248,12 +250,15 @@ impl Endpoint {
         Ok(())
     }
 
-    fn accept(&mut self, id: Id<'static>, kind: RequestKind, batch: Option<BatchKey>) {
+    fn accept(&mut self, request: &Request<'_>, batch: Option<BatchKey>) {
         if let Some(key) = batch {
             self.batches.expect_answer(key);
         }
+        let kind = RequestKind::of(&request.method);
         self.awaited += usize::from(kind != RequestKind::Subscription);
-        self.inbound.insert(id, Accepted { kind, batch });
+        let span = self.reporter.request(&request.id, &request.method);
+        let accepted = Accepted { kind, batch, _span: span };
+        self.inbound.insert(request.id.clone().into_owned(), accepted);
     }
 
     /// Removes a request that was handed on.

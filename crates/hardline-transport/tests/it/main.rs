@@ -9,6 +9,7 @@
 mod end;
 mod peer;
 mod pressure;
+mod promise;
 mod rules;
 mod traps;
 mod typed;

@@ -1,7 +1,9 @@
 //! The other end of a connection, and the end that is tested, as text.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use hardline_testkit::generate::{Rng, chunks};
 use hardline_transport::{Config, Connection, Incoming, Role, Unfit};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
@@ -13,6 +15,21 @@ pub(crate) struct Peer {
     input: ReadHalf<DuplexStream>,
     output: Option<WriteHalf<DuplexStream>>,
     unread: Vec<u8>,
+}
+
+/// The half of a peer that writes.
+pub(crate) struct Writer(WriteHalf<DuplexStream>);
+
+impl Writer {
+    /// Writes all of `text` in pieces of random length, and closes.
+    pub(crate) async fn write_in_pieces(mut self, text: &[u8], seed: u64) {
+        let mut random = Rng::new(seed);
+        for piece in chunks(&mut random, text) {
+            self.0.write_all(piece).await.unwrap();
+            tokio::time::sleep(Duration::from_micros(random.below(100) as u64)).await;
+        }
+        self.0.shutdown().await.unwrap();
+    }
 }
 
 /// A connection and its peer. Events are collected as text.
@@ -40,6 +57,11 @@ pub(crate) fn pair_over(
 impl Peer {
     pub(crate) async fn write(&mut self, text: &str) {
         self.output.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// Its two halves.
+    pub(crate) fn split(self) -> (Writer, Self) {
+        (Writer(self.output.unwrap()), Self { output: None, ..self })
     }
 
     /// Writes lines, each with its end.

@@ -15,7 +15,7 @@ mod echo;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
@@ -72,6 +72,7 @@ fn main() -> ExitCode {
             failures.push(format!("{}: got {ours}, expected {}", row.name, row.expected));
         }
     }
+    failures.extend(ends_when_told().err());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bad-input.md");
     if std::env::var_os("HARDLINE_BLESS").is_some() {
         fs::write(&path, &page).unwrap();
@@ -83,6 +84,31 @@ fn main() -> ExitCode {
     }
     println!("bad_input: {} inputs, {} failures", rows.len(), failures.len());
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Tells a server to end while a call is in flight that pays no heed to being cancelled: the call is
+/// answered with an error, and the process dies of the signal although its service would go on.
+fn ends_when_told() -> Result<(), String> {
+    let mut server = start("hardline");
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    let call = request("7", "tools/call", r#"{"name":"sleep","arguments":{"ms":3600000}}"#);
+    let ping = request("8", "ping", "{}");
+    input.write_all(format!("{}{call}\n{ping}\n", initialize("2025-06-18")).as_bytes()).unwrap();
+    let mut line = String::new();
+    for _ in 0..2 {
+        line.clear();
+        output.read_line(&mut line).unwrap();
+    }
+    let _ = Command::new("kill").args(["-TERM", &server.id().to_string()]).status();
+    line.clear();
+    output.read_line(&mut line).unwrap();
+    let status = server.wait().unwrap();
+    if line.contains("\"id\":7") && line.contains("-32603") && status.code().is_none() {
+        Ok(())
+    } else {
+        Err(format!("after SIGTERM: {line:?}, {status}"))
+    }
 }
 
 /// One input and what Hardline must make of it.
@@ -338,13 +364,7 @@ fn initialize(version: &str) -> String {
 
 /// Gives the input to a server and says what came back.
 fn try_row(row: &Row, transport: &str) -> String {
-    let mut server = Command::new(std::env::current_exe().unwrap())
-        .args(["--serve", transport])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut server = start(transport);
     let (done, watch) = mpsc::channel::<()>();
     let mut output = server.stdout.take().unwrap();
     let mut input = server.stdin.take().unwrap();
@@ -389,6 +409,16 @@ fn try_row(row: &Row, transport: &str) -> String {
         write!(outcome, "; exit status {status}").unwrap();
     }
     outcome
+}
+
+fn start(transport: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--serve", transport])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 fn endless(input: &mut impl Write, length: usize) -> std::io::Result<()> {

@@ -222,11 +222,10 @@ impl Endpoint {
             self.reporter.dropped(Dropped::AnonymousError);
             return None;
         };
-        let id = id.clone().into_owned();
-        if !self.outbound.remove(&id) {
+        let Some(id) = self.take_pending(id) else {
             self.reporter.dropped(Dropped::UnsolicitedResponse);
             return None;
-        }
+        };
         match decode(message, value) {
             Ok(item) => Some(Incoming::Message(item)),
             Err(unfit) => {
@@ -235,6 +234,19 @@ impl Endpoint {
                 Some(Incoming::Failed(Failure { id, reason }))
             }
         }
+    }
+
+    /// Ends the wait of the request of ours that an answer with this id is for.
+    ///
+    /// A server that writes `"7"` where it was asked with `7` is wrong, but there are such servers, and
+    /// rmcp gets along with them. An id that was given out as a string is matched as one only.
+    fn take_pending(&mut self, id: &Id<'_>) -> Option<Id<'static>> {
+        let id = id.clone().into_owned();
+        if self.outbound.remove(&id) {
+            return Some(id);
+        }
+        let number = Id::from_integer(id.as_str()?.parse().ok()?);
+        self.outbound.remove(&number).then_some(number)
     }
 
     /// Whether a request with this id may be handed on.

@@ -44,7 +44,7 @@ pub(super) struct Pipes {
 /// How long the last lines of standard error may take to arrive when the child is gone.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
 /// How long a killed tree may take to be gone before it is given up.
-const KILL_TIME: Duration = Duration::from_secs(5);
+const KILL_TIME: Duration = Duration::from_secs(10);
 
 impl Child {
     /// Takes over a child. If that fails, it is killed.

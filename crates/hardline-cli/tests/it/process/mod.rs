@@ -77,9 +77,14 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // The keeper first would let the others get away from nobody but it.
-        for (pid, _) in self.living() {
-            let _ = kill_process(pid, Signal::KILL);
+        // Again and again, for those that are being started.
+        for _ in 0..100 {
+            for (pid, _) in self.living() {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            if self.living().is_empty() {
+                break;
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ type Step = (&'static str, fn() -> Outcome);
 const STEPS: &[Step] = &[
     ("format", format),
     ("clippy", clippy),
+    ("targets", targets),
     ("tests", tests),
     ("clients", clients::run),
     ("docs", docs),
@@ -48,6 +49,27 @@ fn format() -> Outcome {
 fn clippy() -> Outcome {
     let targets = ["clippy", "--workspace", "--all-targets", "--all-features", "--locked"];
     show(command("cargo", &targets).args(["--", "--deny", "warnings"])).into()
+}
+
+/// Whether it still compiles where it does not run here.
+fn targets() -> Outcome {
+    let others = ["x86_64-apple-darwin", "x86_64-pc-windows-gnu", "x86_64-unknown-linux-musl"];
+    let (there, missing): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|target| works("rustup", &["target", "add", target]));
+    for target in there {
+        let check = ["check", "--workspace", "--all-features", "--locked", "--target", target];
+        if let Err(error) = show(command("cargo", &check).env("RUSTFLAGS", "--deny warnings")) {
+            return Outcome::Failed(error);
+        }
+    }
+    match missing.len() {
+        0 => Outcome::Passed,
+        3 => Outcome::Skipped("rustup gives no other target here".into()),
+        _ => Outcome::PassedWithNote(format!(
+            "not checked, as rustup has none: {}",
+            missing.join(", ")
+        )),
+    }
 }
 
 fn tests() -> Outcome {

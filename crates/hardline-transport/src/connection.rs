@@ -164,9 +164,8 @@ impl Connection {
                 return Some(Incoming::Failed(failure));
             }
             self.send_replies();
-            if self.outbox.is_full() {
-                // If the output fails, that is seen below.
-                let _ = self.outbox.room().await;
+            if self.outbox.holds_reading() {
+                self.outbox.until_readable().await;
             }
             let taken = match self.endpoint.handle_element(&mut decode) {
                 Some(taken) => taken,

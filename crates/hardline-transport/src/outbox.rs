@@ -5,9 +5,13 @@
 //! the queue is within its limits again: that holds back a service that talks faster than its peer
 //! reads.
 //!
+//! Reading goes on for longer than that, since many a client writes all its requests before it reads an
+//! answer: until `max_queue_bytes` wait to be written, or `max_in_flight` messages to be encoded.
+//!
 //! Invariants:
-//! - Bytes in the queue: at most `max_queue_frames` lines and `max_queue_bytes`, or one line. A
-//!   message that is sent while the queue is full takes its place in it without being encoded.
+//! - Of what the service sends, at most `max_queue_frames` lines and `max_queue_bytes`, or one line,
+//!   are encoded; a message that is sent while the queue is full takes its place in it unencoded.
+//!   Replies of our own making come on top, up to `max_queue_bytes` and those of one more line.
 //! - Lines that are small are written together, each byte once.
 //! - After a failure nothing is kept: every later line is refused.
 //! - Once it is closed, or nobody can send any more, what is left has a limited time to leave.
@@ -45,6 +49,7 @@ pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) + Send>;
 pub(crate) struct Outbox {
     max_frames: usize,
     max_bytes: usize,
+    max_deferred: usize,
     queue: Mutex<Queue>,
     /// Tells the writer that there is something to do.
     filled: Notify,
@@ -62,6 +67,8 @@ struct Queue {
     /// Lines and bytes that have not been written, those in the writer's hands included.
     frames: usize,
     bytes: usize,
+    /// Lines among them that are not encoded.
+    deferred: usize,
     /// Empty buffers to be used again: one for chunks, one for long lines.
     spare_chunk: Vec<u8>,
     spare_line: Vec<u8>,
@@ -94,6 +101,7 @@ impl Outbox {
         let outbox = Arc::new(Self {
             max_frames: limits.max_queue_frames(),
             max_bytes: limits.max_queue_bytes(),
+            max_deferred: limits.max_in_flight(),
             queue: Mutex::default(),
             filled: Notify::new(),
             drained: Notify::new(),
@@ -163,6 +171,7 @@ impl Outbox {
         let mut queue = self.lock();
         queue.state.check()?;
         queue.frames += 1;
+        queue.deferred += 1;
         queue.entries.push_back(Entry::Deferred(encode));
         drop(queue);
         self.filled.notify_one();
@@ -172,6 +181,17 @@ impl Outbox {
     /// Whether more waits than should.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().is_full(self)
+    }
+
+    /// Whether no more should be read until some of it has left.
+    pub(crate) fn holds_reading(&self) -> bool {
+        self.lock().holds_reading(self)
+    }
+
+    /// Waits until more may be read, or the output failed. Dropping the future loses nothing.
+    pub(crate) async fn until_readable(&self) {
+        // If the output fails, whoever reads sees that too.
+        let _ = self.wait_until(|queue| !queue.holds_reading(self)).await;
     }
 
     /// Whether the output failed.
@@ -252,6 +272,7 @@ impl Outbox {
                     None => None,
                     Some(Entry::Chunk { bytes, frames }) => Some((bytes, frames, None)),
                     Some(Entry::Deferred(encode)) => {
+                        queue.deferred = queue.deferred.saturating_sub(1);
                         Some((std::mem::take(&mut queue.spare_line), 1, Some(encode)))
                     }
                 }
@@ -327,6 +348,12 @@ impl Queue {
     fn is_full(&self, limits: &Outbox) -> bool {
         matches!(self.state, State::Open | State::Closing { .. })
             && (limits.max_frames < self.frames || limits.max_bytes < self.bytes && 1 < self.frames)
+    }
+
+    fn holds_reading(&self, limits: &Outbox) -> bool {
+        matches!(self.state, State::Open | State::Closing { .. })
+            && (limits.max_bytes < self.bytes && 1 < self.frames
+                || limits.max_deferred < self.deferred)
     }
 
     /// Keeps a buffer for later, unless it is larger than what most messages need.

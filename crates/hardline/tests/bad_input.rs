@@ -72,7 +72,9 @@ fn main() -> ExitCode {
             failures.push(format!("{}: got {ours}, expected {}", row.name, row.expected));
         }
     }
-    failures.extend(ends_when_told().err());
+    if cfg!(unix) {
+        failures.extend(ends_when_told().err());
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bad-input.md");
     if std::env::var_os("HARDLINE_BLESS").is_some() {
         fs::write(&path, &page).unwrap();

@@ -58,7 +58,8 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        // Rust's runtime ignores SIGPIPE, so a closed peer is an error and not our death.
+        let flags = SendFlags::DONTWAIT;
         loop {
             let mut ready = ready!(self.fd.poll_write_ready(context))?;
             match ready.try_io(|fd| Ok(send(fd.get_ref(), bytes, flags)?)) {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
@@ -70,7 +70,7 @@ fn file_type(fd: BorrowedFd<'_>) -> io::Result<FileType> {
 
 /// Opens what `fd` is open on once more, in non-blocking mode, with flags that nobody else shares.
 #[cfg(target_os = "linux")]
-fn reopen(fd: BorrowedFd<'_>, access: rustix::fs::OFlags) -> Option<OwnedFd> {
+fn reopen(fd: BorrowedFd<'_>, access: rustix::fs::OFlags) -> Option<std::os::fd::OwnedFd> {
     use std::os::fd::AsRawFd;
 
     use rustix::fs::{Mode, OFlags};
@@ -96,6 +96,8 @@ fn is_unread(fd: BorrowedFd<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
     use rustix::fs::{OFlags, fcntl_getfl};
     use tokio::io::AsyncReadExt;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hardline_testkit::generate::Rng;
-use hardline_transport::{Config, Role};
+use hardline_transport::{Config, Incoming, Role};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 
@@ -43,7 +43,7 @@ async fn a_peer_that_does_not_read_holds_senders_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_is_not_read_from_either() {
-    let limits = Limits::default().with_max_queue_frames(4).unwrap();
+    let limits = Limits::default().with_max_queue_bytes(1000).unwrap();
     let config = Config::default().with_limits(limits);
     let (mut connection, mut peer, _) = pair_over(Role::Server, config, 256);
     let receiving = tokio::spawn(async move {
@@ -71,6 +71,31 @@ async fn a_peer_that_does_not_read_is_not_read_from_either() {
     peer.send(&["", &request(2)]).await;
     let (received, _connection) = receiving.await.unwrap();
     assert_eq!(received.unwrap(), request(2));
+}
+
+/// Many a script does that.
+#[tokio::test(start_paused = true)]
+async fn a_peer_may_write_a_thousand_requests_before_it_reads() {
+    let (mut connection, mut peer, _) = pair_over(Role::Server, Config::default(), 4096);
+    let serving = tokio::spawn(async move {
+        let mut held_back = Vec::new();
+        while let Some(incoming) = connection.receive_with(as_text).await {
+            let Incoming::Message(text) = incoming else { break };
+            let id = text.split(&[':', ','][..]).nth(3).unwrap().parse().unwrap();
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            held_back.push(connection.send_answer(&Id::from_integer(id), line.into_bytes()).room());
+        }
+        connection.close().await.unwrap();
+    });
+    for id in 0..1000 {
+        let line = request(id);
+        let lines = [line.as_str()];
+        let writing = tokio::time::timeout(Duration::from_secs(1), peer.send(&lines));
+        writing.await.expect("the request should be taken in");
+    }
+    peer.finish().await;
+    assert_eq!(peer.lines().await.len(), 1000);
+    serving.await.unwrap();
 }
 
 /// Cancels receiving at random points while a peer drips its bytes: nothing is lost or doubled.

@@ -8,7 +8,7 @@ use crate::process::{command, root};
 const HEADER: &str = "\
 # Benchmarks
 
-Written by `cargo xtask bench --save`: one run on one thread. Gigabytes a second differ from machine to
+Written by `cargo xtask bench --save`, in one run. Gigabytes and calls a second differ from machine to
 machine; what counts is the ratio of two columns, which were measured in turns. A candidate's figure is
 its best round of thirty.
 

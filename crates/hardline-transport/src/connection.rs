@@ -18,9 +18,9 @@ use tokio::time::Instant;
 use crate::Config;
 use crate::endpoint::{Endpoint, Incoming, Role, Route, Unfit};
 use crate::event::{Event, IoDirection};
-use crate::outbox::{FOREVER, Outbox, SendError};
+use crate::outbox::{FOREVER, Outbox, SendError, Why};
 use crate::output::Output;
-use crate::stdio::IsUnread;
+use crate::stdio::{Probes, Streams};
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -47,7 +47,8 @@ pub struct Connection {
     framer: LineFramer,
     pub(crate) endpoint: Endpoint,
     outbox: Arc<Outbox>,
-    is_unread: Option<IsUnread>,
+    /// What can be told of the streams without reading or writing.
+    probes: Option<Probes>,
     #[cfg(unix)]
     signal: Option<crate::signal::Listener>,
     /// The process at the other end, if we started it.
@@ -57,6 +58,8 @@ pub struct Connection {
     phase: Phase,
     /// When reading ends if the input does not: the peer is gone, or does not read any more.
     read_until: Option<Instant>,
+    /// When it is given up on a peer that has closed its side and does not read its answers.
+    held_until: Option<Instant>,
     #[cfg(feature = "rmcp")]
     pub(crate) opening: crate::rmcp::Opening,
     /// A buffer for the next line to leave.
@@ -107,13 +110,18 @@ impl Connection {
         let streams = crate::stdio::open()?;
         #[cfg(unix)]
         let signal = config.signal_grace.map(crate::signal::Listener::new).transpose()?;
-        let mut connection = Self::start(role, streams.input, streams.output, config);
-        connection.is_unread = streams.is_unread;
+        let mut connection = Self::over_streams(role, streams, config);
         #[cfg(unix)]
         {
             connection.signal = signal;
         }
         Ok(connection)
+    }
+
+    pub(crate) fn over_streams(role: Role, streams: Streams, config: Config) -> Self {
+        let mut connection = Self::start(role, streams.input, streams.output, config);
+        connection.probes = streams.probes;
+        connection
     }
 
     fn start(
@@ -130,7 +138,7 @@ impl Connection {
             framer: LineFramer::new(&config.limits),
             outbox: Outbox::start(&config.limits, output, endpoint.reporter().clone()),
             endpoint,
-            is_unread: None,
+            probes: None,
             #[cfg(unix)]
             signal: None,
             #[cfg(unix)]
@@ -138,6 +146,7 @@ impl Connection {
             config,
             phase: Phase::Open,
             read_until: None,
+            held_until: None,
             #[cfg(feature = "rmcp")]
             opening: crate::rmcp::Opening::default(),
             spare: Vec::new(),
@@ -164,8 +173,9 @@ impl Connection {
                 return Some(Incoming::Failed(failure));
             }
             self.send_replies();
-            if self.outbox.holds_reading() {
-                self.outbox.until_readable().await;
+            if self.phase == Phase::Open && self.outbox.holds_reading() {
+                self.hold_reading().await;
+                continue;
             }
             let taken = match self.endpoint.handle_element(&mut decode) {
                 Some(taken) => taken,
@@ -175,6 +185,44 @@ impl Connection {
                 self.send_replies();
                 return Some(incoming);
             }
+        }
+    }
+
+    /// Waits until more may be read, or it is clear that nobody will read what is to be written.
+    async fn hold_reading(&mut self) {
+        let probe = tokio::time::sleep(PROBE_INTERVAL);
+        #[cfg(unix)]
+        tokio::select! {
+            biased;
+            () = heard(&mut self.signal) => {
+                self.signal = None;
+                self.drain_for(self.config.signal_grace.unwrap_or_default());
+                return;
+            }
+            () = self.outbox.until_readable() => {
+                self.held_until = None;
+                return;
+            }
+            () = gone(&mut self.server) => self.drain_for(Duration::ZERO),
+            () = probe => {}
+        }
+        #[cfg(not(unix))]
+        tokio::select! {
+            () = self.outbox.until_readable() => {
+                self.held_until = None;
+                return;
+            }
+            () = probe => {}
+        }
+        // The end of the input is not seen while nothing is read, so it is looked for.
+        let now = Instant::now();
+        let (is_closed, is_unread) =
+            self.probes.as_ref().map_or((false, false), |it| ((it.is_closed)(), (it.is_unread)()));
+        if is_closed && self.held_until.is_none() {
+            self.held_until = Some(now + self.config.grace.min(FOREVER));
+        }
+        if is_unread || self.held_until.is_some_and(|until| until <= now) {
+            self.drain_for(Duration::ZERO);
         }
     }
 
@@ -201,14 +249,14 @@ impl Connection {
                 Wake::Read(Ok(0)) => {
                     let line = self.framer.finish();
                     let last = line.and_then(|line| self.endpoint.handle_line(&line, decode));
-                    self.drain_for(self.config.grace);
+                    self.drain_for(self.end_grace());
                     return Some(last);
                 }
                 Wake::Read(Ok(length)) => self.unframed = 0..length,
                 Wake::Read(Err(error)) => {
                     let event = Event::Io { direction: IoDirection::Read, error: &error };
                     self.endpoint.reporter().report(&event);
-                    self.drain_for(self.config.grace);
+                    self.drain_for(self.end_grace());
                 }
             },
             Phase::Open => {
@@ -261,6 +309,15 @@ impl Connection {
         }
     }
 
+    /// How long what was accepted may take after the end of the input. A server that has closed its
+    /// output waits for nothing.
+    fn end_grace(&self) -> Duration {
+        match self.endpoint.role() {
+            Role::Server => self.config.grace,
+            Role::Client => self.config.grace.min(LAST_OUTPUT_TIME),
+        }
+    }
+
     /// Reads no more, and lets what was accepted have `grace`.
     fn drain_for(&mut self, grace: Duration) {
         self.unframed = 0..0;
@@ -276,35 +333,47 @@ impl Connection {
         };
         #[cfg(not(unix))]
         let (is_gone, reason) = (false, CLOSED);
-        self.endpoint.fail_all(reason);
+        if self.endpoint.fail_all(reason) {
+            return;
+        }
         let now = Instant::now();
-        let is_unread = is_gone || self.is_unread.as_ref().is_some_and(|is_unread| is_unread());
+        let is_unread = is_gone || self.probes.as_ref().is_some_and(|it| (it.is_unread)());
         if self.endpoint.is_settled() || until <= now || is_unread || self.outbox.has_failed() {
-            self.endpoint.abandon("the connection was closed before the request was done");
-            self.send_replies();
+            self.abandon();
             self.phase = Phase::Ended;
             return;
         }
-        let probe = tokio::time::sleep_until(until.min(now + PROBE_INTERVAL));
+        let next_look = if self.probes.is_some() { now + PROBE_INTERVAL } else { until };
+        let probe = tokio::time::sleep_until(until.min(next_look));
         #[cfg(unix)]
         tokio::select! {
             () = heard(&mut self.signal) => {
                 self.signal = None;
-                let sooner = now + self.config.signal_grace.unwrap_or_default();
+                let sooner = now + self.config.signal_grace.unwrap_or_default().min(FOREVER);
                 self.phase = Phase::Draining { until: until.min(sooner) };
             }
+            () = self.outbox.failure() => {}
             () = probe => {}
         }
         #[cfg(not(unix))]
-        probe.await;
+        tokio::select! {
+            () = self.outbox.failure() => {}
+            () = probe => {}
+        }
+    }
+
+    /// Answers all that is still open, as nobody else will.
+    fn abandon(&mut self) {
+        self.endpoint.abandon("the connection was closed before the request was done");
+        self.send_replies();
     }
 
     /// Sends a request. `line` is its JSON text.
     ///
     /// It is on its way when this returns; the future tells when there is room for more. The same is
     /// true of the other ways to send.
-    pub fn send_request(&mut self, id: Id<'static>, line: Vec<u8>) -> Sending {
-        if self.endpoint.send_request(id) {
+    pub fn send_request(&mut self, id: Id<'static>, method: &str, line: Vec<u8>) -> Sending {
+        if self.endpoint.send_request(id, method) {
             self.send_notification(line)
         } else {
             Sending::done(Err(SendError::TooManyInFlight))
@@ -337,13 +406,13 @@ impl Connection {
             Route::Send => {
                 let mut line = self.take_buffer();
                 encode(&mut line);
-                self.push(line)
+                self.push(line, Why::Answer)
             }
             Route::Hold(key) => {
                 let mut line = self.take_buffer();
                 encode(&mut line);
                 match self.endpoint.hold_answer(key, &line) {
-                    Some(whole) => self.push(whole),
+                    Some(whole) => self.push(whole, Why::Answer),
                     None => Sending::done(Ok(())),
                 }
             }
@@ -353,7 +422,7 @@ impl Connection {
     /// Sends a notification.
     pub fn send_notification(&mut self, mut line: Vec<u8>) -> Sending {
         line.push(b'\n');
-        self.push(line)
+        self.push(line, Why::Own)
     }
 
     /// Forgets a request that was sent: its answer will be dropped. Telling the peer is left to the
@@ -372,12 +441,12 @@ impl Connection {
     }
 
     pub(crate) async fn close_within(&mut self, limit: Duration) -> Result<(), SendError> {
-        self.send_replies();
+        self.abandon();
         let outbox = Arc::clone(&self.outbox);
-        let is_unread = self.is_unread.take();
+        let probes = self.probes.take();
         tokio::select! {
             result = outbox.close(limit) => result,
-            () = until_unread(is_unread.as_ref()) => Err(SendError::Failed(io::ErrorKind::BrokenPipe)),
+            () = until_unread(probes.as_ref()) => Err(SendError::Failed(io::ErrorKind::BrokenPipe)),
         }
     }
 
@@ -386,8 +455,8 @@ impl Connection {
         std::mem::take(&mut self.spare)
     }
 
-    fn push(&mut self, line: Vec<u8>) -> Sending {
-        match self.outbox.push_line(line) {
+    fn push(&mut self, line: Vec<u8>, why: Why) -> Sending {
+        match self.outbox.push_line(line, why) {
             Ok(spare) => {
                 self.spare = spare;
                 if self.outbox.is_full() {
@@ -404,7 +473,7 @@ impl Connection {
     fn send_replies(&mut self) {
         if let Some((lines, count)) = self.endpoint.take_replies() {
             // If nobody reads them, nobody misses them.
-            let _ = self.outbox.push(&lines, count);
+            let _ = self.outbox.push(&lines, count, Why::Answer);
         }
     }
 }
@@ -432,6 +501,7 @@ async fn gone(server: &mut Option<crate::child::Server>) {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.abandon();
         self.outbox.finish(self.config.grace);
     }
 }
@@ -446,11 +516,22 @@ enum Progress {
     Done(Result<(), SendError>),
     /// The queue is full.
     Waiting(Arc<Outbox>),
+    /// It is to be written first.
+    Writing(Arc<Outbox>),
 }
 
 impl Sending {
     pub(crate) fn done(result: Result<(), SendError>) -> Self {
         Self(Progress::Done(result))
+    }
+
+    /// Makes it wait until the message is written.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn until_written(self, connection: &Connection) -> Self {
+        match self.0 {
+            Progress::Done(Err(_)) => self,
+            _ => Self(Progress::Writing(Arc::clone(&connection.outbox))),
+        }
     }
 
     /// Waits until there is room for another message. Dropping the future does not call the message
@@ -463,14 +544,15 @@ impl Sending {
         match self.0 {
             Progress::Done(result) => result,
             Progress::Waiting(outbox) => outbox.room().await,
+            Progress::Writing(outbox) => outbox.written().await,
         }
     }
 }
 
 /// Waits until nobody reads the output, for ever if that cannot be told.
-async fn until_unread(is_unread: Option<&IsUnread>) {
-    let Some(is_unread) = is_unread else { return std::future::pending().await };
-    while !is_unread() {
+async fn until_unread(probes: Option<&Probes>) {
+    let Some(probes) = probes else { return std::future::pending().await };
+    while !(probes.is_unread)() {
         tokio::time::sleep(PROBE_INTERVAL).await;
     }
 }

@@ -78,8 +78,14 @@ pub enum RequestRefusal {
     #[error("a request with this id is still waiting for its answer")]
     DuplicateId,
     /// `max_in_flight` requests wait for their answers.
-    #[error("more than {limit} requests are waiting for their answers")]
+    #[error("{limit} requests are waiting for their answers already")]
     TooManyInFlight {
+        /// The limit in force.
+        limit: usize,
+    },
+    /// What the requests that wait for their answers take is more than `max_in_flight_bytes`.
+    #[error("requests of more than {limit} bytes are waiting for their answers")]
+    TooLargeInFlight {
         /// The limit in force.
         limit: usize,
     },
@@ -101,6 +107,9 @@ pub enum Dropped {
     /// A notification before the session was opened.
     #[error("a notification before the session was opened")]
     EarlyNotification,
+    /// The cancellation of an `initialize`, which cannot be taken back.
+    #[error("the cancellation of an initialize")]
+    CancelledInitialize,
     /// An answer to a request that nobody made, or that was answered already.
     #[error("an answer to a request that is not waiting for one")]
     UnsolicitedResponse,
@@ -126,12 +135,12 @@ impl fmt::Display for Event<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed { refusal, answered, excerpt } => {
-                write!(formatter, "malformed line: {refusal} ({answered} answered): {excerpt}")
+                write!(formatter, "malformed line: {refusal} ({answered} ids answered): {excerpt}")
             }
             Self::TooLarge { length, answered, excerpt } => {
                 write!(
                     formatter,
-                    "line of {length} bytes is too large ({answered} answered): {excerpt}"
+                    "line of {length} bytes is too large ({answered} ids answered): {excerpt}"
                 )
             }
             Self::Refused { id, reason } => {
@@ -150,7 +159,7 @@ impl fmt::Display for Event<'_> {
                 write!(formatter, "writing failed: {error}")
             }
             Self::Unanswered { count } => {
-                write!(formatter, "{count} requests were still unanswered at the end")
+                write!(formatter, "requests still unanswered at the end: {count}")
             }
         }
     }

@@ -40,6 +40,8 @@ pub use config::Config;
 pub use connection::{Connection, Sending};
 pub use endpoint::{Failure, Incoming, Role, Unfit};
 pub use outbox::SendError;
+#[cfg(feature = "rmcp")]
+pub use rmcp::{CatchPanics, catch_panics};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -88,10 +90,27 @@ pub fn stdio_with(config: Config) -> Connection {
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with I/O and time enabled.
+/// If the tokio runtime that it is called in was made without I/O or time.
 #[cfg(unix)]
 pub fn spawn(command: &process::Command) -> Result<ChildConnection, process::SpawnError> {
-    ChildConnection::spawn(command, Config::default())
+    spawn_with(command, Config::default())
+}
+
+/// A session with a server that is started for it, and ended with it, with settings.
+///
+/// # Errors
+///
+/// [`SpawnError`](process::SpawnError), if it cannot be started.
+///
+/// # Panics
+///
+/// If the tokio runtime that it is called in was made without I/O or time.
+#[cfg(unix)]
+pub fn spawn_with(
+    command: &process::Command,
+    config: Config,
+) -> Result<ChildConnection, process::SpawnError> {
+    ChildConnection::spawn(command, config)
 }
 
 /// A session over a socket or anything else that is read and written.

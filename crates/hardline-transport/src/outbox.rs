@@ -6,7 +6,9 @@
 //! reads.
 //!
 //! Reading goes on for longer than that, since many a client writes all its requests before it reads an
-//! answer: until `max_queue_bytes` wait to be written, or `max_in_flight` messages to be encoded.
+//! answer: until `max_queue_bytes` of answers wait to be written, or `max_in_flight` to be encoded. What the
+//! service sends of its own accord does not hold it up: two ends that both wait for the other to read
+//! would wait for ever.
 //!
 //! Invariants:
 //! - Of what the service sends, at most `max_queue_frames` lines and `max_queue_bytes`, or one line,
@@ -67,7 +69,9 @@ struct Queue {
     /// Lines and bytes that have not been written, those in the writer's hands included.
     frames: usize,
     bytes: usize,
-    /// Lines among them that are not encoded.
+    /// Bytes among them that answer the peer.
+    owed: usize,
+    /// Lines among them that are not encoded. They all answer the peer.
     deferred: usize,
     /// Empty buffers to be used again: one for chunks, one for long lines.
     spare_chunk: Vec<u8>,
@@ -77,7 +81,7 @@ struct Queue {
 
 enum Entry {
     /// Encoded lines.
-    Chunk { bytes: Vec<u8>, frames: usize },
+    Chunk { bytes: Vec<u8>, frames: usize, owed: usize },
     /// A line that is encoded when its turn comes.
     Deferred(Encode),
 }
@@ -117,22 +121,25 @@ impl Outbox {
     /// # Errors
     ///
     /// [`SendError`], if the output is closed or failed.
-    pub(crate) fn push(&self, lines: &[u8], frames: usize) -> Result<(), SendError> {
+    pub(crate) fn push(&self, lines: &[u8], frames: usize, why: Why) -> Result<(), SendError> {
         let mut queue = self.lock();
         queue.state.check()?;
+        let owing = why.owed(lines.len());
         queue.frames += frames;
         queue.bytes += lines.len();
+        queue.owed += owing;
         match queue.entries.back_mut() {
-            Some(Entry::Chunk { bytes, frames: before })
+            Some(Entry::Chunk { bytes, frames: before, owed })
                 if bytes.len() + lines.len() <= CHUNK_BYTES =>
             {
                 bytes.extend_from_slice(lines);
                 *before += frames;
+                *owed += owing;
             }
             _ => {
                 let mut bytes = std::mem::take(&mut queue.spare_chunk);
                 bytes.extend_from_slice(lines);
-                queue.entries.push_back(Entry::Chunk { bytes, frames });
+                queue.entries.push_back(Entry::Chunk { bytes, frames, owed: owing });
             }
         }
         drop(queue);
@@ -145,24 +152,26 @@ impl Outbox {
     /// # Errors
     ///
     /// [`SendError`], if the output is closed or failed.
-    pub(crate) fn push_line(&self, mut line: Vec<u8>) -> Result<Vec<u8>, SendError> {
+    pub(crate) fn push_line(&self, mut line: Vec<u8>, why: Why) -> Result<Vec<u8>, SendError> {
         if line.len() <= JOIN_BYTES {
-            self.push(&line, 1)?;
+            self.push(&line, 1, why)?;
             line.clear();
             return Ok(line);
         }
         let mut queue = self.lock();
         queue.state.check()?;
+        let owed = why.owed(line.len());
         queue.frames += 1;
         queue.bytes += line.len();
-        queue.entries.push_back(Entry::Chunk { bytes: line, frames: 1 });
+        queue.owed += owed;
+        queue.entries.push_back(Entry::Chunk { bytes: line, frames: 1, owed });
         let spare = std::mem::take(&mut queue.spare_line);
         drop(queue);
         self.filled.notify_one();
         Ok(spare)
     }
 
-    /// Adds one line that is encoded when its turn comes.
+    /// Adds one answer that is encoded when its turn comes.
     ///
     /// # Errors
     ///
@@ -206,6 +215,15 @@ impl Outbox {
     /// [`SendError`], if the output failed: what was in the queue is lost.
     pub(crate) async fn room(&self) -> Result<(), SendError> {
         self.wait_until(|queue| !queue.is_full(self)).await
+    }
+
+    /// Waits until all that was sent is written.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], if the output failed.
+    pub(crate) async fn written(&self) -> Result<(), SendError> {
+        self.wait_until(|queue| queue.frames == 0).await
     }
 
     /// Waits until the output fails.
@@ -264,20 +282,23 @@ impl Outbox {
     }
 
     async fn write_all(self: Arc<Self>, mut output: Output, reporter: Reporter) {
+        // Whoever waits must not do so for ever if this is cut short: by a panic in an output that is
+        // not ours, or by the end of the runtime.
+        let _told = Told(&self);
         loop {
             let next = {
                 let mut queue = self.lock();
                 match queue.entries.pop_front() {
                     None if queue.state != State::Open => break,
                     None => None,
-                    Some(Entry::Chunk { bytes, frames }) => Some((bytes, frames, None)),
+                    Some(Entry::Chunk { bytes, frames, owed }) => Some((bytes, frames, owed, None)),
                     Some(Entry::Deferred(encode)) => {
                         queue.deferred = queue.deferred.saturating_sub(1);
-                        Some((std::mem::take(&mut queue.spare_line), 1, Some(encode)))
+                        Some((std::mem::take(&mut queue.spare_line), 1, 0, Some(encode)))
                     }
                 }
             };
-            let Some((mut bytes, frames, encode)) = next else {
+            let Some((mut bytes, frames, owed, encode)) = next else {
                 self.filled.notified().await;
                 continue;
             };
@@ -303,6 +324,7 @@ impl Outbox {
             };
             queue.frames = queue.frames.saturating_sub(frames);
             queue.bytes = queue.bytes.saturating_sub(counted);
+            queue.owed = queue.owed.saturating_sub(owed);
             queue.recycle(bytes);
             drop(queue);
             self.drained.notify_waiters();
@@ -316,9 +338,6 @@ impl Outbox {
         if matches!(queue.state, State::Closing { .. }) {
             queue.state = State::Closed;
         }
-        drop(queue);
-        self.drained.notify_waiters();
-        self.failed.notify_waiters();
     }
 
     /// Waits until the time for what is left to write is over.
@@ -344,6 +363,36 @@ impl Outbox {
     }
 }
 
+/// Why a line leaves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Why {
+    /// It answers something that was read.
+    Answer,
+    /// The service has something to say.
+    Own,
+}
+
+impl Why {
+    fn owed(self, bytes: usize) -> usize {
+        if self == Self::Answer { bytes } else { 0 }
+    }
+}
+
+/// Tells those who wait when the writer ends, however it does.
+struct Told<'a>(&'a Outbox);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        if matches!(queue.state, State::Open | State::Closing { .. }) {
+            queue.fail(io::ErrorKind::Other);
+        }
+        drop(queue);
+        self.0.drained.notify_waiters();
+        self.0.failed.notify_waiters();
+    }
+}
+
 impl Queue {
     fn is_full(&self, limits: &Outbox) -> bool {
         matches!(self.state, State::Open | State::Closing { .. })
@@ -352,7 +401,7 @@ impl Queue {
 
     fn holds_reading(&self, limits: &Outbox) -> bool {
         matches!(self.state, State::Open | State::Closing { .. })
-            && (limits.max_bytes < self.bytes && 1 < self.frames
+            && (limits.max_bytes < self.owed && 1 < self.frames
                 || limits.max_deferred < self.deferred)
     }
 
@@ -376,7 +425,7 @@ impl Queue {
 impl std::fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Chunk { bytes, frames } => {
+            Self::Chunk { bytes, frames, .. } => {
                 write!(formatter, "Chunk({frames} lines, {} bytes)", bytes.len())
             }
             Self::Deferred(_) => formatter.write_str("Deferred"),

@@ -15,6 +15,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use tokio::sync::watch;
 
+use crate::outbox::FOREVER;
+
 /// What a service has after the last grace to bring itself to an end.
 const EXIT_TIME: Duration = Duration::from_secs(1);
 
@@ -67,7 +69,8 @@ fn hub() -> io::Result<&'static Hub> {
     let hub = HUB.get_or_init(Hub::default);
     let mut is_started = START.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_started {
-        let mut signals = Signals::new([SIGTERM, SIGINT])?;
+        let wanted = [SIGTERM, SIGINT].into_iter().filter(|signal| !is_ignored(*signal));
+        let mut signals = Signals::new(wanted)?;
         let (sender, receiver) = sync_channel(8);
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new().name(name.into()).stack_size(64 << 10).spawn(run)
@@ -77,6 +80,15 @@ fn hub() -> io::Result<&'static Hub> {
         *is_started = true;
     }
     Ok(hub)
+}
+
+/// Whether whoever started us wants the signal to have no effect, as a shell does for SIGINT when it
+/// starts something in the background.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(signal - 1).is_ok_and(|bit| mask.checked_shr(bit).unwrap_or(0) & 1 == 1)
 }
 
 /// Passes signals to where they can be waited for with a time limit.
@@ -92,7 +104,7 @@ impl Hub {
         let Ok(first) = signals.recv() else { return };
         let last = match self.pass_on() {
             None => first,
-            Some(grace) => match signals.recv_timeout(grace + EXIT_TIME) {
+            Some(grace) => match signals.recv_timeout(grace.min(FOREVER) + EXIT_TIME) {
                 Ok(second) => second,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => first,
             },

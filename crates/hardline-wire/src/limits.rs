@@ -83,6 +83,12 @@ limits! {
     /// error: holding it back would deadlock a server that waits for sampling.
     max_in_flight, with_max_in_flight: usize = 1024, at most 1 << 20;
 
+    /// Most bytes of requests in flight in one direction, as they were written.
+    ///
+    /// For transports. Bounds what requests of the greatest length can make a service hold; sixteen of
+    /// them fit. One that does not is to be answered with an error, unless it is the only one.
+    max_in_flight_bytes, with_max_in_flight_bytes: usize = 256 << 20, at most 1 << 34;
+
     /// Most frames in one queue between a reader and a writer.
     ///
     /// For transports. At the limit the reader is to wait, and with it the peer.
@@ -150,6 +156,7 @@ mod tests {
             .and_then(|it| it.with_max_batch_elements(limits.max_batch_elements()))
             .and_then(|it| it.with_max_id_bytes(limits.max_id_bytes()))
             .and_then(|it| it.with_max_in_flight(limits.max_in_flight()))
+            .and_then(|it| it.with_max_in_flight_bytes(limits.max_in_flight_bytes()))
             .and_then(|it| it.with_max_queue_frames(limits.max_queue_frames()))
             .and_then(|it| it.with_max_queue_bytes(limits.max_queue_bytes()))
             .and_then(|it| it.with_max_event_bytes(limits.max_event_bytes()))

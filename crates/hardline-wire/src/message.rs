@@ -162,6 +162,8 @@ fn read_call<'a>(method: Value<'a>, envelope: &Envelope<'a>) -> Result<Call<'a>,
         return Err(fault(MessageReason::BadMethod, method.offset()));
     };
     match envelope.params {
+        // JSON-RPC wants it left out, but rmcp and others write it.
+        Some(params) if params.kind() == Kind::Null => Ok((name, None)),
         Some(params) if !matches!(params.kind(), Kind::Object | Kind::Array) => {
             Err(fault(MessageReason::BadParams, params.offset()))
         }

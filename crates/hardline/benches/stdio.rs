@@ -32,8 +32,7 @@ const BURST: usize = 256;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|it| it == "--serve") {
-        echo::serve(&arguments[at + 1]);
-        return ExitCode::SUCCESS;
+        return echo::serve(&arguments[at + 1]);
     }
     let once = arguments.iter().any(|it| it == "--test");
     let effort = if once { Effort::ONCE } else { Effort::FULL };

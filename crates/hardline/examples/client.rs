@@ -10,7 +10,7 @@ use std::env;
 use std::error::Error;
 use std::io::{Write, stdout};
 
-use hardline::transport::process::{Command, Environment, Stderr};
+use hardline::process::{Command, Environment, Stderr};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 use serde_json::json;

@@ -4,7 +4,8 @@
 //!
 //! ```sh
 //! cargo run -q -p hardline --example tcp -- 127.0.0.1:8123 &
-//! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | nc -N 127.0.0.1 8123
+//! # With bash, which can open sockets:
+//! exec 3<>/dev/tcp/127.0.0.1/8123; echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' >&3; head -n 1 <&3
 //! ```
 
 use std::env;

@@ -28,7 +28,7 @@
 //! ```no_run
 //! # #[cfg(unix)]
 //! # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
-//! use hardline::transport::process::{Command, Environment};
+//! use hardline::process::{Command, Environment};
 //! use rmcp::ServiceExt;
 //!
 //! let command = Command::new("my-server", Environment::Base).arg("--quiet");
@@ -42,6 +42,10 @@
 pub use hardline_transport as transport;
 pub use hardline_wire as wire;
 
+pub use hardline_transport::event::Event;
+#[cfg(feature = "rmcp")]
+pub use hardline_transport::{CatchPanics, catch_panics};
 #[cfg(unix)]
-pub use hardline_transport::{ChildConnection, spawn};
+pub use hardline_transport::{ChildConnection, process, spawn, spawn_with};
 pub use hardline_transport::{Config, Connection, over, over_with, stdio, stdio_with};
+pub use hardline_wire::limits::Limits;

@@ -43,8 +43,7 @@ const MAX_GROWTH_KIB: u64 = 40 << 10;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|it| it == "--serve") {
-        echo::serve(&arguments[at + 1]);
-        return ExitCode::SUCCESS;
+        return echo::serve(&arguments[at + 1]);
     }
     if arguments.iter().any(|it| it == "--list") {
         println!("bad_input: test");

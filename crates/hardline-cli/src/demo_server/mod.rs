@@ -29,6 +29,7 @@ use server::DemoServer;
     after_help = "Exit status: 0 at the end of standard input, 2 if the session could not be begun.\n\n\
     Examples:\n  \
     echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
+    Anything but a ping wants an initialize before it: the README has a whole session.\n  \
     In a client's configuration:\n    \
     {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}"
 )]
@@ -46,7 +47,8 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
 }
 
 async fn serve() -> Result<()> {
-    let session = DemoServer::new().serve(hardline::stdio()).await;
+    let service = hardline::catch_panics(DemoServer::new());
+    let session = service.serve(hardline::stdio()).await;
     let session = session.context("cannot begin a session")?;
     session.waiting().await.map(drop).context("the session was aborted")
 }

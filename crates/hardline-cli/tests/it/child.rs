@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hardline::ChildConnection;
 use hardline::Config;
-use hardline::transport::process::{Command, Environment, Keeper, Stderr, Times};
+use hardline::process::{Command, Environment, Keeper, Stderr, Times};
 use rmcp::model::{CallToolRequestParams, ClientRequest, PingRequest, Request};
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use rmcp::{RoleClient, ServiceExt};

@@ -32,8 +32,17 @@ pub enum Incoming<T> {
 pub struct Failure {
     /// The id of the request.
     pub id: Id<'static>,
+    /// Which rule ended it: `transport.closed` if nothing can arrive any more, `transport.answer` if
+    /// what arrived cannot be used.
+    pub rule: &'static str,
     /// What happened, in words for a person.
     pub reason: String,
+}
+
+/// The rules that end requests of ours.
+pub(crate) mod rule {
+    pub(crate) const CLOSED: &str = "transport.closed";
+    pub(crate) const ANSWER: &str = "transport.answer";
 }
 
 /// Why a message that JSON-RPC allows is nothing that the service could take.

@@ -14,11 +14,13 @@
 mod answer;
 mod batch;
 mod incoming;
+mod pending;
 mod refuse;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use hardline_wire::batch::Element;
+use hardline_wire::excerpt::Excerpt;
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
@@ -31,12 +33,14 @@ use tracing::Span;
 
 use crate::budget::Budget;
 use crate::config::Config;
-use crate::event::{Dropped, Event, RequestRefusal};
+use crate::event::{Dropped, EXCERPT_BYTES, Event, RequestRefusal};
 use crate::report::Reporter;
 use answer::{Answer, Replies};
 use batch::{BatchKey, Batches};
+use pending::Pending;
 
 pub(crate) use answer::internal_error;
+pub(crate) use incoming::rule;
 pub use incoming::{Failure, Incoming, Role, Unfit};
 
 /// A request that was handed on and waits for its answer.
@@ -45,6 +49,8 @@ struct Accepted {
     kind: RequestKind,
     /// The batch that its answer goes into.
     batch: Option<BatchKey>,
+    /// How long it was.
+    bytes: usize,
     /// Ends with it.
     _span: Span,
 }
@@ -71,8 +77,10 @@ pub(crate) struct Endpoint {
     inbound: HashMap<Id<'static>, Accepted>,
     /// How many of them the end of the session waits for.
     awaited: usize,
+    /// The bytes that they took: at most `max_in_flight_bytes`, or one of them.
+    inbound_bytes: usize,
     /// Requests of ours: at most `max_in_flight`.
-    outbound: HashSet<Id<'static>>,
+    outbound: Pending,
     batches: Batches,
     budget: Budget,
     replies: Replies,
@@ -90,7 +98,8 @@ impl Endpoint {
             version: None,
             inbound: HashMap::new(),
             awaited: 0,
-            outbound: HashSet::new(),
+            inbound_bytes: 0,
+            outbound: Pending::default(),
             batches: Batches::new(config.limits.max_queue_bytes()),
             budget: Budget::new(&config.limits),
             replies: Replies::default(),
@@ -177,7 +186,8 @@ impl Endpoint {
     ) -> Option<Incoming<T>> {
         match message {
             Message::Request(request) => {
-                if let Err(refusal) = self.admit(&request.id) {
+                let bytes = value.text().len();
+                if let Err(refusal) = self.admit(&request.id, bytes) {
                     self.refuse_request(&request.id, &refusal, None, batch);
                     return None;
                 }
@@ -186,7 +196,7 @@ impl Endpoint {
                         if self.version.is_none() {
                             self.version = inline_version(request.params);
                         }
-                        self.accept(request, batch);
+                        self.accept(request, bytes, batch);
                         Some(Incoming::Message(item))
                     }
                     Err(unfit) => {
@@ -201,8 +211,11 @@ impl Endpoint {
                     self.reporter.dropped(Dropped::UnfitNotification);
                     return None;
                 };
-                if notification.method == "notifications/cancelled" {
-                    self.cancel_inbound(notification.params);
+                if notification.method == "notifications/cancelled"
+                    && !self.cancel_inbound(notification.params)
+                {
+                    self.reporter.dropped(Dropped::CancelledInitialize);
+                    return None;
                 }
                 Some(Incoming::Message(item))
             }
@@ -219,10 +232,21 @@ impl Endpoint {
         decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
     ) -> Option<Incoming<T>> {
         let Some(id) = message.id() else {
-            self.reporter.dropped(Dropped::AnonymousError);
+            // Before a session is open there is only one request that it can be meant for.
+            match (self.outbound.take_opening(), message) {
+                (Some(id), Message::Error(error)) => {
+                    let message = Excerpt::new(error.message.as_bytes(), EXCERPT_BYTES);
+                    self.fail(
+                        id,
+                        rule::ANSWER,
+                        format!("the answer has no id: error {}: {message}", error.code),
+                    );
+                }
+                _ => self.reporter.dropped(Dropped::AnonymousError),
+            }
             return None;
         };
-        let Some(id) = self.take_pending(id) else {
+        let Some(id) = self.outbound.take(id) else {
             self.reporter.dropped(Dropped::UnsolicitedResponse);
             return None;
         };
@@ -231,26 +255,13 @@ impl Endpoint {
             Err(unfit) => {
                 let reason = format!("the answer cannot be used: {unfit}");
                 self.reporter.report(&Event::Failed { id: &id, reason: &reason });
-                Some(Incoming::Failed(Failure { id, reason }))
+                Some(Incoming::Failed(Failure { id, rule: rule::ANSWER, reason }))
             }
         }
     }
 
-    /// Ends the wait of the request of ours that an answer with this id is for.
-    ///
-    /// A server that writes `"7"` where it was asked with `7` is wrong, but there are such servers, and
-    /// rmcp gets along with them. An id that was given out as a string is matched as one only.
-    fn take_pending(&mut self, id: &Id<'_>) -> Option<Id<'static>> {
-        let id = id.clone().into_owned();
-        if self.outbound.remove(&id) {
-            return Some(id);
-        }
-        let number = Id::from_integer(id.as_str()?.parse().ok()?);
-        self.outbound.remove(&number).then_some(number)
-    }
-
     /// Whether a request with this id may be handed on.
-    fn admit(&self, id: &Id<'_>) -> Result<(), RequestRefusal> {
+    fn admit(&self, id: &Id<'_>, bytes: usize) -> Result<(), RequestRefusal> {
         let limit = self.limits.max_in_flight();
         // The table owns its ids; an integer is copied for nothing.
         if self.inbound.contains_key(&id.clone().into_owned()) {
@@ -259,17 +270,22 @@ impl Endpoint {
         if limit <= self.inbound.len() {
             return Err(RequestRefusal::TooManyInFlight { limit });
         }
+        let limit = self.limits.max_in_flight_bytes();
+        if limit < self.inbound_bytes.saturating_add(bytes) && !self.inbound.is_empty() {
+            return Err(RequestRefusal::TooLargeInFlight { limit });
+        }
         Ok(())
     }
 
-    fn accept(&mut self, request: &Request<'_>, batch: Option<BatchKey>) {
+    fn accept(&mut self, request: &Request<'_>, bytes: usize, batch: Option<BatchKey>) {
         if let Some(key) = batch {
             self.batches.expect_answer(key);
         }
         let kind = RequestKind::of(&request.method);
         self.awaited += usize::from(kind != RequestKind::Subscription);
         let span = self.reporter.request(&request.id, &request.method);
-        let accepted = Accepted { kind, batch, _span: span };
+        self.inbound_bytes += bytes;
+        let accepted = Accepted { kind, batch, bytes, _span: span };
         self.inbound.insert(request.id.clone().into_owned(), accepted);
     }
 
@@ -277,38 +293,45 @@ impl Endpoint {
     fn release(&mut self, id: &Id<'static>) -> Option<Accepted> {
         let accepted = self.inbound.remove(id)?;
         self.awaited -= usize::from(accepted.kind != RequestKind::Subscription);
+        self.inbound_bytes -= accepted.bytes;
         Some(accepted)
     }
 
-    /// Its sender wants no answer any more.
-    fn cancel_inbound(&mut self, params: Option<Value<'_>>) {
+    /// Its sender wants no answer any more. Returns whether that is allowed: `initialize` cannot be
+    /// taken back.
+    fn cancel_inbound(&mut self, params: Option<Value<'_>>) -> bool {
         let id = params
             .and_then(|params| params.get("requestId"))
             .and_then(|id| Id::read(id, self.limits.max_id_bytes()).ok())
             .map(Id::into_owned);
-        let Some(id) = id else { return };
-        let is_initialize =
-            self.inbound.get(&id).is_some_and(|it| it.kind == RequestKind::Initialize);
-        if is_initialize {
-            return;
+        let Some(id) = id else { return true };
+        if self.role == Role::Client {
+            self.outbound.end_subscription(&id);
+        }
+        let kind = self.inbound.get(&id).map(|accepted| accepted.kind);
+        if kind == Some(RequestKind::Initialize) {
+            return false;
         }
         let batch = self.release(&id).and_then(|accepted| accepted.batch);
         if let Some(line) = batch.and_then(|key| self.batches.settle_answer(key, None)) {
             self.replies.push(&line);
         }
+        true
     }
 
     /// Gives up on a request of ours.
-    fn fail(&mut self, id: Id<'static>, reason: String) {
+    fn fail(&mut self, id: Id<'static>, rule: &'static str, reason: String) {
         self.reporter.report(&Event::Failed { id: &id, reason: &reason });
-        self.failures.push_back(Failure { id, reason });
+        self.failures.push_back(Failure { id, rule, reason });
     }
 
-    /// Gives up on all requests of ours, since nothing will arrive any more.
-    pub(crate) fn fail_all(&mut self, reason: &str) {
-        for id in std::mem::take(&mut self.outbound) {
-            self.fail(id, reason.to_owned());
+    /// Gives up on all requests of ours, since nothing will arrive any more. Returns whether there were
+    /// any.
+    pub(crate) fn fail_all(&mut self, reason: &str) -> bool {
+        for id in self.outbound.drain() {
+            self.fail(id, rule::CLOSED, reason.to_owned());
         }
+        !self.failures.is_empty()
     }
 
     /// Answers all that is still open with an error, since nothing will leave after this.
@@ -321,7 +344,7 @@ impl Endpoint {
             let Some(accepted) = self.release(&id) else { continue };
             let reply = match accepted.kind {
                 RequestKind::Subscription => Answer::end_of_subscription(&id),
-                _ => internal_error(&id, "transport.closed", reason),
+                _ => internal_error(&id, rule::CLOSED, reason),
             };
             match accepted.batch {
                 None => self.replies.push(reply.as_bytes()),
@@ -370,8 +393,8 @@ impl Endpoint {
     }
 
     /// Notes a request of the service. Returns whether it may leave.
-    pub(crate) fn send_request(&mut self, id: Id<'static>) -> bool {
-        self.outbound.len() < self.limits.max_in_flight() && self.outbound.insert(id)
+    pub(crate) fn send_request(&mut self, id: Id<'static>, method: &str) -> bool {
+        self.outbound.len() < self.limits.max_in_flight() && self.outbound.insert(id, method)
     }
 
     /// The service wants no answer any more.

@@ -2,14 +2,17 @@
 
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
-use hardline_wire::frame::Refusal;
+use hardline_wire::frame::{Refusal, RefusalReason};
 use hardline_wire::id::Id;
+use hardline_wire::json::{Checker, Kind};
 use hardline_wire::line::Overlong;
+use hardline_wire::message::MessageReason;
 use hardline_wire::recover::{Ending, Recovered, recover};
 use tokio::time::Instant;
 
 use super::answer::{Answer, internal_error};
 use super::batch::BatchKey;
+use super::incoming::rule;
 use super::{Endpoint, Role, Unfit};
 use crate::event::{EXCERPT_BYTES, Event, RequestRefusal};
 
@@ -24,9 +27,10 @@ impl Endpoint {
         self.reporter.report(&Event::Refused { id, reason: refusal });
         let reply = match (refusal, unfit) {
             (_, Some(unfit)) => Answer::new(id, unfit.code, &unfit.message),
-            (RequestRefusal::TooManyInFlight { .. }, None) => {
-                internal_error(id, "transport.in-flight", &refusal.to_string())
-            }
+            (
+                RequestRefusal::TooManyInFlight { .. } | RequestRefusal::TooLargeInFlight { .. },
+                None,
+            ) => internal_error(id, "transport.in-flight", &refusal.to_string()),
             (_, None) => {
                 Answer::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
             }
@@ -63,6 +67,9 @@ impl Endpoint {
         let text = format!("{kind}: {refusal}");
         let recovered = recover(frame, ending, &self.limits.clone());
         let answered = self.answer_recovered(recovered, refusal.code(), &text, batch);
+        if matches!(refusal.reason, RefusalReason::Message(MessageReason::BadId(_))) {
+            self.fail_mistyped(frame, &text);
+        }
         let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
         let count = answered.ids.len();
         self.reporter.report(&Event::Malformed { refusal, answered: count, excerpt });
@@ -96,13 +103,18 @@ impl Endpoint {
         for it in recovered.take(self.limits.max_in_flight()) {
             answered.has_response |= it.is_response;
             match it.id {
+                // A client that answers what a server prints on its standard output helps nobody, and
+                // may harm: the id could be that of a request in flight.
+                Some(_) if !it.is_response && self.role == Role::Client && !it.has_method => {}
                 Some(id) if !it.is_response => {
                     self.reply(&Answer::new(&id, code, text), batch);
                     answered.ids.push(id);
                 }
                 // Quoted in a log line, it may still come.
-                Some(id) if !it.follows_junk && self.outbound.remove(&id) => {
-                    self.fail(id, format!("the answer cannot be used: {text}"));
+                Some(id) if !it.follows_junk => {
+                    if let Some(id) = self.outbound.take(&id) {
+                        self.fail(id, rule::ANSWER, format!("the answer cannot be used: {text}"));
+                    }
                 }
                 _ => {}
             }
@@ -110,9 +122,22 @@ impl Endpoint {
         answered
     }
 
+    /// Fails the request that an answer is for whose id is the right number, written as no id may be.
+    fn fail_mistyped(&mut self, frame: &[u8], text: &str) {
+        let Ok(checked) = Checker::new(&self.limits).check(frame) else { return };
+        let is_answer = |key| checked.value.get(key).is_some();
+        if is_answer("method") || !is_answer("result") && !is_answer("error") {
+            return;
+        }
+        let number = checked.value.get("id").filter(|id| id.kind() == Kind::Number);
+        if let Some(id) = number.and_then(|id| self.outbound.take_number(id.text())) {
+            self.fail(id, rule::ANSWER, format!("the answer cannot be used: {text}"));
+        }
+    }
+
     /// Answers a line that has no id, unless it was an answer itself or there were too many.
     fn answer_nobody_if(&mut self, is_due: bool, code: i64, text: &str, batch: Option<BatchKey>) {
-        // A client that answers what a server prints on its standard output helps nobody.
+        // A client keeps quiet: see above.
         if !is_due || self.role == Role::Client {
             return;
         }

@@ -158,7 +158,7 @@ impl Command {
         }
         let (program, mut command) = self.prepare()?;
         let refused =
-            |source| SpawnError::System { program: program.to_string_lossy().into(), source };
+            |error| SpawnError::System { program: program.to_string_lossy().into(), error };
         let seat = Seat::new().map_err(refused)?;
         let mut started = command.spawn().map_err(refused)?;
         // Our ends of the pipes are all that is needed of std's handle, which neither waits nor
@@ -188,9 +188,8 @@ impl Command {
         let mut command = match &self.keeper {
             None => new_std(&program),
             Some(keeper) => {
-                let keeper_program = keeper
-                    .find()
-                    .map_err(|source| SpawnError::Keeper { source: Box::new(source) })?;
+                let keeper_program =
+                    keeper.find().map_err(|error| SpawnError::Keeper { error: Box::new(error) })?;
                 let mut command = new_std(&keeper_program);
                 command.args(keeper.arguments(self.times.leftovers)).arg(&program);
                 command
@@ -207,12 +206,12 @@ impl Command {
 
     fn absolute_directory(&self) -> Result<PathBuf, SpawnError> {
         let given = self.directory.as_deref().unwrap_or(Path::new("."));
-        let wrong = |source| SpawnError::Directory { path: given.to_path_buf(), source };
+        let wrong = |error| SpawnError::Directory { path: given.to_path_buf(), error };
         let directory = std::path::absolute(given).map_err(wrong)?;
         match directory.metadata() {
             Ok(metadata) if metadata.is_dir() => Ok(directory),
             Ok(_) => Err(wrong(io::ErrorKind::NotADirectory.into())),
-            Err(source) => Err(wrong(source)),
+            Err(error) => Err(wrong(error)),
         }
     }
 

@@ -38,12 +38,12 @@ pub enum SpawnError {
         path: PathBuf,
     },
     /// The working directory cannot be used.
-    #[error("working directory {} cannot be used", path.display())]
+    #[error("working directory {} cannot be used: {error}", path.display())]
     Directory {
         /// The directory as given.
         path: PathBuf,
         /// What the system says.
-        source: io::Error,
+        error: io::Error,
     },
     /// The name or the value of an environment variable is none.
     #[error("environment variable {name:?} cannot be set: no `=` in a name, no NUL anywhere")]
@@ -52,20 +52,20 @@ pub enum SpawnError {
         name: String,
     },
     /// The keeper's own program cannot be started.
-    #[error("keeper cannot be started")]
+    #[error("keeper cannot be started: {error}")]
     Keeper {
         /// What is wrong with it.
-        source: Box<Self>,
+        error: Box<Self>,
     },
     /// There is no tokio runtime that could read the child's standard error.
     #[error("no tokio runtime here: start processes from within one")]
     NoRuntime,
     /// The system refused.
-    #[error("cannot start {program:?}")]
+    #[error("cannot start {program:?}: {error}")]
     System {
         /// The program as found.
         program: String,
         /// What the system says.
-        source: io::Error,
+        error: io::Error,
     },
 }

@@ -51,8 +51,8 @@ fn check(path: PathBuf) -> Result<PathBuf, SpawnError> {
         }
         Ok(_) => Ok(path),
         Err(error) if is_absent(&error) => Err(SpawnError::NoSuchFile { path }),
-        Err(source) => {
-            Err(SpawnError::System { program: path.to_string_lossy().into_owned(), source })
+        Err(error) => {
+            Err(SpawnError::System { program: path.to_string_lossy().into_owned(), error })
         }
     }
 }

@@ -8,7 +8,7 @@
 
 #![expect(deprecated, reason = "older versions of the protocol have what newer ones leave out")]
 
-use hardline_wire::json::Value;
+use hardline_wire::json::{Kind, Value};
 use hardline_wire::message::{ErrorResponse, Message, Request};
 use rmcp::model::*;
 use serde::de::DeserializeOwned;
@@ -44,6 +44,7 @@ pub(super) fn for_client(
     let text = value.text();
     Ok(match message {
         Message::Request(request) => {
+            no_array(request.params)?;
             JsonRpcMessage::request(server_request(&request.method, text)?, to_rmcp(&request.id))
         }
         Message::Notification(notification) => {
@@ -57,6 +58,7 @@ pub(super) fn for_client(
 }
 
 fn client_request(request: &Request<'_>, text: &str) -> Result<ClientRequest, Unfit> {
+    no_array(request.params)?;
     Ok(match &*request.method {
         "tools/call" => call_tool(request.params)?.into(),
         "ping" => read::<PingRequest>(text)?.into(),
@@ -137,10 +139,21 @@ fn error_response<Req, Resp, Not>(
 ) -> Result<JsonRpcMessage<Req, Resp, Not>, Unfit> {
     let code = i32::try_from(error.code)
         .map_err(|_| Unfit::params(format!("the error code {} is out of range", error.code)))?;
-    let data = error.data.map(|data| read(data.text())).transpose()?;
+    let data = error.data.filter(|data| data.kind() != Kind::Null);
+    let data = data.map(|data| read(data.text())).transpose()?;
     let message = error.message.clone().into_owned();
     let id = error.id.as_ref().map(to_rmcp);
     Ok(JsonRpcMessage::error(ErrorData::new(ErrorCode(code), message, data), id))
+}
+
+/// MCP has no parameters by position.
+fn no_array(params: Option<Value<'_>>) -> Result<(), Unfit> {
+    match params {
+        Some(params) if params.kind() == Kind::Array => {
+            Err(Unfit::params("Invalid params: an array, where all methods of MCP take an object"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, Unfit> {

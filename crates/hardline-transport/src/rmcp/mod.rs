@@ -8,25 +8,28 @@
 
 mod decode;
 mod opening;
+mod panic;
 
 use hardline_wire::encode::code;
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::Message;
 use rmcp::model::{
-    CancelledNotificationParam, ClientNotification, ErrorCode, ErrorData, JsonRpcError,
-    JsonRpcMessage, NumberOrString, RequestId, ServerNotification, ServerResult,
+    CancelledNotificationParam, ClientNotification, ClientRequest, ErrorCode, ErrorData,
+    JsonRpcError, JsonRpcMessage, NumberOrString, RequestId, ServerNotification, ServerRequest,
+    ServerResult,
 };
 use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Serialize;
 
 use crate::connection::{CLOSED, Connection, Sending};
-use crate::endpoint::{Failure, Incoming, Role, Unfit, internal_error};
+use crate::endpoint::{Failure, Incoming, Role, Unfit, internal_error, rule};
 use crate::event::Dropped;
 use crate::outbox::SendError;
 
 pub(crate) use opening::Opening;
+pub use panic::{CatchPanics, catch_panics};
 
 /// What differs between the roles.
 pub(crate) trait Side: ServiceRole {
@@ -47,6 +50,9 @@ pub(crate) trait Side: ServiceRole {
 
     /// The request that this notification cancels.
     fn cancelled(notification: &Self::Not) -> Option<&RequestId>;
+
+    /// The method of a request of ours.
+    fn method(request: &Self::Req) -> &str;
 }
 
 impl Side for RoleServer {
@@ -78,6 +84,11 @@ impl Side for RoleServer {
             _ => None,
         }
     }
+
+    /// None of a server's requests is treated in a way of its own.
+    fn method(_request: &ServerRequest) -> &str {
+        ""
+    }
 }
 
 impl Side for RoleClient {
@@ -108,6 +119,10 @@ impl Side for RoleClient {
             ClientNotification::CancelledNotification(it) => it.params.request_id.as_ref(),
             _ => None,
         }
+    }
+
+    fn method(request: &ClientRequest) -> &str {
+        request.method()
     }
 }
 
@@ -204,10 +219,14 @@ impl Connection {
             }
             JsonRpcMessage::Error(_) => self.send_encoded(&item, Self::send_notification),
             JsonRpcMessage::Request(request) => {
-                let id = from_rmcp(&request.id);
-                self.send_encoded(&item, |connection, line| connection.send_request(id, line))
+                self.opening.note_sent();
+                let (id, method) = (from_rmcp(&request.id), R::method(&request.request));
+                self.send_encoded(&item, |connection, line| {
+                    connection.send_request(id, method, line)
+                })
             }
             JsonRpcMessage::Notification(notification) => {
+                self.opening.note_sent();
                 let sending = self.send_encoded(&item, Self::send_notification);
                 if let Some(id) = R::cancelled(&notification.notification) {
                     self.cancel(&from_rmcp(id));
@@ -235,12 +254,13 @@ impl Connection {
         error: Option<ErrorCode>,
         item: impl Serialize + Send + 'static,
     ) -> Sending {
+        let is_unsure = self.opening.is_unsure();
         if self.opening.settles(id, error) {
             return Sending::done(Ok(()));
         }
         let id = from_rmcp(id);
         let whose = id.clone();
-        self.answer_later(&id, move |line| {
+        let sending = self.answer_later(&id, move |line| {
             if let Err(error) = serde_json::to_writer(&mut *line, &item) {
                 // Its caller gets an answer all the same.
                 line.clear();
@@ -249,7 +269,8 @@ impl Connection {
                 line.extend_from_slice(reply.as_bytes().trim_ascii_end());
             }
             line.push(b'\n');
-        })
+        });
+        if is_unsure { sending.until_written(self) } else { sending }
     }
 
     fn note_version(&mut self, version: &str) {
@@ -261,9 +282,12 @@ impl Connection {
 
 /// What a request of ours gets that will have no answer.
 fn failed<Req, Resp, Not>(failure: &Failure) -> JsonRpcMessage<Req, Resp, Not> {
-    let data = serde_json::json!({
-        "hardline": { "rule": "transport.closed", "reason": failure.reason }
-    });
+    // rmcp shows the data beside the message, so it says the rest and not the same.
+    let reason = match failure.rule {
+        rule::CLOSED => "no answer can arrive any more",
+        _ => "the answer is none that can be used",
+    };
+    let data = serde_json::json!({ "hardline": { "rule": failure.rule, "reason": reason } });
     let code = ErrorCode(i32::try_from(code::INTERNAL_ERROR).unwrap_or(i32::MIN));
     let error = ErrorData::new(code, failure.reason.clone(), Some(data));
     JsonRpcMessage::error(error, Some(to_rmcp(&failure.id)))

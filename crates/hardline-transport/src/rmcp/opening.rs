@@ -29,6 +29,8 @@ enum State {
     Closed,
     /// A request opens it that does without `initialize`, if the server speaks its version.
     Tentative(RequestId),
+    /// `initialize` opens it, and is not answered yet.
+    Initializing(RequestId),
     Open,
     /// Nothing did before the input ended, so a request of ours does, for it to end.
     Ending(Opener),
@@ -45,7 +47,7 @@ enum Opener {
 
 impl Opening {
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open | State::Tentative(_))
+        matches!(self.state, State::Open | State::Tentative(_) | State::Initializing(_))
     }
 
     /// Notes a message that arrived. Returns whether rmcp can take it.
@@ -53,9 +55,19 @@ impl Opening {
         if self.is_open() {
             return true;
         }
-        let JsonRpcMessage::Request(request) = message else { return false };
+        let request = match message {
+            JsonRpcMessage::Request(request) => request,
+            JsonRpcMessage::Notification(_) => return false,
+            // It is for a request that the service made, so there is a session.
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                self.state = State::Open;
+                return true;
+            }
+        };
         match &request.request {
-            ClientRequest::InitializeRequest(_) => self.state = State::Open,
+            ClientRequest::InitializeRequest(_) => {
+                self.state = State::Initializing(request.id.clone());
+            }
             ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => {}
             other => {
                 let missing =
@@ -68,12 +80,29 @@ impl Opening {
         true
     }
 
+    /// Notes a request or notification of the service, which it makes in a session only.
+    pub(crate) fn note_sent(&mut self) {
+        if matches!(self.state, State::Closed) {
+            self.state = State::Open;
+        }
+    }
+
+    /// Whether an answer should be waited for until it is written: before a session is open, rmcp may
+    /// drop its transport right after it.
+    pub(crate) fn is_unsure(&self) -> bool {
+        !matches!(self.state, State::Open)
+    }
+
     /// Notes an answer of the service. Returns whether it was for us.
     pub(crate) fn settles(&mut self, id: &RequestId, error: Option<ErrorCode>) -> bool {
         let is_refused = error == Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
         match &self.state {
             State::Tentative(opener) if opener == id => {
                 self.state = if is_refused { State::Closed } else { State::Open };
+                false
+            }
+            State::Initializing(opener) if opener == id => {
+                self.state = State::Open;
                 false
             }
             State::Ending(opener) if *id == own_id() => {

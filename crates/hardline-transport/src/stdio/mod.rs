@@ -23,12 +23,20 @@ use crate::output::Output;
 pub(crate) struct Streams {
     pub(crate) input: Box<dyn AsyncRead + Send + Unpin>,
     pub(crate) output: Output,
-    /// Tells whether nobody reads the output any more, where that can be told without writing.
-    pub(crate) is_unread: Option<IsUnread>,
+    /// What can be told of them without reading or writing, where that is possible.
+    pub(crate) probes: Option<Probes>,
 }
 
-/// Tells whether nobody reads an output any more.
-pub(crate) type IsUnread = Box<dyn Fn() -> bool + Send + Sync>;
+/// Tells something of a stream.
+pub(crate) type Probe = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// What can be told of two streams without reading or writing.
+pub(crate) struct Probes {
+    /// Whether the other side has closed the input. There may still be something to read.
+    pub(crate) is_closed: Probe,
+    /// Whether nobody reads the output any more.
+    pub(crate) is_unread: Probe,
+}
 
 /// Opens both.
 ///
@@ -56,6 +64,6 @@ pub(crate) fn open() -> io::Result<Streams> {
     Ok(Streams {
         input: Box::new(ThreadReader::start(io::stdin())?),
         output: Output::Thread(ThreadWriter::start(io::stdout())?),
-        is_unread: None,
+        probes: None,
     })
 }

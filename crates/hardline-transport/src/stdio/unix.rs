@@ -1,26 +1,27 @@
 //! Opening two descriptors, each in the way that fits it.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use tokio::io::AsyncRead;
 
-use super::Streams;
 use super::socket::Socket;
+use super::{Probes, Streams};
 use crate::input::ThreadReader;
 use crate::output::{Output, ThreadWriter};
 
 /// Opens `input` for reading and `output` for writing. Both stay as they are.
 pub(super) fn open(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> io::Result<Streams> {
-    let watched = output.try_clone_to_owned()?;
-    Ok(Streams {
-        input: open_input(input)?,
-        output: open_output(output)?,
-        is_unread: Some(Box::new(move || is_unread(watched.as_fd()))),
-    })
+    let watched = (input.try_clone_to_owned()?, output.try_clone_to_owned()?);
+    let (watched_input, watched_output) = watched;
+    let probes = Probes {
+        is_closed: Box::new(move || is_closed(watched_input.as_fd())),
+        is_unread: Box::new(move || is_unread(watched_output.as_fd())),
+    };
+    Ok(Streams { input: open_input(input)?, output: open_output(output)?, probes: Some(probes) })
 }
 
 fn open_input(input: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
@@ -40,7 +41,8 @@ fn open_input(input: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Un
         }
         _ => {}
     }
-    Ok(Box::new(ThreadReader::start(File::from(input.try_clone_to_owned()?))?))
+    let file = Patient(File::from(input.try_clone_to_owned()?));
+    Ok(Box::new(ThreadReader::start(file)?))
 }
 
 fn open_output(output: BorrowedFd<'_>) -> io::Result<Output> {
@@ -60,7 +62,7 @@ fn open_output(output: BorrowedFd<'_>) -> io::Result<Output> {
         }
         _ => {}
     }
-    let file = File::from(output.try_clone_to_owned()?);
+    let file = Patient(File::from(output.try_clone_to_owned()?));
     Ok(Output::Thread(ThreadWriter::start(file)?))
 }
 
@@ -87,11 +89,64 @@ fn reopen(fd: BorrowedFd<'_>, access: rustix::fs::OFlags) -> Option<std::os::fd:
 
 /// Whether the other end of a pipe, socket or terminal is closed for what we write.
 fn is_unread(fd: BorrowedFd<'_>) -> bool {
-    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+    poll_now(fd, PollFlags::empty()).intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+}
+
+/// Whether the other end of a pipe, socket or terminal will write no more.
+fn is_closed(fd: BorrowedFd<'_>) -> bool {
+    #[cfg(target_os = "linux")]
+    let half = PollFlags::RDHUP;
+    #[cfg(not(target_os = "linux"))]
+    let half = PollFlags::empty();
+    poll_now(fd, half).intersects(half | PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+}
+
+fn poll_now(fd: BorrowedFd<'_>, events: PollFlags) -> PollFlags {
+    let mut polled = [PollFd::from_borrowed_fd(fd, events)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let gone = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
-    poll(&mut polled, Some(&at_once)).is_ok()
-        && polled.iter().any(|it| it.revents().intersects(gone))
+    let _ = poll(&mut polled, Some(&at_once));
+    polled.iter().fold(PollFlags::empty(), |all, it| all | it.revents())
+}
+
+/// A file that may be in non-blocking mode, because whoever shares it wants that, and that waits all
+/// the same.
+struct Patient(File);
+
+impl Patient {
+    fn retry<T>(
+        &mut self,
+        events: PollFlags,
+        mut attempt: impl FnMut(&mut File) -> io::Result<T>,
+    ) -> io::Result<T> {
+        loop {
+            match attempt(&mut self.0) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let mut polled = [PollFd::new(&self.0, events)];
+                    match poll(&mut polled, None) {
+                        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.retry(PollFlags::IN, |file| file.read(buffer))
+    }
+}
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.retry(PollFlags::OUT, |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[cfg(test)]
@@ -122,10 +177,11 @@ mod tests {
         let length = rustix::io::read(&output.0, &mut text).unwrap();
         assert_eq!(&text[..length], b"and back");
 
-        let is_unread = streams.is_unread.unwrap();
-        assert!(!is_unread());
+        let probes = streams.probes.unwrap();
+        assert!((probes.is_closed)());
+        assert!(!(probes.is_unread)());
         drop(output.0);
-        assert!(is_unread());
+        assert!((probes.is_unread)());
     }
 
     #[tokio::test]
@@ -150,5 +206,55 @@ mod tests {
         let mut text = String::new();
         input.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, std::fs::read_to_string(path).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_has_closed_and_does_not_read_is_given_up() {
+        use std::time::Duration;
+
+        use hardline_wire::limits::Limits;
+
+        use crate::{Config, Connection, Role};
+
+        let (input, ours_in) = rustix::pipe::pipe().unwrap();
+        let (_ours_out, output) = rustix::pipe::pipe().unwrap();
+        let limits = Limits::default().with_max_queue_bytes(1000).unwrap();
+        let config = Config::default().with_limits(limits).with_grace(Duration::from_millis(200));
+        let streams = open(input.as_fd(), output.as_fd()).unwrap();
+        let mut connection = Connection::over_streams(Role::Server, streams, config);
+        let broken = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\n".repeat(1000);
+        let writing = std::thread::spawn(move || {
+            let mut ours = File::from(ours_in);
+            // Some of it does not fit, and is never read.
+            rustix::io::ioctl_fionbio(&ours, true).unwrap();
+            let _ = ours.write(broken.as_bytes());
+            let _ = ours.write(broken.as_bytes());
+        });
+        let receiving = connection.receive_with(|_, _| Ok(()));
+        let end = tokio::time::timeout(Duration::from_secs(20), receiving).await;
+        assert!(end.expect("it should be given up").is_none());
+        writing.join().unwrap();
+    }
+
+    #[test]
+    fn a_file_in_non_blocking_mode_is_waited_for() {
+        let (input, output) = rustix::pipe::pipe().unwrap();
+        for end in [&input, &output] {
+            rustix::io::ioctl_fionbio(end, true).unwrap();
+        }
+        let writing = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Patient(File::from(output)).write_all(&vec![b'x'; 1 << 20]).unwrap();
+        });
+        let (mut input, mut total) = (Patient(File::from(input)), 0);
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match input.read(&mut buffer).unwrap() {
+                0 => break,
+                length => total += length,
+            }
+        }
+        assert_eq!(total, 1 << 20);
+        writing.join().unwrap();
     }
 }

@@ -55,7 +55,7 @@ async fn what_is_open_after_the_grace_is_answered_with_an_error() {
     assert!(error.contains("-32603") && error.contains("transport.closed"), "{error}");
     let end = lines.iter().find(|line| line.contains(r#""id":"s""#)).unwrap();
     assert!(end.contains(r#""io.modelcontextprotocol/subscriptionId":"s""#), "{end}");
-    assert!(events.lock().unwrap().iter().any(|it| it.starts_with("1 requests were still")));
+    assert!(events.lock().unwrap().iter().any(|it| it.starts_with("requests still unanswered")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,12 +84,12 @@ async fn a_cancelled_request_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn requests_towards_a_peer_that_closed_fail_also_later_ones() {
     let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
-    connection.send_request(Id::from_integer(1), b"{}".to_vec()).room().await.unwrap();
+    connection.send_request(Id::from_integer(1), "m", b"{}".to_vec()).room().await.unwrap();
     peer.send(&[&request(7)]).await;
     peer.finish().await;
     assert_eq!(receive(&mut connection).await.unwrap(), request(7));
     assert_eq!(receive(&mut connection).await.unwrap(), "failed 1: the connection is closed");
-    connection.send_request(Id::from_integer(2), b"{}".to_vec()).room().await.unwrap();
+    connection.send_request(Id::from_integer(2), "m", b"{}".to_vec()).room().await.unwrap();
     assert_eq!(receive(&mut connection).await.unwrap(), "failed 2: the connection is closed");
     answer(&mut connection, 7).await;
     assert_eq!(receive(&mut connection).await, None);
@@ -128,4 +128,34 @@ async fn a_batch_of_which_some_are_open_at_the_end_is_answered_as_one() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     let batch: Vec<serde_json::Value> = serde_json::from_str(&lines[0]).unwrap();
     assert_eq!(batch.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn graces_of_any_length_are_taken() {
+    let config = Config::default().with_grace(Duration::MAX).with_signal_grace(Duration::MAX);
+    let (mut connection, mut peer, _) = pair(Role::Server, config);
+    peer.send(&[&request(7)]).await;
+    peer.finish().await;
+    assert!(receive(&mut connection).await.is_some());
+    let waiting = tokio::time::timeout(Duration::from_secs(100_000), receive(&mut connection));
+    assert!(waiting.await.is_err());
+    answer(&mut connection, 7).await;
+    assert_eq!(receive(&mut connection).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_and_dropping_answer_what_is_open() {
+    for is_dropped in [false, true] {
+        let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+        peer.send(&[&request(7)]).await;
+        assert!(receive(&mut connection).await.is_some());
+        if is_dropped {
+            drop(connection);
+        } else {
+            connection.close().await.unwrap();
+        }
+        let lines = peer.lines().await;
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("transport.closed"));
+    }
 }

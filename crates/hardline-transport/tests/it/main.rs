@@ -6,6 +6,7 @@
     reason = "a test may panic"
 )]
 
+mod client;
 mod end;
 mod peer;
 mod pressure;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hardline_testkit::generate::Rng;
-use hardline_transport::{Config, Incoming, Role};
+use hardline_transport::{Config, Connection, Incoming, Role};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 
@@ -146,9 +146,47 @@ async fn requests_of_ours_are_limited_too() {
     let config = Config::default().with_limits(limits);
     let (mut connection, _peer, _) = pair_over(Role::Client, config, 1024);
     for id in 1..=2 {
-        connection.send_request(Id::from_integer(id), b"{}".to_vec()).room().await.unwrap();
+        connection.send_request(Id::from_integer(id), "m", b"{}".to_vec()).room().await.unwrap();
     }
-    assert!(connection.send_request(Id::from_integer(3), b"{}".to_vec()).room().await.is_err());
+    assert!(
+        connection.send_request(Id::from_integer(3), "m", b"{}".to_vec()).room().await.is_err()
+    );
     connection.cancel(&Id::from_integer(1));
-    assert!(connection.send_request(Id::from_integer(3), b"{}".to_vec()).room().await.is_ok());
+    assert!(connection.send_request(Id::from_integer(3), "m", b"{}".to_vec()).room().await.is_ok());
+}
+
+/// An output that is not ours, and not sound either.
+struct Panicking;
+
+impl tokio::io::AsyncWrite for Panicking {
+    fn poll_write(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        _: &[u8],
+    ) -> std::task::Poll<std::io::Result<usize>> {
+        panic!("as asked")
+    }
+
+    fn poll_flush(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_output_leaves_nobody_waiting() {
+    let mut connection =
+        Connection::new(Role::Server, tokio::io::empty(), Panicking, Config::default());
+    let _ = connection.send_notification(b"{}".to_vec()).room().await;
+    let closing = tokio::time::timeout(Duration::from_secs(1), connection.close());
+    assert!(closing.await.expect("closing should end").is_err());
 }

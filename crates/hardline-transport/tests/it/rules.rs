@@ -125,7 +125,7 @@ async fn what_the_service_cannot_take_is_answered_or_dropped() {
 async fn an_answer_that_cannot_be_used_fails_its_request() {
     let (mut connection, mut peer, _) = pair(Role::Client, Config::default());
     for id in 1..=4 {
-        let sending = connection.send_request(Id::from_integer(id), b"{}".to_vec());
+        let sending = connection.send_request(Id::from_integer(id), "m", b"{}".to_vec());
         sending.room().await.unwrap();
     }
     // Cut short, quoted in a log line (which fails nobody), of no use to the service, too many.
@@ -155,7 +155,7 @@ async fn an_answer_that_cannot_be_used_fails_its_request() {
 async fn an_oversized_answer_fails_its_request() {
     let limits = Limits::default().with_max_frame_bytes(1000).unwrap();
     let (mut connection, mut peer, _) = pair(Role::Client, Config::default().with_limits(limits));
-    connection.send_request(Id::from_integer(1), b"{}".to_vec()).room().await.unwrap();
+    connection.send_request(Id::from_integer(1), "m", b"{}".to_vec()).room().await.unwrap();
     let large = format!(r#"{{"jsonrpc":"2.0","result":{{"a":"{}"}},"id":1}}"#, "x".repeat(5000));
     peer.send(&[&large]).await;
     assert!(receive(&mut connection).await.unwrap().contains("too large"));
@@ -170,4 +170,52 @@ async fn events_never_carry_what_could_command_a_terminal() {
     for event in events.lock().unwrap().iter() {
         assert!(!event.chars().any(|char| char.is_control() || char == '\u{202e}'), "{event:?}");
     }
+}
+
+#[test]
+fn parameters_that_are_null_are_none() {
+    let null = r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":null}"#;
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/x","params":null}"#;
+    check(&[null, note], &[null, note], &[]);
+}
+
+#[tokio::test]
+async fn a_client_does_not_answer_what_a_server_logs() {
+    let (mut connection, mut peer, _) = pair(Role::Client, Config::default());
+    peer.send(&[
+        r#"{"level":"info","id":0,"msg":"started"}"#,
+        r#"[{"id":4,"msg":"x"}]"#,
+        r#"{"id":"job-7"}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":7}"#,
+    ])
+    .await;
+    peer.finish().await;
+    assert_eq!(receive(&mut connection).await, None);
+    connection.close().await.unwrap();
+    let replies = peer.lines().await;
+    assert_eq!(replies.len(), 1, "{replies:?}");
+    assert!(replies[0].contains("\"id\":5"));
+}
+
+#[tokio::test]
+async fn requests_in_flight_are_limited_in_bytes_too() {
+    let limits = Limits::default().with_max_in_flight_bytes(1000).unwrap();
+    let (mut connection, mut peer, _) = pair(Role::Server, Config::default().with_limits(limits));
+    let large = |id: u32| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"m","params":{{"a":"{}"}}}}"#,
+            "x".repeat(2000)
+        )
+    };
+    // The only one is let in, however large it is.
+    peer.send(&[&large(1), &large(2)]).await;
+    assert_eq!(receive(&mut connection).await.unwrap(), large(1));
+    let waiting =
+        tokio::time::timeout(std::time::Duration::from_millis(20), receive(&mut connection));
+    assert!(waiting.await.is_err());
+    let refusal = peer.line().await.unwrap();
+    assert!(refusal.contains("\"id\":2") && refusal.contains("transport.in-flight"), "{refusal}");
+    answer(&mut connection, 1).await;
+    peer.send(&[&large(3)]).await;
+    assert_eq!(receive(&mut connection).await.unwrap(), large(3));
 }

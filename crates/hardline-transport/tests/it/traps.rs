@@ -6,7 +6,7 @@ use std::time::Duration;
 use hardline_transport::{Config, Role};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    ProtocolVersion,
+    InitializeRequestParams, InitializeResult, ProtocolVersion,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, ServiceExt};
@@ -20,9 +20,21 @@ use crate::peer::{Peer, pair};
 struct Service {
     go: Arc<Notify>,
     is_legacy_only: bool,
+    refuses: bool,
 }
 
 impl ServerHandler for Service {
+    async fn initialize(
+        &self,
+        _: InitializeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        match self.refuses {
+            true => Err(ErrorData::invalid_request("not you", None)),
+            false => Ok(self.get_info()),
+        }
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -258,4 +270,78 @@ async fn batches_work_where_they_were_negotiated() {
     assert_eq!(codes, ["7 -32600", "7 null", "8 -32600", "null -32600"]);
     peer.finish().await;
     assert!(running.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_initialize_is_answered_before_serve_returns() {
+    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let service = Service { refuses: true, ..Service::default() };
+    peer.send(&[&initialize("2025-06-18")]).await;
+    assert!(service.serve(connection).await.is_err());
+    // Nothing has run since then: whoever ends the process now has answered.
+    let mut reading = std::pin::pin!(peer.line());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(line) = reading.as_mut().poll(&mut context) else {
+        panic!("no answer yet")
+    };
+    assert!(line.unwrap().contains("not you"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_cancelled_answers_what_is_open() {
+    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let token = tokio_util::sync::CancellationToken::new();
+    let serving = tokio::spawn(Service::default().serve_with_ct(connection, token.clone()));
+    peer.send(&[&initialize("2025-06-18"), &call(7, "wait")]).await;
+    assert_eq!(answer_of(&mut peer).await["id"], "init");
+    let running = serving.await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    token.cancel();
+    let answer = answer_of(&mut peer).await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32603)));
+    drop(running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_without_any_opening_works() {
+    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let running = rmcp::service::serve_directly(Service::default(), connection, None);
+    peer.send(&[&call(7, "roots")]).await;
+    let request = answer_of(&mut peer).await;
+    assert_eq!(request["method"], "roots/list");
+    let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"roots": []}});
+    peer.send(&[&answer.to_string()]).await;
+    let answer = answer_of(&mut peer).await;
+    assert!(answer["result"].to_string().contains("Ok"), "{answer}");
+    peer.finish().await;
+    running.waiting().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_initialize_cannot_be_taken_back() {
+    let (running, mut peer) = run(Service::default(), Config::default());
+    let second = initialize("2025-06-18").replace("\"init\"", "\"again\"");
+    let cancel =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"again"}}"#;
+    peer.send(&[&initialize("2025-06-18"), &second, cancel]).await;
+    peer.finish().await;
+    let start = tokio::time::Instant::now();
+    assert_eq!(peer.lines().await.len(), 2);
+    assert!(running.await.unwrap());
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_is_answered_if_panics_are_caught() {
+    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let service = hardline_transport::catch_panics(Service::default());
+    let serving =
+        tokio::spawn(async move { service.serve(connection).await.unwrap().waiting().await });
+    peer.send(&[&initialize("2025-11-25"), &call(7, "panic"), &call(8, "done")]).await;
+    peer.finish().await;
+    let answers = peer.lines().await;
+    assert_eq!(answers.len(), 3);
+    let answer = answers.iter().find(|it| it.contains(r#""id":7"#)).unwrap();
+    assert!(answer.contains("panicked") && !answer.contains("as asked"), "{answer}");
+    serving.await.unwrap().unwrap();
 }

@@ -1,5 +1,6 @@
 //! The server that tests and benchmarks compare transports with.
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use rmcp::handler::server::wrapper::Parameters;
@@ -40,8 +41,9 @@ impl Echo {
 #[tool_handler]
 impl ServerHandler for Echo {}
 
-/// Serves over standard streams, on the transport of this name, until the session ends.
-pub(crate) fn serve(transport: &str) {
+/// Serves over standard streams, on the transport of this name, until the session ends. An error of
+/// rmcp's ends it with status 1, as it would in most servers.
+pub(crate) fn serve(transport: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let service = match transport {
@@ -49,6 +51,9 @@ pub(crate) fn serve(transport: &str) {
             "stdio" => Echo.serve(rmcp::transport::stdio()).await,
             _ => Echo.serve(rmcp::transport::stdio_pipes()).await,
         };
-        service.unwrap().waiting().await.unwrap();
-    });
+        match service {
+            Ok(session) => session.waiting().await.map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS),
+            Err(_) => ExitCode::FAILURE,
+        }
+    })
 }

@@ -74,7 +74,7 @@ impl Keeper {
 
     pub(super) fn find(&self) -> Result<PathBuf, SpawnError> {
         let here = Path::new(".");
-        let wrong = |source| SpawnError::Directory { path: here.to_path_buf(), source };
+        let wrong = |error| SpawnError::Directory { path: here.to_path_buf(), error };
         let directory = std::path::absolute(here).map_err(wrong)?;
         program::find(&self.program, env::var_os("PATH").as_deref(), &directory)
     }

@@ -20,6 +20,9 @@ const OWN: &str = "hardline/closed";
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     state: State,
+    /// A request that opens nothing. If it is not refused all the same, the session needs no opening:
+    /// `serve_directly` began it.
+    plain: Option<RequestId>,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +77,8 @@ impl Opening {
                     other.get_meta().missing_required_keys(&ProtocolVersion::V_2026_07_28);
                 if missing.is_empty() {
                     self.state = State::Tentative(request.id.clone());
+                } else {
+                    self.plain = Some(request.id.clone());
                 }
             }
         }
@@ -99,6 +104,10 @@ impl Opening {
         match &self.state {
             State::Tentative(opener) if opener == id => {
                 self.state = if is_refused { State::Closed } else { State::Open };
+                false
+            }
+            State::Closed if error.is_none() && self.plain.as_ref() == Some(id) => {
+                self.state = State::Open;
                 false
             }
             State::Initializing(opener) if opener == id => {

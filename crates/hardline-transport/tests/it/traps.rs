@@ -313,6 +313,9 @@ async fn a_session_without_any_opening_works() {
     peer.send(&[&answer.to_string()]).await;
     let answer = answer_of(&mut peer).await;
     assert!(answer["result"].to_string().contains("Ok"), "{answer}");
+    // It goes on after that.
+    peer.send(&[INITIALIZED, &call(8, "done")]).await;
+    assert_eq!(answer_of(&mut peer).await["id"], 8);
     peer.finish().await;
     running.waiting().await.unwrap();
 }

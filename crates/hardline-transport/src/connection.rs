@@ -110,12 +110,16 @@ impl Connection {
         let streams = crate::stdio::open()?;
         #[cfg(unix)]
         let signal = config.signal_grace.map(crate::signal::Listener::new).transpose()?;
-        let mut connection = Self::over_streams(role, streams, config);
+        let connection = Self::over_streams(role, streams, config);
         #[cfg(unix)]
-        {
-            connection.signal = signal;
-        }
+        let connection = connection.with_signal(signal);
         Ok(connection)
+    }
+
+    #[cfg(unix)]
+    fn with_signal(mut self, signal: Option<crate::signal::Listener>) -> Self {
+        self.signal = signal;
+        self
     }
 
     pub(crate) fn over_streams(role: Role, streams: Streams, config: Config) -> Self {

@@ -6,6 +6,7 @@ mod demo_server;
 mod frames;
 #[cfg(unix)]
 mod keeper;
+mod scan;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Frames(frames::Args),
+    Scan(scan::Args),
     DemoServer(demo_server::Args),
     #[cfg(unix)]
     #[command(hide = true)]
@@ -33,6 +35,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Frames(args) => frames::run(&args),
+        Command::Scan(args) => scan::run(&args),
         Command::DemoServer(args) => demo_server::run(&args),
         #[cfg(unix)]
         Command::Keeper(args) => Ok(keeper::run(args)),

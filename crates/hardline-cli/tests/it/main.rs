@@ -12,6 +12,7 @@ mod frames;
 #[cfg(target_os = "linux")]
 mod process;
 mod rmcp_client;
+mod scan;
 mod session;
 #[cfg(unix)]
 mod stdio;

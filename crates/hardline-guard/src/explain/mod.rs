@@ -1,0 +1,135 @@
+//! Every rule in words: what it finds, why that matters, what is done, how to allow it narrowly.
+//!
+//! The prose is one file a rule, beside this one. What the profiles do and how to allow the rule
+//! are written from the same tables that decide, so they cannot be wrong.
+//!
+//! Invariants:
+//! - Each rule has a text with all its parts (a test reads them).
+//! - `docs/rules.md` is what [`page`] returns (a test compares).
+//! - The policy in each text parses, and allows that rule and nothing else (a test asks it).
+
+use std::fmt::Write;
+
+use crate::finding::{Direction, Severity};
+use crate::policy::Profile;
+use crate::rule::{Action, Rule};
+
+/// The heading before which the profiles are shown.
+const ALLOWING: &str = "### Allow it narrowly\n";
+
+/// A rule in words, as Markdown: the same as its section of `docs/rules.md`.
+///
+/// ```
+/// use hardline_guard::Rule;
+/// use hardline_guard::explain::explain;
+///
+/// assert!(explain(Rule::ContentFrame).starts_with("## `content.frame`\n"));
+/// ```
+pub fn explain(rule: Rule) -> String {
+    let (before, hint) = prose(rule).split_once(ALLOWING).unwrap_or((prose(rule), ""));
+    let mut text = format!("## `{rule}`\n\nSeverity `{}`: {}.\n\n", rule.severity(), rule.title());
+    text.push_str(before);
+    text.push_str("### What the profiles do\n\n");
+    text.push_str(&profiles(rule));
+    text.push('\n');
+    text.push_str(ALLOWING);
+    text.push_str(hint);
+    text.push_str("\n```toml\n");
+    text.push_str(&narrow_allow(rule));
+    text.push_str("```\n");
+    text
+}
+
+/// The policy that allows a rule as narrowly as can be, on a server `docs` with a tool `read_page`.
+pub fn narrow_allow(rule: Rule) -> String {
+    let mut text = format!("[[allow]]\nrule = \"{rule}\"\nserver = \"docs\"\n");
+    // What is found in bytes and sessions belongs to no tool.
+    if !matches!(rule.layer(), "frame" | "session") {
+        text.push_str("tool = \"read_page\"\n");
+    }
+    text.push_str("reason = \"why this is fine, for whoever reads it next\"\n");
+    text
+}
+
+/// The whole of `docs/rules.md`.
+pub fn page() -> String {
+    let mut text = String::from(include_str!("intro.md"));
+    text.push_str("\n| rule | severity | balanced | strict | finds |\n|---|---|---|---|---|\n");
+    for &rule in Rule::ALL {
+        let (balanced, strict) = (rule.balanced().name(), rule.strict().name());
+        let anchor = rule.name().replace('.', "");
+        let (severity, title) = (rule.severity(), rule.title());
+        let row =
+            format!("| [`{rule}`](#{anchor}) | {severity} | {balanced} | {strict} | {title} |");
+        text.push_str(&row);
+        text.push('\n');
+    }
+    for &rule in Rule::ALL {
+        text.push('\n');
+        text.push_str(&explain(rule));
+    }
+    text
+}
+
+/// What the profiles do about a rule, as a table.
+fn profiles(rule: Rule) -> String {
+    let row = |severity, direction| Profile::ALL.map(|it| it.action(rule, severity, direction));
+    let mut text = String::from("| from | observe | balanced | strict |\n|---|---|---|---|\n");
+    let mut add = |from: &str, actions: [Action; 3]| {
+        let [observe, balanced, strict] = actions.map(Action::name);
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| {from} | {observe} | {balanced} | {strict} |");
+    };
+    let usual = row(rule.severity(), Direction::ServerToClient);
+    add("the server", usual);
+    let others = Severity::ALL.map(|severity| (severity, row(severity, Direction::ServerToClient)));
+    let others: Vec<_> = others.into_iter().filter(|(_, actions)| *actions != usual).collect();
+    for group in others.chunk_by(|(_, one), (_, other)| one == other) {
+        let names: Vec<_> = group.iter().map(|(severity, _)| format!("`{severity}`")).collect();
+        if let Some((_, actions)) = group.first() {
+            add(&format!("the server, if it is {}", names.join(" or ")), *actions);
+        }
+    }
+    add("the client", row(rule.severity(), Direction::ClientToServer));
+    text
+}
+
+/// What people wrote about a rule.
+fn prose(rule: Rule) -> &'static str {
+    match rule {
+        Rule::FrameNotJson => include_str!("frame.not-json.md"),
+        Rule::FrameConcatenated => include_str!("frame.concatenated.md"),
+        Rule::FrameDuplicateKey => include_str!("frame.duplicate-key.md"),
+        Rule::FrameAmbiguousKey => include_str!("frame.ambiguous-key.md"),
+        Rule::FrameInvalidUtf8 => include_str!("frame.invalid-utf8.md"),
+        Rule::FrameLoneSurrogate => include_str!("frame.lone-surrogate.md"),
+        Rule::FrameControlCharacter => include_str!("frame.control-character.md"),
+        Rule::FrameBom => include_str!("frame.bom.md"),
+        Rule::FrameTooLarge => include_str!("frame.too-large.md"),
+        Rule::FrameTooDeep => include_str!("frame.too-deep.md"),
+        Rule::FrameNotJsonrpc => include_str!("frame.not-jsonrpc.md"),
+        Rule::FrameContentLength => include_str!("frame.content-length.md"),
+        Rule::FrameNoise => include_str!("frame.noise.md"),
+        Rule::FrameSplit => include_str!("frame.split.md"),
+        Rule::SessionUnsolicitedResponse => include_str!("session.unsolicited-response.md"),
+        Rule::SessionDuplicateResponse => include_str!("session.duplicate-response.md"),
+        Rule::SessionIdType => include_str!("session.id-type.md"),
+        Rule::SessionDuplicateId => include_str!("session.duplicate-id.md"),
+        Rule::SessionWrongDirection => include_str!("session.wrong-direction.md"),
+        Rule::SessionCapability => include_str!("session.capability.md"),
+        Rule::SessionLifecycle => include_str!("session.lifecycle.md"),
+        Rule::SessionUnknownMethod => include_str!("session.unknown-method.md"),
+        Rule::SessionBurst => include_str!("session.burst.md"),
+        Rule::ContentFrame => include_str!("content.frame.md"),
+        Rule::ContentEncodedFrame => include_str!("content.encoded-frame.md"),
+        Rule::ContentJsonrpc => include_str!("content.jsonrpc.md"),
+        Rule::ContentControl => include_str!("content.control.md"),
+        Rule::ContentLineSeparator => include_str!("content.line-separator.md"),
+        Rule::ContentHidden => include_str!("content.hidden.md"),
+        Rule::ContentContentLength => include_str!("content.content-length.md"),
+        Rule::ToolChanged => include_str!("tool.changed.md"),
+        Rule::ToolNew => include_str!("tool.new.md"),
+        Rule::ToolShadow => include_str!("tool.shadow.md"),
+        Rule::ToolPoison => include_str!("tool.poison.md"),
+    }
+}

@@ -1,0 +1,61 @@
+//! Whether a line was meant as a message, or is something that a server printed.
+
+use hardline_wire::id::Id;
+use hardline_wire::json::{Kind, Value};
+use hardline_wire::recover::Recovered;
+use memchr::memmem;
+
+/// Whether a JSON value looks like a message: it has `jsonrpc`, or it is an answer with an id, or a
+/// call of nothing but JSON-RPC's own members. Letter case is not looked at.
+pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
+    let mut seen = Seen::default();
+    for (key, value) in value.members() {
+        match folded(&key) {
+            Some("jsonrpc") => return true,
+            Some("id") => seen.has_id |= Id::read(value, max_id_bytes).is_ok(),
+            Some("method") => seen.has_method |= value.kind() == Kind::String,
+            Some("params") => seen.has_params = true,
+            Some(_) => seen.has_outcome |= value.kind() == Kind::Object,
+            None => seen.has_other = true,
+        }
+    }
+    let is_answer = seen.has_id && seen.has_outcome;
+    let is_call = seen.has_method && (seen.has_id || seen.has_params) && !seen.has_other;
+    is_answer || is_call
+}
+
+/// Whether a line that is no JSON looks like a message that was damaged.
+pub(super) fn is_damaged_envelope(text: &[u8], recovered: &[Recovered]) -> bool {
+    if recovered.iter().any(is_message_like) {
+        return true;
+    }
+    // Its structure is beyond recovery, but nobody starts a log line like that.
+    let start = text.trim_ascii_start().first();
+    matches!(start, Some(b'{' | b'"')) && memmem::find(text, b"jsonrpc").is_some()
+}
+
+/// Whether what was recovered stands on the line by itself, as messages do.
+pub(super) fn is_message_like(it: &Recovered) -> bool {
+    let has_kind = it.has_method || it.is_response;
+    !it.follows_junk && (it.has_jsonrpc || it.id.is_some() && has_kind)
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    has_id: bool,
+    has_method: bool,
+    has_params: bool,
+    has_outcome: bool,
+    has_other: bool,
+}
+
+/// The name of the envelope's that a key is when letter case is not looked at.
+fn folded(key: &str) -> Option<&'static str> {
+    const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+    let fold = |char| match char {
+        '\u{17f}' => 's',
+        '\u{130}' | '\u{131}' => 'i',
+        _ => char.to_lowercase().next().unwrap_or(char),
+    };
+    NAMES.into_iter().find(|name| key.chars().map(fold).eq(name.chars()))
+}

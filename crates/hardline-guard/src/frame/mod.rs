@@ -1,0 +1,185 @@
+//! The bytes of one line: what it says, or which rule refuses it, and who waits for it.
+//!
+//! [`FrameJudge`] asks the wire's strict decoder and names the rule that a refusal falls under. It
+//! leaves to others what is done about a finding, the state of the session and the content.
+//!
+//! A line of a server that nobody could have meant as a message is [`Rule::FrameNoise`], whatever
+//! else is wrong with it: servers print log lines, also JSON ones, and those have keys twice and
+//! raw tabs. A client has no reason to print anything, so its lines are never noise.
+//!
+//! ```
+//! use hardline_guard::frame::{FrameJudge, FrameOutcome};
+//! use hardline_guard::{Direction, Rule};
+//! use hardline_wire::limits::Limits;
+//! use hardline_wire::recover::Ending;
+//!
+//! let mut judge = FrameJudge::new(Direction::ServerToClient, &Limits::default());
+//! let line = br#"{"jsonrpc":"2.0","id":7,"result":{"ok":true,"ok":false}}"#;
+//! let judged = judge.judge_text(line, Ending::Whole);
+//! assert_eq!(judged.findings[0].rule, Rule::FrameDuplicateKey);
+//! let FrameOutcome::Refused(refused) = judged.outcome else { panic!() };
+//! assert_eq!(refused.responses[0].as_i64(), Some(7));
+//! ```
+//!
+//! Invariants:
+//! - What passes is one message, or a batch whose elements are still to be judged one by one; every
+//!   JSON reader finds the same envelope in it.
+//! - A refused line has at least one finding of a rule other than [`Rule::FrameBom`].
+//! - No id is named that the line does not carry without doubt; at most `max_in_flight` are.
+//! - Cost is linear in the line.
+
+mod header;
+mod look;
+mod mend;
+mod refuse;
+
+use std::borrow::Cow;
+
+use hardline_wire::batch::Element;
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::id::Id;
+use hardline_wire::json::Checker;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Content, Line};
+use hardline_wire::recover::Ending;
+
+use crate::finding::{Direction, Finding};
+use crate::rule::Rule;
+
+pub(crate) use mend::mend;
+pub(crate) use refuse::finding_at;
+
+/// Judges the lines of one direction, keeping its buffers between them.
+#[derive(Debug)]
+pub struct FrameJudge {
+    direction: Direction,
+    limits: Limits,
+    decoder: Decoder,
+    /// For a second look at what the decoder refused.
+    checker: Checker,
+}
+
+/// A line, judged.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Judged<'a> {
+    /// What was found, in the order of the line.
+    pub findings: Vec<Finding>,
+    /// What the line says.
+    pub outcome: FrameOutcome<'a>,
+}
+
+/// What a line says.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a line is taken, refused or blank")]
+pub enum FrameOutcome<'a> {
+    /// Nothing: it carries no message.
+    Blank,
+    /// A message or a batch.
+    Frame(Frame<'a>),
+    /// Nothing that may go on.
+    Refused(Refused),
+}
+
+/// What is known of a line that is not taken.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Refused {
+    /// The rule that refuses it.
+    pub rule: Rule,
+    /// The code of the error that its sender, or whoever waits for it, gets.
+    pub code: i64,
+    /// The text of that error: nothing in it was written by a peer.
+    pub reason: Cow<'static, str>,
+    /// Requests on the line: their sender is to get the error.
+    pub requests: Vec<Id<'static>>,
+    /// Answers on the line: whoever asked is to get the error, if anybody did. An id that may be
+    /// either is in both lists, and is a request only if nobody waits for an answer with it.
+    pub responses: Vec<Id<'static>>,
+    /// Whether the sender should be told although no id can be had. The caller bounds how often.
+    pub owes_anonymous: bool,
+    /// The same line with each unpaired surrogate as `\uFFFD`, if that alone makes it a message and
+    /// none was in the id or the method. It passes when it is judged again. Whether one was in an
+    /// opaque value, which must not be edited, is left to who takes it. Where there is none, a line
+    /// that should be sanitized can only be blocked.
+    pub mended: Option<Vec<u8>>,
+}
+
+impl FrameJudge {
+    /// Creates a judge for lines that go in `direction` and obey `limits`.
+    pub fn new(direction: Direction, limits: &Limits) -> Self {
+        Self {
+            direction,
+            limits: limits.clone(),
+            decoder: Decoder::new(limits),
+            checker: Checker::new(limits),
+        }
+    }
+
+    /// Judges one line.
+    pub fn judge<'a>(&mut self, line: &Line<'a>) -> Judged<'a> {
+        let mut findings = Vec::new();
+        if line.has_bom {
+            findings.push(self.bom());
+        }
+        let outcome = match line.content {
+            _ if line.is_blank() => FrameOutcome::Blank,
+            Content::Whole(text) => self.judge_into(text, line.ending(), &mut findings),
+            Content::Overlong(overlong) => {
+                FrameOutcome::Refused(self.refuse_overlong(&overlong, &mut findings))
+            }
+        };
+        Judged { findings, outcome }
+    }
+
+    /// Judges the content of a line that is in memory, without its end and byte order mark.
+    pub fn judge_text<'a>(&mut self, text: &'a [u8], ending: Ending) -> Judged<'a> {
+        let mut findings = Vec::new();
+        let outcome = if text.trim_ascii().is_empty() {
+            FrameOutcome::Blank
+        } else {
+            self.judge_into(text, ending, &mut findings)
+        };
+        Judged { findings, outcome }
+    }
+
+    /// Judges one element of a batch. Positions count from the start of the line; a mended element
+    /// is that element alone.
+    pub fn judge_element<'a>(&mut self, element: Element<'a>) -> Judged<'a> {
+        let mut findings = Vec::new();
+        let outcome = match self.decoder.decode_element(element) {
+            Ok((message, value)) => FrameOutcome::Frame(Frame::Message(message, value)),
+            Err(refusal) => {
+                let refused =
+                    self.refuse(element.text, refusal, Ending::Whole, true, &mut findings);
+                FrameOutcome::Refused(refused)
+            }
+        };
+        for finding in &mut findings {
+            finding.offset += element.offset;
+        }
+        Judged { findings, outcome }
+    }
+
+    /// Refuses a batch that the negotiated version does not have: each id in it is named.
+    pub fn refuse_batch(&mut self, text: &[u8], ending: Ending) -> (Finding, Refused) {
+        self.refuse_unexpected_batch(text, ending)
+    }
+
+    fn judge_into<'a>(
+        &mut self,
+        text: &'a [u8],
+        ending: Ending,
+        findings: &mut Vec<Finding>,
+    ) -> FrameOutcome<'a> {
+        match self.decoder.decode(text) {
+            Ok(Frame::Batch(_)) if self.is_logged_array(text, ending) => {
+                FrameOutcome::Refused(self.refuse_noise(text, findings))
+            }
+            Ok(frame) => FrameOutcome::Frame(frame),
+            Err(refusal) => {
+                FrameOutcome::Refused(self.refuse(text, refusal, ending, false, findings))
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The lines that are held, and the two ways to read them as one message.
+//!
+//! Invariants: no more than `max_frame_bytes` of lines are kept, and as much of the first reading;
+//! each byte is read a fixed number of times, since the first reading is tried once and the second
+//! no more than [`MAX_TRIES`] times.
+
+use std::time::Duration;
+
+use hardline_wire::frame::{Decoder, Frame, RefusalReason};
+use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::LineEnd;
+use hardline_wire::message::Message;
+
+use super::head::Head;
+use super::lex::{Lexer, push_text};
+use super::witness::Witness;
+use crate::frame::mend;
+
+/// How often the second reading is tried. More lines that look like a tail are no accident, and
+/// the hold runs out.
+const MAX_TRIES: u8 = 8;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// A head and the lines after it.
+#[derive(Debug)]
+pub(super) struct Hold {
+    /// Where the head starts in the stream.
+    pub(super) offset: u64,
+    pub(super) started: Duration,
+    /// When the last bytes came.
+    pub(super) last: Duration,
+    pub(super) head: Head,
+    pub(super) witness: Witness,
+    /// Lines after the head that are not blank.
+    pub(super) followers: usize,
+    /// How many bytes came in all.
+    pub(super) length: usize,
+    pub(super) head_length: usize,
+    /// All lines with their ends; empty once they were too many.
+    raw: Vec<u8>,
+    /// The first reading: the lines as they are, control characters in strings escaped.
+    plain: Vec<u8>,
+    plain_head: usize,
+    lexer: Lexer,
+    /// The state after the head: where a tail would go on in the second reading.
+    after_head: Lexer,
+    tries_left: u8,
+    max_bytes: usize,
+}
+
+/// What a reading turned out to be.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// No JSON.
+    Nothing,
+    /// JSON, but no message.
+    Other,
+    Notification,
+    Request(Id<'static>),
+    Answer(Id<'static>),
+}
+
+impl Hold {
+    pub(super) fn new(
+        text: &[u8],
+        end: LineEnd,
+        head: Head,
+        offset: u64,
+        now: Duration,
+        limits: &Limits,
+    ) -> Self {
+        let max_bytes = limits.max_frame_bytes();
+        let (mut lexer, mut plain) = (Lexer::new(limits.max_depth()), Vec::new());
+        lexer.write(text, &mut plain, max_bytes);
+        let mut hold = Self {
+            offset,
+            started: now,
+            last: now,
+            head,
+            witness: Witness::default(),
+            followers: 0,
+            length: 0,
+            head_length: text.len(),
+            raw: Vec::new(),
+            plain_head: plain.len(),
+            plain,
+            lexer,
+            after_head: lexer,
+            tries_left: MAX_TRIES,
+            max_bytes,
+        };
+        // The second reading goes on in the string after the newline.
+        hold.after_head.read(end_bytes(end));
+        hold.keep(text, end, false);
+        hold.lexer.write(end_bytes(end), &mut hold.plain, max_bytes);
+        hold
+    }
+
+    /// Adds a line. Returns a reading of all so far that ends with it, if there is one.
+    pub(super) fn add(
+        &mut self,
+        text: &[u8],
+        end: LineEnd,
+        has_bom: bool,
+        decoder: &mut Decoder,
+    ) -> Option<(Reading, Vec<u8>)> {
+        let tail_start = self.raw.len();
+        self.keep(text, end, has_bom);
+        if self.raw.is_empty() {
+            return None;
+        }
+        let line = self.raw.get(tail_start..).unwrap_or_default();
+        let was_broken = self.lexer.is_broken();
+        self.lexer.write(line, &mut self.plain, self.max_bytes);
+        if self.lexer.is_complete() {
+            let reading = Reading::of(&self.plain, decoder);
+            if !matches!(reading, Reading::Nothing) {
+                return Some((reading, std::mem::take(&mut self.plain)));
+            }
+            // More text would only be something behind a value.
+            self.lexer.give_up();
+        }
+        if self.lexer.is_broken() && !was_broken {
+            // The head is all that is needed of it from here on.
+            self.plain.truncate(self.plain_head);
+            self.plain.shrink_to_fit();
+        }
+        self.try_as_tail(tail_start, decoder)
+    }
+
+    /// Counts a line that is not kept, and gives up on putting it together with others.
+    pub(super) fn overflow(&mut self, length: usize) {
+        self.length = self.length.saturating_add(length);
+        self.raw = Vec::new();
+        self.plain = Vec::new();
+        self.lexer.give_up();
+        self.after_head.give_up();
+    }
+
+    /// Whether there were more bytes than may be kept.
+    fn has_overflowed(&self) -> bool {
+        self.raw.is_empty()
+    }
+
+    /// All lines as they came, as far as they are kept.
+    pub(super) fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    fn keep(&mut self, text: &[u8], end: LineEnd, has_bom: bool) {
+        let mark = if has_bom { BOM } else { &[] };
+        let length = mark.len() + text.len() + end_bytes(end).len();
+        let is_first = self.length == 0;
+        if self.has_overflowed() && !is_first || self.max_bytes < self.raw.len() + text.len() {
+            return self.overflow(length);
+        }
+        self.length += length;
+        self.raw.extend_from_slice(mark);
+        self.raw.extend_from_slice(text);
+        self.raw.extend_from_slice(end_bytes(end));
+    }
+
+    /// The second reading, if the line at `tail_start` may be its end: head and tail as they are,
+    /// all between them as text.
+    fn try_as_tail(
+        &mut self,
+        tail_start: usize,
+        decoder: &mut Decoder,
+    ) -> Option<(Reading, Vec<u8>)> {
+        let tail = self.raw.get(tail_start..)?;
+        let mut probe = self.after_head;
+        probe.read(tail);
+        if !probe.is_complete() || self.tries_left == 0 {
+            return None;
+        }
+        self.tries_left -= 1;
+        let mut joined = self.plain.get(..self.plain_head)?.to_vec();
+        if !push_text(&mut joined, self.raw.get(self.head_length..tail_start)?, self.max_bytes) {
+            return None;
+        }
+        let mut lexer = self.after_head;
+        lexer.write(tail, &mut joined, self.max_bytes);
+        match Reading::of(&joined, decoder) {
+            Reading::Nothing | Reading::Other => None,
+            reading => Some((reading, joined)),
+        }
+    }
+}
+
+impl Reading {
+    fn of(text: &[u8], decoder: &mut Decoder) -> Self {
+        let refusal = match decoder.decode(text) {
+            Ok(frame) => return Self::of_frame(&frame),
+            Err(refusal) => refusal,
+        };
+        if refusal.is_mendable() {
+            // Whether it is mended or refused is not decided here.
+            return decoder.decode(&mend(text)).map_or(Self::Other, |it| Self::of_frame(&it));
+        }
+        match refusal.reason {
+            RefusalReason::Json(_) => Self::Nothing,
+            _ => Self::Other,
+        }
+    }
+
+    fn of_frame(frame: &Frame<'_>) -> Self {
+        let Frame::Message(message, _) = frame else { return Self::Other };
+        match message {
+            Message::Notification(_) => Self::Notification,
+            Message::Request(request) => Self::Request(request.id.clone().into_owned()),
+            Message::Response(response) => Self::Answer(response.id.clone().into_owned()),
+            Message::Error(error) => match &error.id {
+                Some(id) => Self::Answer(id.clone().into_owned()),
+                None => Self::Notification,
+            },
+        }
+    }
+}
+
+fn end_bytes(end: LineEnd) -> &'static [u8] {
+    match end {
+        LineEnd::Lf => b"\n",
+        LineEnd::CrLf => b"\r\n",
+        LineEnd::Eof => b"",
+    }
+}

@@ -1,0 +1,390 @@
+//! Frames that raw newlines tore apart, put together again: `frame.split`.
+//!
+//! A server that builds JSON by hand writes a raw newline inside a string, and the line falls apart:
+//! a head that ends inside a string, lines that the content's author chose, and a tail. Whoever takes
+//! each line for a frame takes one in the middle for a message that the server never sent.
+//!
+//! [`Joiner`] is given all lines from a server, blank ones too, and the time. After a head it holds
+//! them, and tries two readings: newlines escaped and the lines as they are; or the lines in the
+//! middle escaped entirely, quotes and all. Once one is an answer that somebody waits for, that one
+//! message is delivered. What is in it is judged by others.
+//!
+//! What DESIGN leaves open, and what was chosen:
+//! - A torn notification, a torn request of the server, and a torn answer that nobody waits for (a
+//!   late one, after its request was cancelled) are never delivered: no pending id vouches for
+//!   them. The hold ends as soon as a reading of them is whole, so that they cost nobody else
+//!   anything, and a request is answered with an error.
+//! - Every id with a damaged or whole answer on a held line is owed something: a proper answer within
+//!   5 s, or an error.
+//! - A server that writes on and on cannot keep a hold open: it runs out after 5 s in all. Lines
+//!   over the frame limit are not kept, but the hold goes on, and no line passes.
+//! - A head alone, with nothing behind it, was not torn apart: it is `frame.not-json`.
+//!
+//! Whoever drives it hands over each line, fetches the events, and only then judges a line that
+//! passes. An id that fails or is joined is pending no more; an id that is answered or cancelled
+//! otherwise is [settled](Joiner::settle).
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use hardline_guard::join::{JoinEvent, Joiner, Taken};
+//! use hardline_wire::id::Id;
+//! use hardline_wire::limits::Limits;
+//! use hardline_wire::line::LineFramer;
+//!
+//! let limits = Limits::default();
+//! let (mut framer, mut joiner) = (LineFramer::new(&limits), Joiner::new(&limits));
+//! let mut chunk: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"text\":\"one\n\
+//!     {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sampling/createMessage\"}\n\
+//!     two\"}}\n";
+//! let is_pending = |id: &Id<'_>| id.as_i64() == Some(7);
+//! while let Some(line) = framer.next_line(&mut chunk) {
+//!     assert_eq!(joiner.handle_line(&line, Duration::ZERO, &is_pending), Taken::Held);
+//! }
+//! let joined = std::iter::from_fn(|| joiner.poll_event()).find_map(|event| match event {
+//!     JoinEvent::Joined(joined) => Some(joined),
+//!     _ => None,
+//! });
+//! let text = String::from_utf8(joined.unwrap().text).unwrap();
+//! assert!(text.contains(r#"one\n{\"jsonrpc\":\"2.0\",\"id\":1,"#));
+//! ```
+//!
+//! Invariants:
+//! - While a head is open no line passes, and of all lines held at most one message is delivered.
+//! - No more than three times `max_frame_bytes` are kept. Each byte is read a fixed number of times.
+//! - Each request of the client that a held line was about is delivered an answer or failed.
+
+mod event;
+mod head;
+mod hold;
+mod lex;
+mod watch;
+mod witness;
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use hardline_wire::encode::code;
+use hardline_wire::frame::Decoder;
+use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Content, Line};
+use hardline_wire::recover::{Ending, recover};
+
+use crate::finding::{Direction, Finding, Severity};
+use crate::frame::finding_at;
+use crate::rule::Rule;
+use crate::session::Reply;
+use head::Head;
+use hold::{Hold, Reading};
+use watch::Watch;
+
+pub use event::{JoinEvent, Joined};
+
+/// How long a hold lasts without new bytes.
+pub const MAX_QUIET: Duration = Duration::from_millis(250);
+/// How long a hold lasts at most.
+pub const MAX_HOLD: Duration = Duration::from_secs(5);
+/// How long a request whose answer was among held lines waits for a proper one.
+pub const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// Knows which requests of the client have no answer yet.
+pub trait Pending {
+    /// Whether the client waits for an answer with this id.
+    fn is_pending(&self, id: &Id<'_>) -> bool;
+}
+
+impl<F: Fn(&Id<'_>) -> bool> Pending for F {
+    fn is_pending(&self, id: &Id<'_>) -> bool {
+        self(id)
+    }
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a line passes or it does not")]
+#[must_use]
+pub enum Taken {
+    /// It is not the joiner's: judge it, after the events that [`Joiner::poll_event`] has.
+    Pass,
+    /// It is the joiner's.
+    Held,
+}
+
+/// Puts the lines of one server together where a message was torn.
+#[derive(Debug)]
+pub struct Joiner {
+    limits: Limits,
+    decoder: Decoder,
+    hold: Option<Box<Hold>>,
+    watch: Watch,
+    /// To be fetched before the next line: a few, and no more than requests are in flight.
+    events: VecDeque<JoinEvent>,
+    /// The ids that fail among these events.
+    failed: HashSet<Id<'static>>,
+    /// Whether lines pass all the same, and only findings are made.
+    is_observing: bool,
+}
+
+impl Joiner {
+    /// Creates a joiner that obeys `max_frame_bytes`, `max_depth`, `max_id_bytes` and
+    /// `max_in_flight` of `limits`.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            limits: limits.clone(),
+            decoder: Decoder::new(limits),
+            hold: None,
+            watch: Watch::new(limits),
+            events: VecDeque::new(),
+            failed: HashSet::new(),
+            is_observing: false,
+        }
+    }
+
+    /// Creates one that finds torn frames, and lets every line pass as it came: it protects nobody.
+    pub fn observing(limits: &Limits) -> Self {
+        Self { is_observing: true, ..Self::new(limits) }
+    }
+
+    /// Takes one line, blank ones too. `now` is the time since the session's start.
+    ///
+    /// While nothing [is held](Self::is_holding), a line that a judge takes for a frame need not be
+    /// handed over, which saves a look at it: such a line is no head.
+    pub fn handle_line(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> Taken {
+        self.handle_timeout(now, pending);
+        let is_held = match self.hold.take() {
+            Some(hold) => {
+                self.add(hold, line, now, pending);
+                true
+            }
+            None => self.begin(line, now, pending),
+        };
+        if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
+    }
+
+    /// Takes note that bytes came which do not end a line.
+    pub fn handle_bytes(&mut self, now: Duration) {
+        if let Some(hold) = self.hold.as_mut().filter(|hold| now < deadline(hold)) {
+            hold.last = now;
+        }
+    }
+
+    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says.
+    pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
+        if let Some(hold) = self.hold.take_if(|hold| deadline(hold) <= now) {
+            self.run_out(&hold, pending);
+        }
+        while let Some(id) = self.watch.next_due(now) {
+            if self.is_owed(&id, pending) {
+                self.fail(id, "its answer was inside another message, and no proper one followed");
+            }
+        }
+    }
+
+    /// When the joiner wants to be told the time, if no line comes before that.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let hold = self.hold.as_deref().map(deadline);
+        hold.into_iter().chain(self.watch.next_deadline()).min()
+    }
+
+    /// What there is to do, in its order. To be asked until there is nothing, after each call.
+    pub fn poll_event(&mut self) -> Option<JoinEvent> {
+        let event = self.events.pop_front();
+        if self.events.is_empty() {
+            self.failed = HashSet::new();
+        }
+        event
+    }
+
+    /// Takes note that a request of the client has its answer, or wants none any more.
+    pub fn settle(&mut self, id: &Id<'_>) {
+        self.watch.forget(id);
+    }
+
+    /// Ends the stream: nothing more will come, so nothing is waited for.
+    pub fn finish(&mut self, pending: &impl Pending) {
+        if let Some(hold) = self.hold.take() {
+            self.run_out(&hold, pending);
+        }
+        while let Some(id) = self.watch.take_first() {
+            if self.is_owed(&id, pending) {
+                self.fail(id, "its answer was inside another message");
+            }
+        }
+    }
+
+    /// Whether lines are being held.
+    pub fn is_holding(&self) -> bool {
+        self.hold.is_some()
+    }
+
+    /// Looks whether a line is a head, and holds it if so.
+    fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
+        let Some(text) = line.whole() else { return false };
+        let Some(mut head) = Head::read(text, &self.limits) else { return false };
+        let before = std::mem::take(&mut head.before);
+        let mut hold = Hold::new(text, line.end, head, line.offset, now, &self.limits);
+        hold.witness.note_recovered(before.into_iter(), (text, 0, false), &self.limits, pending);
+        self.hold = Some(Box::new(hold));
+        true
+    }
+
+    /// Adds a line to those that are held.
+    fn add(&mut self, mut hold: Box<Hold>, line: &Line<'_>, now: Duration, pending: &impl Pending) {
+        let Self { limits, decoder, .. } = self;
+        hold.last = now;
+        hold.followers += usize::from(!line.is_blank());
+        let offset = hold.length;
+        let whole = match line.content {
+            Content::Whole(text) => {
+                hold.witness.look(text, offset, decoder, limits, pending);
+                hold.add(text, line.end, line.has_bom, decoder)
+            }
+            Content::Overlong(overlong) => {
+                let recovered = overlong.recovered.iter().cloned();
+                hold.witness.note_recovered(
+                    recovered,
+                    (overlong.prefix, offset, true),
+                    limits,
+                    pending,
+                );
+                hold.overflow(usize::try_from(overlong.length).unwrap_or(usize::MAX));
+                None
+            }
+        };
+        match whole {
+            Some((reading, text)) => self.conclude(&mut hold, reading, text, pending),
+            None => self.hold = Some(hold),
+        }
+    }
+
+    /// Ends a hold with a reading that is whole.
+    fn conclude(
+        &mut self,
+        hold: &mut Hold,
+        reading: Reading,
+        mut text: Vec<u8>,
+        pending: &impl Pending,
+    ) {
+        while text.last() == Some(&b' ') {
+            text.pop();
+        }
+        let has_planted = 0 < hold.witness.total();
+        let mut delivered = None;
+        match reading {
+            Reading::Answer(id) if self.is_owed(&id, pending) => {
+                self.report(hold, "a raw newline tore a message apart; it was put together again");
+                self.watch.forget(&id);
+                delivered = Some(id.clone());
+                self.push(JoinEvent::Joined(Joined { text, id, has_planted, offset: hold.offset }));
+            }
+            Reading::Answer(_) => {
+                self.report(hold, "a torn answer that nobody waits for was dropped");
+            }
+            Reading::Notification => self.report(hold, "a torn notification was dropped"),
+            Reading::Request(id) => {
+                self.report(hold, "a torn request was answered with an error");
+                self.refuse(id);
+            }
+            Reading::Other | Reading::Nothing => {
+                self.report(hold, "a torn line that is no message was dropped");
+            }
+        }
+        self.fail_head(hold, delivered.as_ref(), pending);
+        for id in std::mem::take(&mut hold.witness.touched) {
+            let is_settled = delivered.as_ref() == Some(&id) || !self.is_owed(&id, pending);
+            if !is_settled && !self.watch.add(id.clone(), hold.last + MAX_WAIT) {
+                self.fail(id, "its answer was inside another message");
+            }
+        }
+    }
+
+    /// Ends a hold that nothing came of: whoever waited for anything in it gets an error.
+    fn run_out(&mut self, hold: &Hold, pending: &impl Pending) {
+        self.report(hold, "a raw newline tore a message apart, and its rest was not found");
+        if let (true, Some(id)) = (hold.head.has_method, &hold.head.id) {
+            self.refuse(id.clone());
+        }
+        self.fail_head(hold, None, pending);
+        let mut failed = hold.witness.touched.clone();
+        if hold.head.id.is_none() {
+            // The id may stand behind the content.
+            let ids = recover(hold.raw(), Ending::Whole, &self.limits)
+                .take(self.limits.max_in_flight())
+                .filter(|it| it.is_response && !it.follows_junk)
+                .filter_map(|it| it.id);
+            failed.extend(ids);
+        }
+        for id in failed {
+            if self.is_owed(&id, pending) {
+                self.fail(id, "its answer was inside a message that fell apart");
+            }
+        }
+    }
+
+    /// Fails the request that the head was the answer to, unless that was delivered.
+    fn fail_head(&mut self, hold: &Hold, delivered: Option<&Id<'_>>, pending: &impl Pending) {
+        let Some(id) = hold.head.id.as_ref().filter(|_| !hold.head.has_method) else { return };
+        if delivered != Some(id) && self.is_owed(id, pending) {
+            self.fail(id.clone(), "its answer fell apart at a raw newline");
+        }
+    }
+
+    /// Whether the client waits for an answer, and was not just promised an error.
+    fn is_owed(&self, id: &Id<'static>, pending: &impl Pending) -> bool {
+        pending.is_pending(id) && !self.failed.contains(id)
+    }
+
+    fn fail(&mut self, id: Id<'static>, reason: &str) {
+        self.watch.forget(&id);
+        self.failed.insert(id.clone());
+        let reply = Reply::new(id, Rule::FrameSplit, format!("no usable answer: {reason}"));
+        self.push(JoinEvent::Failed(reply));
+    }
+
+    fn refuse(&mut self, id: Id<'static>) {
+        let reply = Reply::new(id, Rule::FrameSplit, "Parse error: a raw newline inside a string");
+        self.push(JoinEvent::Refused(reply.with_code(code::PARSE_ERROR)));
+    }
+
+    /// Makes the findings of a hold: one for the frame, and one for each message inside it.
+    fn report(&mut self, hold: &Hold, what: &str) {
+        let witness = &hold.witness;
+        let rule = if hold.followers == 0 { Rule::FrameNotJson } else { Rule::FrameSplit };
+        let detail = match witness.total() {
+            0 => format!("{what} ({} lines after its first)", hold.followers),
+            _ => format!(
+                "{what}; whole messages on its lines, none of them delivered: {} requests, \
+                 {} notifications, {} answers",
+                witness.requests, witness.notifications, witness.answers
+            ),
+        };
+        let direction = Direction::ServerToClient;
+        let is_planted = 0 < witness.total() && rule == Rule::FrameSplit;
+        let severity = if is_planted { Severity::Critical } else { rule.severity() };
+        let offset = hold.head_length;
+        let finding = finding_at(rule, direction, hold.raw(), offset, hold.length, &detail);
+        let length = hold.length.saturating_sub(offset);
+        let start = hold.offset;
+        let finding = Finding { severity, length, ..finding };
+        self.push(JoinEvent::Found { finding, start });
+        for planted in &witness.planted {
+            let detail = format!("a whole {} on a line inside a torn message", planted.kind);
+            let finding =
+                finding_at(Rule::FrameSplit, direction, &planted.start, 0, planted.length, &detail);
+            let (offset, length) = (planted.offset, planted.length);
+            let finding = Finding { severity: Severity::Critical, offset, length, ..finding };
+            self.push(JoinEvent::Found { finding, start });
+        }
+    }
+
+    fn push(&mut self, event: JoinEvent) {
+        if !self.is_observing || matches!(event, JoinEvent::Found { .. }) {
+            self.events.push_back(event);
+        }
+    }
+}
+
+fn deadline(hold: &Hold) -> Duration {
+    (hold.last + MAX_QUIET).min(hold.started + MAX_HOLD)
+}

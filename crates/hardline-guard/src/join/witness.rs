@@ -1,0 +1,150 @@
+//! What stood on the lines that were held: whole messages, and the ids whose answers were among them.
+
+use std::collections::HashSet;
+
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
+use hardline_wire::message::Message;
+use hardline_wire::recover::{Ending, Recovered, recover};
+use memchr::memchr;
+
+use super::Pending;
+
+/// Most messages that are shown one by one. The rest is counted.
+const MAX_SHOWN: usize = 8;
+/// Most bytes kept of each.
+pub(super) const SHOWN_BYTES: usize = 96;
+
+/// What was seen on held lines.
+#[derive(Debug, Default)]
+pub(super) struct Witness {
+    pub(super) requests: usize,
+    pub(super) notifications: usize,
+    pub(super) answers: usize,
+    /// The first of them, at most [`MAX_SHOWN`].
+    pub(super) planted: Vec<Planted>,
+    /// Ids that somebody waited for when an answer to them was held, in that order; no more than
+    /// are in flight.
+    pub(super) touched: Vec<Id<'static>>,
+    /// The same, to be asked.
+    seen: HashSet<Id<'static>>,
+}
+
+/// A message that stood on a held line.
+#[derive(Debug)]
+pub(super) struct Planted {
+    /// Where the line starts, in bytes from the start of the head.
+    pub(super) offset: usize,
+    pub(super) length: usize,
+    pub(super) start: Vec<u8>,
+    pub(super) kind: &'static str,
+}
+
+impl Witness {
+    /// Looks at one line.
+    pub(super) fn look(
+        &mut self,
+        text: &[u8],
+        offset: usize,
+        decoder: &mut Decoder,
+        limits: &Limits,
+        pending: &impl Pending,
+    ) {
+        if memchr(b'{', text).is_none() {
+            return;
+        }
+        match decoder.decode(text) {
+            Ok(Frame::Message(message, _)) => self.note(&message, text, offset, limits, pending),
+            Ok(Frame::Batch(batch)) => {
+                for element in batch.elements() {
+                    if let Ok((message, _)) = decoder.decode_element(element) {
+                        self.note(&message, text, offset, limits, pending);
+                    }
+                }
+            }
+            // Other readers may take it for a message all the same.
+            Err(_) => {
+                let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
+                let recovered = recover(text, Ending::Whole, limits);
+                let line = (text, offset, is_closed);
+                self.note_recovered(recovered, line, limits, pending);
+            }
+        }
+    }
+
+    /// Notes what a line carried that is no frame, or is not kept: its text or how it begins, where
+    /// it starts, and whether what is on it may be whole.
+    pub(super) fn note_recovered(
+        &mut self,
+        recovered: impl Iterator<Item = Recovered>,
+        (text, offset, is_closed): (&[u8], usize, bool),
+        limits: &Limits,
+        pending: &impl Pending,
+    ) {
+        for it in recovered.filter(|it| !it.follows_junk) {
+            let is_whole = is_closed && it.has_jsonrpc && (it.has_method || it.is_response);
+            if is_whole {
+                let kind = match (it.has_method, &it.id) {
+                    (false, _) => Kind::Answer,
+                    (true, Some(_)) => Kind::Request,
+                    (true, None) => Kind::Notification,
+                };
+                self.count(kind, text, offset);
+            }
+            if let Some(id) = it.id.filter(|_| !it.has_method) {
+                self.touch(id, limits, pending);
+            }
+        }
+    }
+
+    pub(super) fn total(&self) -> usize {
+        self.requests + self.notifications + self.answers
+    }
+
+    fn note(
+        &mut self,
+        message: &Message<'_>,
+        text: &[u8],
+        offset: usize,
+        limits: &Limits,
+        pending: &impl Pending,
+    ) {
+        let kind = match message {
+            Message::Request(_) => Kind::Request,
+            Message::Notification(_) => Kind::Notification,
+            Message::Response(_) | Message::Error(_) => Kind::Answer,
+        };
+        self.count(kind, text, offset);
+        if let (Kind::Answer, Some(id)) = (kind, message.id()) {
+            self.touch(id.clone().into_owned(), limits, pending);
+        }
+    }
+
+    pub(super) fn touch(&mut self, id: Id<'static>, limits: &Limits, pending: &impl Pending) {
+        let has_room = self.touched.len() < limits.max_in_flight();
+        if has_room && pending.is_pending(&id) && self.seen.insert(id.clone()) {
+            self.touched.push(id);
+        }
+    }
+
+    fn count(&mut self, kind: Kind, text: &[u8], offset: usize) {
+        let (count, kind) = match kind {
+            Kind::Request => (&mut self.requests, "request"),
+            Kind::Notification => (&mut self.notifications, "notification"),
+            Kind::Answer => (&mut self.answers, "answer"),
+        };
+        *count += 1;
+        if self.planted.len() < MAX_SHOWN {
+            let start = text.get(..SHOWN_BYTES).unwrap_or(text).to_vec();
+            self.planted.push(Planted { offset, length: text.len(), start, kind });
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    Request,
+    Notification,
+    Answer,
+}

@@ -1,0 +1,53 @@
+//! Pins: a tool that was approved stays what it was, or somebody hears of it.
+//!
+//! A [`Definition`] is a tool as its server lists it, with a [`Fingerprint`] over its canonical JSON
+//! (see [`Definition`] for what counts). A [`Lock`] keeps the definitions that were seen first or
+//! approved since, server by server; its text is `hardline.lock`. Comparing a list with it gives
+//! [`Difference`]s, with a [`Diff`] in words. A [`Catalog`] notices two servers with one name, or
+//! with names that look alike.
+//!
+//! ```
+//! use hardline_guard::Rule;
+//! use hardline_guard::pin::{Definition, Lock};
+//! use hardline_wire::json::Checker;
+//! use hardline_wire::limits::Limits;
+//!
+//! let definition = |text: &str| {
+//!     let mut checker = Checker::new(&Limits::default());
+//!     Definition::new(checker.check(text.as_bytes()).unwrap().value).unwrap()
+//! };
+//!
+//! let mut lock = Lock::new();
+//! lock.pin("shop", [&definition(r#"{"name":"buy","annotations":{"readOnlyHint":true}}"#)])?;
+//!
+//! let text = lock.to_string(); // what `hardline.lock` holds
+//! assert_eq!(Lock::parse(&text).unwrap(), lock);
+//!
+//! let now = definition(r#"{"annotations": {"readOnlyHint": false}, "name": "buy"}"#);
+//! let found = lock.compare("shop", &[now]);
+//! assert_eq!(found[0].rule(), Some(Rule::ToolChanged));
+//! assert_eq!(
+//!     found[0].to_string(),
+//!     "tool `buy` is not what was pinned:\n  annotations.readOnlyHint: true → false"
+//! );
+//! # Ok::<_, hardline_guard::pin::LockFull>(())
+//! ```
+//!
+//! Reading and writing the file, and what becomes of a tool that changed, are left to others.
+
+mod canonical;
+mod compare;
+mod definition;
+mod diff;
+mod lock;
+mod lookalike;
+mod read;
+mod skeleton;
+mod write;
+
+pub use compare::{Catalog, Difference, Shadow};
+pub use definition::{Definition, DefinitionError, Fingerprint};
+pub use diff::{Change, ChangeKind, Diff};
+pub use lock::{Lock, LockFull};
+pub use read::LockError;
+pub use skeleton::skeleton;

@@ -1,0 +1,113 @@
+//! Writes `hardline.lock`.
+
+use hardline_wire::excerpt::Excerpt;
+
+use super::canonical::Json;
+use super::definition::Definition;
+use super::lock::Lock;
+
+/// Levels of a definition that are written with one member a line.
+///
+/// Reaches the properties of a schema. What is deeper stands on one line, so that indentation
+/// cannot make the file many times longer than what is in it.
+const INDENTED_LEVELS: usize = 6;
+
+/// The text of the file.
+pub(super) fn write(lock: &Lock) -> String {
+    let mut text = format!("{{\n  \"version\": {},\n  \"servers\": {{", Lock::VERSION);
+    let mut is_first_server = true;
+    for (server, tools) in lock.all() {
+        text.push_str(if is_first_server { "\n    " } else { ",\n    " });
+        is_first_server = false;
+        write_string(server, &mut text);
+        text.push_str(": {\n      \"tools\": {");
+        let mut is_first_tool = true;
+        for tool in tools {
+            text.push_str(if is_first_tool { "\n        " } else { ",\n        " });
+            is_first_tool = false;
+            write_tool(&mut text, tool);
+        }
+        text.push_str(if is_first_tool { "}\n    }" } else { "\n      }\n    }" });
+    }
+    text.push_str(if is_first_server { "}\n}\n" } else { "\n  }\n}\n" });
+    text
+}
+
+/// Writes one tool, its name first.
+pub(super) fn write_tool(text: &mut String, tool: &Definition) {
+    write_string(tool.name(), text);
+    text.push_str(": {\n          \"sha256\": \"");
+    text.push_str(&tool.fingerprint().to_string());
+    text.push_str("\",\n          \"definition\": ");
+    write_json(&tool.json(), 10, INDENTED_LEVELS, text);
+    text.push_str("\n        }");
+}
+
+fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
+    let (open, close, len) = match json {
+        Json::Word(word) => return text.push_str(word),
+        Json::String(string) => return write_string(string, text),
+        Json::Array(elements) => ('[', ']', elements.len()),
+        Json::Object(members) => ('{', '}', members.len()),
+    };
+    let newline = |indent: usize, text: &mut String| {
+        if 0 < levels {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent));
+        }
+    };
+    let next = |index: usize, text: &mut String| {
+        match (index, levels) {
+            (0, _) => {}
+            (_, 0) => text.push_str(", "),
+            _ => text.push(','),
+        }
+        newline(indent + 2, text);
+    };
+    text.push(open);
+    match json {
+        Json::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                next(index, text);
+                write_json(element, indent + 2, levels.saturating_sub(1), text);
+            }
+        }
+        Json::Object(members) => {
+            for (index, (key, value)) in members.iter().enumerate() {
+                next(index, text);
+                write_string(key, text);
+                text.push_str(": ");
+                write_json(value, indent + 2, levels.saturating_sub(1), text);
+            }
+        }
+        Json::Word(_) | Json::String(_) => {}
+    }
+    if 0 < len {
+        newline(indent, text);
+    }
+    text.push(close);
+}
+
+/// Writes a string with escapes for all that nobody sees.
+fn write_string(string: &str, text: &mut String) {
+    let plain = Json::String(string.to_owned()).to_text();
+    for char in plain.chars() {
+        if is_seen(char) {
+            text.push(char);
+        } else {
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+}
+
+/// Whether a person sees a character, by the same measure as in all other output.
+fn is_seen(char: char) -> bool {
+    if char.is_ascii() {
+        return !char.is_ascii_control();
+    }
+    let mut buffer = [0; 4];
+    let encoded = &*char.encode_utf8(&mut buffer);
+    Excerpt::new(encoded.as_bytes(), encoded.len()).to_string() == encoded
+}

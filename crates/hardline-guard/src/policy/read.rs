@@ -1,0 +1,376 @@
+//! From TOML to statements and settings.
+//!
+//! Invariants:
+//! - Nothing is skipped: a key, rule, action or profile that is not known is a fault.
+//! - All faults are collected; the text is a policy only if there are none.
+//! - What holds for every server can only make a profile stricter, unless its name has `danger`.
+
+use std::ops::Range;
+
+use hardline_wire::excerpt::Excerpt;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Faults, PolicyError, quoted};
+use super::layer::{Layer, Layers, Says, ServerLayer, Statement};
+use super::setting::{Burst, Settings};
+use super::suggest::{list, nearest_rule};
+use super::value::{Node, Reader, Scope, join};
+use super::{Origin, Place, Profile};
+use crate::finding::{Direction, Severity};
+use crate::rule::{Action, Rule};
+
+use Direction::{ClientToServer, ServerToClient};
+
+/// What a text says.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) profile: Profile,
+    pub(super) layers: Layers,
+    pub(super) settings: Settings,
+    /// For servers that have settings of their own.
+    pub(super) server_settings: Vec<(String, Settings)>,
+}
+
+const TOP_KEYS: &[&str] = &[
+    "profile",
+    "close_after",
+    "limits",
+    "burst",
+    "rules",
+    "client_rules",
+    "server",
+    "allow",
+    "allow_jsonrpc",
+    "danger_rules",
+    "danger_client_rules",
+    "danger_allow_jsonrpc",
+];
+const SERVER_KEYS: &[&str] = &[
+    "profile",
+    "allow_jsonrpc",
+    "close_after",
+    "limits",
+    "burst",
+    "rules",
+    "client_rules",
+    "tool",
+];
+const TOOL_KEYS: &[&str] = &["allow_jsonrpc", "rules", "client_rules"];
+const ALLOW_KEYS: &[&str] = &["rule", "server", "tool", "reason"];
+
+/// Reads `text`; `profile`, if there is one, counts instead of the text's own.
+pub(super) fn read(text: &str, profile: Option<Profile>) -> Result<Read, PolicyError> {
+    let mut faults = Faults::new(text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        faults.add(error.span().unwrap_or(0..0), "", error.message());
+    }
+    // What follows a fault of syntax may be read wrongly, and blamed wrongly.
+    if !errors.is_empty()
+        && let Some(error) = faults.into_error()
+    {
+        return Err(error);
+    }
+
+    let mut reader = Reader { faults: Faults::new(text) };
+    let read = policy(&mut reader, document.get_ref(), profile);
+    match reader.faults.into_error() {
+        Some(error) => Err(error),
+        None => Ok(read),
+    }
+}
+
+fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) -> Read {
+    let scope = Scope { table: top, path: String::new() };
+    reader.known_keys(&scope, TOP_KEYS);
+    if let Some(value) = top.get("allow_jsonrpc") {
+        let message = "here it would hold for every server";
+        let help = "write it in `[server.NAME.tool.NAME]` or `[server.NAME]`";
+        reader.faults.add_with_help(value.span(), "allow_jsonrpc", message, help);
+    }
+    let own = profile(reader, &scope);
+    let profile = given.or(own.as_ref().map(|(profile, _)| *profile)).unwrap_or_default();
+
+    let mut layers = Layers::default();
+    if let Some((own, origin)) = own.filter(|(own, _)| *own == profile) {
+        layers.global.add(Statement { says: Says::Profile(own), origin });
+    }
+    allow_jsonrpc(reader, &scope, "danger_allow_jsonrpc", &mut layers.global);
+    for (key, direction, is_bound) in [
+        ("rules", ServerToClient, true),
+        ("client_rules", ClientToServer, true),
+        ("danger_rules", ServerToClient, false),
+        ("danger_client_rules", ClientToServer, false),
+    ] {
+        let at_least = is_bound.then_some(profile);
+        rules(reader, &scope, key, direction, at_least, &mut layers.global);
+    }
+
+    let mut settings = Settings::of(profile);
+    read_settings(reader, &scope, &mut settings);
+    let mut server_settings = Vec::new();
+    if let Some(servers) = reader.table(&scope, "server") {
+        for (name, value) in servers.table {
+            let path = join(&servers.path, name.get_ref());
+            if let Some(table) = reader.as_table(value, &path) {
+                let scope = Scope { table, path };
+                let layer = layers.servers.entry(name.get_ref().to_string()).or_default();
+                if let Some(own) = server(reader, &scope, layer, &settings) {
+                    server_settings.push((name.get_ref().to_string(), own));
+                }
+            }
+        }
+    }
+    allows(reader, &scope, &mut layers);
+    Read { profile, layers, settings, server_settings }
+}
+
+/// Reads one server's table. Returns its settings if they are not everybody's.
+fn server(
+    reader: &mut Reader<'_>,
+    scope: &Scope<'_, '_>,
+    layer: &mut ServerLayer,
+    everybody: &Settings,
+) -> Option<Settings> {
+    reader.known_keys(scope, SERVER_KEYS);
+    let mut settings = everybody.clone();
+    if let Some((profile, origin)) = profile(reader, scope) {
+        let Settings { burst, close_after, .. } = Settings::of(profile);
+        settings = Settings { burst, close_after, ..settings };
+        layer.own.add(Statement { says: Says::Profile(profile), origin });
+    }
+    allow_jsonrpc(reader, scope, "allow_jsonrpc", &mut layer.own);
+    rules(reader, scope, "rules", ServerToClient, None, &mut layer.own);
+    rules(reader, scope, "client_rules", ClientToServer, None, &mut layer.own);
+    read_settings(reader, scope, &mut settings);
+    if let Some(tools) = reader.table(scope, "tool") {
+        for (name, value) in tools.table {
+            let path = join(&tools.path, name.get_ref());
+            if let Some(table) = reader.as_table(value, &path) {
+                let scope = Scope { table, path };
+                let layer = layer.tools.entry(name.get_ref().to_string()).or_default();
+                reader.known_keys(&scope, TOOL_KEYS);
+                allow_jsonrpc(reader, &scope, "allow_jsonrpc", layer);
+                rules(reader, &scope, "rules", ServerToClient, None, layer);
+                rules(reader, &scope, "client_rules", ClientToServer, None, layer);
+            }
+        }
+    }
+    (settings != *everybody).then_some(settings)
+}
+
+fn profile(reader: &mut Reader<'_>, scope: &Scope<'_, '_>) -> Option<(Profile, Origin)> {
+    let (name, value) = reader.string(scope, "profile")?;
+    let path = join(&scope.path, "profile");
+    let names = Profile::ALL.map(Profile::name);
+    let profile = reader.one_of(value, &path, ("profile", &names), name, name.parse().ok())?;
+    let key = format!("{path} = \"{profile}\"");
+    Some((profile, origin(reader, value, key, None)))
+}
+
+fn allow_jsonrpc(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, key: &str, layer: &mut Layer) {
+    if let Some((allows, value)) = reader.boolean(scope, key) {
+        let key = format!("{} = {allows}", join(&scope.path, key));
+        let origin = origin(reader, value, key, None);
+        layer.add(Statement { says: Says::AllowJsonrpc(allows), origin });
+    }
+}
+
+/// Reads a table of rules: `content.frame = "log"`, or `"content.frame" = "log"`.
+fn rules(
+    reader: &mut Reader<'_>,
+    scope: &Scope<'_, '_>,
+    key: &str,
+    direction: Direction,
+    at_least: Option<Profile>,
+    layer: &mut Layer,
+) {
+    let Some(rules) = reader.table(scope, key) else { return };
+    for (name, value) in rules.table {
+        match value.get_ref() {
+            DeValue::Table(inner) if !name.get_ref().contains('.') => {
+                for (last, value) in inner {
+                    let name = format!("{}.{}", name.get_ref(), last.get_ref());
+                    let at = (last.span(), &*rules.path);
+                    one_rule(reader, (&name, value), at, direction, at_least, layer);
+                }
+            }
+            _ => {
+                let at = (name.span(), &*rules.path);
+                one_rule(reader, (name.get_ref(), value), at, direction, at_least, layer);
+            }
+        }
+    }
+}
+
+fn one_rule(
+    reader: &mut Reader<'_>,
+    (name, value): (&str, &Node<'_>),
+    (span, path): (Range<usize>, &str),
+    direction: Direction,
+    at_least: Option<Profile>,
+    layer: &mut Layer,
+) {
+    let path = format!("{path}.{}", Excerpt::new(name.as_bytes(), 80));
+    let Some(rule) = rule(reader, name, span, &path) else { return };
+    let Some(word) = reader.as_string(value, &path) else { return };
+    let known = Action::ALL.into_iter().find(|it| it.name() == word);
+    let names = Action::ALL.map(Action::name);
+    let action = reader.one_of(value, &path, ("action", &names), word, known);
+    let Some(action) = action else { return };
+
+    if let Some(profile) = at_least {
+        let all = Severity::ALL.map(|severity| profile.action(rule, severity, direction));
+        let own = all.into_iter().max().unwrap_or(Action::Close);
+        if action < own {
+            let message = format!(
+                "`{}` for every server is weaker than the profile `{profile}`, which has `{}`",
+                action.name(),
+                own.name()
+            );
+            let danger = path.replacen("rules", "danger_rules", 1);
+            let danger = danger.replace("client_danger_rules", "danger_client_rules");
+            let help = format!(
+                "silence one false alarm with an `[[allow]]` that names rule, server and tool; \
+                 change one server in `[server.NAME.rules]`; or, if it must hold everywhere, \
+                 write `{danger}`"
+            );
+            return reader.faults.add_with_help(value.span(), &path, message, help);
+        }
+    }
+
+    let origin = origin(reader, value, format!("{path} = \"{}\"", action.name()), None);
+    let statement = Statement { says: Says::Rule(rule, Some(direction), action), origin };
+    add(reader, value, &path, layer, statement);
+}
+
+/// Reads the `[[allow]]` entries.
+fn allows(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, layers: &mut Layers) {
+    let Some(value) = scope.table.get("allow") else { return };
+    let DeValue::Array(entries) = value.get_ref() else {
+        let help = "write `[[allow]]`, with two brackets: there may be several";
+        return reader.faults.add_with_help(value.span(), "allow", "expected a list", help);
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        let path = format!("allow[{index}]");
+        if let Some(table) = reader.as_table(entry, &path) {
+            allow(reader, entry, &Scope { table, path }, layers);
+        }
+    }
+}
+
+fn allow(reader: &mut Reader<'_>, entry: &Node<'_>, scope: &Scope<'_, '_>, layers: &mut Layers) {
+    let path = &*scope.path;
+    reader.known_keys(scope, ALLOW_KEYS);
+    let name = reader.required(entry, scope, "rule", "name the rule that raised the false alarm");
+    let named = name.and_then(|(name, value)| {
+        Some((rule(reader, name, value.span(), &join(path, "rule"))?, value))
+    });
+    let server = reader.required(
+        entry,
+        scope,
+        "server",
+        "add `server = \"NAME\"`, the name that findings show; to change a rule for every server \
+         there is `[danger_rules]`",
+    );
+    let reason = reader.required(entry, scope, "reason", "say for others why this is fine");
+    let tool = match reader.string(scope, "tool") {
+        Some((tool, _)) => Some(tool),
+        None if scope.table.contains_key("tool") => return,
+        // What is found in bytes and sessions belongs to no tool; the rest does.
+        None if named.is_none_or(|(rule, _)| matches!(rule.layer(), "frame" | "session")) => None,
+        None => {
+            let help = "add `tool = \"NAME\"`, or `tool = \"*\"` for every tool of this server";
+            reader.faults.add_with_help(entry.span(), path, "`tool` is missing", help);
+            return;
+        }
+    };
+    let (Some((rule, value)), Some((server, _)), Some((reason, _))) = (named, server, reason)
+    else {
+        return;
+    };
+
+    let key = format!("{path}: {rule} on {}", quoted(server));
+    let key = match &tool {
+        Some(tool) => format!("{key}, tool {}", quoted(tool)),
+        None => key,
+    };
+    let origin = origin(reader, value, key, Some(reason.to_owned()));
+    let statement = Statement { says: Says::Rule(rule, None, Action::Allow), origin };
+    let layer = layers.servers.entry(server.to_owned()).or_default();
+    let layer = match tool {
+        Some(tool) if tool != "*" => layer.tools.entry(tool.to_owned()).or_default(),
+        _ => &mut layer.own,
+    };
+    add(reader, value, path, layer, statement);
+}
+
+/// Adds a statement to its layer, unless that contradicts itself.
+fn add(
+    reader: &mut Reader<'_>,
+    value: &Node<'_>,
+    path: &str,
+    layer: &mut Layer,
+    statement: Statement,
+) {
+    if let Some(earlier) = layer.add(statement) {
+        let message = format!("decided already by {}", earlier.origin);
+        reader.faults.add_with_help(value.span(), path, message, "keep one of the two");
+    }
+}
+
+fn rule(reader: &mut Reader<'_>, name: &str, span: Range<usize>, path: &str) -> Option<Rule> {
+    if let Ok(rule) = name.parse() {
+        return Some(rule);
+    }
+    if reader.faults.is_full() {
+        return None;
+    }
+    let rules = Rule::ALL.iter().filter(|rule| rule.layer() == name);
+    let of_layer: Vec<_> = rules.map(|rule| rule.name()).collect();
+    let (message, help) = if of_layer.is_empty() {
+        let help = nearest_rule(name).map(|near| format!("did you mean `{near}`?"));
+        (format!("no such rule: {}", quoted(name)), help)
+    } else {
+        let message = format!("{} is a layer, and rules are set one by one", quoted(name));
+        (message, Some(format!("it has {}", list(&of_layer))))
+    };
+    match help {
+        Some(help) => reader.faults.add_with_help(span, path, message, help),
+        None => reader.faults.add(span, path, message),
+    }
+    None
+}
+
+/// Reads sizes, bursts and `close_after`.
+fn read_settings(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, settings: &mut Settings) {
+    if let Some(limits) = reader.table(scope, "limits") {
+        reader.known_keys(&limits, &["max_frame_bytes", "max_content_bytes", "max_depth"]);
+        let most = 1 << 30;
+        if let Some(bytes) = reader.integer(&limits, "max_frame_bytes", most) {
+            let limits = settings.limits.clone().with_max_frame_bytes(bytes);
+            settings.limits = limits.unwrap_or(settings.limits.clone());
+        }
+        if let Some(bytes) = reader.integer(&limits, "max_content_bytes", most) {
+            settings.max_content_bytes = Some(bytes);
+        }
+        if let Some(depth) = reader.integer(&limits, "max_depth", 1 << 16) {
+            let limits = settings.limits.clone().with_max_depth(depth);
+            settings.limits = limits.unwrap_or(settings.limits.clone());
+        }
+    }
+    if let Some(burst) = reader.table(scope, "burst") {
+        reader.known_keys(&burst, &["count", "window_ms"]);
+        let count = reader.integer(&burst, "count", Burst::MAX_COUNT);
+        let window_ms = reader.integer(&burst, "window_ms", Burst::MAX_WINDOW_MS);
+        settings.burst.count = count.unwrap_or(settings.burst.count);
+        settings.burst.window_ms = window_ms.unwrap_or(settings.burst.window_ms);
+    }
+    let close_after = reader.integer(scope, "close_after", Settings::MAX_CLOSE_AFTER);
+    settings.close_after = close_after.or(settings.close_after);
+}
+
+fn origin(reader: &Reader<'_>, value: &Node<'_>, key: String, reason: Option<String>) -> Origin {
+    let line = reader.faults.line(value.span().start);
+    Origin { place: Place::Line(line), key, reason }
+}

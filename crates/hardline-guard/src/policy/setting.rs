@@ -1,0 +1,91 @@
+//! What a policy says besides actions: sizes, bursts, when a session is closed.
+
+use std::time::Duration;
+
+use hardline_wire::limits::Limits;
+
+use super::Profile;
+
+/// The settings for one server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Settings {
+    pub(super) limits: Limits,
+    pub(super) max_content_bytes: Option<usize>,
+    pub(super) burst: Burst,
+    pub(super) close_after: Option<u32>,
+}
+
+impl Settings {
+    /// The greatest value of `close_after`.
+    pub const MAX_CLOSE_AFTER: u32 = 1 << 20;
+
+    /// What `profile` sets.
+    pub fn of(profile: Profile) -> Self {
+        let (burst, close_after) = match profile {
+            Profile::Observe | Profile::Balanced => (Burst::BALANCED, None),
+            Profile::Strict => (Burst::STRICT, Some(8)),
+        };
+        Self { limits: Limits::default(), max_content_bytes: None, burst, close_after }
+    }
+
+    /// The limits of the wire, with the largest frame and the greatest depth that were set.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Most bytes of text scanned in one frame; at least 1, at most the largest frame.
+    ///
+    /// Bounds the work that one frame can ask for. A frame with more text is not passed on
+    /// unscanned: it counts as `frame.too-large`. Default: the largest frame, so that nothing is
+    /// refused for it.
+    pub fn max_content_bytes(&self) -> usize {
+        let max_frame_bytes = self.limits.max_frame_bytes();
+        self.max_content_bytes.unwrap_or(max_frame_bytes).min(max_frame_bytes)
+    }
+
+    /// How many notifications a server may send at once.
+    pub fn burst(&self) -> Burst {
+        self.burst
+    }
+
+    /// After how many blocked findings of `session.*` the session is closed, if it is.
+    ///
+    /// Default: 8 under `strict`, never under the others.
+    pub fn close_after(&self) -> Option<u32> {
+        self.close_after
+    }
+}
+
+/// A budget of notifications: `count` at once, refilled evenly over `window`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Burst {
+    pub(super) count: u32,
+    pub(super) window_ms: u32,
+}
+
+impl Burst {
+    /// The greatest count.
+    pub const MAX_COUNT: u32 = 1 << 20;
+    /// The longest window in milliseconds.
+    pub const MAX_WINDOW_MS: u32 = 3_600_000;
+
+    /// 256 at once, 128 a second.
+    pub(super) const BALANCED: Self = Self { count: 256, window_ms: 2000 };
+    /// 64 at once, 32 a second.
+    pub(super) const STRICT: Self = Self { count: 64, window_ms: 2000 };
+
+    /// Most notifications at once; at least 1.
+    ///
+    /// Bounds what a flood can make a client do. What is over it is coalesced or dropped, and
+    /// counted; answers never are. Default: 256, under `strict` 64.
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// How long it takes until a budget used up is whole again; never zero.
+    ///
+    /// Default: 2 s, which refills 128 a second, under `strict` 32.
+    pub fn window(self) -> Duration {
+        Duration::from_millis(self.window_ms.into())
+    }
+}

@@ -1,0 +1,93 @@
+//! Actions by rule, severity and direction, in one small array.
+
+use crate::finding::{Direction, Severity};
+use crate::rule::{Action, Rule};
+
+use super::Profile;
+
+const RULES: usize = Rule::ALL.len();
+const SEVERITIES: usize = Severity::ALL.len();
+
+/// What is done about every finding of one server or tool.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Actions {
+    from_server: [[Action; SEVERITIES]; RULES],
+    from_client: [[Action; SEVERITIES]; RULES],
+    allows_jsonrpc: bool,
+}
+
+impl Actions {
+    /// What `profile` does.
+    pub(super) fn of(profile: Profile) -> Self {
+        let blank = [[Action::Block; SEVERITIES]; RULES];
+        let mut actions = Self { from_server: blank, from_client: blank, allows_jsonrpc: false };
+        for direction in [Direction::ServerToClient, Direction::ClientToServer] {
+            for &rule in Rule::ALL {
+                for severity in Severity::ALL {
+                    let action = profile.action(rule, severity, direction);
+                    if let Some(cell) = actions.row_mut(rule, direction).get_mut(severity as usize)
+                    {
+                        *cell = action;
+                    }
+                }
+            }
+        }
+        actions
+    }
+
+    /// What is done about a finding of `rule` with the rule's own severity.
+    pub fn action(&self, rule: Rule, direction: Direction) -> Action {
+        self.action_at(rule, rule.severity(), direction)
+    }
+
+    /// What is done about a finding of `rule` that is as bad as `severity`.
+    #[inline]
+    pub fn action_at(&self, rule: Rule, severity: Severity, direction: Direction) -> Action {
+        let rows = match direction {
+            Direction::ServerToClient => &self.from_server,
+            Direction::ClientToServer => &self.from_client,
+        };
+        let cell = rows.get(rule as usize).and_then(|row| row.get(severity as usize));
+        // Every rule and severity has a cell; without one we would fail closed.
+        cell.copied().unwrap_or(Action::Block)
+    }
+
+    /// Whether JSON-RPC is what the content is about, as with documentation.
+    pub fn allows_jsonrpc(&self) -> bool {
+        self.allows_jsonrpc
+    }
+
+    /// Whether all of `rule` is allowed one way, so that nobody need look for it.
+    pub fn allows(&self, rule: Rule, direction: Direction) -> bool {
+        let is_allowed = |it| self.action_at(rule, it, direction) == Action::Allow;
+        Severity::ALL.into_iter().all(is_allowed)
+    }
+
+    /// Sets all severities of `rule`.
+    pub(super) fn set(&mut self, rule: Rule, direction: Direction, action: Action) {
+        self.row_mut(rule, direction).fill(action);
+    }
+
+    /// Says whether JSON-RPC is what content is about; if so, `rules` are logged at most.
+    pub(super) fn set_allows_jsonrpc(&mut self, allows: bool, rules: &[Rule]) {
+        self.allows_jsonrpc = allows;
+        if !allows {
+            return;
+        }
+        for &rule in rules {
+            for direction in [Direction::ServerToClient, Direction::ClientToServer] {
+                for cell in self.row_mut(rule, direction) {
+                    *cell = Action::Log.min(*cell);
+                }
+            }
+        }
+    }
+
+    fn row_mut(&mut self, rule: Rule, direction: Direction) -> &mut [Action] {
+        let rows = match direction {
+            Direction::ServerToClient => &mut self.from_server,
+            Direction::ClientToServer => &mut self.from_client,
+        };
+        rows.get_mut(rule as usize).map_or(&mut [], |row| row)
+    }
+}

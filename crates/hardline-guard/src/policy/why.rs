@@ -1,0 +1,86 @@
+//! Why something is blocked: which line of a policy decided, and what it overrode.
+
+use std::fmt;
+
+use hardline_wire::excerpt::Excerpt;
+
+use super::layer::{Layers, Says};
+use super::table::Actions;
+use super::{Origin, Place, Profile};
+use crate::finding::Direction;
+use crate::rule::{Action, Rule};
+
+/// What is done about a rule, and who says so.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The rule.
+    pub rule: Rule,
+    /// Which way the frame goes.
+    pub direction: Direction,
+    /// What is done.
+    pub action: Action,
+    /// The statement that decided.
+    pub decided_by: Origin,
+    /// What more general statements said, the most general first.
+    pub overridden: Vec<(Origin, Action)>,
+}
+
+impl Explanation {
+    pub(super) fn new(
+        layers: &Layers,
+        base: Profile,
+        (rule, direction): (Rule, Direction),
+        server: Option<&str>,
+        tool: Option<&str>,
+    ) -> Self {
+        let mut actions = Actions::of(base);
+        let mut decided_by = Origin::of_profile(base);
+        let mut overridden = Vec::new();
+        for statement in layers.chain(server, tool) {
+            if !statement.says.is_about(rule, direction) {
+                continue;
+            }
+            // The text names the profile that we started from.
+            if decided_by.place == Place::Builtin && statement.says == Says::Profile(base) {
+                decided_by = statement.origin.clone();
+                continue;
+            }
+            let before = actions.action(rule, direction);
+            statement.says.apply(&mut actions);
+            let after = actions.action(rule, direction);
+            // `allow_jsonrpc` decides nothing where the action was mild already.
+            if before == after && matches!(statement.says, Says::AllowJsonrpc(_)) {
+                continue;
+            }
+            overridden.push((decided_by, before));
+            decided_by = statement.origin.clone();
+        }
+        let action = actions.action(rule, direction);
+        Self { rule, direction, action, decided_by, overridden }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, direction, action, decided_by, overridden } = self;
+        write!(formatter, "{rule} ({}): {}, by {decided_by}", direction.name(), action.name())?;
+        for (origin, action) in overridden.iter().rev() {
+            write!(formatter, "\n  overrides {}, by {origin}", action.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Builtin => write!(formatter, "{}", self.key)?,
+            Place::Line(line) => write!(formatter, "line {line}, {}", self.key)?,
+        }
+        match &self.reason {
+            Some(reason) => write!(formatter, " ({})", Excerpt::new(reason.as_bytes(), 200)),
+            None => Ok(()),
+        }
+    }
+}

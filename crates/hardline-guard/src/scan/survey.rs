@@ -1,0 +1,363 @@
+//! The one look at every byte: which lines and runs are worth reading, and are there odd bytes.
+//!
+//! This is the prefilter, and it is exact: what it does not name can hold no finding.
+//! - A message has a key that folds to `jsonrpc`. Either its seven letters stand in the text (in
+//!   any case, `s` also as `ſ`), which [`Marks::NAME`] says, or one of them is written as an escape,
+//!   `\u` or `\x`, which [`Marks::CODE`] says.
+//! - Behind backslash escapes its letters stand there all the same, or one is such an escape.
+//! - Behind another encoding it needs a character reference, a `%` before a hexadecimal digit or
+//!   `u`, or a run of [`MIN_RUN`] letters of base64.
+//! - The name of the header ends with `h:`.
+//! - Control and invisible characters are odd bytes: below 0x20 and none of TAB, LF, FF and CR,
+//!   or 0x7f, or above.
+//!
+//! Invariant: 64 bytes are looked at at once; a byte is looked at again only next to one of the
+//! above, and to find the ends of a line, once for each line.
+
+use std::ops::Range;
+
+use memchr::{memchr, memchr3_iter, memrchr};
+use wide::u8x16;
+
+use super::block::{BLOCK, Masks, letters, runs_of_16};
+use super::header;
+
+/// Letters of base64 in a row that make a run.
+///
+/// A shorter run inside prose is a word. A message has 36 bytes at least, 48 letters in base64, so
+/// that only text wrapped at less than this escapes.
+pub(super) const MIN_RUN: usize = 16;
+
+/// What was seen on a line.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// The letters `jsonrpc`.
+    pub(super) const NAME: Self = Self(1);
+    /// A backslash escape that may stand for a letter, or for a slash.
+    pub(super) const CODE: Self = Self(1 << 1);
+    /// A character reference of HTML.
+    pub(super) const REFERENCE: Self = Self(1 << 2);
+    /// A percent escape.
+    pub(super) const PERCENT: Self = Self(1 << 3);
+
+    pub(super) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// Something worth reading.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    /// A line (between two LF) with marks.
+    Line { range: Range<usize>, marks: Marks },
+    /// At least [`MIN_RUN`] letters of base64.
+    Run(Range<usize>),
+    /// The colon after the name of the header.
+    Header(usize),
+}
+
+/// The look at one text.
+#[derive(Debug)]
+pub(super) struct Survey<'a> {
+    text: &'a [u8],
+    /// Where the next block starts.
+    next: usize,
+    /// Where the block starts whose bits these are.
+    base: usize,
+    rare: u64,
+    headers: u64,
+    /// Whether the last block ended with an `h`.
+    after_h: bool,
+    /// How many bytes before `next` break no run, at most [`MIN_RUN`].
+    calm: u32,
+    /// Where runs start in this block.
+    runs: u64,
+    /// Where a run starts that reaches into this block.
+    run_before: Option<usize>,
+    /// No run before this place is of interest.
+    runs_done: usize,
+    /// The line with marks that is not reported yet.
+    line: Range<usize>,
+    marks: Marks,
+    /// Gathers odd bytes.
+    odd: u8x16,
+}
+
+impl<'a> Survey<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            next: 0,
+            base: 0,
+            rare: 0,
+            headers: 0,
+            after_h: false,
+            calm: 0,
+            runs: 0,
+            run_before: None,
+            runs_done: 0,
+            line: 0..0,
+            marks: Marks::default(),
+            odd: u8x16::ZERO,
+        }
+    }
+
+    /// Whether there were odd bytes in what was looked at so far.
+    pub(super) fn has_odd_bytes(&self) -> bool {
+        self.odd.any()
+    }
+
+    /// Looks for no more runs before `end`.
+    pub(super) fn skip_runs(&mut self, end: usize) {
+        self.runs_done = self.runs_done.max(end);
+    }
+
+    /// Returns the next thing worth reading.
+    pub(super) fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(run) = self.next_run() {
+                return Some(Event::Run(run));
+            }
+            if self.headers != 0 {
+                let at = self.base + self.headers.trailing_zeros() as usize;
+                self.headers &= self.headers - 1;
+                return Some(Event::Header(at));
+            }
+            while self.rare != 0 {
+                let at = self.base + self.rare.trailing_zeros() as usize;
+                self.rare &= self.rare - 1;
+                let mark = mark(self.text.get(at..).unwrap_or_default()).unwrap_or_default();
+                if let Some(event) = self.take_mark(at, mark) {
+                    return Some(event);
+                }
+            }
+            if !self.advance() {
+                return self.flush();
+            }
+        }
+    }
+
+    /// Looks at blocks up to one that has something.
+    fn advance(&mut self) -> bool {
+        let (blocks, tail) = self.text.get(self.next..).unwrap_or_default().as_chunks::<BLOCK>();
+        for block in blocks {
+            if self.look(block) {
+                return true;
+            }
+        }
+        if tail.is_empty() {
+            return false;
+        }
+        let mut last = [b' '; BLOCK];
+        for (to, from) in last.iter_mut().zip(tail) {
+            *to = *from;
+        }
+        self.look(&last);
+        true
+    }
+
+    #[inline]
+    fn look(&mut self, block: &[u8; BLOCK]) -> bool {
+        let masks = Masks::of(block, &mut self.odd);
+        self.base = self.next;
+        self.next += BLOCK;
+        self.rare = 0;
+        self.headers = (masks.h << 1 | u64::from(self.after_h)) & masks.colon;
+        self.after_h = masks.h >> 63 == 1;
+        // Most of what looks rare at first is nothing; it is dropped here, at once.
+        if masks.rare != 0 {
+            let text = self.text;
+            self.rare =
+                self.only(masks.rare, |at| text.get(at..).is_some_and(|rest| mark(rest).is_some()));
+        }
+        if self.headers != 0 {
+            let text = self.text;
+            self.headers = self.only(self.headers, |at| header::is_name_before(text, at));
+        }
+        let has_run = self.may_have_run(masks.breaks) && self.find_runs(block);
+        has_run || self.rare | self.headers != 0
+    }
+
+    /// The bits of `mask` whose places pass `test`.
+    #[inline]
+    fn only(&self, mask: u64, test: impl Fn(usize) -> bool) -> u64 {
+        let (mut rest, mut kept) = (mask, mask);
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            let at = self.base + rest.trailing_zeros() as usize;
+            if !test(at) {
+                kept ^= bit;
+            }
+            rest ^= bit;
+        }
+        kept
+    }
+
+    /// Whether this block has, or ends, [`MIN_RUN`] bytes without a break.
+    #[inline]
+    fn may_have_run(&mut self, breaks: u64) -> bool {
+        let calm = !breaks;
+        let leads = calm.trailing_ones() + self.calm;
+        self.calm = calm.leading_ones().min(16);
+        runs_of_16(calm) != 0 || leads >= 16
+    }
+
+    /// Finds the runs that are in this block or reach into it.
+    fn find_runs(&mut self, block: &[u8; BLOCK]) -> bool {
+        let letters = letters(block);
+        let runs = runs_of_16(letters);
+        self.runs = runs & !(runs << 1);
+        let before = self.text.get(..self.base).unwrap_or_default();
+        let leads = before.iter().rev().take(MIN_RUN).take_while(|it| is_base64(**it)).count();
+        if leads > 0 {
+            // What starts with this block is the rest of a run.
+            self.runs &= !1;
+            let is_run = leads + letters.trailing_ones() as usize >= MIN_RUN;
+            self.run_before = is_run.then(|| self.base - leads);
+        }
+        self.runs != 0 || self.run_before.is_some()
+    }
+
+    /// The next run that was found.
+    fn next_run(&mut self) -> Option<Range<usize>> {
+        loop {
+            let start = match self.run_before.take() {
+                Some(start) => start,
+                None if self.runs == 0 => return None,
+                None => {
+                    let start = self.base + self.runs.trailing_zeros() as usize;
+                    self.runs &= self.runs - 1;
+                    start
+                }
+            };
+            if start >= self.runs_done {
+                let rest = self.text.get(start..).unwrap_or_default();
+                let end = start + rest.iter().take_while(|it| is_base64(**it)).count();
+                self.skip_runs(end);
+                return Some(start..end);
+            }
+        }
+    }
+
+    /// Adds a mark to its line and returns the line before, if that is another.
+    fn take_mark(&mut self, at: usize, mark: Marks) -> Option<Event> {
+        if at < self.line.end {
+            self.marks.add(mark);
+            return None;
+        }
+        let done = self.flush();
+        let before = self.text.get(self.line.end..at).unwrap_or_default();
+        let start = memrchr(b'\n', before).map_or(self.line.end, |it| self.line.end + it + 1);
+        let after = self.text.get(at..).unwrap_or_default();
+        let end = memchr(b'\n', after).map_or(self.text.len(), |it| at + it);
+        self.line = start..end;
+        self.marks = mark;
+        done
+    }
+
+    fn flush(&mut self) -> Option<Event> {
+        let marks = std::mem::take(&mut self.marks);
+        (marks != Marks::default()).then(|| Event::Line { range: self.line.clone(), marks })
+    }
+}
+
+/// What a rare byte and those after it are.
+#[inline]
+fn mark(rest: &[u8]) -> Option<Marks> {
+    match rest {
+        [b'\\', b'u' | b'U' | b'x' | b'/', ..] => Some(Marks::CODE),
+        [b'&', rest @ ..] if is_reference(rest) => Some(Marks::REFERENCE),
+        [b'%', b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b'u', ..] => Some(Marks::PERCENT),
+        [b'j' | b'J', rest @ ..] if is_name(rest) => Some(Marks::NAME),
+        _ => None,
+    }
+}
+
+/// Whether the name stands in `text`, or an escape that may be part of it.
+pub(super) fn may_name(text: &[u8]) -> bool {
+    let mut starts = memchr3_iter(b'j', b'J', b'\\', text);
+    starts.any(|at| text.get(at..).is_some_and(|rest| mark(rest).is_some()))
+}
+
+/// Whether what follows an `&` may be the rest of a character reference.
+fn is_reference(rest: &[u8]) -> bool {
+    match rest {
+        [b'#', ..] | [b'q', b'u', ..] | [b'a', b'm', ..] | [b'l' | b'g', b't', ..] => true,
+        _ => {
+            let name = rest.iter().take(9).position(|it| !it.is_ascii_alphabetic());
+            name.is_some_and(|it| it > 0 && rest.get(it) == Some(&b';'))
+        }
+    }
+}
+
+/// Whether `jsonrpc` goes on here after its first letter.
+fn is_name(rest: &[u8]) -> bool {
+    let ([b's' | b'S', rest @ ..] | [0xc5, 0xbf, rest @ ..]) = rest else { return false };
+    rest.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"onrpc"))
+}
+
+/// Whether the byte is a letter of base64 or base64url.
+pub(super) fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The survey against a look at every position with no cleverness.
+    #[test]
+    fn names_what_a_look_at_every_byte_names() {
+        let parts =
+            ["jsonrpc", "JſonRPC", "\\u", "&q", "%2", "\n", "h:", "abcdefgh", " ", "é", "-"];
+        let mut state = 7_u64;
+        for _ in 0..3000 {
+            let mut text = String::new();
+            for _ in 0..40 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                text.push_str(parts[usize::try_from(state >> 33).unwrap() % parts.len()]);
+            }
+            let bytes = text.as_bytes();
+            let mut survey = Survey::new(bytes);
+            let (mut lines, mut runs, mut headers) = (vec![], vec![], vec![]);
+            while let Some(event) = survey.next() {
+                match event {
+                    Event::Line { range, marks } => lines.push((range, marks)),
+                    Event::Run(range) => runs.push(range),
+                    Event::Header(at) => headers.push(at),
+                }
+            }
+            let mut start = 0;
+            let mut expected = vec![];
+            for line in text.split_inclusive('\n') {
+                let mut marks = Marks::default();
+                for at in 0..line.len() {
+                    marks.add(mark(&line.as_bytes()[at..]).unwrap_or_default());
+                }
+                if marks != Marks::default() {
+                    expected.push((start..start + line.trim_end_matches('\n').len(), marks));
+                }
+                start += line.len();
+            }
+            assert_eq!(lines, expected, "{text:?}");
+            let at_colon = |at: &usize| bytes[*at] == b':' && header::is_name_before(bytes, *at);
+            assert_eq!(headers, (0..bytes.len()).filter(at_colon).collect::<Vec<_>>());
+            let starts = (0..bytes.len()).filter(|&at| {
+                is_base64(bytes[at])
+                    && (at == 0 || !is_base64(bytes[at - 1]))
+                    && bytes[at..].iter().take_while(|it| is_base64(**it)).count() >= MIN_RUN
+            });
+            assert_eq!(
+                runs.iter().map(|it| it.start).collect::<Vec<_>>(),
+                starts.collect::<Vec<_>>()
+            );
+            assert_eq!(survey.has_odd_bytes(), !text.is_ascii());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Answers: the one that a request waits for, and all others.
+
+use std::time::Duration;
+
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+
+use super::embedded::{Embedded, look_inside};
+use super::judge::{About, Judge};
+use super::table::{Ended, InFlight, Match, RequestKind};
+use super::{Fate, MAX_MISTYPED_WAIT, Outcome, Reply, Session};
+use crate::finding::Direction;
+use crate::rule::{Action, Rule};
+
+impl Session {
+    pub(super) fn handle_answer(
+        &mut self,
+        id: Id<'static>,
+        result: Option<Value<'_>>,
+        now: Duration,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+    ) -> Outcome {
+        let request = opposite(judge.direction);
+        let mut findings = Vec::new();
+        let (rule, reason) = match self.requests(request).answer(&id) {
+            Match::Proper(ended) => return self.handle_proper(id, ended, result, judge),
+            Match::Ended(Ended::Cancelled) => return Outcome::new(findings, Fate::Drop),
+            Match::Ended(Ended::Answered) => {
+                (Rule::SessionDuplicateResponse, "the request with this id has its answer")
+            }
+            Match::Mistyped(meant) => {
+                if judge.blocks(Rule::SessionIdType) {
+                    self.requests(request).expire_at(&meant, now + MAX_MISTYPED_WAIT);
+                } else {
+                    // Whoever asked gets it, and may well take it.
+                    self.requests(request).end(&meant, Ended::Answered);
+                }
+                (Rule::SessionIdType, "the request's id has another type")
+            }
+            Match::Unknown => {
+                (Rule::SessionUnsolicitedResponse, "no request with this id is in flight")
+            }
+        };
+        judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
+        let fate = if judge.blocks(rule) { Fate::Drop } else { Fate::Pass };
+        Outcome::new(findings, fate)
+    }
+
+    /// Takes the answer that a request waits for.
+    fn handle_proper(
+        &mut self,
+        id: Id<'static>,
+        ended: InFlight,
+        result: Option<Value<'_>>,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+    ) -> Outcome {
+        let mut findings = Vec::new();
+        let mut fate = Fate::Pass;
+        if judge.direction == Direction::ServerToClient {
+            match (ended.kind, result) {
+                (RequestKind::Initialize, Some(result)) => self.era.agree(result),
+                (RequestKind::Initialize, None) => self.era.disagree(),
+                (RequestKind::Discover, Some(result)) => self.era.learn_server(result),
+                (RequestKind::MultiRound, Some(result)) => {
+                    let client = ended.stateless.or(self.era.stateless_client());
+                    let found = client.and_then(|client| look_inside(result, client));
+                    if let Some(embedded) = found {
+                        let Embedded { rule, reason, .. } = embedded;
+                        let about = About::Embedded(&embedded);
+                        judge.find(&mut findings, rule, rule.severity(), about, reason);
+                        if judge.blocks(embedded.rule) {
+                            fate = Fate::Fail(Reply::new(id, embedded.rule, embedded.reason));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let before = self.flood.take_progress(ended.progress_token);
+        Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, fate) }
+    }
+}
+
+fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::ClientToServer => Direction::ServerToClient,
+        Direction::ServerToClient => Direction::ClientToServer,
+    }
+}

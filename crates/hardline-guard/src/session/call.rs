@@ -1,0 +1,209 @@
+//! Requests and notifications.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hardline_wire::encode::code;
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::message::{Notification, Request};
+use hardline_wire::method;
+
+use super::check::objections;
+use super::judge::{About, Judge};
+use super::table::{Ended, InFlight, RequestKind, Table};
+use super::{Asked, CoalesceKey, Fate, MAX_TOOL_BYTES, Outcome, Reply, Session};
+use crate::finding::{Direction, Finding};
+use crate::rule::{Action, Rule};
+
+impl Session {
+    pub(super) fn handle_request(
+        &mut self,
+        request: &Request<'_>,
+        now: Duration,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+    ) -> Outcome {
+        let id = request.id.clone().into_owned();
+        let direction = judge.direction;
+        let mut findings = Vec::new();
+        let answer = |findings, rule, reason: &str| {
+            let reply = Reply::new(request.id.clone().into_owned(), rule, reason);
+            Outcome::new(findings, Fate::Answer(reply))
+        };
+        let is_from_client = direction == Direction::ClientToServer;
+        let Parts { meta, name } = Parts::of(request.params);
+        let stateless = if is_from_client { self.era.learn_inline(meta) } else { None };
+
+        if self.requests(direction).contains(&id) {
+            let rule = Rule::SessionDuplicateId;
+            let reason = "a request with this id is still in flight";
+            judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
+            if judge.blocks(rule) {
+                let reply = Reply::new(id, rule, format!("Invalid request: {reason}"));
+                let reply = reply.with_code(code::INVALID_REQUEST);
+                return Outcome::new(findings, Fate::Answer(reply));
+            }
+        }
+        if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
+            return answer(findings, rule, reason);
+        }
+        if !is_from_client && self.is_over_budget(&request.method, now, judge, &mut findings) {
+            self.flood.count_dropped();
+            return answer(findings, Rule::SessionBurst, "too many requests at once");
+        }
+        if self.requests(direction).is_full() {
+            let (rule, reason) = (Rule::SessionBurst, "too many requests in flight");
+            let about = About::Method(&request.method);
+            judge.find(&mut findings, rule, rule.severity(), about, reason);
+            return answer(findings, rule, reason);
+        }
+        let kind = RequestKind::of(&request.method);
+        if is_from_client && kind == RequestKind::Initialize {
+            self.era.begin(request.params);
+        }
+        let progress_token = self.progress_token(meta);
+        let asked = asked(&request.method, name);
+        let entry = InFlight { kind, progress_token, stateless, asked, deadline: None };
+        self.requests(direction).insert(id, entry);
+        Outcome::new(findings, Fate::Pass)
+    }
+
+    pub(super) fn handle_notification(
+        &mut self,
+        call: &Notification<'_>,
+        now: Duration,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+    ) -> Outcome {
+        let mut findings = Vec::new();
+        if self.object(&call.method, false, judge, &mut findings).is_some() {
+            return Outcome::new(findings, Fate::Drop);
+        }
+        match (&*call.method, judge.direction) {
+            ("notifications/cancelled", direction) => {
+                let forget = self.cancel(direction, call.params);
+                return Outcome { forget, ..Outcome::new(findings, Fate::Pass) };
+            }
+            ("notifications/subscriptions/acknowledged", _) => {
+                return Outcome::new(findings, Fate::Pass);
+            }
+            ("notifications/initialized", Direction::ClientToServer) => self.era.client_is_ready(),
+            _ => {}
+        }
+        self.handle_unasked(Some(call), now, findings, judge)
+    }
+
+    /// Passes what nobody asked for, as far as the budget goes.
+    pub(super) fn handle_unasked(
+        &mut self,
+        call: Option<&Notification<'_>>,
+        now: Duration,
+        mut findings: Vec<Finding>,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+    ) -> Outcome {
+        if judge.direction == Direction::ClientToServer {
+            return Outcome::new(findings, Fate::Pass);
+        }
+        let max_id_bytes = self.limits.max_id_bytes();
+        let key = call.and_then(|it| CoalesceKey::of(&it.method, it.params, max_id_bytes));
+        let method = call.map_or("an error without an id", |it| &*it.method);
+        if !self.is_over_budget(method, now, judge, &mut findings) {
+            let forget = key.filter(|key| self.flood.forget(key));
+            return Outcome { forget, ..Outcome::new(findings, Fate::Pass) };
+        }
+        match key.filter(|key| self.flood.keep(key)) {
+            Some(key) => Outcome::new(findings, Fate::Coalesce(key)),
+            None => {
+                self.flood.count_dropped();
+                Outcome::new(findings, Fate::Drop)
+            }
+        }
+    }
+
+    /// Reports what speaks against a call. Returns the rule that blocks it, if one does.
+    fn object(
+        &self,
+        method: &str,
+        is_request: bool,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<(Rule, &'static str)> {
+        for objection in objections(method, is_request, judge.direction, &self.era) {
+            let (rule, reason) = (objection.rule, objection.reason);
+            judge.find(findings, rule, objection.severity, About::Method(method), reason);
+            if objection.can_block && judge.blocks(rule) {
+                return Some((rule, reason));
+            }
+        }
+        None
+    }
+
+    /// Whether the server sent too much, which is reported now and then.
+    fn is_over_budget(
+        &mut self,
+        method: &str,
+        now: Duration,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+        findings: &mut Vec<Finding>,
+    ) -> bool {
+        if (judge.decide)(Rule::SessionBurst) == Action::Allow || self.flood.take(now) {
+            return false;
+        }
+        if let Some(detail) = self.flood.report(now) {
+            let rule = Rule::SessionBurst;
+            judge.find(findings, rule, rule.severity(), About::Method(method), &detail);
+        }
+        self.flood.is_enforced()
+    }
+
+    /// Takes note that a request is owed no answer any more. Returns what need not be kept.
+    fn cancel(&mut self, sender: Direction, params: Option<Value<'_>>) -> Option<CoalesceKey> {
+        let value = params?.get("requestId")?;
+        let id = Id::read(value, self.limits.max_id_bytes()).ok()?.into_owned();
+        let is_of_kind = |table: &Table, kind| table.get(&id).is_some_and(|it| it.kind == kind);
+        let is_subscription = is_of_kind(&self.client, RequestKind::Subscription);
+        let request = match sender {
+            // A server ends a subscription of the client in this way.
+            Direction::ServerToClient if is_subscription => Direction::ClientToServer,
+            direction => direction,
+        };
+        let table = self.requests(request);
+        if is_of_kind(table, RequestKind::Initialize) {
+            return None;
+        }
+        let ended = table.end(&id, Ended::Cancelled)?;
+        self.flood.take_progress(ended.progress_token)
+    }
+
+    fn progress_token(&self, meta: Option<Value<'_>>) -> Option<Id<'static>> {
+        let token = meta?.get("progressToken")?;
+        Id::read(token, self.limits.max_id_bytes()).ok().map(Id::into_owned)
+    }
+}
+
+/// The members of a request's parameters that matter, found in one pass.
+#[derive(Default)]
+struct Parts<'a> {
+    meta: Option<Value<'a>>,
+    name: Option<Value<'a>>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(params: Option<Value<'a>>) -> Self {
+        let mut parts = Self::default();
+        for (key, value) in params.into_iter().flat_map(|params| params.members()) {
+            match &*key {
+                "_meta" => parts.meta = Some(value),
+                "name" => parts.name = Some(value),
+                _ => {}
+            }
+        }
+        parts
+    }
+}
+
+fn asked(method: &str, name: Option<Value<'_>>) -> Asked {
+    let known = method::all().find(|it| it.name == method).map(|it| it.name);
+    let is_short = |name: &Value<'_>| name.text().len() <= MAX_TOOL_BYTES;
+    let tool = name.filter(|it| method == "tools/call" && is_short(it));
+    Asked { method: known, tool: tool.and_then(|it| it.as_str()).map(Cow::into_owned) }
+}

@@ -1,0 +1,48 @@
+//! Errors of the guard's own making, for whoever waits for an answer.
+
+use hardline_wire::encode::{code, push_id, push_json_string};
+use hardline_wire::id::Id;
+
+use crate::rule::Rule;
+
+/// An error that somebody gets in the place of an answer.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The id of the request that it answers.
+    pub id: Id<'static>,
+    /// JSON-RPC's code.
+    pub code: i64,
+    /// The rule behind it.
+    pub rule: Rule,
+    /// What happened, in words for a person. Nothing in it was written by a peer.
+    pub reason: String,
+}
+
+impl Reply {
+    /// An error that is the guard's doing: `-32603`.
+    pub fn new(id: Id<'static>, rule: Rule, reason: impl Into<String>) -> Self {
+        Self { id, code: code::INTERNAL_ERROR, rule, reason: reason.into() }
+    }
+
+    /// The same with another code.
+    pub fn with_code(self, code: i64) -> Self {
+        Self { code, ..self }
+    }
+
+    /// The reply as one line, with its end.
+    pub fn to_line(&self) -> String {
+        let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
+        push_id(&mut line, &self.id);
+        line.push_str(r#","error":{"code":"#);
+        line.push_str(&self.code.to_string());
+        line.push_str(r#","message":"#);
+        push_json_string(&mut line, &self.reason);
+        line.push_str(r#","data":{"hardline":{"rule":"#);
+        push_json_string(&mut line, self.rule.name());
+        line.push_str(r#","reason":"#);
+        push_json_string(&mut line, &self.reason);
+        line.push_str("}}}}\n");
+        line
+    }
+}

@@ -1,0 +1,268 @@
+//! The requests of one side: in flight, and settled a while ago.
+//!
+//! Invariants: no more than `max_in_flight` of each are kept, the oldest of the settled ones go first;
+//! what is done for one request does not depend on how many there are.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use hardline_wire::id::Id;
+
+use super::capability::Capabilities;
+use super::outcome::Asked;
+
+/// A request that has no answer yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InFlight {
+    pub(super) kind: RequestKind,
+    /// What progress on it carries.
+    pub(super) progress_token: Option<Id<'static>>,
+    /// What the client can do, as a request of 2026-07-28 says of itself.
+    pub(super) stateless: Option<Capabilities>,
+    pub(super) asked: Asked,
+    /// When it fails, after an answer with an id of another type.
+    pub(super) deadline: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum RequestKind {
+    #[default]
+    Ordinary,
+    /// It cannot be cancelled, and its answer opens the session.
+    Initialize,
+    /// Its answer says what the server can do.
+    Discover,
+    /// It stays open, and the server may end it.
+    Subscription,
+    /// Its answer may ask for more.
+    MultiRound,
+}
+
+impl RequestKind {
+    pub(super) fn of(method: &str) -> Self {
+        match method {
+            "initialize" => Self::Initialize,
+            "server/discover" => Self::Discover,
+            "subscriptions/listen" => Self::Subscription,
+            "tools/call" | "prompts/get" | "resources/read" => Self::MultiRound,
+            _ => Self::Ordinary,
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Ended {
+    /// With an answer, or with an error of ours.
+    Answered,
+    /// Its sender wants no answer any more.
+    Cancelled,
+}
+
+/// What an answer is to the requests of the other side.
+#[derive(Debug)]
+pub(super) enum Match {
+    /// The answer that a request waits for.
+    Proper(InFlight),
+    /// One whose id has another type than this request's.
+    Mistyped(Id<'static>),
+    /// One to a request that ended.
+    Ended(Ended),
+    /// One to no request.
+    Unknown,
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    max: usize,
+    requests: HashMap<Id<'static>, Request>,
+    /// How many of them are in flight.
+    in_flight: usize,
+    /// The ids of those that ended, oldest first, and some that are in flight again.
+    order: VecDeque<(u64, Id<'static>)>,
+    next_number: u64,
+    /// The earliest deadline, or earlier.
+    next_deadline: Option<Duration>,
+}
+
+#[derive(Debug)]
+enum Request {
+    InFlight(InFlight),
+    /// With the number under which it stands in the order of those that ended.
+    Ended(Ended, u64),
+}
+
+impl Request {
+    fn as_in_flight(&self) -> Option<&InFlight> {
+        match self {
+            Self::InFlight(request) => Some(request),
+            Self::Ended(..) => None,
+        }
+    }
+
+    fn is_number(&self, wanted: u64) -> bool {
+        matches!(self, Self::Ended(_, number) if *number == wanted)
+    }
+}
+
+impl Table {
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            max,
+            requests: HashMap::new(),
+            in_flight: 0,
+            order: VecDeque::new(),
+            next_number: 0,
+            next_deadline: None,
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.max <= self.in_flight
+    }
+
+    pub(super) fn contains(&self, id: &Id<'_>) -> bool {
+        self.get(&id.clone().into_owned()).is_some()
+    }
+
+    pub(super) fn get(&self, id: &Id<'static>) -> Option<&InFlight> {
+        self.requests.get(id)?.as_in_flight()
+    }
+
+    pub(super) fn insert(&mut self, id: Id<'static>, request: InFlight) {
+        let before = self.requests.insert(id, Request::InFlight(request));
+        let was_in_flight = before.is_some_and(|it| it.as_in_flight().is_some());
+        self.in_flight += usize::from(!was_in_flight);
+    }
+
+    /// Ends a request.
+    pub(super) fn end(&mut self, id: &Id<'static>, ended: Ended) -> Option<InFlight> {
+        let request = self.requests.get_mut(id)?;
+        request.as_in_flight()?;
+        let number = self.next_number;
+        let before = std::mem::replace(request, Request::Ended(ended, number));
+        self.next_number += 1;
+        self.in_flight -= 1;
+        self.order.push_back((number, id.clone()));
+        self.forget_oldest();
+        match before {
+            Request::InFlight(request) => Some(request),
+            Request::Ended(..) => None,
+        }
+    }
+
+    /// Ends all requests.
+    pub(super) fn end_all(&mut self, ended: Ended) -> Vec<Id<'static>> {
+        let open = self.requests.iter().filter(|(_, it)| it.as_in_flight().is_some());
+        let ids: Vec<_> = open.map(|(id, _)| id.clone()).collect();
+        for id in &ids {
+            self.end(id, ended);
+        }
+        ids
+    }
+
+    /// Keeps no more of the requests that ended than there may be in flight.
+    fn forget_oldest(&mut self) {
+        let Self { max, requests, in_flight, order, .. } = self;
+        let is_stale = |requests: &HashMap<_, Request>, (number, id): &(u64, Id<'static>)| {
+            requests.get(id).is_none_or(|it| !it.is_number(*number))
+        };
+        while *max < requests.len() - *in_flight
+            && let Some(oldest) = order.pop_front()
+        {
+            if !is_stale(requests, &oldest) {
+                requests.remove(&oldest.1);
+            }
+        }
+        if *max * 2 < order.len() {
+            order.retain(|it| !is_stale(requests, it));
+        }
+    }
+
+    /// Says what an answer with this id is, and ends the request if it is the proper one.
+    pub(super) fn answer(&mut self, id: &Id<'static>) -> Match {
+        if let Some(request) = self.end(id, Ended::Answered) {
+            return Match::Proper(request);
+        }
+        if let Some(Request::Ended(ended, _)) = self.requests.get(id) {
+            return Match::Ended(*ended);
+        }
+        match retyped(id).filter(|it| self.get(it).is_some()) {
+            Some(meant) => Match::Mistyped(meant),
+            None => Match::Unknown,
+        }
+    }
+
+    /// Lets a request fail at `deadline`, unless it does so before.
+    pub(super) fn expire_at(&mut self, id: &Id<'static>, deadline: Duration) {
+        if let Some(Request::InFlight(request)) = self.requests.get_mut(id) {
+            let deadline = *request.deadline.get_or_insert(deadline);
+            self.next_deadline = self.next_deadline.into_iter().chain([deadline]).min();
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        self.next_deadline
+    }
+
+    /// Ends the requests whose time is over.
+    pub(super) fn expire(&mut self, now: Duration) -> Vec<(Id<'static>, InFlight)> {
+        if self.next_deadline.is_none_or(|deadline| now < deadline) {
+            return Vec::new();
+        }
+        let deadline = |request: &Request| request.as_in_flight().and_then(|it| it.deadline);
+        let waiting = self.requests.iter().filter_map(|(id, it)| Some((deadline(it)?, id)));
+        let due = waiting.filter(|(deadline, _)| *deadline <= now);
+        let mut due: Vec<_> = due.map(|(deadline, id)| (deadline, id.clone())).collect();
+        due.sort_by_key(|(deadline, _)| *deadline);
+        let end = |(_, id): (_, Id<'static>)| Some((id.clone(), self.end(&id, Ended::Answered)?));
+        let expired = due.into_iter().filter_map(end).collect();
+        self.next_deadline = self.requests.values().filter_map(deadline).min();
+        expired
+    }
+}
+
+/// The id that reads the same and has the other type: `7` for `"7"`.
+fn retyped(id: &Id<'_>) -> Option<Id<'static>> {
+    if let Some(number) = id.as_i64() {
+        return Some(Id::from_string(&number.to_string()));
+    }
+    let text = id.as_str()?;
+    let number: i64 = text.parse().ok()?;
+    (number.to_string() == *text).then(|| Id::from_integer(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_are_used_again_take_no_more_room() {
+        let mut table = Table::new(4);
+        for round in 0..100 {
+            let id = Id::from_integer(round % 3);
+            table.insert(id.clone(), InFlight::default());
+            assert!(matches!(table.answer(&id), Match::Proper(_)));
+            assert!(table.order.len() <= 9 && table.requests.len() <= 3);
+        }
+        for round in 0..100 {
+            let id = Id::from_integer(round);
+            table.insert(id.clone(), InFlight::default());
+            assert!(table.end(&id, Ended::Cancelled).is_some());
+            assert!(table.requests.len() <= 5);
+        }
+        assert!(matches!(table.answer(&Id::from_integer(96)), Match::Ended(Ended::Cancelled)));
+        assert!(matches!(table.answer(&Id::from_integer(95)), Match::Unknown));
+        assert_eq!(table.in_flight, 0);
+    }
+
+    #[test]
+    fn only_an_id_that_reads_the_same_is_mistyped() {
+        let number = Id::from_integer;
+        assert_eq!(retyped(&number(7)), Some(Id::from_string("7")));
+        assert_eq!(retyped(&Id::from_string("-7")), Some(number(-7)));
+        for text in ["07", "+7", "7.0", " 7", "", "seven"] {
+            assert_eq!(retyped(&Id::from_string(text)), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests of the guard as its users see it.
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+
+mod explain;
+mod frame;
+mod guard;
+mod join;
+mod pin;
+mod policy;
+mod scan;
+mod session;

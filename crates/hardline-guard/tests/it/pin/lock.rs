@@ -1,0 +1,151 @@
+//! The lock file.
+
+use hardline_guard::pin::Lock;
+use hardline_testkit::generate::{self, Rng};
+
+use super::{definition, random_tool};
+
+const LOCK: &str = r#"{
+  "version": 1,
+  "servers": {
+    "a \"new\" one": {
+      "tools": {}
+    },
+    "docs": {
+      "tools": {
+        "list": {
+          "sha256": "aa3855705c41db78d49250abb4b02bb8559711774fea5d313f99a2f3528cbdc3",
+          "definition": {
+            "inputSchema": {},
+            "name": "list"
+          }
+        },
+        "read_page": {
+          "sha256": "a95ae0cdf43a4251e9e62e7a7535e55f3b9bfa3ad8d478e4235bcd1c4faec4da",
+          "definition": {
+            "annotations": {
+              "readOnlyHint": true
+            },
+            "description": "Reads a page.\u200b",
+            "inputSchema": {
+              "properties": {
+                "url": {
+                  "type": "string"
+                }
+              },
+              "required": [
+                "url"
+              ],
+              "type": "object"
+            },
+            "name": "read_page"
+          }
+        }
+      }
+    }
+  }
+}
+"#;
+
+fn sample() -> Lock {
+    let mut lock = Lock::new();
+    let read_page = definition(
+        r#"{"name":"read_page","description":"Reads a page.\u200b","annotations":{"readOnlyHint":true},
+            "inputSchema":{"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}}"#,
+    );
+    lock.pin("docs", [&read_page, &definition(r#"{"name":"list","inputSchema":{}}"#)]).unwrap();
+    lock.pin("a \"new\" one", []).unwrap();
+    lock
+}
+
+#[test]
+fn the_lock_file_is_sorted_readable_and_read_again() {
+    assert_eq!(sample().to_string(), LOCK);
+    assert_eq!(Lock::parse(LOCK).unwrap(), sample());
+    let empty = Lock::new().to_string();
+    assert_eq!(empty, "{\n  \"version\": 1,\n  \"servers\": {}\n}\n");
+    assert_eq!(Lock::parse(&empty).unwrap(), Lock::new());
+}
+
+#[test]
+fn the_lock_file_hides_nothing_from_its_reviewer() {
+    let hidden = "\\u007f\u{7f}\u{9b}\u{200b}\u{202e}\u{2028}\u{e0041}";
+    let mut lock = Lock::new();
+    lock.pin(hidden, [&definition(&format!(r#"{{"name":"{hidden}","{hidden}":["{hidden}"]}}"#))])
+        .unwrap();
+    let text = lock.to_string();
+    assert!(text.chars().all(|char| char == '\n' || (' '..='~').contains(&char)), "{text}");
+    assert_eq!(Lock::parse(&text).unwrap(), lock);
+}
+
+#[test]
+fn deep_definitions_are_not_blown_up_by_indentation() {
+    let deep = format!(r#"{{"name":"t","x":{}{}}}"#, "[".repeat(120), "]".repeat(120));
+    let mut lock = Lock::new();
+    lock.pin("s", [&definition(&deep)]).unwrap();
+    let text = lock.to_string();
+    assert!(text.len() < 1000, "{text}");
+    assert_eq!(Lock::parse(&text).unwrap(), lock);
+}
+
+#[test]
+fn a_text_that_is_no_lock_file_says_why() {
+    let cases = [
+        ("", "line 1, column 1: unexpected end of the text"),
+        ("{\n  \"version\": 1,\n}", "line 3, column 1: expected a key in double quotes"),
+        ("[]", "line 1, column 1: expected an object"),
+        ("{\"servers\":{}}", "line 1, column 1: `version` is missing"),
+        (
+            "{\"version\":2,\"servers\":{}}",
+            "line 1, column 12: version: version 2 is from a newer Hardline: update this one",
+        ),
+        (
+            "{\"version\":\"1\",\"servers\":{}}",
+            "line 1, column 12: version: expected 1, the version of the format",
+        ),
+        ("{\"version\":1,\"servers\":[]}", "line 1, column 24: servers: expected an object"),
+        (
+            "{\"version\":1,\n\"servers\":{\"\\u001b\":{\"tool\":{}}}}",
+            "line 2, column 29: servers.`\\u{1b}`: no such member: `tool`",
+        ),
+        (
+            "{\"version\":1,\n<<<<<<< HEAD\n",
+            "line 2, column 1: the file has conflict markers: resolve the merge first",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(Lock::parse(text).unwrap_err().to_string(), expected, "{text}");
+    }
+    let edited = LOCK.replace("Reads a page", "Reads a file");
+    let error = Lock::parse(&edited).unwrap_err().to_string();
+    assert!(error.contains("servers.`docs`.tools.`read_page`: the definition does not match"));
+    let renamed = LOCK.replace("\"list\": {", "\"List\": {");
+    let error = Lock::parse(&renamed).unwrap_err().to_string();
+    assert!(error.ends_with("the definition is of `list`"), "{error}");
+}
+
+#[test]
+fn every_lock_is_read_again_as_it_was_written() {
+    for seed in 0..1000 {
+        let mut rng = Rng::new(seed);
+        let mut lock = Lock::new();
+        for _ in 0..rng.below(4) {
+            let server = rng.pick(&["docs", "a b", "\u{202e}x", ""]);
+            let tools: Vec<_> = (0..rng.below(4))
+                .filter_map(|_| random_tool(&mut rng))
+                .map(|(text, _)| definition(&text))
+                .collect();
+            lock.pin(server, &tools).unwrap();
+        }
+        let text = lock.to_string();
+        assert_eq!(Lock::parse(&text).unwrap(), lock, "seed {seed}:\n{text}");
+        assert_eq!(Lock::parse(&text).unwrap().to_string(), text);
+
+        let mut bytes = text.into_bytes();
+        generate::mutate(&mut rng, &mut bytes);
+        // Whatever happened to it, it is an error or says the same as before of what it says.
+        if let Ok(read) = Lock::parse(&String::from_utf8_lossy(&bytes)) {
+            assert_eq!(Lock::parse(&read.to_string()).unwrap(), read, "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Who may send what, and when.
+
+use hardline_guard::Rule;
+use hardline_guard::session::Burst;
+use hardline_wire::version::Version;
+
+use super::Run;
+
+#[test]
+fn each_side_sends_its_own_methods() {
+    let mut run = Run::opened("2025-11-25", r#"{"sampling":{}}"#, r#"{"tools":{}}"#);
+    run.check(&[
+        (r#"< {"id":1,"method":"tools/call"}"#, "session.wrong-direction answer 1 -32603"),
+        (r#"< {"id":2,"method":"initialize"}"#, "session.wrong-direction answer 2 -32603"),
+        (r#"< {"method":"notifications/initialized"}"#, "session.wrong-direction drop"),
+        (
+            r#"> {"id":3,"method":"sampling/createMessage"}"#,
+            "session.wrong-direction answer 3 -32603",
+        ),
+        (r#"> {"method":"notifications/message"}"#, "session.wrong-direction drop"),
+        (r#"< {"id":4,"method":"ping"}"#, "pass"),
+        (r#"< {"id":5,"method":"sampling/createMessage"}"#, "pass"),
+        (r#"< {"id":6,"method":"acme/ask"}"#, "pass"),
+        (r#"> {"id":6,"method":"acme/ask"}"#, "pass"),
+        (r#"< {"method":"acme/tell"}"#, "pass"),
+    ]);
+    let mut run = Run::new(Burst::STRICT, Rule::strict);
+    run.open("2025-11-25", "{}", "{}");
+    run.check(&[(r#"< {"id":6,"method":"acme/ask"}"#, "session.unknown-method pass")]);
+}
+
+#[test]
+fn methods_need_their_capability() {
+    let blocked = |id| format!("session.capability answer {id} -32603");
+    let mut run = Run::opened(
+        "2025-06-18",
+        r#"{"roots":{},"elicitation":false}"#,
+        r#"{"tools":{"listChanged":true},"prompts":{}}"#,
+    );
+    run.check(&[
+        (r#"< {"id":1,"method":"sampling/createMessage"}"#, &blocked(1)),
+        (r#"< {"id":2,"method":"elicitation/create"}"#, &blocked(2)),
+        (r#"< {"id":3,"method":"roots/list"}"#, "pass"),
+        (r#"< {"method":"notifications/tools/list_changed"}"#, "pass"),
+        (r#"< {"method":"notifications/prompts/list_changed"}"#, "session.capability(low) pass"),
+        (r#"< {"method":"notifications/message"}"#, "session.capability(low) pass"),
+        (r#"> {"id":4,"method":"resources/list"}"#, "session.capability(low) pass"),
+    ]);
+    // What came with a later version needs its capability all the same.
+    let mut run = Run::opened("2024-11-05", "{}", "{}");
+    run.check(&[(r#"< {"id":2,"method":"elicitation/create"}"#, &blocked(2))]);
+    let mut run = Run::opened("2024-11-05", r#"{"elicitation":{}}"#, "{}");
+    run.check(&[(r#"< {"id":2,"method":"elicitation/create"}"#, "pass")]);
+    // Tasks are the receiver's.
+    let mut run = Run::opened("2025-11-25", r#"{"tasks":{"list":{}}}"#, "{}");
+    run.check(&[
+        (r#"< {"id":1,"method":"tasks/list"}"#, "pass"),
+        (r#"< {"id":2,"method":"tasks/cancel"}"#, &blocked(2)),
+        (r#"> {"id":1,"method":"tasks/list"}"#, "session.capability(low) pass"),
+    ]);
+}
+
+#[test]
+fn a_server_waits_until_the_client_is_ready() {
+    let early = |id| format!("session.lifecycle answer {id} -32603");
+    let mut run = Run::balanced();
+    run.check(&[
+        (r#"< {"id":1,"method":"roots/list"}"#, &early(1)),
+        (r#"< {"id":2,"method":"ping"}"#, "pass"),
+        (r#"< {"method":"notifications/message"}"#, "pass"),
+        (r#"< {"method":"notifications/tools/list_changed"}"#, "session.lifecycle(low) pass"),
+        (r#"> {"id":1,"method":"tools/list"}"#, "session.lifecycle(low) pass"),
+        (r#"> {"id":2,"method":"initialize","params":{"capabilities":{"roots":{}}}}"#, "pass"),
+        (r#"< {"id":3,"method":"roots/list"}"#, &early(3)),
+        // A client that does not wait.
+        (r#"> {"method":"notifications/initialized"}"#, "pass"),
+        (r#"> {"id":3,"method":"tools/list"}"#, "pass"),
+        (r#"< {"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#, "pass"),
+        (r#"< {"id":4,"method":"roots/list"}"#, "pass"),
+        (r#"> {"id":4,"method":"initialize"}"#, "session.lifecycle(low) pass"),
+        (r#"< {"id":4,"error":{"code":1,"message":""}}"#, "pass"),
+        (r#"< {"id":5,"method":"roots/list"}"#, &early(5)),
+    ]);
+    let mut run = Run::balanced();
+    run.check(&[
+        (r#"> {"id":2,"method":"initialize","params":{"capabilities":{"roots":{}}}}"#, "pass"),
+        (r#"< {"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#, "pass"),
+        (r#"< {"id":3,"method":"roots/list"}"#, &early(3)),
+        (r#"> {"method":"notifications/initialized"}"#, "pass"),
+        (r#"< {"id":3,"method":"roots/list"}"#, "pass"),
+    ]);
+}
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":CAPS}"#;
+
+fn stateless(id: u64, method: &str, capabilities: &str) -> String {
+    let meta = META.replace("CAPS", capabilities);
+    format!(r#"> {{"id":{id},"method":"{method}","params":{{{meta}}}}}"#)
+}
+
+#[test]
+fn without_a_handshake_each_request_speaks_for_itself() {
+    let mut run = Run::balanced();
+    run.check(&[(&stateless(1, "server/discover", "{}"), "pass")]);
+    assert_eq!(run.session.version(), Some(Version::V2026_07_28));
+    let input = |id, method| {
+        format!(
+            r#"< {{"id":{id},"result":{{"resultType":"input_required","inputRequests":{{"a":{{"method":"{method}"}}}}}}}}"#
+        )
+    };
+    run.check(&[
+        (
+            r#"< {"id":1,"result":{"capabilities":{"tools":{},"prompts":{},"resources":{}}}}"#,
+            "pass",
+        ),
+        (r#"< {"id":1,"method":"ping"}"#, "session.lifecycle answer 1 -32603"),
+        (r#"< {"id":1,"method":"acme/ask"}"#, "session.lifecycle answer 1 -32603"),
+        (r#"< {"id":2,"method":"sampling/createMessage"}"#, "session.lifecycle answer 2 -32603"),
+        (r#"< {"method":"notifications/tools/list_changed"}"#, "session.capability(low) pass"),
+        (r#"> {"method":"notifications/progress"}"#, "session.wrong-direction drop"),
+        // What a request says holds for its own answer.
+        (&stateless(2, "tools/call", r#"{"sampling":{}}"#), "pass"),
+        (&stateless(3, "tools/call", "{}"), "pass"),
+        (&stateless(4, "prompts/get", "{}"), "pass"),
+        (&stateless(5, "resources/read", "{}"), "pass"),
+        (&input(2, "sampling/createMessage"), "pass"),
+        (&input(3, "sampling/createMessage"), "session.capability fail 3"),
+        (&input(4, "tools/call"), "session.wrong-direction fail 4"),
+        (&input(5, "acme/ask"), "pass"),
+        // The worst of several counts.
+        (&stateless(7, "tools/call", "{}"), "pass"),
+        (
+            r#"< {"id":7,"result":{"inputRequests":{"a":{"method":"acme/ask"},"b":{"method":"roots/list"}}}}"#,
+            "session.capability fail 7",
+        ),
+        (r#"< {"id":3,"result":{}}"#, "session.duplicate-response drop"),
+        // The server ends a subscription.
+        (&stateless(6, "subscriptions/listen", "{}"), "pass"),
+        (r#"< {"method":"notifications/subscriptions/acknowledged"}"#, "pass"),
+        (r#"< {"method":"notifications/cancelled","params":{"requestId":6}}"#, "pass"),
+        (r#"< {"id":6,"result":{}}"#, "drop"),
+    ]);
+    // So it is where a handshake led to this version.
+    let mut run = Run::opened("2026-07-28", r#"{"sampling":{}}"#, r#"{"tools":{}}"#);
+    run.check(&[
+        (r#"< {"id":1,"method":"sampling/createMessage"}"#, "session.lifecycle answer 1 -32603"),
+        (r#"> {"id":1,"method":"tools/call"}"#, "pass"),
+        (r#"> {"id":2,"method":"tools/call"}"#, "pass"),
+        (&input(1, "sampling/createMessage"), "pass"),
+        (&input(2, "roots/list"), "session.capability fail 2"),
+    ]);
+    // In older versions a result may have a member of that name.
+    let mut run = Run::opened("2025-11-25", "{}", r#"{"tools":{}}"#);
+    run.check(&[
+        (r#"> {"id":2,"method":"tools/call"}"#, "pass"),
+        (&input(2, "roots/list"), "pass"),
+    ]);
+    // A session that was opened stays so, whatever single requests say of themselves.
+    let mut run = Run::opened("2025-11-25", r#"{"sampling":{}}"#, r#"{"tools":{}}"#);
+    run.check(&[
+        (&stateless(1, "tools/call", "{}"), "pass"),
+        (r#"< {"id":1,"method":"sampling/createMessage"}"#, "pass"),
+        (&input(1, "sampling/createMessage"), "session.capability fail 1"),
+    ]);
+    // A version that has a handshake is not agreed on without one.
+    let mut run = Run::balanced();
+    let request = stateless(1, "tools/list", "{}").replace("2026-07-28", "2025-11-25");
+    run.check(&[(&request, "session.lifecycle(low) pass")]);
+    assert_eq!(run.session.version(), None);
+    // The probe failed, and the client falls back.
+    let mut run = Run::balanced();
+    run.check(&[
+        (&stateless(1, "server/discover", "{}"), "pass"),
+        (r#"< {"id":1,"error":{"code":-32601,"message":""}}"#, "pass"),
+    ]);
+    run.open("2025-11-25", r#"{"sampling":{}}"#, "{}");
+    run.check(&[(r#"< {"id":2,"method":"sampling/createMessage"}"#, "pass")]);
+}

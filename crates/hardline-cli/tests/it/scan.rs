@@ -1,4 +1,5 @@
 //! `hardline scan`.
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::fs;
 
@@ -16,8 +17,7 @@ fn json(args: &[&str], stdin: &[u8]) -> (Value, Option<i32>) {
     let args: Vec<_> = ["scan", "--format", "json"].iter().chain(args).copied().collect();
     let output = hardline(&args, stdin);
     let text = String::from_utf8(output.stdout).unwrap();
-    let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    (value, output.status.code())
+    (serde_json::from_str(&text).expect("one JSON document"), output.status.code())
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn judges_a_transcript_frame_by_frame() {
     assert_eq!(finding["line"], 3);
     let offset = usize::try_from(finding["offset"].as_u64().unwrap()).unwrap();
     let all = format!("{clean}\n\n{frame}\n");
-    assert!(all[offset..].starts_with(r#"{\"jsonrpc\""#), "{}", &all[offset..offset + 20]);
+    assert!(all.get(offset..).unwrap().starts_with(r#"{\"jsonrpc\""#), "at {offset}");
     assert_eq!(report["scanned"]["frames"], 2);
     // The same lines as text are planted messages themselves.
     let (report, _) = json(&["--as", "text"], format!("{clean}\n").as_bytes());

@@ -69,9 +69,10 @@ impl Line {
                 this.is_json |= is_json && used == 0;
             }
         }
-        this.frames.sort_unstable_by_key(|it| (it.range.start, it.range.end));
+        // What each reader made of the line is in order: this joins a few sorted parts.
+        this.frames.sort_by_key(|it| (it.range.start, it.range.end));
         this.frames.dedup_by(|later, first| later.range == first.range);
-        this.strings.sort_unstable_by_key(|it| (it.start, it.end));
+        this.strings.sort_by_key(|it| (it.start, it.end));
         this.strings.dedup();
         this
     }

@@ -28,7 +28,7 @@ use std::ops::Range;
 use crate::finding::Severity;
 use crate::rule::Rule;
 use message::Class;
-use open::{Found, Opener};
+use open::{Found, Level, Opener};
 
 pub(crate) use character::is_control;
 pub(crate) use hidden::is_invisible;
@@ -139,7 +139,7 @@ impl Scanner {
     pub fn scan(&mut self, text: &str) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
-        let opened = self.opener.open(text.as_bytes(), 0);
+        let opened = self.opener.open(text.as_bytes(), Level::GIVEN);
         let mut hits: Vec<Hit> = Vec::new();
         hits.extend(opened.found.into_iter().filter_map(|it| self.judge(it)));
         hits.extend(opened.headers.iter().filter_map(|&colon| header::hit(text, colon)));

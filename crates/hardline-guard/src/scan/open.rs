@@ -14,7 +14,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::Layer;
-use super::decode::{self, Place, base64};
+use super::decode::{self, Layers, Place, base64};
 use super::line::{Frame, Line};
 use super::message::Class;
 use super::survey::{Event, Marks, Survey};
@@ -44,6 +44,22 @@ pub(super) struct Opened {
     pub(super) has_odd_bytes: bool,
 }
 
+/// How a text came about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    /// The encodings that it came out of.
+    depth: usize,
+    /// The encodings to look for in it.
+    layers: Layers,
+    /// Whether a message inside a line counts: one that came out with its brace.
+    has_braces: bool,
+}
+
+impl Level {
+    /// A text as it was given.
+    pub(super) const GIVEN: Self = Self { depth: 0, layers: Layers::ALL, has_braces: true };
+}
+
 /// The reader of all levels, with its memory kept between texts.
 #[derive(Debug)]
 pub(super) struct Opener {
@@ -64,8 +80,8 @@ impl Opener {
         Self { max_depth, reader: Reader::default(), spare: Vec::new() }
     }
 
-    /// Reads `text`, which came out of `depth` encodings.
-    pub(super) fn open(&mut self, text: &[u8], depth: usize) -> Opened {
+    /// Reads `text`.
+    pub(super) fn open(&mut self, text: &[u8], level: Level) -> Opened {
         let mut opened = Opened::default();
         let mut survey = Survey::new(text);
         let (mut wants_objects, mut wants_document) = (false, false);
@@ -74,27 +90,29 @@ impl Opener {
                 Event::Line { range, marks } => {
                     let line = text.get(range.clone()).unwrap_or_default();
                     let may_be_part = line.len() < text.len() && may_hide_strings(line, marks);
-                    let is_json = self.line(text, range, marks, depth, &mut opened.found);
-                    wants_objects |= marks.has(Marks::NAME) || depth > 0 && marks.has(Marks::CODE);
+                    let is_json = self.line(text, range, marks, level, &mut opened.found);
+                    wants_objects |=
+                        marks.has(Marks::NAME) || level.depth > 0 && marks.has(Marks::CODE);
                     wants_document |= may_be_part && !is_json;
                 }
-                Event::Run(run) if depth < self.max_depth => {
+                Event::Run(run) if level.depth < self.max_depth => {
                     let region = base64::region(text, run);
                     survey.skip_runs(region.range.end);
                     if region.is_long() {
-                        self.base64(text, &region, depth, &mut opened.found);
+                        self.base64(text, &region, level, &mut opened.found);
                     }
                 }
-                Event::Header(at) if depth == 0 => opened.headers.push(at),
+                Event::Header(at) if level.depth == 0 => opened.headers.push(at),
                 Event::Run(_) | Event::Header(_) => {}
             }
         }
         opened.has_odd_bytes = survey.has_odd_bytes();
-        if wants_document && depth < self.max_depth && self.reader.sequence(text).is_some() {
+        let may_decode = level.depth < self.max_depth && level.layers.has(Layer::Json);
+        if wants_document && may_decode && self.reader.sequence(text).is_some() {
             let strings = self.reader.strings().to_vec();
-            self.strings(text, &strings, depth, &mut opened.found);
+            self.strings(text, &strings, level, &mut opened.found);
         }
-        if wants_objects {
+        if wants_objects && level.has_braces {
             self.objects(text, &mut opened.found);
         }
         opened
@@ -106,7 +124,7 @@ impl Opener {
         text: &[u8],
         range: Range<usize>,
         marks: Marks,
-        depth: usize,
+        level: Level,
         found: &mut Vec<Found>,
     ) -> bool {
         let mut read = Line::default();
@@ -115,20 +133,23 @@ impl Opener {
         }
         let Line { frames, strings, is_json } = read;
         // An encoding makes nothing longer.
-        if depth < self.max_depth && range.len() >= MIN_MESSAGE {
+        if level.depth < self.max_depth && range.len() >= MIN_MESSAGE {
             let line = text.get(range.clone()).unwrap_or_default();
-            let may_hide_strings = may_hide_strings(line, marks);
+            let may_hide_strings = level.layers.has(Layer::Json) && may_hide_strings(line, marks);
             if may_hide_strings {
-                self.strings(text, &strings, depth, found);
+                self.strings(text, &strings, level, found);
             }
             let layers = [
                 (Layer::Backslash, !is_json && may_hide_strings),
                 (Layer::Reference, marks.has(Marks::REFERENCE)),
                 (Layer::Percent, marks.has(Marks::PERCENT)),
             ];
-            for (layer, _) in layers.into_iter().filter(|(_, is_marked)| *is_marked) {
+            for (layer, is_marked) in layers {
+                if !is_marked || !level.layers.has(layer) {
+                    continue;
+                }
                 let from = found.len();
-                self.decoded(layer, line, depth, found);
+                self.decoded(layer, line, level, found);
                 shift(found, from, range.start);
                 // A frame that an encoding leaves as it is was found before.
                 let mut hidden = found.split_off(from);
@@ -141,11 +162,18 @@ impl Opener {
     }
 
     /// Reads `text` decoded with `layer`.
-    fn decoded(&mut self, layer: Layer, text: &[u8], depth: usize, found: &mut Vec<Found>) {
+    fn decoded(&mut self, layer: Layer, text: &[u8], level: Level, found: &mut Vec<Found>) {
         let mut buffer = self.spare.pop().unwrap_or_default();
+        let decoded = decode::decode(layer, text, &mut buffer);
         // A string without escapes is one all the same.
-        if decode::decode(layer, text, &mut buffer) || layer == Layer::Json {
-            let inner = self.open(&buffer, depth + 1).found;
+        let is_layer = decoded.has_escapes || layer == Layer::Json;
+        if is_layer && buffer.len() >= MIN_MESSAGE {
+            let level = Level {
+                depth: level.depth + 1,
+                layers: Layers::inside(layer).union(decoded.made),
+                has_braces: decoded.has_brace,
+            };
+            let inner = self.open(&buffer, level).found;
             if !inner.is_empty() {
                 let places = |positions: &[usize]| decode::locate(layer, text, positions);
                 place(inner, layer, &buffer, places, found);
@@ -159,13 +187,13 @@ impl Opener {
         &mut self,
         text: &[u8],
         strings: &[Range<usize>],
-        depth: usize,
+        level: Level,
         found: &mut Vec<Found>,
     ) {
         for string in strings.iter().filter(|it| it.len() >= MIN_MESSAGE) {
             let from = found.len();
             let inside = text.get(string.clone()).unwrap_or_default();
-            self.decoded(Layer::Json, inside, depth, found);
+            self.decoded(Layer::Json, inside, level, found);
             shift(found, from, string.start);
         }
     }
@@ -175,7 +203,7 @@ impl Opener {
         &mut self,
         text: &[u8],
         region: &base64::Region,
-        depth: usize,
+        level: Level,
         found: &mut Vec<Found>,
     ) {
         let mut buffer = self.spare.pop().unwrap_or_default();
@@ -184,8 +212,9 @@ impl Opener {
             base64::decode(values.get(phase..).unwrap_or_default(), &mut buffer);
             // Letters read from the wrong one, or a picture, are bytes and no text; a message in
             // there is found all the same, another encoding is not looked for.
-            let depth = if is_text(&buffer) { depth + 1 } else { self.max_depth };
-            let inner = self.open(&buffer, depth).found;
+            let depth = if is_text(&buffer) { level.depth + 1 } else { self.max_depth };
+            let level = Level { depth, layers: Layers::ALL, has_braces: true };
+            let inner = self.open(&buffer, level).found;
             // What stands right before or after the letters is decoded with them, so that a line
             // of its own need not come out as one.
             let is_one_line = |it: &Found| {

@@ -53,23 +53,83 @@ pub(super) struct Place {
     pub(super) is_escape: bool,
 }
 
-/// Decodes the escapes of `layer` in `text` into `out`; false if there are none.
-pub(super) fn decode(layer: Layer, text: &[u8], out: &mut Vec<u8>) -> bool {
+/// What decoding made of a text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Decoded {
+    /// Whether there were escapes.
+    pub(super) has_escapes: bool,
+    /// Whether one of them was a brace.
+    pub(super) has_brace: bool,
+    /// The encodings whose own escapes came out of it.
+    pub(super) made: Layers,
+}
+
+/// A set of the encodings that are made of escapes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Layers(u8);
+
+impl Layers {
+    pub(super) const ALL: Self = Self(7);
+
+    pub(super) fn has(self, layer: Layer) -> bool {
+        self.0 & Self::of(layer).0 != 0
+    }
+
+    /// The encodings to look for in what `layer` hid, beside those that came out of it.
+    ///
+    /// An escape that was there before is either decoded in another order, and one order will do;
+    /// or it is a backslash, which a writer of HTML leaves as it is.
+    pub(super) fn inside(layer: Layer) -> Self {
+        match layer {
+            Layer::Json | Layer::Backslash => Self::of(Layer::Reference).and(Layer::Percent),
+            Layer::Reference => Self::of(Layer::Backslash).and(Layer::Percent),
+            Layer::Percent => Self::default(),
+            Layer::Base64 => Self::ALL,
+        }
+    }
+
+    pub(super) fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn and(self, layer: Layer) -> Self {
+        self.union(Self::of(layer))
+    }
+
+    fn of(layer: Layer) -> Self {
+        match layer {
+            Layer::Json | Layer::Backslash => Self(1),
+            Layer::Reference => Self(2),
+            Layer::Percent => Self(4),
+            Layer::Base64 => Self(0),
+        }
+    }
+}
+
+/// Decodes the escapes of `layer` in `text` into `out`.
+pub(super) fn decode(layer: Layer, text: &[u8], out: &mut Vec<u8>) -> Decoded {
     out.clear();
-    let mut has_escapes = false;
+    let mut decoded = Decoded::default();
     walk(layer, text, |piece| {
         match piece {
             Piece::Plain { start, end } => {
                 out.extend_from_slice(text.get(start..end).unwrap_or_default());
             }
             Piece::Escape { escape, .. } => {
-                has_escapes = true;
+                decoded.has_escapes = true;
+                match escape.bytes {
+                    [b'{', ..] => decoded.has_brace = true,
+                    [b'\\', ..] => decoded.made = decoded.made.and(Layer::Backslash),
+                    [b'&', ..] => decoded.made = decoded.made.and(Layer::Reference),
+                    [b'%', ..] => decoded.made = decoded.made.and(Layer::Percent),
+                    _ => {}
+                }
                 out.extend(escape.bytes.iter().take(escape.count));
             }
         }
         true
     });
-    has_escapes
+    decoded
 }
 
 /// Finds where the bytes at `positions` of the decoded text, which are in order, stand in `text`.
@@ -144,7 +204,7 @@ mod tests {
 
     fn check(layer: Layer, text: &str, expected: &str) {
         let mut out = Vec::new();
-        let has_escapes = decode(layer, text.as_bytes(), &mut out);
+        let has_escapes = decode(layer, text.as_bytes(), &mut out).has_escapes;
         assert_eq!(String::from_utf8_lossy(&out), expected, "{text}");
         assert_eq!(has_escapes, text != expected, "{text}");
         let positions: Vec<usize> = (0..=out.len()).collect();

@@ -1,5 +1,4 @@
 //! `hardline scan`.
-#![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::fs;
 

@@ -37,6 +37,7 @@ pub(crate) fn is_invisible(char: char) -> bool {
 
 fn kind(char: char) -> Option<Kind> {
     Some(match char {
+        '\0'..='\u{ac}' => return None,
         '\u{ad}' => Kind::SoftHyphen,
         '\u{34f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => Kind::Loose,
         '\u{61c}' | '\u{200b}'..='\u{200f}' => Kind::Writing,
@@ -130,24 +131,33 @@ impl<'a> Hidden<'a> {
         before: Option<char>,
         after: Option<char>,
     ) -> Verdict {
-        let has = |wanted: Kind| run.chars().any(|it| kind(it) == Some(wanted));
-        if has(Kind::Tag) {
-            let is_flag = before == Some('\u{1f3f4}') && is_subdivision(run);
-            return if is_flag { Verdict::Fine } else { Verdict::Hidden("tag characters") };
-        }
-        if has(Kind::Override) || has(Kind::Bidi) && !self.is_in_balance(at) {
-            return Verdict::Hidden("controls that turn the order of the text");
-        }
-        if has(Kind::Never) {
-            return Verdict::Hidden("an invisible character");
-        }
+        let (mut has_tags, mut has_overrides, mut has_bidi, mut has_never) = Default::default();
         // No more than two selectors and two others are fine in any way.
         let mut few = ['\0'; 5];
         let mut count = 0;
-        let others = run.chars().filter(|it| kind(*it) != Some(Kind::Bidi));
-        for (to, char) in few.iter_mut().zip(others) {
-            *to = char;
-            count += 1;
+        for char in run.chars() {
+            match kind(char) {
+                Some(Kind::Tag) => has_tags = true,
+                Some(Kind::Override) => has_overrides = true,
+                Some(Kind::Bidi) => has_bidi = true,
+                other => {
+                    has_never |= other == Some(Kind::Never);
+                    if let Some(to) = few.get_mut(count) {
+                        *to = char;
+                        count += 1;
+                    }
+                }
+            }
+        }
+        if has_tags {
+            let is_flag = before == Some('\u{1f3f4}') && is_subdivision(run);
+            return if is_flag { Verdict::Fine } else { Verdict::Hidden("tag characters") };
+        }
+        if has_overrides || has_bidi && !self.is_in_balance(at) {
+            return Verdict::Hidden("controls that turn the order of the text");
+        }
+        if has_never {
+            return Verdict::Hidden("an invisible character");
         }
         let mut rest = few.get(..count).unwrap_or_default();
         // A base takes one selector; the second of a pair is a slip of many keyboards.

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use hardline_guard::scan::{Scanner, Settings};
 
-const SMALL: usize = 50_000;
+const SMALL: usize = 12_000;
 /// For two doublings.
 const MOST: f64 = 9.0;
 /// Times below this are noise.
-const LEAST: Duration = Duration::from_micros(300);
+const LEAST: Duration = Duration::from_micros(200);
 const ATTEMPTS: usize = 8;
 
 /// What hostile texts are made of, repeated.
@@ -79,7 +79,7 @@ fn least_time(scanner: &mut Scanner, text: &str) -> Duration {
         std::hint::black_box(scanner.scan(std::hint::black_box(text)));
         start.elapsed()
     };
-    (0..3).map(once).min().unwrap()
+    (0..5).map(once).min().unwrap()
 }
 
 #[test]

@@ -13,7 +13,7 @@ const SMALL: usize = 12_000;
 const MOST: f64 = 9.0;
 /// Times below this are noise.
 const LEAST: Duration = Duration::from_micros(200);
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 40;
 
 /// What hostile texts are made of, repeated.
 const UNITS: &[&str] = &[

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::line::LineFramer;
 use hardline_wire::message::Message;
@@ -16,11 +15,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::Config;
-use crate::endpoint::{Endpoint, Incoming, Role, Route, Unfit};
+use crate::endpoint::{Endpoint, Incoming, Role, Unfit};
 use crate::event::{Event, IoDirection};
-use crate::outbox::{FOREVER, Outbox, SendError, Why};
+use crate::outbox::{FOREVER, Outbox};
 use crate::output::Output;
 use crate::stdio::{Probes, Streams};
+
+mod send;
+
+pub use send::Sending;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -371,115 +374,6 @@ impl Connection {
         self.endpoint.abandon("the connection was closed before the request was done");
         self.send_replies();
     }
-
-    /// Sends a request. `line` is its JSON text.
-    ///
-    /// It is on its way when this returns; the future tells when there is room for more. The same is
-    /// true of the other ways to send.
-    pub fn send_request(&mut self, id: Id<'static>, method: &str, line: Vec<u8>) -> Sending {
-        if self.endpoint.send_request(id, method) {
-            self.send_notification(line)
-        } else {
-            Sending::done(Err(SendError::TooManyInFlight))
-        }
-    }
-
-    /// Sends the answer, a result or an error, to the request with this id. If nobody waits for it,
-    /// it is dropped.
-    pub fn send_answer(&mut self, id: &Id<'static>, mut line: Vec<u8>) -> Sending {
-        self.answer_later(id, move |out| {
-            out.append(&mut line);
-            out.push(b'\n');
-        })
-    }
-
-    /// Sends an answer that is encoded, with its line end, when there is room for it.
-    pub(crate) fn answer_later(
-        &mut self,
-        id: &Id<'static>,
-        encode: impl FnOnce(&mut Vec<u8>) + Send + 'static,
-    ) -> Sending {
-        match self.endpoint.route_answer(id) {
-            Route::Drop => Sending::done(Ok(())),
-            Route::Send if self.outbox.is_full() => {
-                match self.outbox.push_deferred(Box::new(encode)) {
-                    Ok(()) => Sending(Progress::Waiting(Arc::clone(&self.outbox))),
-                    Err(error) => Sending::done(Err(error)),
-                }
-            }
-            Route::Send => {
-                let mut line = self.take_buffer();
-                encode(&mut line);
-                self.push(line, Why::Answer)
-            }
-            Route::Hold(key) => {
-                let mut line = self.take_buffer();
-                encode(&mut line);
-                match self.endpoint.hold_answer(key, &line) {
-                    Some(whole) => self.push(whole, Why::Answer),
-                    None => Sending::done(Ok(())),
-                }
-            }
-        }
-    }
-
-    /// Sends a notification.
-    pub fn send_notification(&mut self, mut line: Vec<u8>) -> Sending {
-        line.push(b'\n');
-        self.push(line, Why::Own)
-    }
-
-    /// Forgets a request that was sent: its answer will be dropped. Telling the peer is left to the
-    /// caller.
-    pub fn cancel(&mut self, id: &Id<'static>) {
-        self.endpoint.cancel_outbound(id);
-    }
-
-    /// Writes what was sent and closes the output.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError`], if the peer is gone or does not read within the grace.
-    pub async fn close(&mut self) -> Result<(), SendError> {
-        self.close_within(self.config.grace).await
-    }
-
-    pub(crate) async fn close_within(&mut self, limit: Duration) -> Result<(), SendError> {
-        self.abandon();
-        let outbox = Arc::clone(&self.outbox);
-        let probes = self.probes.take();
-        tokio::select! {
-            result = outbox.close(limit) => result,
-            () = until_unread(probes.as_ref()) => Err(SendError::Failed(io::ErrorKind::BrokenPipe)),
-        }
-    }
-
-    /// An empty buffer for the next line.
-    pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.spare)
-    }
-
-    fn push(&mut self, line: Vec<u8>, why: Why) -> Sending {
-        match self.outbox.push_line(line, why) {
-            Ok(spare) => {
-                self.spare = spare;
-                if self.outbox.is_full() {
-                    Sending(Progress::Waiting(Arc::clone(&self.outbox)))
-                } else {
-                    Sending::done(Ok(()))
-                }
-            }
-            Err(error) => Sending::done(Err(error)),
-        }
-    }
-
-    /// Puts the replies of our own making into the queue.
-    fn send_replies(&mut self) {
-        if let Some((lines, count)) = self.endpoint.take_replies() {
-            // If nobody reads them, nobody misses them.
-            let _ = self.outbox.push(&lines, count, Why::Answer);
-        }
-    }
 }
 
 /// What requests are told that fail because a session ended.
@@ -507,49 +401,6 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.abandon();
         self.outbox.finish(self.config.grace);
-    }
-}
-
-/// A message on its way.
-#[derive(Debug)]
-#[must_use = "whoever does not wait for room is not held back"]
-pub struct Sending(Progress);
-
-#[derive(Debug)]
-enum Progress {
-    Done(Result<(), SendError>),
-    /// The queue is full.
-    Waiting(Arc<Outbox>),
-    /// It is to be written first.
-    Writing(Arc<Outbox>),
-}
-
-impl Sending {
-    pub(crate) fn done(result: Result<(), SendError>) -> Self {
-        Self(Progress::Done(result))
-    }
-
-    /// Makes it wait until the message is written.
-    #[cfg(feature = "rmcp")]
-    pub(crate) fn until_written(self, connection: &Connection) -> Self {
-        match self.0 {
-            Progress::Done(Err(_)) => self,
-            _ => Self(Progress::Writing(Arc::clone(&connection.outbox))),
-        }
-    }
-
-    /// Waits until there is room for another message. Dropping the future does not call the message
-    /// back.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError`], if the message did not leave.
-    pub async fn room(self) -> Result<(), SendError> {
-        match self.0 {
-            Progress::Done(result) => result,
-            Progress::Waiting(outbox) => outbox.room().await,
-            Progress::Writing(outbox) => outbox.written().await,
-        }
     }
 }
 

@@ -31,6 +31,10 @@ use crate::event::{Event, IoDirection};
 use crate::output::Output;
 use crate::report::Reporter;
 
+mod error;
+
+pub use error::SendError;
+
 /// Lines up to this size are copied together, so that one system call writes many of them.
 const JOIN_BYTES: usize = 16 << 10;
 
@@ -441,34 +445,4 @@ impl State {
             Self::Failed(kind) => Err(SendError::failed(kind)),
         }
     }
-}
-
-impl SendError {
-    fn failed(kind: io::ErrorKind) -> Self {
-        match kind {
-            io::ErrorKind::TimedOut => Self::TimedOut,
-            kind => Self::Failed(kind),
-        }
-    }
-}
-
-/// Why a message did not leave.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SendError {
-    /// The connection was closed on this side.
-    #[error("the connection is closed")]
-    Closed,
-    /// Writing failed, most often because the peer is gone.
-    #[error("writing to the peer failed: {}", io::Error::from(*.0))]
-    Failed(io::ErrorKind),
-    /// The peer did not read what was left to write in time.
-    #[error("the peer did not read in time")]
-    TimedOut,
-    /// More requests than `max_in_flight` wait for their answers.
-    #[error("too many requests are waiting for their answers, or one with this id is")]
-    TooManyInFlight,
-    /// The message cannot be written as JSON.
-    #[error("the message cannot be written as JSON: {0}")]
-    Encode(String),
 }

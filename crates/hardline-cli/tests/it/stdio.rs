@@ -123,6 +123,29 @@ fn a_server_that_nobody_listens_to_does_not_wait() {
     assert_eq!(status.code(), Some(0));
 }
 
+/// As a shell does for what it starts in the background.
+#[test]
+fn a_signal_that_was_ignored_from_the_start_stays_so() {
+    let mut server = Command::new("/bin/sh")
+        .args(["-c", "trap '' INT; exec \"$0\" demo-server", env!("CARGO_BIN_EXE_hardline")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let mut stdout = BufReader::new(server.stdout.take().unwrap());
+    for id in 1..=2 {
+        let mut line = String::new();
+        writeln!(stdin, "{}", ping(id)).unwrap();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.contains("result"), "{line}");
+        let pid = rustix::process::Pid::from_child(&server);
+        rustix::process::kill_process(pid, Signal::INT).unwrap();
+    }
+    drop(stdin);
+    assert_eq!(crate::session::ended_within(&mut server, SOON).code(), Some(0));
+}
+
 /// Runs a server over the given streams, of which ours are the other ends.
 fn over(stdin: Stdio, stdout: Stdio) -> std::process::Child {
     Command::new(env!("CARGO_BIN_EXE_hardline"))

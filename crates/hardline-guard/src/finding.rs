@@ -67,6 +67,14 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// The other one.
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::ServerToClient => Self::ClientToServer,
+            Self::ClientToServer => Self::ServerToClient,
+        }
+    }
+
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {

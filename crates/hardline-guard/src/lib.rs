@@ -17,6 +17,6 @@ pub mod scan;
 pub mod session;
 
 pub use finding::{Direction, Finding, Severity};
-pub use guard::{FrameReport, Guard, TextReport};
+pub use guard::{Carries, Delivery, Found, FrameReport, Guard, MAX_FOUND, TextReport, Verdict};
 pub use inspected::Inspected;
 pub use rule::{Action, Rule};

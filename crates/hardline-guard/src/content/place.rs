@@ -79,6 +79,15 @@ impl<'a> Place<'a> {
         self.levels.last().is_some_and(|level| level.is_opaque)
     }
 
+    /// Whether it is inside the value that these keys lead to from the root.
+    pub(crate) fn is_inside(&self, keys: &[&str]) -> bool {
+        let is_key = |(level, name): (&Level<'_>, &&str)| match &level.at {
+            At::Key(key) => key.as_str().is_some_and(|key| key == **name),
+            At::Object | At::Index(_) => false,
+        };
+        keys.len() < self.levels.len() && self.levels.iter().zip(keys).all(is_key)
+    }
+
     /// Whether the innermost object is the value of a member with one of these names.
     pub(crate) fn is_in(&self, names: &[&str]) -> bool {
         let outer = self.levels.len().checked_sub(2).and_then(|at| self.levels.get(at));

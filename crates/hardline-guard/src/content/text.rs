@@ -1,49 +1,66 @@
 //! What a JSON string stands for, and where each of its characters is written.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use hardline_wire::json::Value;
 use memchr::memchr;
 
-/// A string, unescaped, that remembers where it came from.
-#[derive(Debug)]
+/// A string of a checked value, unescaped.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
-    content: Cow<'a, str>,
+    content: &'a str,
+    /// As it is written, without its quotes.
+    raw: &'a str,
+    /// Where `raw` starts.
+    start: usize,
+}
+
+impl<'a> Text<'a> {
+    /// Reads a string, with `buffer` for what its escapes stand for; `None` for any other value.
+    pub(crate) fn read<'b: 'a>(string: Value<'b>, buffer: &'a mut String) -> Option<Self> {
+        let raw = string.text().strip_prefix('"')?.strip_suffix('"')?;
+        let start = string.offset() + 1;
+        let Some(first) = memchr(b'\\', raw.as_bytes()) else {
+            return Some(Self { content: raw, raw, start });
+        };
+        buffer.clear();
+        for_each_escape(raw, first, |before, char, _| {
+            buffer.push_str(before);
+            buffer.extend(char);
+        })?;
+        Some(Self { content: buffer, raw, start })
+    }
+
+    /// What it stands for.
+    pub(crate) fn content(&self) -> &'a str {
+        self.content
+    }
+
+    /// Where its parts are written: worked out once for all of them.
+    pub(crate) fn origin(&self) -> Origin {
+        let (mut marks, mut length) = (Vec::new(), 0);
+        if self.raw.len() != self.content.len() {
+            let first = memchr(b'\\', self.raw.as_bytes()).unwrap_or(self.raw.len());
+            for_each_escape(self.raw, first, |before, char, end| {
+                length += before.len() + char.map_or(0, char::len_utf8);
+                marks.push((length, self.start + end));
+            });
+        }
+        Origin { start: self.start, marks }
+    }
+}
+
+/// Knows where each character of a string is written.
+#[derive(Debug)]
+pub(crate) struct Origin {
     /// Where the string's first character is written.
     start: usize,
-    /// After each escape: how far it is in `content`, and where it is written. Between two of them,
+    /// After each escape: how far it is in the content, and where it is written. Between two of them,
     /// bytes are written as they are.
     marks: Vec<(usize, usize)>,
 }
 
-impl<'a> Text<'a> {
-    /// Reads a string of a checked value; `None` for any other value.
-    pub(crate) fn read(string: Value<'a>) -> Option<Self> {
-        let raw = string.text().strip_prefix('"')?.strip_suffix('"')?;
-        let start = string.offset() + 1;
-        let Some(first) = memchr(b'\\', raw.as_bytes()) else {
-            return Some(Self { content: Cow::Borrowed(raw), start, marks: Vec::new() });
-        };
-        let mut content = String::with_capacity(raw.len());
-        let (mut marks, mut at, mut next) = (Vec::new(), 0, Some(first));
-        while let Some(escape) = next {
-            content.push_str(raw.get(at..escape)?);
-            let (char, length) = unescape(raw.as_bytes().get(escape + 1..)?)?;
-            content.push(char);
-            at = escape + 1 + length;
-            marks.push((content.len(), start + at));
-            next = memchr(b'\\', raw.as_bytes().get(at..)?).map(|found| at + found);
-        }
-        content.push_str(raw.get(at..)?);
-        Some(Self { content: Cow::Owned(content), start, marks })
-    }
-
-    /// What it stands for.
-    pub(crate) fn content(&self) -> &str {
-        &self.content
-    }
-
+impl Origin {
     /// Where a part of the content, from and to the start of a character, is written in the frame.
     pub(crate) fn written(&self, range: &Range<usize>) -> Range<usize> {
         self.written_at(range.start)..self.written_at(range.end)
@@ -55,6 +72,25 @@ impl<'a> Text<'a> {
         let (content, written) = mark.copied().unwrap_or((0, self.start));
         written + (at - content)
     }
+}
+
+/// Calls `take` for each escape of `raw`, of which `first` is the first: with what stands before it
+/// as it is, the character, and where it ends. The rest comes last, without a character.
+fn for_each_escape(
+    raw: &str,
+    first: usize,
+    mut take: impl FnMut(&str, Option<char>, usize),
+) -> Option<()> {
+    let (mut at, mut next) = (0, Some(first));
+    while let Some(escape) = next.filter(|it| *it < raw.len()) {
+        let (char, length) = unescape(raw.as_bytes().get(escape + 1..)?)?;
+        let before = raw.get(at..escape)?;
+        at = escape + 1 + length;
+        take(before, Some(char), at);
+        next = memchr(b'\\', raw.as_bytes().get(at..)?).map(|found| at + found);
+    }
+    take(raw.get(at..)?, None, raw.len());
+    Some(())
 }
 
 /// Reads what follows a backslash: the character, and how many bytes it took.
@@ -101,15 +137,16 @@ mod tests {
             r#""\u0000ü\u2028\t""#,
         ] {
             let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
-            let text = Text::read(checked.value).unwrap();
+            let mut buffer = String::new();
+            let text = Text::read(checked.value, &mut buffer).unwrap();
             assert_eq!(text.content(), checked.value.as_str().unwrap());
-            let content = text.content().to_owned();
+            let (content, origin) = (text.content(), text.origin());
             for (at, char) in content.char_indices() {
-                let written = json.get(text.written(&(at..at + char.len_utf8()))).unwrap();
+                let written = json.get(origin.written(&(at..at + char.len_utf8()))).unwrap();
                 let alone: String = serde_json::from_str(&format!("\"{written}\"")).unwrap();
                 assert_eq!(alone, char.to_string(), "{json} at {at}: {written}");
             }
-            assert_eq!(text.written(&(0..content.len())), 1..json.len() - 1);
+            assert_eq!(origin.written(&(0..content.len())), 1..json.len() - 1);
         }
     }
 }

@@ -68,10 +68,21 @@ impl FrameJudge {
         let rule = Rule::FrameNotJsonrpc;
         let reason = "the negotiated version has no batches";
         let finding = finding_at(rule, self.direction, text, 0, text.len(), reason);
+        (finding, self.refuse_for(text, ending, rule, reason))
+    }
+
+    /// Refuses a line that could be read, because of `rule`.
+    pub(crate) fn refuse_for(
+        &self,
+        text: &[u8],
+        ending: Ending,
+        rule: Rule,
+        reason: &'static str,
+    ) -> Refused {
         let mut refused = Refused { code: code::INVALID_REQUEST, ..Refused::new(rule, reason) };
         let recovered = recover(text, ending, &self.limits);
         self.name_waiting(&mut refused, recovered.take(self.most_ids()).collect(), false);
-        (finding, refused)
+        refused
     }
 
     /// Refuses the content of a line, or an element of a batch, with the wire's reason.

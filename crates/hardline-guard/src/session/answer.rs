@@ -20,7 +20,7 @@ impl Session {
         now: Duration,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
-        let request = opposite(judge.direction);
+        let request = judge.direction.opposite();
         let mut findings = Vec::new();
         let (rule, reason) = match self.requests(request).answer(&id) {
             Match::Proper(ended) => return self.handle_proper(id, ended, result, judge),
@@ -78,12 +78,5 @@ impl Session {
         }
         let before = self.flood.take_progress(ended.progress_token);
         Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, fate) }
-    }
-}
-
-fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::ClientToServer => Direction::ServerToClient,
-        Direction::ServerToClient => Direction::ClientToServer,
     }
 }

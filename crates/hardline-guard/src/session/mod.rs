@@ -69,6 +69,7 @@ use era::Era;
 use judge::Judge;
 use table::{Ended, Table};
 
+pub(crate) use bucket::Bucket;
 pub use bucket::Burst;
 pub use coalesce::CoalesceKey;
 pub use outcome::{Asked, Fate, MAX_TOOL_BYTES, Outcome, SessionEvent};

@@ -4,6 +4,7 @@
 mod explain;
 mod frame;
 mod guard;
+mod inspect;
 mod join;
 mod pin;
 mod policy;

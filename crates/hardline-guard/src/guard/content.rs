@@ -1,0 +1,266 @@
+//! The strings of one message, judged and, where the policy asks for that, made harmless.
+
+use std::ops::Range;
+
+use hardline_wire::encode::push_json_string;
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::json::{Checker, Value};
+
+use super::sink::Sink;
+use crate::content::{Place, Text, for_each_string};
+use crate::finding::{Direction, Finding, Severity};
+use crate::frame::finding_at;
+use crate::policy::Actions;
+use crate::rule::{Action, Rule};
+use crate::sanitize;
+use crate::scan::{Hit, Scanner};
+
+/// How much of what was found goes into a finding.
+const EXCERPT_BYTES: usize = 80;
+
+/// How often a message is edited and judged again before it is blocked instead.
+const MAX_ROUNDS: usize = 4;
+
+/// What judging takes, kept between messages.
+#[derive(Debug)]
+pub(super) struct Judge {
+    scanner: Scanner,
+    /// For messages that were edited.
+    checker: Checker,
+    /// For strings with escapes.
+    buffer: String,
+    /// Most bytes of text in one message.
+    max_bytes: usize,
+}
+
+/// What becomes of a message for its strings' sake.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Verdict {
+    /// It goes on as it is.
+    Clean,
+    /// This goes on in its place.
+    Edited(Vec<u8>),
+    /// It does not go on.
+    Blocked,
+}
+
+impl Verdict {
+    /// What is done all in all, where the policy asked for `asked`.
+    pub(super) fn action(&self, asked: Action) -> Action {
+        match self {
+            Self::Blocked => asked.max(Action::Block),
+            Self::Clean | Self::Edited(_) => asked,
+        }
+    }
+
+    /// The edit that puts in what goes on in the place of what stands at `range`.
+    pub(super) fn edit(self, range: Range<usize>) -> Option<Edit> {
+        match self {
+            Self::Edited(replacement) => Some(Edit { range, replacement }),
+            Self::Clean | Self::Blocked => None,
+        }
+    }
+}
+
+/// A message on a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) value: Value<'a>,
+    pub(super) text: &'a [u8],
+    /// Where the message starts on its line.
+    pub(super) base: usize,
+}
+
+/// An edit of bytes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Edit {
+    range: Range<usize>,
+    replacement: Vec<u8>,
+}
+
+/// Longest text for whose escapes memory is kept.
+const KEPT_BYTES: usize = 2 << 20;
+
+impl Judge {
+    pub(super) fn new(scanner: Scanner, checker: Checker, max_bytes: usize) -> Self {
+        Self { scanner, checker, buffer: String::new(), max_bytes }
+    }
+
+    pub(super) fn scanner(&mut self) -> &mut Scanner {
+        &mut self.scanner
+    }
+
+    /// Judges the strings of a message, and makes it harmless where `actions` ask for that.
+    pub(super) fn judge(
+        &mut self,
+        subject: Subject<'_>,
+        direction: Direction,
+        actions: &Actions,
+        sink: &mut Sink,
+    ) -> Verdict {
+        sink.next();
+        let edits = self.look(subject, direction, actions, sink);
+        let verdict = match sink.action {
+            Action::Allow | Action::Log => Verdict::Clean,
+            Action::Sanitize => self.sanitize(subject.text, edits, direction, actions),
+            Action::Block | Action::Close => Verdict::Blocked,
+        };
+        if KEPT_BYTES < self.buffer.capacity() {
+            self.buffer = String::new();
+        }
+        verdict
+    }
+
+    /// Edits a message until there is nothing left to edit.
+    fn sanitize(
+        &mut self,
+        text: &[u8],
+        mut edits: Vec<Edit>,
+        direction: Direction,
+        actions: &Actions,
+    ) -> Verdict {
+        let mut edited = text.to_vec();
+        for _ in 0..MAX_ROUNDS {
+            edited = splice(&edited, edits);
+            // An edit makes it longer, so that it may be too long now.
+            let Ok(checked) = self.checker.check(&edited) else { return Verdict::Blocked };
+            let subject = Subject { value: checked.value, text: &edited, base: 0 };
+            let mut sink = Sink::of_worst(0);
+            edits = self.look(subject, direction, actions, &mut sink);
+            match sink.action {
+                Action::Allow | Action::Log => return Verdict::Edited(edited),
+                Action::Sanitize => {}
+                Action::Block | Action::Close => return Verdict::Blocked,
+            }
+        }
+        Verdict::Blocked
+    }
+
+    /// Looks for what is planted in the strings of a message. Returns the edits that remove it.
+    fn look(
+        &mut self,
+        subject: Subject<'_>,
+        direction: Direction,
+        actions: &Actions,
+        sink: &mut Sink,
+    ) -> Vec<Edit> {
+        let (Self { scanner, buffer, max_bytes, .. }, base) = (self, subject.base);
+        let mut edits = Vec::new();
+        for_each_string(subject.value, |string, place, is_opaque| {
+            if *max_bytes < sink.looked {
+                return;
+            }
+            sink.looked += string.text().len();
+            if *max_bytes < sink.looked {
+                let action = actions.action(Rule::FrameTooLarge, direction);
+                sink.add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
+                return;
+            }
+            let Some(text) = Text::read(string, buffer) else { return };
+            let hits = scanner.scan(text.content()).hits;
+            if hits.is_empty() {
+                return;
+            }
+            let origin = text.origin();
+            let mut wanted = Vec::new();
+            for hit in hits {
+                let mut action = actions.action_at(hit.rule, hit.severity, direction);
+                if action == Action::Sanitize && is_opaque {
+                    // Never edited: a message in it is too much, the rest is reported.
+                    let is_message =
+                        matches!(hit.rule, Rule::ContentFrame | Rule::ContentEncodedFrame);
+                    action = if is_message { Action::Block } else { Action::Log };
+                }
+                let written = origin.written(&hit.range);
+                let range = base + written.start..base + written.end;
+                let content = text.content();
+                let finding = || finding(&hit, direction, range.clone(), content, Some(place));
+                if is_poison(&hit) && place.is_inside(&["result", "tools"]) {
+                    let action = actions.action(Rule::ToolPoison, direction);
+                    sink.add(Rule::ToolPoison, action, || poison(finding()));
+                }
+                sink.add(hit.rule, action, finding);
+                if action == Action::Sanitize {
+                    wanted.push(hit);
+                }
+            }
+            for edit in sanitize::edits(text.content(), &wanted) {
+                let range = origin.written(&edit.range);
+                edits.push(Edit { range, replacement: escaped(&edit.replacement) });
+            }
+        });
+        edits
+    }
+}
+
+/// Whether a hit in the definition of a tool poisons it.
+fn is_poison(hit: &Hit) -> bool {
+    let is_planted = matches!(
+        hit.rule,
+        Rule::ContentFrame | Rule::ContentEncodedFrame | Rule::ContentHidden | Rule::ContentControl
+    );
+    is_planted && Severity::High <= hit.severity
+}
+
+/// The finding that a poisoned tool is, besides what is planted in it.
+fn poison(finding: Finding) -> Finding {
+    let (rule, detail) = (Rule::ToolPoison, format!("in a tool's definition: {}", finding.detail));
+    Finding { rule, severity: rule.severity(), detail, ..finding }
+}
+
+/// The finding for a hit in a text that is in no frame, or at `place` of one.
+pub(super) fn finding(
+    hit: &Hit,
+    direction: Direction,
+    range: Range<usize>,
+    content: &str,
+    place: Option<&Place<'_>>,
+) -> Finding {
+    let found = content.get(hit.range.clone()).unwrap_or_default();
+    Finding {
+        rule: hit.rule,
+        severity: hit.severity,
+        direction,
+        path: place.map(ToString::to_string),
+        offset: range.start,
+        length: range.len(),
+        excerpt: Excerpt::new(found.as_bytes(), EXCERPT_BYTES).to_string(),
+        detail: hit.detail.to_string(),
+    }
+}
+
+/// The finding for a string that was not looked at any more.
+fn too_much(string: Value<'_>, base: usize, direction: Direction, place: &Place<'_>) -> Finding {
+    let text = string.text().as_bytes();
+    let detail = "the message has more text than is looked at in one";
+    Finding {
+        path: Some(place.to_string()),
+        offset: base + string.offset(),
+        ..finding_at(Rule::FrameTooLarge, direction, text, 0, text.len(), detail)
+    }
+}
+
+/// `text` as it stands between the quotes of a JSON string.
+fn escaped(text: &str) -> Vec<u8> {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    push_json_string(&mut quoted, text);
+    quoted.pop();
+    quoted.remove(0);
+    quoted.into_bytes()
+}
+
+/// Makes edits that are apart from each other.
+pub(super) fn splice(line: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
+    edits.sort_by_key(|edit| edit.range.start);
+    let longer: usize = edits.iter().map(|edit| edit.replacement.len()).sum();
+    let mut result = Vec::with_capacity(line.len() + longer);
+    let mut done = 0;
+    for edit in edits {
+        let Some(between) = line.get(done..edit.range.start) else { continue };
+        result.extend_from_slice(between);
+        result.extend_from_slice(&edit.replacement);
+        done = edit.range.end;
+    }
+    result.extend_from_slice(line.get(done..).unwrap_or_default());
+    result
+}

@@ -1,0 +1,370 @@
+//! One line of a session: frame, torn messages, session, content.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hardline_wire::batch::Batch;
+use hardline_wire::frame::Frame;
+use hardline_wire::id::Id;
+use hardline_wire::line::Line;
+use hardline_wire::message::Message;
+
+use super::content::{self, Subject};
+use super::sink::locate;
+use super::verdict::{Carries, Verdict};
+use super::work::Work;
+use super::{Guard, is_fit};
+use crate::finding::{Direction, Finding};
+use crate::frame::{FrameOutcome, Refused};
+use crate::join::Taken;
+use crate::rule::{Action, Rule};
+use crate::session::{Fate, Outcome, Reply};
+
+/// How a message goes on.
+#[derive(Debug)]
+pub(super) enum Passing {
+    AsIs,
+    Edited(Vec<u8>),
+    /// It does not, or not now; whoever must know was told.
+    Gone,
+}
+
+impl Guard {
+    /// Judges one line of a session, blank ones too, and says what is to be sent to whom.
+    ///
+    /// Both directions are to be shown, in the order in which lines arrive. `now` is the time since
+    /// the session's start; see also [`poll_timeout`](Self::poll_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use hardline_guard::policy::Policy;
+    /// use hardline_guard::{Direction, Guard, Rule};
+    /// use hardline_wire::limits::Limits;
+    /// use hardline_wire::line::LineFramer;
+    ///
+    /// let mut guard = Guard::for_server(Policy::default(), "files");
+    /// let mut framer = LineFramer::new(&Limits::default());
+    /// // An answer to a request that the client never made.
+    /// let mut chunk: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n";
+    /// let line = framer.next_line(&mut chunk).unwrap();
+    /// let verdict = guard.inspect(Direction::ServerToClient, &line, Duration::ZERO);
+    /// assert_eq!(verdict.found[0].finding.rule, Rule::SessionUnsolicitedResponse);
+    /// assert!(verdict.deliveries.is_empty());
+    /// ```
+    pub fn inspect<'a>(
+        &mut self,
+        direction: Direction,
+        line: &Line<'a>,
+        now: Duration,
+    ) -> Verdict<'a> {
+        let mut work = Work::new(now);
+        self.advance(&mut work);
+        let is_from_server = direction == Direction::ServerToClient;
+        let was_holding = is_from_server && self.joiner.is_holding();
+        if was_holding && self.is_held(line, &mut work) {
+            return work.finish();
+        }
+        let judged = self.frames.of(direction).judge(line);
+        let is_refused = matches!(judged.outcome, FrameOutcome::Refused(_));
+        if is_refused && is_from_server && !was_holding && self.is_held(line, &mut work) {
+            return work.finish();
+        }
+        match judged.outcome {
+            FrameOutcome::Blank => {
+                self.note(direction, judged.findings, &mut work);
+            }
+            FrameOutcome::Refused(refused) => {
+                self.take_refused(direction, line, judged.findings, refused, &mut work);
+            }
+            FrameOutcome::Frame(frame) => {
+                let action = self.note(direction, judged.findings, &mut work);
+                let text = line.whole().unwrap_or_default();
+                match frame {
+                    // A byte order mark, where the policy goes that far.
+                    _ if Action::Block <= action => {
+                        let frames = self.frames.of(direction);
+                        let reason = "a byte order mark stands before the line";
+                        let refused =
+                            frames.refuse_for(text, line.ending(), Rule::FrameBom, reason);
+                        self.refuse(direction, refused, &mut work);
+                    }
+                    Frame::Message(message, value) => {
+                        let subject = Subject { value, text, base: 0 };
+                        let frame = match self.pass(direction, &message, subject, &mut work) {
+                            Passing::AsIs => Cow::Borrowed(text),
+                            Passing::Edited(edited) => Cow::Owned(edited),
+                            Passing::Gone => return work.finish(),
+                        };
+                        work.deliver(direction, frame, Carries::Message(message));
+                    }
+                    Frame::Batch(batch) => {
+                        self.take_batch(direction, line, text, batch, &mut work);
+                    }
+                }
+            }
+        }
+        work.finish()
+    }
+
+    /// Shows the joiner a line. Says whether it keeps it.
+    fn is_held(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
+        let taken = self.joiner.handle_line(line, work.now, &self.session);
+        self.take_joined(work);
+        taken == Taken::Held
+    }
+
+    /// Reports findings about a line. Returns the most that is done about one.
+    fn note(&self, direction: Direction, findings: Vec<Finding>, work: &mut Work<'_>) -> Action {
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let mut most = Action::Allow;
+        for finding in findings {
+            let action = actions.action_at(finding.rule, finding.severity, direction);
+            if action == Action::Close {
+                work.close(finding.rule);
+            }
+            most = most.max(action);
+            work.sink.add(finding.rule, action, || finding);
+        }
+        most
+    }
+
+    /// Takes a line that is no message.
+    fn take_refused<'a>(
+        &mut self,
+        direction: Direction,
+        line: &Line<'a>,
+        findings: Vec<Finding>,
+        mut refused: Refused,
+        work: &mut Work<'a>,
+    ) {
+        let is_from_server = direction == Direction::ServerToClient;
+        // A flood of such lines must not become a flood of findings.
+        let is_news = !is_from_server || self.session.handle_invalid(work.now);
+        let listed = work.sink.found.len();
+        let action = self.note(direction, findings, work);
+        if !is_news {
+            work.sink.unlisted += work.sink.found.len() - listed;
+            work.sink.found.truncate(listed);
+        }
+        let text = line.whole();
+        match (action, text) {
+            (Action::Allow | Action::Log, Some(text)) => {
+                work.deliver(direction, Cow::Borrowed(text), Carries::Unchecked);
+                return;
+            }
+            (Action::Sanitize, Some(text)) => {
+                if let Some(mended) = refused.mended.take()
+                    && is_fit(&mended, text, &self.limits)
+                {
+                    self.take_text(direction, mended, work);
+                    return;
+                }
+            }
+            _ => {}
+        }
+        if is_from_server && refused.rule == Rule::FrameNoise {
+            work.noise = text;
+        }
+        self.refuse(direction, refused, work);
+    }
+
+    /// Takes several messages on one line: each is judged on its own.
+    fn take_batch<'a>(
+        &mut self,
+        direction: Direction,
+        line: &Line<'a>,
+        text: &'a [u8],
+        batch: Batch<'a>,
+        work: &mut Work<'a>,
+    ) {
+        if !self.session.has_batches() {
+            let (finding, refused) = self.frames.of(direction).refuse_batch(text, line.ending());
+            self.take_refused(direction, line, vec![finding], refused, work);
+            return;
+        }
+        let mut parts: Vec<Cow<'a, [u8]>> = Vec::with_capacity(batch.len());
+        let mut messages = Vec::with_capacity(batch.len());
+        for element in batch.elements() {
+            let judged = self.frames.of(direction).judge_element(element);
+            let action = self.note(direction, judged.findings, work);
+            match judged.outcome {
+                FrameOutcome::Frame(Frame::Message(message, value)) => {
+                    let subject = Subject { value, text: element.text, base: element.offset };
+                    match self.pass(direction, &message, subject, work) {
+                        Passing::AsIs => parts.push(Cow::Borrowed(element.text)),
+                        Passing::Edited(edited) => parts.push(Cow::Owned(edited)),
+                        Passing::Gone => continue,
+                    }
+                    messages.push(message);
+                }
+                FrameOutcome::Refused(_) if action < Action::Sanitize => {
+                    parts.push(Cow::Borrowed(element.text));
+                }
+                FrameOutcome::Refused(refused) => self.refuse(direction, refused, work),
+                FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => {}
+            }
+        }
+        let is_whole =
+            parts.len() == batch.len() && parts.iter().all(|part| matches!(part, Cow::Borrowed(_)));
+        let frame = match parts.is_empty() {
+            _ if is_whole => Cow::Borrowed(text),
+            true => return,
+            false => Cow::Owned([b"[".as_slice(), &parts.join(&b','), b"]"].concat()),
+        };
+        work.deliver(direction, frame, Carries::Batch(messages));
+    }
+
+    /// Judges one message: first by what the session allows, then by what is in it.
+    pub(super) fn pass(
+        &mut self,
+        direction: Direction,
+        message: &Message<'_>,
+        subject: Subject<'_>,
+        work: &mut Work<'_>,
+    ) -> Passing {
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let decide = |rule| actions.action(rule, direction);
+        let mut outcome = self.session.handle(direction, message, work.now, &decide);
+        self.note_session(direction, &mut outcome, subject, work);
+        self.release(outcome.before.take(), work);
+        if let Some(key) = &outcome.forget {
+            self.forget(key);
+        }
+        self.settle_joiner(direction, message, &outcome);
+        match outcome.fate {
+            Fate::Pass => self.pass_content(direction, message, &outcome, subject, work),
+            Fate::Coalesce(ref key) => {
+                let frame = match self.pass_content(direction, message, &outcome, subject, work) {
+                    Passing::AsIs => subject.text.to_vec(),
+                    Passing::Edited(edited) => edited,
+                    Passing::Gone => return Passing::Gone,
+                };
+                self.keep(key.clone(), frame);
+                Passing::Gone
+            }
+            Fate::Drop => Passing::Gone,
+            Fate::Answer(reply) => {
+                work.reply(direction.opposite(), reply);
+                Passing::Gone
+            }
+            Fate::Fail(reply) => {
+                work.reply(direction, reply);
+                Passing::Gone
+            }
+        }
+    }
+
+    /// Judges the strings of a message that the session lets pass.
+    fn pass_content(
+        &mut self,
+        direction: Direction,
+        message: &Message<'_>,
+        outcome: &Outcome,
+        subject: Subject<'_>,
+        work: &mut Work<'_>,
+    ) -> Passing {
+        let tool = outcome.tool(message);
+        let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
+        match self.strings.judge(subject, direction, actions, &mut work.sink) {
+            content::Verdict::Clean => return Passing::AsIs,
+            content::Verdict::Edited(edited) => return Passing::Edited(edited),
+            content::Verdict::Blocked => {}
+        }
+        let rule = work.sink.rule.unwrap_or(Rule::ContentFrame);
+        if work.sink.action == Action::Close {
+            work.close(rule);
+        }
+        let reply = |id: &Id<'_>, what: &str| {
+            let reason = format!("{what} was blocked: {}", rule.title());
+            Reply::new(id.clone().into_owned(), rule, reason)
+        };
+        match message {
+            Message::Request(request) => {
+                self.session.settle(direction, &request.id);
+                work.reply(direction.opposite(), reply(&request.id, "the request"));
+            }
+            Message::Response(_) | Message::Error(_) => {
+                if let Some(id) = message.id().filter(|_| outcome.asked.is_some()) {
+                    work.reply(direction, reply(id, "the answer"));
+                }
+            }
+            Message::Notification(_) => {}
+        }
+        Passing::Gone
+    }
+
+    /// Reports what the session found, and counts what it kept back.
+    fn note_session(
+        &mut self,
+        direction: Direction,
+        outcome: &mut Outcome,
+        subject: Subject<'_>,
+        work: &mut Work<'_>,
+    ) {
+        if outcome.findings.is_empty() {
+            return;
+        }
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let passes = outcome.fate == Fate::Pass;
+        let mut blocked = None;
+        for mut finding in outcome.findings.drain(..) {
+            locate(&mut finding, subject.value, subject.base);
+            let rule = finding.rule;
+            let mut action = actions.action_at(rule, finding.severity, direction);
+            if passes {
+                action = action.min(Action::Log);
+            } else if action == Action::Close {
+                work.close(rule);
+            }
+            if Action::Block <= action && rule != Rule::SessionBurst {
+                blocked.get_or_insert(rule);
+            }
+            work.sink.add(rule, action, || finding);
+        }
+        if let Some(rule) = blocked.filter(|_| direction == Direction::ServerToClient) {
+            self.blocked = self.blocked.saturating_add(1);
+            let close_after = self.policy.settings(self.server.as_deref()).close_after();
+            if close_after.is_some_and(|most| most <= self.blocked) {
+                work.close(rule);
+            }
+        }
+    }
+
+    /// Tells the joiner that a request of the client waits no longer.
+    fn settle_joiner(&mut self, direction: Direction, message: &Message<'_>, outcome: &Outcome) {
+        match (direction, message) {
+            (Direction::ServerToClient, Message::Response(_) | Message::Error(_)) => {
+                if outcome.asked.is_some()
+                    && let Some(id) = message.id()
+                {
+                    self.joiner.settle(id);
+                }
+            }
+            (Direction::ClientToServer, Message::Notification(call))
+                if call.method == "notifications/cancelled" =>
+            {
+                let id = call.params.and_then(|params| params.get("requestId"));
+                if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                    self.joiner.settle(&id);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Outcome {
+    /// The tool that a message is about: the one called, or the one that answers.
+    fn tool<'a>(&'a self, message: &Message<'a>) -> Option<Cow<'a, str>> {
+        if let Some(asked) = &self.asked {
+            return asked.tool.as_deref().map(Cow::Borrowed);
+        }
+        match message {
+            Message::Request(request) if request.method == "tools/call" => {
+                request.params?.get("name")?.as_str()
+            }
+            _ => None,
+        }
+    }
+}

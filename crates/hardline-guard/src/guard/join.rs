@@ -1,0 +1,171 @@
+//! What time and torn messages bring.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hardline_wire::frame::Frame;
+use hardline_wire::id::Id;
+use hardline_wire::recover::Ending;
+
+use super::content::Subject;
+use super::inspect::Passing;
+use super::verdict::{Carries, Verdict};
+use super::work::Work;
+use super::{FrameOutcome, Guard};
+use crate::finding::{Direction, Severity};
+use crate::join::{JoinEvent, Joined};
+use crate::rule::{Action, Rule};
+use crate::session::{CoalesceKey, Reply, SessionEvent};
+
+impl Guard {
+    /// When the guard wants to be told the time, if no line comes before that.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let both = [self.session.poll_timeout(), self.joiner.poll_timeout()];
+        both.into_iter().flatten().min()
+    }
+
+    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says.
+    pub fn handle_timeout(&mut self, now: Duration) -> Verdict<'static> {
+        let mut work = Work::new(now);
+        self.advance(&mut work);
+        work.finish()
+    }
+
+    /// Takes note that bytes of the server came which do not end a line.
+    pub fn handle_bytes(&mut self, now: Duration) {
+        self.joiner.handle_bytes(now);
+    }
+
+    /// Ends the server's stream: lines that are held are not waited for any longer.
+    pub fn finish_server(&mut self, now: Duration) -> Verdict<'static> {
+        let mut work = Work::new(now);
+        self.advance(&mut work);
+        self.joiner.finish(&self.session);
+        self.take_joined(&mut work);
+        work.finish()
+    }
+
+    /// Takes note that nobody will answer the requests that went in `direction` any more. Returns
+    /// their ids, in no order: each is owed an error by the caller.
+    pub fn settle_all(&mut self, direction: Direction) -> Vec<Id<'static>> {
+        self.session.settle_all(direction)
+    }
+
+    /// Does what is due.
+    pub(super) fn advance(&mut self, work: &mut Work<'_>) {
+        if self.poll_timeout().is_none_or(|due| work.now < due) {
+            return;
+        }
+        for event in self.session.handle_timeout(work.now) {
+            match event {
+                SessionEvent::Release(key) => self.release(Some(key), work),
+                SessionEvent::Failed { request, reply, before } => {
+                    self.release(before, work);
+                    self.joiner.settle(&reply.id);
+                    work.reply(request.opposite(), reply);
+                }
+            }
+        }
+        self.joiner.handle_timeout(work.now, &self.session);
+        self.take_joined(work);
+    }
+
+    /// Takes what the joiner has to say.
+    pub(super) fn take_joined(&mut self, work: &mut Work<'_>) {
+        while let Some(event) = self.joiner.poll_event() {
+            match event {
+                JoinEvent::Found { finding, .. } => {
+                    let action = self.policy.decide(&finding, self.server.as_deref(), None);
+                    if action == Action::Close {
+                        work.close(finding.rule);
+                    }
+                    work.sink.add(finding.rule, action, || finding);
+                }
+                JoinEvent::Joined(joined) => self.take_whole(joined, work),
+                JoinEvent::Failed(reply) => self.fail(reply, work),
+                JoinEvent::Refused(reply) => work.reply(Direction::ClientToServer, reply),
+            }
+        }
+    }
+
+    /// Judges a message that was put together like any other.
+    fn take_whole(&mut self, joined: Joined, work: &mut Work<'_>) {
+        let direction = Direction::ServerToClient;
+        let severity = if joined.has_planted { Severity::Critical } else { Severity::High };
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        if Action::Block <= actions.action_at(Rule::FrameSplit, severity, direction) {
+            let reason = "no usable answer: a raw newline tore it apart";
+            self.fail(Reply::new(joined.id, Rule::FrameSplit, reason), work);
+            return;
+        }
+        self.take_text(direction, joined.text, work);
+    }
+
+    /// Judges a line that is no longer the one that came.
+    pub(super) fn take_text(&mut self, direction: Direction, text: Vec<u8>, work: &mut Work<'_>) {
+        let judged = self.frames.of(direction).judge_text(&text, Ending::Whole);
+        let passing = match judged.outcome {
+            FrameOutcome::Frame(Frame::Message(message, value)) => {
+                let subject = Subject { value, text: &text, base: 0 };
+                self.pass(direction, &message, subject, work)
+            }
+            FrameOutcome::Refused(refused) => {
+                self.refuse(direction, refused, work);
+                Passing::Gone
+            }
+            FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => Passing::Gone,
+        };
+        let frame = match passing {
+            Passing::AsIs => text,
+            Passing::Edited(edited) => edited,
+            Passing::Gone => return,
+        };
+        work.deliver(direction, Cow::Owned(frame), Carries::Unread);
+    }
+
+    /// Gives a request of the client an error, if it has no answer yet.
+    pub(super) fn fail(&mut self, reply: Reply, work: &mut Work<'_>) {
+        self.fail_towards(Direction::ServerToClient, reply, work);
+    }
+
+    /// Gives whoever waits at the end of `direction` an error, if somebody does. Says whether.
+    pub(super) fn fail_towards(
+        &mut self,
+        direction: Direction,
+        reply: Reply,
+        work: &mut Work<'_>,
+    ) -> bool {
+        let Some(before) = self.session.settle(direction.opposite(), &reply.id) else {
+            return false;
+        };
+        if direction == Direction::ServerToClient {
+            self.joiner.settle(&reply.id);
+        }
+        self.release(before, work);
+        work.reply(direction, reply);
+        true
+    }
+
+    /// Keeps a frame of the server for later, in the place of an older one.
+    pub(super) fn keep(&mut self, key: CoalesceKey, frame: Vec<u8>) {
+        self.forget(&key);
+        // Without room it is lost: such a notification says only that something else is new.
+        if self.kept_bytes + frame.len() <= self.limits.max_queue_bytes() {
+            self.kept_bytes += frame.len();
+            self.kept.insert(key, frame);
+        }
+    }
+
+    pub(super) fn forget(&mut self, key: &CoalesceKey) -> Option<Vec<u8>> {
+        let frame = self.kept.remove(key)?;
+        self.kept_bytes -= frame.len();
+        Some(frame)
+    }
+
+    /// Sends on what was kept.
+    pub(super) fn release(&mut self, key: Option<CoalesceKey>, work: &mut Work<'_>) {
+        if let Some(frame) = key.and_then(|key| self.forget(&key)) {
+            work.deliver(Direction::ServerToClient, frame.into(), Carries::Unread);
+        }
+    }
+}

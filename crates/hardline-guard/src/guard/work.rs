@@ -1,0 +1,55 @@
+//! What comes of one line, while it is put together.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use super::sink::Sink;
+use super::verdict::{Carries, Delivery, MAX_FOUND, Verdict};
+use crate::finding::Direction;
+use crate::inspected::Inspected;
+use crate::rule::Rule;
+use crate::session::Reply;
+
+/// What comes of one line.
+#[derive(Debug)]
+pub(super) struct Work<'a> {
+    pub(super) now: Duration,
+    pub(super) sink: Sink,
+    pub(super) noise: Option<&'a [u8]>,
+    deliveries: Vec<Delivery<'a>>,
+    close: Option<Rule>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(now: Duration) -> Self {
+        let sink = Sink::of_worst(MAX_FOUND);
+        Self { now, sink, noise: None, deliveries: Vec::new(), close: None }
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        direction: Direction,
+        frame: Cow<'a, [u8]>,
+        carries: Carries<'a>,
+    ) {
+        let frame = Inspected::new(frame);
+        self.deliveries.push(Delivery { direction, frame, carries });
+    }
+
+    /// Sends an error of ours.
+    pub(super) fn reply(&mut self, direction: Direction, reply: Reply) {
+        let mut line = reply.to_line().into_bytes();
+        line.pop();
+        self.deliver(direction, line.into(), Carries::Reply(reply));
+    }
+
+    /// Ends the session, if nothing has ended it yet.
+    pub(super) fn close(&mut self, rule: Rule) {
+        self.close.get_or_insert(rule);
+    }
+
+    pub(super) fn finish(self) -> Verdict<'a> {
+        let Self { sink, noise, deliveries, close, .. } = self;
+        Verdict { deliveries, found: sink.found, unlisted: sink.unlisted, noise, close }
+    }
+}

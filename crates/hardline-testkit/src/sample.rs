@@ -18,6 +18,17 @@ pub fn text_frame(len: usize) -> String {
     result_of(&LINES, len)
 }
 
+/// A tool result that is prose alone: long lines, few escapes, all of it ASCII.
+pub fn english_frame(len: usize) -> String {
+    const LINES: [&str; 4] = [
+        r"The harbour was quiet that morning, and the boats lay still on water that hardly moved. ",
+        r"Nobody had told the keeper that the light would be needed again before the week was out.\n\n",
+        r#"\"We ought to have asked,\" she said, \"what the charts were for, and who had drawn them.\" "#,
+        r"He counted the steps on the way up, as he always did, and there were ninety-nine of them. ",
+    ];
+    result_of(&LINES, len)
+}
+
 /// A tool result whose text is JSON again, so that every few bytes there is an escape.
 pub fn quoted_frame(len: usize) -> String {
     const LINES: [&str; 3] = [

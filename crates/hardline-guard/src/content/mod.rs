@@ -15,38 +15,7 @@ use hardline_wire::json::{Kind, Step, Value};
 pub(crate) use place::Place;
 pub(crate) use text::Text;
 
-/// Members whose string values are never edited.
-const OPAQUE: [&str; 24] = [
-    "blob",
-    "cursor",
-    "data",
-    "format",
-    "href",
-    "id",
-    "jsonrpc",
-    "level",
-    "method",
-    "mimeType",
-    "name",
-    "nextCursor",
-    "progressToken",
-    "protocolVersion",
-    "requestId",
-    "requestState",
-    "role",
-    "sessionId",
-    "sizes",
-    "src",
-    "taskId",
-    "type",
-    "uri",
-    "uriTemplate",
-];
-
-/// Members of which nothing inside is ever edited.
-const OPAQUE_TREES: [&str; 4] = ["_meta", "inputSchema", "outputSchema", "requestedSchema"];
-
-/// Calls `take` with each string of `value`, where it is, and whether it must not be edited.
+/// Calls `take` with each string of `value`, where it is, and whether it is a key.
 pub(crate) fn for_each_string<'a>(
     value: Value<'a>,
     mut take: impl FnMut(Value<'a>, &Place<'a>, bool),
@@ -59,27 +28,15 @@ pub(crate) fn for_each_string<'a>(
             Step::Key(key) => {
                 place.next_key();
                 take(key, &place, true);
-                let name = key.as_str().unwrap_or_default();
-                let is_tree = OPAQUE_TREES.contains(&&*name);
-                let is_opaque = is_tree || is_opaque(&name, &place);
-                place.key(key, is_opaque, is_tree);
+                place.key(key);
             }
             Step::Scalar(scalar) => {
                 if scalar.kind() == Kind::String {
-                    take(scalar, &place, place.is_opaque());
+                    take(scalar, &place, false);
                 }
                 place.done();
             }
         }
-    }
-}
-
-/// Whether the member is one that must not be edited, where it stands.
-fn is_opaque(name: &str, place: &Place<'_>) -> bool {
-    match name {
-        // An error's or a log message's `data` is for people; that of an image is not.
-        "data" => !place.is_in(&["error", "params"]),
-        name => OPAQUE.contains(&name),
     }
 }
 
@@ -94,8 +51,8 @@ mod tests {
     fn check(json: &str, expected: &[&str]) {
         let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
         let mut actual = Vec::new();
-        for_each_string(checked.value, |string, place, is_opaque| {
-            let mark = if is_opaque { " opaque" } else { "" };
+        for_each_string(checked.value, |string, place, is_key| {
+            let mark = if is_key || place.is_opaque() { " opaque" } else { "" };
             actual.push(format!("{place} {}{mark}", string.text()));
         });
         assert_eq!(actual, expected);
@@ -137,8 +94,8 @@ mod tests {
         let only = |json: &str| {
             let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
             let mut editable = Vec::new();
-            for_each_string(checked.value, |string, _, is_opaque| {
-                if !is_opaque {
+            for_each_string(checked.value, |string, place, is_key| {
+                if !is_key && !place.is_opaque() {
                     editable.push(string.text().to_owned());
                 }
             });

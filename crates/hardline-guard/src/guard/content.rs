@@ -13,7 +13,7 @@ use crate::frame::finding_at;
 use crate::policy::Actions;
 use crate::rule::{Action, Rule};
 use crate::sanitize;
-use crate::scan::{Hit, Scanner};
+use crate::scan::{Hit, Scanner, is_plain};
 
 /// How much of what was found goes into a finding.
 const EXCERPT_BYTES: usize = 80;
@@ -146,7 +146,10 @@ impl Judge {
     ) -> Vec<Edit> {
         let (Self { scanner, buffer, max_bytes, .. }, base) = (self, subject.base);
         let mut edits = Vec::new();
-        for_each_string(subject.value, |string, place, is_opaque| {
+        if base + subject.text.len() <= *max_bytes && is_plain(subject.text, 1) {
+            return edits;
+        }
+        for_each_string(subject.value, |string, place, is_key| {
             if *max_bytes < sink.looked {
                 return;
             }
@@ -156,12 +159,15 @@ impl Judge {
                 sink.add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
                 return;
             }
+            if is_plain(string.text().as_bytes(), 0) {
+                return;
+            }
             let Some(text) = Text::read(string, buffer) else { return };
             let hits = scanner.scan(text.content()).hits;
             if hits.is_empty() {
                 return;
             }
-            let origin = text.origin();
+            let (origin, is_opaque) = (text.origin(), is_key || place.is_opaque());
             let mut wanted = Vec::new();
             for hit in hits {
                 let mut action = actions.action_at(hit.rule, hit.severity, direction);

@@ -173,7 +173,7 @@ impl Guard {
         let mut action = scan.hits.iter().map(decide).max().unwrap_or(Action::Allow);
         let mut sanitized = None;
         if action == Action::Sanitize {
-            let is_wanted = |hit: &Hit| decide(hit) == Action::Sanitize;
+            let is_wanted = |hit: &Hit| Action::Sanitize <= decide(hit);
             match sanitize::clean(self.strings.scanner(), text, is_wanted) {
                 Some(cleaned) => sanitized = Some(cleaned.text),
                 None => action = Action::Block,
@@ -280,10 +280,11 @@ fn is_fit(mended: &[u8], line: &[u8], limits: &Limits) -> bool {
     let Ok(checked) = Checker::new(limits).check(mended) else { return false };
     let edited: Vec<usize> = lone_surrogates(line).collect();
     let mut is_fit = true;
-    for_each_string(checked.value, |string, _, is_opaque| {
+    for_each_string(checked.value, |string, place, is_key| {
         let start = edited.partition_point(|at| *at < string.offset());
         let is_in = |at: &usize| *at < string.offset() + string.text().len();
-        is_fit &= !(is_opaque && edited.get(start).is_some_and(is_in));
+        let is_edited = edited.get(start).is_some_and(is_in);
+        is_fit &= !(is_edited && (is_key || place.is_opaque()));
     });
     is_fit
 }

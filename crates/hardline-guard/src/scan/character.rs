@@ -74,7 +74,7 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, hits: &mut Vec<Hit>) {
 
 /// The bytes with which a character in question may start.
 #[inline]
-fn candidates(block: &[u8; BLOCK]) -> u64 {
+pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
     let (mut mask, mut kana, mut seconds) = (0, 0, 0);
     for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
         let bytes = u8x16::new(*lanes);
@@ -96,7 +96,7 @@ fn candidates(block: &[u8; BLOCK]) -> u64 {
 
 /// Whether the first bytes are those of a control, a separator or an invisible character.
 #[inline]
-fn may_matter(rest: &[u8]) -> bool {
+pub(super) fn may_matter(rest: &[u8]) -> bool {
     match rest {
         [0xc2, 0x80..=0x9f | 0xad, ..] => true,
         [0xc2, ..] => false,

@@ -19,6 +19,7 @@ mod hidden;
 mod line;
 mod message;
 mod open;
+mod plain;
 mod script;
 mod survey;
 mod value;
@@ -32,6 +33,7 @@ use open::{Found, Level, Opener};
 
 pub(crate) use character::is_control;
 pub(crate) use hidden::is_invisible;
+pub(crate) use plain::is_plain;
 
 /// How texts are scanned.
 #[derive(Clone, Debug, Eq, PartialEq)]

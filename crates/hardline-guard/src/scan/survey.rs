@@ -269,7 +269,7 @@ impl<'a> Survey<'a> {
 
 /// What a rare byte and those after it are.
 #[inline]
-fn mark(rest: &[u8]) -> Option<Marks> {
+pub(super) fn mark(rest: &[u8]) -> Option<Marks> {
     match rest {
         [b'\\', b'u' | b'U' | b'x' | b'/', ..] => Some(Marks::CODE),
         [b'&', rest @ ..] if is_reference(rest) => Some(Marks::REFERENCE),

@@ -8,6 +8,7 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::{Notification, Request};
 use hardline_wire::method;
+use memchr::memmem;
 
 use super::check::objections;
 use super::judge::{About, Judge};
@@ -31,7 +32,7 @@ impl Session {
             Outcome::new(findings, Fate::Answer(reply))
         };
         let is_from_client = direction == Direction::ClientToServer;
-        let Parts { meta, name } = Parts::of(request.params);
+        let Parts { meta, name } = Parts::of(request.params, request.method == "tools/call");
         let stateless = if is_from_client { self.era.learn_inline(meta) } else { None };
 
         if self.requests(direction).contains(&id) {
@@ -188,12 +189,22 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(params: Option<Value<'a>>) -> Self {
+    /// Finds them. What a call carries may be large, so nothing is looked for that cannot be there.
+    fn of(params: Option<Value<'a>>, wants_name: bool) -> Self {
         let mut parts = Self::default();
-        for (key, value) in params.into_iter().flat_map(|params| params.members()) {
+        let Some(params) = params else { return parts };
+        let text = params.text().as_bytes();
+        let has = |needle: &[u8]| memmem::find(text, needle).is_some();
+        // A key may be written with escapes.
+        let mut wants_meta = has(b"_meta") || has(b"\\u");
+        let mut wants_name = wants_name;
+        let mut members = params.members();
+        while (wants_meta || wants_name)
+            && let Some((key, value)) = members.next()
+        {
             match &*key {
-                "_meta" => parts.meta = Some(value),
-                "name" => parts.name = Some(value),
+                "_meta" => (parts.meta, wants_meta) = (Some(value), false),
+                "name" => (parts.name, wants_name) = (Some(value), false),
                 _ => {}
             }
         }

@@ -440,7 +440,7 @@ fn every_request_gets_exactly_one_answer_whatever_the_server_does() {
         let verdict = run.guard.finish_server(run.now);
         run.take(plain(verdict));
         run.wait(Duration::from_secs(10));
-        for line in run.to_client.iter() {
+        for line in &run.to_client {
             let value: Value = serde_json::from_str(line).unwrap();
             let all = value.as_array().cloned().unwrap_or_else(|| vec![value]);
             for message in all {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::super::survey::{MIN_RUN, is_base64};
 
 /// The fewest letters that can hold a message: `{"jsonrpc":"2.0","id":1,"error":{}}`.
-const MIN_LETTERS: usize = 46;
+pub(in super::super) const MIN_LETTERS: usize = 46;
 
 /// Letters of base64 that belong together.
 #[derive(Debug)]

@@ -6,7 +6,11 @@ mod demo_server;
 mod frames;
 #[cfg(unix)]
 mod keeper;
+#[cfg(unix)]
+mod policy;
 mod scan;
+#[cfg(unix)]
+mod wrap;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,6 +28,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(unix)]
+    Wrap(wrap::Args),
     Frames(frames::Args),
     Scan(scan::Args),
     DemoServer(demo_server::Args),
@@ -34,6 +40,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        #[cfg(unix)]
+        Command::Wrap(args) => wrap::run(&args),
         Command::Frames(args) => frames::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::DemoServer(args) => demo_server::run(&args),

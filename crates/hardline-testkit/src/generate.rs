@@ -1,23 +1,54 @@
 //! JSON texts of all kinds from a seed: the same seed gives the same text.
 
+use std::collections::VecDeque;
+
 /// A small generator of pseudo-random numbers (splitmix64).
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng {
+    state: u64,
+    /// What comes before the pseudo-random numbers, if anything does.
+    script: Option<VecDeque<u8>>,
+}
 
 impl Rng {
     /// Starts from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self { state: seed, script: None }
+    }
+
+    /// Makes its first choices by `bytes`, one byte each: who changes a byte changes one choice, which
+    /// is what a fuzzer needs to get anywhere.
+    pub fn scripted(bytes: &[u8]) -> Self {
+        Self { state: bytes.len() as u64, script: Some(bytes.iter().copied().collect()) }
     }
 
     /// A number below `bound`, which is not zero.
     pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
+        if let Some(byte) = self.next_byte() {
+            let more = if 256 < bound { self.next_byte() } else { None };
+            return usize::from(u16::from_le_bytes([byte, more.unwrap_or(0)])) % bound;
+        }
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
         usize::try_from(mixed % bound as u64).expect("it is below a usize")
+    }
+
+    /// Up to `most` bytes of the script as they are.
+    pub fn bytes(&mut self, most: usize) -> Vec<u8> {
+        let count = self.below(most + 1);
+        (0..count).map_while(|_| self.next_byte()).collect()
+    }
+
+    /// Whether there was a script and it is used up: what is made should come to its end.
+    pub fn is_spent(&self) -> bool {
+        self.script.as_ref().is_some_and(VecDeque::is_empty)
+    }
+
+    fn next_byte(&mut self) -> Option<u8> {
+        self.script.as_mut()?.pop_front()
     }
 
     /// True once in `n` times.

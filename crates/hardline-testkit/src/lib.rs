@@ -4,6 +4,8 @@
 //! - [`generate`]: JSON texts of all kinds, sound and damaged, from a seed.
 //! - [`hostile`]: inputs made to cost more than they should.
 //! - [`sample`]: frames as servers send them.
+//! - [`plant`]: what attackers put into texts, and all the places where a string can stand.
+//! - [`outline`]: the strings of a JSON text, found in the simplest way there is.
 //! - [`oracle`]: what another parser makes of a text.
 //! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
 //! - [`measure`]: timing several candidates in one run, as ratios.
@@ -15,4 +17,6 @@ pub mod generate;
 pub mod hostile;
 pub mod measure;
 pub mod oracle;
+pub mod outline;
+pub mod plant;
 pub mod sample;

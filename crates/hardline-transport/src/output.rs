@@ -1,7 +1,9 @@
 //! Where lines go: anything that tokio can write to, or a thread that writes and may block.
 
-use std::io::{self, Write};
+use std::io::{self, IoSlice, Write};
+use std::pin::Pin;
 use std::sync::mpsc as blocking;
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -39,6 +41,54 @@ impl Output {
     }
 }
 
+impl AsyncWrite for Output {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Async(output) => Pin::new(output).poll_write(context, bytes),
+            Self::Thread(writer) => writer.poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Async(output) => Pin::new(output).poll_write_vectored(context, parts),
+            Self::Thread(writer) => {
+                let first = parts.iter().find(|part| !part.is_empty());
+                writer.poll_write(context, first.map_or(&[], |part| part))
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Async(output) => output.is_write_vectored(),
+            Self::Thread(_) => false,
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Async(output) => Pin::new(output).poll_flush(context),
+            Self::Thread(writer) => writer.poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Async(output) => Pin::new(output).poll_shutdown(context),
+            Self::Thread(writer) => writer.poll_flush(context),
+        }
+    }
+}
+
 /// Writes in a thread of its own, which may block without anybody else noticing.
 ///
 /// Tokio's own standard output does that in its pool, and then a runtime that shuts down waits for
@@ -47,7 +97,12 @@ pub(crate) struct ThreadWriter {
     /// At most one chunk is on its way.
     chunks: blocking::SyncSender<Vec<u8>>,
     results: mpsc::Receiver<(Vec<u8>, io::Result<()>)>,
+    /// Whether one is on its way whose result nobody has asked for.
+    is_writing: bool,
 }
+
+/// Most bytes given to the thread at once, where they must be copied for it.
+const CHUNK_BYTES: usize = 64 << 10;
 
 impl ThreadWriter {
     /// Starts the thread.
@@ -66,7 +121,7 @@ impl ThreadWriter {
                 }
             }
         })?;
-        Ok(Self { chunks, results })
+        Ok(Self { chunks, results, is_writing: false })
     }
 
     async fn write_all(&mut self, bytes: Vec<u8>) -> (Vec<u8>, io::Result<()>) {
@@ -77,5 +132,28 @@ impl ThreadWriter {
             return (bytes, Err(gone()));
         }
         self.results.recv().await.unwrap_or_else(|| (Vec::new(), Err(gone())))
+    }
+
+    /// Hands a copy to the thread, once that is done with what it has.
+    fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_flush(context))?;
+        let (now, _) = bytes.split_at(bytes.len().min(CHUNK_BYTES));
+        if self.chunks.try_send(now.to_vec()).is_err() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        self.is_writing = true;
+        Poll::Ready(Ok(now.len()))
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.is_writing {
+            return Poll::Ready(Ok(()));
+        }
+        let result = ready!(self.results.poll_recv(context));
+        self.is_writing = false;
+        Poll::Ready(match result {
+            Some((_, result)) => result,
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        })
     }
 }

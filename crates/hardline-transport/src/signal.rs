@@ -8,14 +8,49 @@
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator;
 use signal_hook::low_level::emulate_default_handler;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::outbox::FOREVER;
+
+/// Hears the signals that end a process: SIGTERM, SIGINT and SIGHUP, for whoever ends it by itself.
+///
+/// One that was ignored from the start, as `nohup` does, stays ignored.
+#[derive(Debug)]
+pub struct Signals(Vec<(i32, tokio::signal::unix::Signal)>);
+
+impl Signals {
+    /// Starts to listen. From then on none of them ends the process.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no handler.
+    ///
+    /// # Panics
+    ///
+    /// If it is called outside of a tokio runtime with I/O enabled.
+    pub fn listen() -> io::Result<Self> {
+        let wanted = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+        let listen = |number| Ok((number, signal(SignalKind::from_raw(number))?));
+        Ok(Self(wanted.map(listen).collect::<io::Result<_>>()?))
+    }
+
+    /// The next one that was heard.
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<i32> {
+        for (number, signal) in &mut self.0 {
+            if let Poll::Ready(Some(())) = signal.poll_recv(context) {
+                return Poll::Ready(*number);
+            }
+        }
+        Poll::Pending
+    }
+}
 
 /// What a service has after the last grace to bring itself to an end.
 const EXIT_TIME: Duration = Duration::from_secs(1);
@@ -70,7 +105,7 @@ fn hub() -> io::Result<&'static Hub> {
     let mut is_started = START.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_started {
         let wanted = [SIGTERM, SIGINT].into_iter().filter(|signal| !is_ignored(*signal));
-        let mut signals = Signals::new(wanted)?;
+        let mut signals = iterator::Signals::new(wanted)?;
         let (sender, receiver) = sync_channel(8);
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new().name(name.into()).stack_size(64 << 10).spawn(run)
@@ -92,7 +127,7 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// Passes signals to where they can be waited for with a time limit.
-fn forward(signals: &mut Signals, sender: &SyncSender<i32>) {
+fn forward(signals: &mut iterator::Signals, sender: &SyncSender<i32>) {
     for signal in signals.forever() {
         // Full means that many are there already.
         let _ = sender.try_send(signal);

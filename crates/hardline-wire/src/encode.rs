@@ -86,6 +86,22 @@ pub fn error(to: ReplyTo<'_>, code: i64, message: &str, data: Option<Value<'_>>)
     line
 }
 
+/// Encodes an error response of our own making: which rule is behind it, and why, stands in its
+/// data, as `{"hardline":{"rule":…,"reason":…}}`.
+pub fn refusal(id: &Id<'_>, code: i64, rule: &str, reason: &str) -> String {
+    let mut line = String::with_capacity(2 * reason.len() + 128);
+    line.push_str(r#"{"jsonrpc":"2.0","id":"#);
+    push_id(&mut line, id);
+    push(&mut line, format_args!(r#","error":{{"code":{code},"message":"#));
+    push_json_string(&mut line, reason);
+    line.push_str(r#","data":{"hardline":{"rule":"#);
+    push_json_string(&mut line, rule);
+    line.push_str(r#","reason":"#);
+    push_json_string(&mut line, reason);
+    line.push_str("}}}}\n");
+    line
+}
+
 /// Appends `text` to `line` as a JSON string on one line.
 pub fn push_json_string(line: &mut String, text: &str) {
     line.push('"');

@@ -217,6 +217,11 @@ impl LineFramer {
 }
 
 impl<'a> Line<'a> {
+    /// A line that is in memory, without a byte order mark: `text` is its content.
+    pub fn of_text(text: &'a [u8]) -> Self {
+        Self { offset: 0, has_bom: false, end: LineEnd::Lf, content: Content::Whole(text) }
+    }
+
     /// Whether there is nothing but whitespace on it, so that it carries no message.
     pub fn is_blank(&self) -> bool {
         match self.content {

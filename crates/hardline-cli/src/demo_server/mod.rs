@@ -2,6 +2,9 @@
 //!
 //! Speaks every protocol version that rmcp does. Standard output is the protocol: nothing else goes
 //! there. What is offered is in [`tool`], [`resource`] and [`prompt`]; [`server`] puts it together.
+//! With `--hostile` it is another server, which attacks its client: [`hostile`].
+
+pub(crate) mod hostile;
 
 mod prompt;
 mod resource;
@@ -12,9 +15,14 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
 use rmcp::ServiceExt;
 
+use hostile::attack;
 use server::DemoServer;
+
+/// The word for all attacks, each a tool of its own.
+const ALL: &str = "all";
 
 /// Run the built-in MCP server on standard input and output
 ///
@@ -24,6 +32,9 @@ use server::DemoServer;
 /// you do not trust with them). There is also one resource, demo://greeting, and one prompt, greet.
 /// It speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, and ends when its
 /// standard input does.
+///
+/// With --hostile it is a server that attacks its client instead: every attack is a tool that does it
+/// when it is called. It harms nobody; see --list-attacks for what there is.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 at the end of standard input, 2 if the session could not be begun.\n\n\
@@ -31,19 +42,39 @@ use server::DemoServer;
     echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
     Anything but a ping wants an initialize before it: the README has a whole session.\n  \
     In a client's configuration:\n    \
-    {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}"
+    {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}\n  \
+    hardline demo-server --hostile split-request"
 )]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Attack the client: each attack is a tool, or ATTACK is what every call gets
+    #[arg(long, value_name = "ATTACK", num_args = 0..=1, default_missing_value = ALL)]
+    #[arg(value_parser = attack_names(), hide_possible_values = true)]
+    hostile: Option<String>,
 
-pub(crate) fn run(_: &Args) -> Result<ExitCode> {
+    /// Print what attacks there are, with the rule that finds each, and nothing else
+    #[arg(long)]
+    list_attacks: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.list_attacks {
+        return hostile::list();
+    }
     if io::stdin().is_terminal() {
         let hint = "an MCP server: waiting for JSON-RPC, one message a line, until Ctrl-D";
         let _ = writeln!(io::stderr(), "hardline: {hint}");
+    }
+    if let Some(name) = &args.hostile {
+        return hostile::run(attack::find(name));
     }
     // One thread is enough for a server that mostly waits, and keeps its memory small.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     runtime.block_on(serve()).map(|()| ExitCode::SUCCESS)
+}
+
+fn attack_names() -> PossibleValuesParser {
+    attack::all().map(|it| it.name).chain([ALL]).collect::<Vec<_>>().into()
 }
 
 async fn serve() -> Result<()> {

@@ -1,29 +1,49 @@
-//! `hardline scan`: looks for what is planted in texts and transcripts.
+//! `hardline scan`: looks for what is planted in texts, transcripts and recordings.
 //!
-//! Reads in pieces: a text by windows that end at a line's end, a transcript frame by frame, so that a
-//! file of any length needs the memory of its largest frame or of a window.
+//! Reads in pieces: a text by windows, a transcript frame by frame, so that a file of any length needs
+//! the memory of its largest frame or of a window.
 
+mod desk;
+mod document;
+mod encoding;
+mod held;
+mod kind;
+mod output;
+mod place;
 mod print;
+mod progress;
+mod recording;
+mod report;
+mod snippet;
 mod source;
 mod text;
+mod torn;
 mod transcript;
+mod window;
 
 use std::fs;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use hardline_guard::policy::{Policy, Profile};
-use hardline_guard::{Finding, Guard, Rule, Severity, explain};
+use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::{Guard, Rule, Severity, explain};
 
+use kind::Kind;
+use output::Output;
+use progress::Progress;
+use report::{File, Report};
 use source::Source;
 
-/// Look for planted messages, hidden characters and broken frames in texts and transcripts
+/// Look for planted messages, hidden characters and broken frames in texts, transcripts and recordings
 ///
-/// A text is judged as content that a tool returned; a transcript (one JSON-RPC message a line) frame by
-/// frame, with every string in it. All findings are listed, whatever a policy does about them.
+/// A text is judged as content that a tool returned; a transcript (one JSON-RPC message a line) or a
+/// recording frame by frame, with every string in it. All findings are listed, whatever a policy does
+/// about them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if nothing was found at --fail-on or above, 1 if something was, 2 for \
@@ -35,14 +55,18 @@ pub(crate) struct Args {
     /// What to read; standard input if it is `-` or left out
     files: Vec<PathBuf>,
 
-    /// What the files are; `auto` takes a file for a transcript if every line of its first 64 KiB is a
-    /// JSON object with `jsonrpc`
-    #[arg(long = "as", value_enum, default_value_t = Kind::Auto)]
-    kind: Kind,
+    /// What the files are; `auto` takes a file for a transcript if every line of its first 64 KiB that is
+    /// not blank is a JSON object with `jsonrpc`, or a recording's line
+    #[arg(long = "as", value_enum, default_value_t = As::Auto)]
+    kind: As,
 
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    color: Color,
 
     /// The least severity that ends with status 1: low, medium, high or critical
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
@@ -66,16 +90,16 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Kind {
+enum As {
     /// Told by the first 64 KiB
     Auto,
     /// Any text
     Text,
-    /// One JSON-RPC message a line
+    /// One JSON-RPC message a line, or what `wrap --record` wrote
     Transcript,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Format {
     /// For people
     Text,
@@ -85,80 +109,120 @@ enum Format {
     Sarif,
 }
 
-/// A finding with the file that it is in.
-#[derive(Debug)]
-struct Located {
-    file: String,
-    /// Counted from 1.
-    line: u64,
-    /// From the start of the file; `finding.offset` counts from a frame's or window's start.
-    offset: u64,
-    finding: Finding,
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
 }
 
-/// What was looked at.
-#[derive(Debug, Default)]
-struct Seen {
-    files: usize,
-    bytes: u64,
-    frames: u64,
-    /// Bytes that were no UTF-8, and were judged as if a question mark stood there.
-    not_utf8: u64,
-    /// Bytes that were not looked at.
-    skipped: u64,
+/// Why a scan does not go on.
+#[derive(Debug)]
+enum Stop {
+    /// The file cannot be read: the next one may.
+    Input(io::Error),
+    /// Nobody takes the findings.
+    Output(io::Error),
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(name) = &args.explain {
         return explain_rule(name);
     }
+    let files = args.files()?;
     let policy = args.policy()?;
-    let mut guard = match &args.server {
-        Some(server) => Guard::for_server(policy, server),
-        None => Guard::new(policy),
-    };
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut printer = print::printer(args.format);
-    let mut seen = Seen::default();
-    let mut worst = None;
-    let standard = [PathBuf::from("-")];
-    let files = if args.files.is_empty() { &standard[..] } else { &args.files };
-    let outcome = (|| {
-        printer.begin(&mut out)?;
-        for file in files {
-            let mut source = match Source::open(file) {
-                Ok(source) => source,
-                Err(error) => return Ok(Err(error)),
-            };
-            seen.files += 1;
-            let mut report = |located: Located| {
-                worst = worst.max(Some(located.finding.severity));
-                printer.finding(&mut out, &located)
-            };
-            let is_transcript = match args.kind {
-                Kind::Auto => source.looks_like_transcript(),
-                kind => Ok(kind == Kind::Transcript),
-            };
-            let read = match is_transcript {
-                Ok(true) => transcript::scan(&mut guard, &mut source, &mut seen, &mut report)?,
-                Ok(false) => text::scan(&mut guard, &mut source, &mut seen, &mut report)?,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = read {
-                return Ok(Err(anyhow!("cannot read {}: {error}", source.name())));
-            }
-        }
-        printer.end(&mut out, &seen)?;
-        Ok(Ok(()))
-    })();
-    match outcome.and_then(|read: Result<()>| out.flush().map(|()| read)) {
-        Ok(read) => read?,
+    let total = files.iter().map(|file| source::length(file)).sum();
+    let choice = args.color_choice();
+    let mut output = Output::new(choice, Progress::new(total));
+    let printer = print::printer(args.format, choice != ColorChoice::Never);
+    let server = args.server.as_deref();
+    let mut report = Report::new(printer, &mut output, &policy, server);
+    let mut judges = Judges::new(&policy, server);
+    match scan_all(&files, args.kind, &mut judges, &mut report) {
+        Ok(()) => {}
         // Whoever read the output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error).context("cannot write to standard output"),
     }
-    let fails = worst.is_some_and(|worst| args.fail_on <= worst);
-    Ok(if fails { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    let is_over = report.seen.worst().is_some_and(|worst| args.fail_on <= worst);
+    Ok(match (report.seen.unread.is_empty(), is_over) {
+        (false, _) => ExitCode::from(2),
+        (true, true) => ExitCode::from(1),
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// Those who judge, with their memory kept between files.
+struct Judges {
+    guard: Guard,
+    scanner: Scanner,
+    limits: hardline_wire::limits::Limits,
+}
+
+impl Judges {
+    fn new(policy: &Policy, server: Option<&str>) -> Self {
+        let guard = match server {
+            Some(server) => Guard::for_server(policy.clone(), server),
+            None => Guard::new(policy.clone()),
+        };
+        let mut settings = Settings::default();
+        // A window is bounded.
+        settings.max_bytes = usize::MAX;
+        settings.allow_jsonrpc = policy.allows_jsonrpc(server, None);
+        let limits = policy.settings(server).limits().clone();
+        Self { guard, scanner: Scanner::new(settings), limits }
+    }
+}
+
+fn scan_all(
+    files: &[PathBuf],
+    kind: As,
+    judges: &mut Judges,
+    report: &mut Report<'_>,
+) -> io::Result<()> {
+    report.begin()?;
+    for path in files {
+        let (name, given) = (source::show(path), path.to_string_lossy().into_owned());
+        report.begin_file(File { name, path: given, kind: Kind::Text });
+        match scan_file(path, kind, judges, report) {
+            Ok(()) => {}
+            Err(Stop::Input(error)) => report.add_unread(&error),
+            Err(Stop::Output(error)) => return Err(error),
+        }
+    }
+    report.end()
+}
+
+fn scan_file(
+    path: &Path,
+    kind: As,
+    judges: &mut Judges,
+    report: &mut Report<'_>,
+) -> Result<(), Stop> {
+    let mut source = Source::open(path).map_err(Stop::Input)?;
+    let (head, is_whole) = source.head().map_err(Stop::Input)?;
+    let kind = match kind {
+        As::Auto => Kind::of(head, is_whole),
+        As::Text => Kind::Text,
+        As::Transcript => Kind::of_transcript(head, is_whole),
+    };
+    let may_be_json = document::may_be_json(head);
+    report.file.kind = kind;
+    report.count_file();
+    match kind {
+        Kind::Text | Kind::Binary => {
+            text::scan(&mut judges.scanner, &mut source, may_be_json, report)
+        }
+        Kind::Transcript | Kind::Recording => transcript::scan(judges, &mut source, report),
+    }
+}
+
+/// Reads on in a source, and shows what came of what was read before.
+fn read_on(source: &mut Source, report: &mut Report<'_>) -> Result<(), Stop> {
+    report.show().map_err(Stop::Output)?;
+    source.read_on().map_err(Stop::Input)?;
+    report.advance(source.take_read());
+    Ok(())
 }
 
 fn explain_rule(name: &str) -> Result<ExitCode> {
@@ -176,12 +240,33 @@ fn explain_rule(name: &str) -> Result<ExitCode> {
 }
 
 impl Args {
+    /// What to read.
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        if self.files.is_empty() {
+            return Ok(vec![PathBuf::from("-")]);
+        }
+        if 1 < self.files.iter().filter(|file| source::is_standard_input(file)).count() {
+            bail!("standard input can be read once: name `-` once");
+        }
+        Ok(self.files.clone())
+    }
+
     fn policy(&self) -> Result<Policy> {
         let Some(path) = &self.policy else { return Ok(Policy::profile(self.profile)) };
         let name = source::show(path);
         let text = read_policy(path).with_context(|| format!("cannot read {name}"))?;
         Policy::parse_with_profile(&text, self.profile)
             .map_err(|error| anyhow!("{name} is no policy:\n{error}"))
+    }
+
+    /// Whether there are colors: never `Auto`, and only for people.
+    fn color_choice(&self) -> ColorChoice {
+        match self.color {
+            _ if self.format != Format::Text => ColorChoice::Never,
+            Color::Auto => AutoStream::choice(&io::stdout()),
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        }
     }
 }
 

@@ -1,111 +1,153 @@
-//! A file or standard input, with its beginning looked at before it is read.
+//! A file or standard input: opened, its beginning looked at, and read as UTF-8 in chunks.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
 use hardline_wire::excerpt::Excerpt;
-use hardline_wire::json::Checker;
-use hardline_wire::limits::Limits;
+
+use super::encoding::{Encoding, Utf16};
 
 /// Bytes that tell what a file is.
 const HEAD_BYTES: usize = 64 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 /// Bytes shown of a path.
 const SHOWN_PATH: usize = 1000;
 
 pub(super) struct Source {
-    name: String,
     input: Box<dyn Read>,
-    /// What was read ahead, and is read first.
-    head: Vec<u8>,
-    taken: usize,
+    encoding: Encoding,
+    decoder: Utf16,
+    raw: Vec<u8>,
+    /// The decoded beginning, or the last chunk.
+    text: Vec<u8>,
+    /// Whether `text` is the beginning, and was not handed out.
+    has_head: bool,
+    has_ended: bool,
+    /// Bytes of the file that were read and not yet asked about.
+    read: u64,
 }
 
 /// A path as a person may see it.
 pub(super) fn show(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "<stdin>".to_owned();
+    }
     Excerpt::new(path.as_os_str().as_encoded_bytes(), SHOWN_PATH).to_string()
 }
 
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The length of a file that has one.
+pub(super) fn length(path: &Path) -> Option<u64> {
+    let data = fs::metadata(path).ok().filter(|_| !is_standard_input(path))?;
+    data.is_file().then(|| data.len())
+}
+
 impl Source {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        if path != Path::new("-") {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        if is_standard_input(path) {
+            let stdin = io::stdin().lock();
+            if stdin.is_terminal() {
+                let _ = writeln!(io::stderr(), "hardline: reading from the terminal until Ctrl-D");
+            }
+            return Ok(Self::new(Box::new(stdin)));
+        }
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() {
             let name = show(path);
-            let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
-            return Ok(Self::new(name, Box::new(file)));
+            let hint = format!(
+                "it is a directory; to scan all files in it: find {name} -type f -exec hardline scan {{}} +"
+            );
+            return Err(io::Error::new(ErrorKind::IsADirectory, hint));
         }
-        let stdin = io::stdin().lock();
-        if stdin.is_terminal() {
-            let _ = writeln!(io::stderr(), "hardline: reading from the terminal until Ctrl-D");
-        }
-        Ok(Self::new("standard input".into(), Box::new(stdin)))
+        Ok(Self::new(Box::new(file)))
     }
 
-    fn new(name: String, input: Box<dyn Read>) -> Self {
-        Self { name, input, head: Vec::new(), taken: 0 }
+    fn new(input: Box<dyn Read>) -> Self {
+        Self {
+            input,
+            encoding: Encoding::Utf8,
+            decoder: Utf16::default(),
+            raw: vec![0; CHUNK_BYTES],
+            text: Vec::new(),
+            has_head: false,
+            has_ended: false,
+            read: 0,
+        }
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    /// Reads the beginning. Returns it as UTF-8, and whether it is all there is.
+    pub(super) fn head(&mut self) -> io::Result<(&[u8], bool)> {
+        let mut filled = 0;
+        while filled < HEAD_BYTES && !self.has_ended {
+            let room = self.raw.get_mut(filled..HEAD_BYTES).unwrap_or_default();
+            let read = read(&mut *self.input, room)?;
+            self.has_ended = read == 0;
+            filled += read;
+        }
+        self.encoding = Encoding::of(self.raw.get(..filled).unwrap_or_default());
+        self.decoder = Utf16::new(self.encoding);
+        self.has_head = true;
+        self.decode(filled);
+        Ok((&self.text, self.has_ended))
     }
 
-    /// Whether every whole line of the beginning that is not blank is a JSON object with `jsonrpc`.
-    pub(super) fn looks_like_transcript(&mut self) -> io::Result<bool> {
-        let mut chunk = vec![0; HEAD_BYTES];
-        let is_whole = loop {
-            let room = chunk.get_mut(self.head.len()..).unwrap_or_default();
-            if room.is_empty() {
-                break false;
-            }
-            match self.input.read(room) {
-                Ok(0) => break true,
-                Ok(read) => {
-                    let new = room.get(..read).unwrap_or_default().to_vec();
-                    self.head.extend_from_slice(&new);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        };
-        let mut lines: Vec<_> = self.head.split(|byte| *byte == b'\n').collect();
-        if !is_whole && 1 < lines.len() {
-            lines.pop();
+    /// Reads on, after which [`text`](Self::text) is what was read.
+    pub(super) fn read_on(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.has_head) && !self.text.is_empty() {
+            return Ok(());
         }
-        let mut checker = Checker::new(&Limits::default());
-        let mut seen = 0;
-        for line in lines.iter().map(|line| line.trim_ascii()).filter(|line| !line.is_empty()) {
-            let is_message = match checker.check(line) {
-                Ok(checked) => checked.value.get("jsonrpc").is_some(),
-                // One long message of which only the beginning was seen.
-                Err(_) => !is_whole && lines.len() == 1 && line.starts_with(b"{\"jsonrpc\""),
-            };
-            if !is_message {
-                return Ok(false);
-            }
-            seen += 1;
+        self.text.clear();
+        while self.text.is_empty() && !self.has_ended {
+            let read = read(&mut *self.input, &mut self.raw)?;
+            self.has_ended = read == 0;
+            self.decode(read);
         }
-        Ok(0 < seen)
+        Ok(())
     }
 
-    /// Reads more; 0 at the end.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let ahead = self.head.get(self.taken..).unwrap_or_default();
-        if !ahead.is_empty() {
-            let length = ahead.len().min(buffer.len());
-            let (from, to) = (ahead.get(..length), buffer.get_mut(..length));
-            if let (Some(from), Some(to)) = (from, to) {
-                to.copy_from_slice(from);
-            }
-            self.taken += length;
-            return Ok(length);
+    /// What was read last, as UTF-8 unless the file is broken; nothing at the end.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Bytes of the file that were read since this was asked last.
+    pub(super) fn take_read(&mut self) -> u64 {
+        std::mem::take(&mut self.read)
+    }
+
+    /// Bytes that no character could be made of, in UTF-16.
+    pub(super) fn replaced(&self) -> u64 {
+        self.decoder.replaced
+    }
+
+    fn decode(&mut self, length: usize) {
+        self.read += length as u64;
+        let raw = self.raw.get(..length).unwrap_or_default();
+        self.text.clear();
+        if self.encoding == Encoding::Utf8 {
+            self.text.extend_from_slice(raw);
+            return;
         }
-        self.head = Vec::new();
-        self.taken = 0;
-        loop {
-            match self.input.read(buffer) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => return result,
-            }
+        self.decoder.push(raw, &mut self.text);
+        if self.has_ended {
+            self.decoder.finish(&mut self.text);
+        }
+    }
+}
+
+fn read(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
         }
     }
 }

@@ -1,120 +1,210 @@
-//! A text, in windows that end at a line's end.
+//! A text, in windows.
 
-use std::io;
+use hardline_guard::scan::{Hit, Scanner};
 
-use hardline_guard::Guard;
+use super::document::only_strings;
+use super::place::{Place, Ruler};
+use super::report::Report;
+use super::source::Source;
+use super::window::{Sizes, Window, Windows};
+use super::{Stop, read_on};
 
-use super::{Located, Seen, Source};
-
-/// The most that is judged at once.
-const WINDOW_BYTES: usize = 8 << 20;
-const CHUNK_BYTES: usize = 256 << 10;
-
-/// Scans a source. The outer error is that of whoever takes the findings, the inner one the source's.
+/// Scans a source. `may_be_json` if its beginning is that of a JSON document.
 pub(super) fn scan(
-    guard: &mut Guard,
+    scanner: &mut Scanner,
     source: &mut Source,
-    seen: &mut Seen,
-    report: &mut dyn FnMut(Located) -> io::Result<()>,
-) -> io::Result<io::Result<()>> {
-    let mut window = Window { offset: 0, line: 1, bytes: Vec::new() };
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        let read = match source.read(&mut chunk) {
-            Ok(read) => read,
-            Err(error) => return Ok(Err(error)),
-        };
-        window.bytes.extend_from_slice(chunk.get(..read).unwrap_or_default());
-        if read == 0 {
-            let rest = std::mem::take(&mut window.bytes);
-            window.judge(rest, guard, source.name(), seen, report)?;
-            return Ok(Ok(()));
+    may_be_json: bool,
+    report: &mut Report<'_>,
+) -> Result<(), Stop> {
+    let mut windows = Windows::new(Sizes::default());
+    let mut place = Place::START;
+    let mut is_end = false;
+    while !is_end {
+        read_on(source, report)?;
+        is_end = source.text().is_empty();
+        if is_end {
+            windows.end();
+        } else {
+            windows.push(source.text());
         }
-        if WINDOW_BYTES <= window.bytes.len() {
-            // A line longer than a window is cut: nobody takes that for a message.
-            let end = memchr(&window.bytes).unwrap_or(window.bytes.len());
-            let rest = window.bytes.split_off(end);
-            let whole = std::mem::replace(&mut window.bytes, rest);
-            window.judge(whole, guard, source.name(), seen, report)?;
+        let encoding = source.encoding();
+        while let Some(window) = windows.next() {
+            let hits = judge(scanner, &window, may_be_json);
+            let own = window.text.as_bytes().get(window.owned.clone()).unwrap_or_default();
+            let mut ruler = Ruler::new(own, place, encoding);
+            for hit in hits {
+                let start = hit.range.start - window.owned.start;
+                let found = window.text.as_bytes().get(hit.range.clone()).unwrap_or_default();
+                let length = encoding.measure(found);
+                report
+                    .add_hit(&hit, window.text, ruler.place(start), length)
+                    .map_err(Stop::Output)?;
+            }
+            place = ruler.place(own.len());
+            report.seen.bytes += encoding.measure(own);
         }
     }
+    report.seen.cut_lines += windows.cut_lines;
+    report.seen.not_text += windows.replaced + source.replaced();
+    Ok(())
 }
 
-/// What was read and not yet judged.
-struct Window {
-    offset: u64,
-    line: u64,
-    bytes: Vec<u8>,
-}
-
-impl Window {
-    fn judge(
-        &mut self,
-        bytes: Vec<u8>,
-        guard: &mut Guard,
-        file: &str,
-        seen: &mut Seen,
-        report: &mut dyn FnMut(Located) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let length = bytes.len();
-        let text = as_text(bytes, &mut seen.not_utf8);
-        let judged = guard.scan_text(&text);
-        seen.bytes += judged.scanned as u64;
-        seen.skipped += (length - judged.scanned.min(length)) as u64;
-        let (mut at, mut line) = (0, self.line);
-        for finding in judged.findings {
-            let before = text.as_bytes().get(at..finding.offset).unwrap_or_default();
-            line += count_lines(before);
-            at = at.max(finding.offset);
-            let offset = self.offset + finding.offset as u64;
-            report(Located { file: file.to_owned(), line, offset, finding })?;
-        }
-        self.line += count_lines(text.as_bytes());
-        self.offset += length as u64;
-        Ok(())
+/// What is found in the window's own part, in order.
+fn judge(scanner: &mut Scanner, window: &Window<'_>, may_be_json: bool) -> Vec<Hit> {
+    let is_own = |hit: &Hit| window.owned.contains(&hit.range.start);
+    let mut hits = scanner.scan(window.text).hits;
+    hits.retain(is_own);
+    if may_be_json && !window.is_whole {
+        let mut inside = scanner.scan(&only_strings(window.text)).hits;
+        let place = |hit: &Hit| (hit.range.start, hit.rule);
+        inside.retain(|hit| {
+            let is_new = hits.binary_search_by_key(&place(hit), place).is_err();
+            is_own(hit) && !hit.layers.is_empty() && is_new
+        });
+        hits.append(&mut inside);
+        hits.sort_by_key(place);
     }
-}
-
-/// The bytes as text of the same length: what is no UTF-8 becomes question marks.
-fn as_text(bytes: Vec<u8>, replaced: &mut u64) -> String {
-    let mut bytes = match String::from_utf8(bytes) {
-        Ok(text) => return text,
-        Err(error) => error.into_bytes(),
-    };
-    let mut bad = Vec::new();
-    let mut start = 0;
-    for chunk in bytes.utf8_chunks() {
-        start += chunk.valid().len();
-        let end = start + chunk.invalid().len();
-        bad.push(start..end);
-        start = end;
-    }
-    for range in bad {
-        *replaced += range.len() as u64;
-        bytes.get_mut(range).unwrap_or_default().fill(b'?');
-    }
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// The position after the last line end.
-fn memchr(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1)
-}
-
-fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    hits
 }
 
 #[cfg(test)]
 mod tests {
+    use hardline_guard::Rule;
+    use hardline_guard::scan::Settings;
+
     use super::*;
 
-    #[test]
-    fn what_is_no_text_keeps_its_length() {
-        for bytes in [&b"plain"[..], b"\xff", b"a\xc3", b"\xe2\x80b\xf0\x9f\x98\x80\xff\xfe"] {
-            let text = as_text(bytes.to_vec(), &mut 0);
-            assert_eq!(text.len(), bytes.len());
+    const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x"}}"#;
+    const SIZES: Sizes = Sizes { owned: 2048, line: 8192, around: 512 };
+
+    type Found = (Rule, usize, usize);
+
+    fn in_windows(text: &[u8], chunk: usize, may_be_json: bool) -> Vec<Found> {
+        let mut scanner = Scanner::new(Settings::default());
+        let mut windows = Windows::new(SIZES);
+        let (mut found, mut start) = (Vec::new(), 0);
+        let mut take = |windows: &mut Windows| {
+            while let Some(window) = windows.next() {
+                let before = start - window.owned.start;
+                for hit in judge(&mut scanner, &window, may_be_json) {
+                    found.push((hit.rule, before + hit.range.start, hit.range.len()));
+                }
+                start += window.owned.len();
+            }
+        };
+        for chunk in text.chunks(chunk) {
+            windows.push(chunk);
+            take(&mut windows);
         }
-        assert_eq!(as_text(b"a\xffb".to_vec(), &mut 0), "a?b");
+        windows.end();
+        take(&mut windows);
+        found
+    }
+
+    fn at_once(text: &str) -> Vec<Found> {
+        let scan = Scanner::new(Settings::default()).scan(text);
+        scan.hits.iter().map(|hit| (hit.rule, hit.range.start, hit.range.len())).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, chunk: usize) {
+        assert_eq!(in_windows(text.as_bytes(), chunk, false), at_once(text), "{text:?}");
+    }
+
+    /// All that can be found, at every distance from where windows end.
+    #[test]
+    fn finds_everything_wherever_windows_end() {
+        let base64 =
+            "eyJqc29ucnBjIjoiMi4wIiwiaWQiOjcsIm1ldGhvZCI6InRvb2xzL2NhbGwiLCJwYXJhbXMiOnt9fQ==";
+        let (wrapped_1, wrapped_2) = base64.split_at(40);
+        let hostile = [
+            format!("\n{MESSAGE}\n"),
+            format!(" inside {MESSAGE} a sentence "),
+            MESSAGE.replace(':', ":\n  ").replace(',', ",\n  "),
+            format!("\n{}\n", MESSAGE.replace('"', "&quot;")),
+            format!("\n{wrapped_1}\n{wrapped_2}\n"),
+            "\nContent-Length: 42\n".to_owned(),
+            "a\u{202e}b".to_owned(),
+            "\x1b[31m\0\0".to_owned(),
+            "\u{200b}a\u{200c}a".repeat(12),
+            "\u{e0041}\u{e0042}".to_owned(),
+            "a\u{2028}b\r".to_owned(),
+        ];
+        let filler = "Some words é and more of them.\n".repeat(200);
+        for planted in hostile {
+            // Windows end near 2048 and 4096; every place around one of them.
+            for at in (1400..2700).filter(|at| filler.is_char_boundary(*at)) {
+                let text = format!("{}{planted}{}", &filler[..at], &filler[at..]);
+                check(&text, 700);
+                assert!(!at_once(&text).is_empty());
+            }
+        }
+    }
+
+    /// Texts made of all kinds of pieces, cut in chunks of any size.
+    #[test]
+    fn windows_find_what_is_found_at_once() {
+        let pieces = [
+            "words and words ",
+            "\n",
+            "\n",
+            "{",
+            "}",
+            "\"",
+            "\\u006a",
+            MESSAGE,
+            "jsonrpc",
+            "\u{200b}",
+            "\u{200d}",
+            "\u{202a}",
+            "\x1b[0m",
+            "é",
+            "日本",
+            "&quot;",
+            "%7b",
+            "\r\n",
+            "Content-Length: 7",
+            "\u{2028}",
+            "abcdefghijklmnopqrstuvwxyz0123456789",
+            ",",
+            ": ",
+        ];
+        let mut state = 11_u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            usize::try_from(state >> 33).unwrap() % below
+        };
+        for case in 0..400 {
+            let mut text = String::new();
+            for _ in 0..next(1500) {
+                text.push_str(pieces[next(pieces.len())]);
+            }
+            let (actual, expected) =
+                (in_windows(text.as_bytes(), 1 + next(3000), false), at_once(&text));
+            assert_eq!(actual, expected, "case {case}: {text:?}");
+        }
+    }
+
+    #[test]
+    fn the_strings_of_a_long_document_are_opened() {
+        let line = "  {\"role\": \"tool\", \"content\": \"nothing to see here\"},\n";
+        let string = serde_json::to_string(MESSAGE).unwrap();
+        let planted = format!("  {{\"role\": \"tool\", \"content\": {string}}},\n");
+        let lines = line.repeat(100);
+        let text = format!("[\n{lines}{planted}{lines}  {{}}\n]\n");
+        let expected = at_once(&text);
+        assert_eq!(expected.len(), 1);
+        assert_eq!(in_windows(text.as_bytes(), 700, true), expected);
+        assert_eq!(in_windows(text.as_bytes(), 700, false), []);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_judged_in_pieces() {
+        let words = "words and words ".repeat(2000);
+        for at in (9000..9600).chain(11_000..11_600) {
+            let text = format!("{}{MESSAGE}{}", &words[..at], &words[at..]);
+            let expected = [(Rule::ContentJsonrpc, at, MESSAGE.len())];
+            assert_eq!(in_windows(text.as_bytes(), 700, false), expected, "at {at}");
+        }
     }
 }

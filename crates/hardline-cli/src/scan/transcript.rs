@@ -1,65 +1,184 @@
-//! A transcript, frame by frame.
+//! A transcript or a recording, line by line.
+//!
+//! A transcript does not say who wrote a line, so each is judged as the server's, from whom most attacks
+//! come; what strings hold counts the same both ways. A recording says it. Lines of the server that belong
+//! together are put together before they are judged (see `torn`).
 
-use std::io;
+use std::time::Duration;
 
-use hardline_guard::{Direction, Guard};
+use hardline_guard::Direction;
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
-use hardline_wire::line::{Content, Line, LineFramer};
+use hardline_wire::line::{Line, LineFramer};
+use hardline_wire::message::Message;
 
-use super::{Located, Seen, Source};
+use super::desk::{Desk, Origin};
+use super::kind::Kind;
+use super::place::Place;
+use super::recording::{Recorded, file_limits};
+use super::report::Report;
+use super::source::Source;
+use super::torn::Torn;
+use super::{Judges, Stop, read_on};
 
-const CHUNK_BYTES: usize = 256 << 10;
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Scans a source. The outer error is that of whoever takes the findings, the inner one the source's.
-///
-/// A transcript does not say who wrote a line, so each is judged as the server's.
+/// Scans a source.
 pub(super) fn scan(
-    guard: &mut Guard,
+    judges: &mut Judges,
     source: &mut Source,
-    seen: &mut Seen,
-    report: &mut dyn FnMut(Located) -> io::Result<()>,
-) -> io::Result<io::Result<()>> {
-    let mut framer = LineFramer::new(&Limits::default());
-    let mut chunk = vec![0; CHUNK_BYTES];
-    let mut number = 0;
+    report: &mut Report<'_>,
+) -> Result<(), Stop> {
+    let frame_limits = judges.limits.clone();
+    let (mut reader, limits) = match report.file.kind {
+        Kind::Recording => (Reader::of_recording(&frame_limits), file_limits(&frame_limits)),
+        _ => (Reader::of_transcript(&frame_limits), frame_limits),
+    };
+    let mut framer = LineFramer::new(&limits);
+    // Where the current line starts, and how far it was read.
+    let (mut start, mut end) = (Place::START, Place::START);
     loop {
-        let read = match source.read(&mut chunk) {
-            Ok(read) => read,
-            Err(error) => return Ok(Err(error)),
-        };
-        let mut rest = chunk.get(..read).unwrap_or_default();
-        while let Some(line) = framer.next_line(&mut rest) {
-            number += 1;
-            judge(&line, number, guard, source.name(), seen, report)?;
-        }
-        if read == 0 {
-            if let Some(line) = framer.finish() {
-                judge(&line, number + 1, guard, source.name(), seen, report)?;
+        read_on(source, report)?;
+        let (chunk, encoding) = (source.text(), source.encoding());
+        let mut desk = Desk { judges, report, encoding };
+        let mut rest = chunk;
+        loop {
+            let before = rest;
+            let is_end = chunk.is_empty();
+            let line = if is_end { framer.finish() } else { framer.next_line(&mut rest) };
+            let read = before.get(..before.len() - rest.len()).unwrap_or_default();
+            end.advance(read, encoding);
+            let Some(line) = line else { break };
+            desk.report.seen.bytes += end.offset - start.offset;
+            let mut place = start;
+            if line.has_bom {
+                place.advance(BOM, encoding);
             }
-            return Ok(Ok(()));
+            reader.take(&line, place, &mut desk)?;
+            start = end;
+        }
+        if chunk.is_empty() {
+            report.seen.not_text += source.replaced();
+            return reader.torn.finish(&mut Desk { judges, report, encoding });
         }
     }
 }
 
-fn judge(
-    line: &Line<'_>,
-    number: u64,
-    guard: &mut Guard,
-    file: &str,
-    seen: &mut Seen,
-    report: &mut dyn FnMut(Located) -> io::Result<()>,
-) -> io::Result<()> {
-    if line.is_blank() {
-        return Ok(());
+/// Reads the lines of a file.
+struct Reader {
+    torn: Torn,
+    recording: Option<Box<Recording>>,
+}
+
+/// What is known of a recorded session.
+struct Recording {
+    checker: Checker,
+    decoder: Decoder,
+    server: Stream,
+    client: Stream,
+    /// The time of the first line.
+    started: Option<Duration>,
+    /// The time of the last one, from there.
+    now: Duration,
+}
+
+/// What one side wrote.
+struct Stream {
+    framer: LineFramer,
+    /// How many bytes it wrote so far.
+    length: u64,
+}
+
+impl Reader {
+    fn of_transcript(limits: &Limits) -> Self {
+        Self { torn: Torn::untimed(limits), recording: None }
     }
-    seen.frames += 1;
-    match line.content {
-        Content::Whole(text) => seen.bytes += text.len() as u64,
-        Content::Overlong(overlong) => seen.skipped += overlong.length,
+
+    fn of_recording(limits: &Limits) -> Self {
+        let stream = || Stream { framer: LineFramer::new(limits), length: 0 };
+        let recording = Recording {
+            checker: Checker::new(&file_limits(limits)),
+            decoder: Decoder::new(limits),
+            server: stream(),
+            client: stream(),
+            started: None,
+            now: Duration::ZERO,
+        };
+        Self { torn: Torn::timed(limits), recording: Some(Box::new(recording)) }
     }
-    for finding in guard.check_line(Direction::ServerToClient, line).findings {
-        let offset = line.offset + finding.offset as u64;
-        report(Located { file: file.to_owned(), line: number, offset, finding })?;
+
+    /// Takes a line of the file, whose content starts at `place`.
+    fn take(&mut self, line: &Line<'_>, place: Place, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+        let Self { torn, recording } = self;
+        if let (Some(recording), Some(text)) = (recording, line.whole())
+            && let Some(recorded) = Recorded::read(&mut recording.checker, text)
+        {
+            return recording.take(&recorded, text, place, torn, desk);
+        }
+        let text = line.whole().unwrap_or_default();
+        let origin = Origin { line: text, place, written: None, base: 0 };
+        let heard = desk.hear(Direction::ServerToClient, line, origin);
+        torn.take(line, heard, Duration::ZERO, desk)
     }
-    Ok(())
+}
+
+impl Recording {
+    /// Takes what a peer wrote.
+    fn take(
+        &mut self,
+        recorded: &Recorded<'_>,
+        text: &[u8],
+        place: Place,
+        torn: &mut Torn,
+        desk: &mut Desk<'_, '_>,
+    ) -> Result<(), Stop> {
+        if let Some(time) = recorded.time {
+            let started = *self.started.get_or_insert(time);
+            self.now = self.now.max(time.saturating_sub(started));
+        }
+        let Self { server, client, decoder, now, .. } = self;
+        let direction = recorded.direction;
+        let is_server = direction == Direction::ServerToClient;
+        let stream = if is_server { server } else { client };
+        let end: &[u8] = if recorded.raw.ends_with(b"\n") { b"" } else { b"\n" };
+        let start = stream.length;
+        stream.length += (recorded.raw.len() + end.len()) as u64;
+        for mut chunk in [&*recorded.raw, end] {
+            while let Some(line) = stream.framer.next_line(&mut chunk) {
+                let base = usize::try_from(line.offset - start).unwrap_or_default();
+                let origin = Origin { line: text, place, written: Some(&recorded.written), base };
+                let heard = desk.hear(direction, &line, origin);
+                let frame = line.whole().filter(|_| !heard.is_refused());
+                let frame = frame.and_then(|text| decoder.decode(text).ok());
+                if !is_server {
+                    desk.tell(&heard)?;
+                    for_each_message(frame, decoder, |message| torn.note_request(message));
+                } else {
+                    torn.take(&line, heard, *now, desk)?;
+                    for_each_message(frame, decoder, |message| torn.note_answer(message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Calls `take` with each message of a frame.
+fn for_each_message(
+    frame: Option<Frame<'_>>,
+    decoder: &mut Decoder,
+    mut take: impl FnMut(&Message<'_>),
+) {
+    match frame {
+        Some(Frame::Message(message, _)) => take(&message),
+        Some(Frame::Batch(batch)) => {
+            for element in batch.elements() {
+                if let Ok((message, _)) = decoder.decode_element(element) {
+                    take(&message);
+                }
+            }
+        }
+        None => {}
+    }
 }

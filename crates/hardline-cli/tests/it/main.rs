@@ -9,6 +9,7 @@
 mod child;
 mod demo_server;
 mod frames;
+mod hostile;
 #[cfg(target_os = "linux")]
 mod process;
 mod rmcp_client;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
 use hardline_wire::recover::Ending;
+use hardline_wire::version::Version;
 
 use super::content::Subject;
 use super::inspect::Passing;
@@ -13,9 +14,9 @@ use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{FrameOutcome, Guard};
 use crate::finding::{Direction, Severity};
-use crate::join::{JoinEvent, Joined};
+use crate::join::{JoinEvent, Joined, Pending};
 use crate::rule::{Action, Rule};
-use crate::session::{CoalesceKey, Reply, SessionEvent};
+use crate::session::{CoalesceKey, Orphan, Reply, SessionEvent};
 
 impl Guard {
     /// When the guard wants to be told the time, if no line comes before that.
@@ -46,9 +47,43 @@ impl Guard {
     }
 
     /// Takes note that nobody will answer the requests that went in `direction` any more. Returns
-    /// their ids, in no order: each is owed an error by the caller.
-    pub fn settle_all(&mut self, direction: Direction) -> Vec<Id<'static>> {
+    /// them, in no order: each is owed an error by the caller.
+    pub fn settle_all(&mut self, direction: Direction) -> Vec<Orphan> {
         self.session.settle_all(direction)
+    }
+
+    /// Takes note that the caller gives a request of the client up, and tells whoever must know. A
+    /// late answer is dropped without a finding. Returns whether it was in flight.
+    pub fn abandon(&mut self, id: &Id<'_>) -> bool {
+        let Some(kept) = self.session.abandon(Direction::ClientToServer, id) else { return false };
+        self.joiner.settle(id);
+        if let Some(key) = kept {
+            self.forget(&key);
+        }
+        true
+    }
+
+    /// How many requests that went in `direction` are in flight, subscriptions left out: those stay
+    /// open.
+    pub fn in_flight(&self, direction: Direction) -> usize {
+        self.session.in_flight(direction)
+    }
+
+    /// Whether a request of the client has no answer yet.
+    pub fn is_pending(&self, id: &Id<'_>) -> bool {
+        self.session.is_pending(id)
+    }
+
+    /// The version that was agreed on, or that requests say of themselves.
+    pub fn version(&self) -> Option<Version> {
+        self.session.version()
+    }
+
+    /// Begins anew with another server, after [`settle_all`](Self::settle_all) in both directions:
+    /// nothing is known of it, and nothing is in flight.
+    pub fn restart(&mut self) {
+        let fresh = Self::build(self.policy.clone(), self.server.clone());
+        *self = Self { blocked: self.blocked, anonymous: self.anonymous, ..fresh };
     }
 
     /// Does what is due.

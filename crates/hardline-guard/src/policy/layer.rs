@@ -68,6 +68,11 @@ pub(super) struct Layer {
 }
 
 impl Layer {
+    /// Adds a statement that overrides those before it.
+    pub(super) fn push(&mut self, statement: Statement) {
+        self.statements.push(statement);
+    }
+
     /// Adds a statement. Returns the one that it would contradict, if there is one.
     pub(super) fn add(&mut self, statement: Statement) -> Option<&Statement> {
         let contradicts = |it: &Statement| match (&it.says, &statement.says) {

@@ -77,6 +77,7 @@ mod profile;
 mod read;
 mod setting;
 mod suggest;
+mod switch;
 mod table;
 mod value;
 mod why;
@@ -84,6 +85,7 @@ mod why;
 pub use error::{Fault, PolicyError};
 pub use profile::{Profile, UnknownProfile};
 pub use setting::{Burst, Settings};
+pub use switch::Switches;
 pub use table::Actions;
 pub use why::Explanation;
 

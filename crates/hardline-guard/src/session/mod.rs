@@ -72,7 +72,7 @@ use table::{Ended, Table};
 pub(crate) use bucket::Bucket;
 pub use bucket::Burst;
 pub use coalesce::CoalesceKey;
-pub use outcome::{Asked, Fate, MAX_TOOL_BYTES, Outcome, SessionEvent};
+pub use outcome::{Asked, Fate, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent};
 pub use reply::Reply;
 
 /// How long a request waits for a proper answer after one with an id of another type.
@@ -169,9 +169,25 @@ impl Session {
     }
 
     /// Takes note that nobody will answer the requests of one direction any more: the other side is
-    /// gone. Returns their ids, in no order.
-    pub fn settle_all(&mut self, request: Direction) -> Vec<Id<'static>> {
+    /// gone. Returns them, in no order.
+    pub fn settle_all(&mut self, request: Direction) -> Vec<Orphan> {
         self.requests(request).end_all(Ended::Answered)
+    }
+
+    /// Takes note that a request is given up: its answer is not wanted any more, and a late one is
+    /// dropped without a finding. Returns whether it was in flight, and what need not be kept.
+    pub fn abandon(&mut self, request: Direction, id: &Id<'_>) -> Option<Option<CoalesceKey>> {
+        let id = id.clone().into_owned();
+        let ended = self.requests(request).end(&id, Ended::Cancelled)?;
+        Some(self.flood.take_progress(ended.progress_token))
+    }
+
+    /// How many requests of one direction are in flight, subscriptions left out: those stay open.
+    pub fn in_flight(&self, request: Direction) -> usize {
+        match request {
+            Direction::ClientToServer => self.client.in_flight_but_subscriptions(),
+            Direction::ServerToClient => self.server.in_flight_but_subscriptions(),
+        }
     }
 
     /// Takes note of a frame of the server that was refused. Returns whether it is worth a finding of

@@ -1,5 +1,7 @@
 //! What becomes of a message.
 
+use hardline_wire::id::Id;
+
 use super::{CoalesceKey, Reply};
 use crate::finding::{Direction, Finding};
 
@@ -33,6 +35,16 @@ pub struct Asked {
     pub method: Option<&'static str>,
     /// The tool that it called, unless its name is longer than [`MAX_TOOL_BYTES`].
     pub tool: Option<String>,
+}
+
+/// A request that nobody will answer any more.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Orphan {
+    /// Its id.
+    pub id: Id<'static>,
+    /// What it asked for.
+    pub asked: Asked,
 }
 
 /// Longest name of a tool that is remembered while its call is in flight.

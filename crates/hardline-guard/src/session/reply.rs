@@ -1,6 +1,6 @@
 //! Errors of the guard's own making, for whoever waits for an answer.
 
-use hardline_wire::encode::{code, push_id, push_json_string};
+use hardline_wire::encode::{code, refusal};
 use hardline_wire::id::Id;
 
 use crate::rule::Rule;
@@ -32,17 +32,6 @@ impl Reply {
 
     /// The reply as one line, with its end.
     pub fn to_line(&self) -> String {
-        let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
-        push_id(&mut line, &self.id);
-        line.push_str(r#","error":{"code":"#);
-        line.push_str(&self.code.to_string());
-        line.push_str(r#","message":"#);
-        push_json_string(&mut line, &self.reason);
-        line.push_str(r#","data":{"hardline":{"rule":"#);
-        push_json_string(&mut line, self.rule.name());
-        line.push_str(r#","reason":"#);
-        push_json_string(&mut line, &self.reason);
-        line.push_str("}}}}\n");
-        line
+        refusal(&self.id, self.code, self.rule.name(), &self.reason)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hardline_wire::id::Id;
 
 use super::capability::Capabilities;
-use super::outcome::Asked;
+use super::outcome::{Asked, Orphan};
 
 /// A request that has no answer yet.
 #[derive(Clone, Debug, Default)]
@@ -152,13 +152,23 @@ impl Table {
     }
 
     /// Ends all requests.
-    pub(super) fn end_all(&mut self, ended: Ended) -> Vec<Id<'static>> {
+    pub(super) fn end_all(&mut self, ended: Ended) -> Vec<Orphan> {
         let open = self.requests.iter().filter(|(_, it)| it.as_in_flight().is_some());
         let ids: Vec<_> = open.map(|(id, _)| id.clone()).collect();
-        for id in &ids {
-            self.end(id, ended);
+        let end = |id: Id<'static>| {
+            let asked = self.end(&id, ended)?.asked;
+            Some(Orphan { id, asked })
+        };
+        ids.into_iter().filter_map(end).collect()
+    }
+
+    /// How many are in flight that will be answered in the end.
+    pub(super) fn in_flight_but_subscriptions(&self) -> usize {
+        if self.in_flight == 0 {
+            return 0;
         }
-        ids
+        let open = self.requests.values().filter_map(Request::as_in_flight);
+        open.filter(|it| it.kind != RequestKind::Subscription).count()
     }
 
     /// Keeps no more of the requests that ended than there may be in flight.

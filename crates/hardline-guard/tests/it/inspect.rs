@@ -452,8 +452,8 @@ fn every_request_gets_exactly_one_answer_whatever_the_server_does() {
             }
         }
         let open = run.guard.settle_all(CLIENT);
-        for id in open {
-            *answers.get_mut(&u32::try_from(id.as_i64().unwrap()).unwrap()).unwrap() += 1;
+        for orphan in open {
+            *answers.get_mut(&u32::try_from(orphan.id.as_i64().unwrap()).unwrap()).unwrap() += 1;
         }
         for (id, count) in answers {
             let least = u32::from(!cancelled.contains(&id));

@@ -8,5 +8,7 @@ mod inspect;
 mod join;
 mod pin;
 mod policy;
+mod property;
+mod safety;
 mod scan;
 mod session;

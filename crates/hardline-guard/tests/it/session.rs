@@ -324,7 +324,7 @@ fn a_side_that_is_gone_answers_nothing() {
         (r#"> {"id":"3","method":"tools/list"}"#, "pass"),
     ]);
     let mut ids: Vec<_> =
-        run.session.settle_all(ClientToServer).iter().map(ToString::to_string).collect();
+        run.session.settle_all(ClientToServer).iter().map(|it| it.id.to_string()).collect();
     ids.sort();
     assert_eq!(ids, ["\"3\"", "2"]);
     assert_eq!(run.session.settle_all(ClientToServer), []);

@@ -4,18 +4,28 @@
 //! a plain test calls them on the checked-in corpus.
 
 mod batch;
+mod guard;
 mod header;
+mod joiner;
 mod json;
 mod line;
+mod lock;
+mod policy;
 mod recover;
 mod sse;
+mod text;
 
 pub use batch::batch;
+pub use guard::guard;
 pub use header::header;
+pub use joiner::joiner;
 pub use json::{json, json_differs};
 pub use line::{line, line_in_chunks};
+pub use lock::lock;
+pub use policy::policy;
 pub use recover::{recover, recover_in_chunks};
 pub use sse::{sse, sse_in_chunks};
+pub use text::text;
 
 use crate::generate::Rng;
 
@@ -30,6 +40,11 @@ pub const TARGETS: &[Target] = &[
     ("batch", batch),
     ("sse", sse),
     ("header", header),
+    ("guard", guard),
+    ("joiner", joiner),
+    ("policy", policy),
+    ("lock", lock),
+    ("text", text),
 ];
 
 /// Takes what decides about chunks and limits off the front of `data`.

@@ -1,6 +1,6 @@
 //! Answers of our own making, and the line-up of those that are to leave.
 
-use hardline_wire::encode::{ReplyTo, code, error, push_id, push_json_string};
+use hardline_wire::encode::{ReplyTo, code, error, push_id, refusal};
 use hardline_wire::id::Id;
 use hardline_wire::version::Version;
 
@@ -36,18 +36,7 @@ impl Answer {
 
 /// An error that is neither the caller's nor the service's doing.
 pub(crate) fn internal_error(id: &Id<'_>, rule: &str, reason: &str) -> Answer {
-    let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
-    push_id(&mut line, id);
-    line.push_str(r#","error":{"code":"#);
-    line.push_str(&code::INTERNAL_ERROR.to_string());
-    line.push_str(r#","message":"#);
-    push_json_string(&mut line, reason);
-    line.push_str(r#","data":{"hardline":{"rule":"#);
-    push_json_string(&mut line, rule);
-    line.push_str(r#","reason":"#);
-    push_json_string(&mut line, reason);
-    line.push_str("}}}}\n");
-    Answer(line)
+    Answer(refusal(id, code::INTERNAL_ERROR, rule, reason))
 }
 
 /// Lines that are to leave. They are fetched after each line that arrived, so they are few.

@@ -34,7 +34,7 @@ static WRITER: OnceLock<Option<SyncSender<Message>>> = OnceLock::new();
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a line, without its end, as soon as that is possible, and does not wait for it.
-pub(super) fn line(text: String) {
+pub fn line(text: String) {
     let Some(writer) = writer() else { return };
     if let Err(TrySendError::Full(_)) = writer.try_send(Message::Line(text)) {
         DROPPED.fetch_add(1, Ordering::SeqCst);
@@ -44,7 +44,7 @@ pub(super) fn line(text: String) {
 }
 
 /// Waits until all lines so far are written. Never, if nobody reads them.
-pub(super) async fn flush() {
+pub async fn flush() {
     let Some(writer) = writer() else { return };
     let (sender, receiver) = oneshot::channel();
     let mut mark = Message::Mark(sender);

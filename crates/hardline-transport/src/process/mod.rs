@@ -56,6 +56,7 @@ pub use child::{Child, ExitWatch};
 pub use command::{Command, Environment, Times};
 pub use error::SpawnError;
 pub use exit::Exit;
+pub use forward::{flush as flush_stderr, line as write_stderr};
 pub use keeper::Keeper;
 pub use stderr::Stderr;
 

@@ -13,9 +13,12 @@ mod socket;
 #[cfg(unix)]
 mod unix;
 
-use std::io;
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::output::Output;
 
@@ -36,6 +39,78 @@ pub(crate) struct Probes {
     pub(crate) is_closed: Probe,
     /// Whether nobody reads the output any more.
     pub(crate) is_unread: Probe,
+}
+
+/// Standard input and output of this process, for whoever copies bytes and wants no session.
+///
+/// # Errors
+///
+/// If a stream is closed, or the system gives no thread.
+///
+/// # Panics
+///
+/// If it is called outside of a tokio runtime with I/O enabled.
+pub fn standard_streams() -> io::Result<(StandardInput, StandardOutput)> {
+    let Streams { input, output, .. } = open()?;
+    Ok((StandardInput(input), StandardOutput(output)))
+}
+
+/// Standard input: see [`standard_streams`].
+pub struct StandardInput(Box<dyn AsyncRead + Send + Unpin>);
+
+/// Standard output: see [`standard_streams`].
+pub struct StandardOutput(Output);
+
+impl AsyncRead for StandardInput {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for StandardOutput {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().0).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().0).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_shutdown(context)
+    }
+}
+
+impl fmt::Debug for StandardInput {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("StandardInput")
+    }
+}
+
+impl fmt::Debug for StandardOutput {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("StandardOutput")
+    }
 }
 
 /// Opens both.

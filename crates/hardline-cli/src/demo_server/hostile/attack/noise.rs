@@ -1,0 +1,40 @@
+//! What a server prints where only messages belong.
+
+use hardline_guard::Rule;
+
+use super::{Attack, Due};
+
+const RULE: Option<Rule> = Some(Rule::FrameNoise);
+
+pub(super) const ATTACKS: &[Attack] = &[
+    Attack {
+        name: "noise-text",
+        what: "A log line on standard output, then the answer",
+        rule: RULE,
+        due: Due::Answer,
+        act: |call| {
+            call.line("2026-07-28 12:00:00 INFO connected to the database")?;
+            call.answer("answered after a log line")
+        },
+    },
+    Attack {
+        name: "noise-json",
+        what: "A log line that is JSON on standard output, then the answer",
+        rule: RULE,
+        due: Due::Answer,
+        act: |call| {
+            call.line(r#"{"level":"info","id":1,"msg":"connected to the database"}"#)?;
+            call.answer("answered after a log line in JSON")
+        },
+    },
+    Attack {
+        name: "noise-binary",
+        what: "Half a picture on standard output, then the answer",
+        rule: RULE,
+        due: Due::Answer,
+        act: |call| {
+            call.bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe\0\x80\x1b[2J\n")?;
+            call.answer("answered after half a picture")
+        },
+    },
+];

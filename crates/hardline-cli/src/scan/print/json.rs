@@ -1,0 +1,121 @@
+//! One JSON document: `{"findings":[…],"scanned":{…},"notScanned":{…},"errors":[…]}`.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::kind::Kind;
+use super::super::report::{File, KINDS, Located, Seen};
+use super::Printer;
+
+#[derive(Default)]
+pub(super) struct Json {
+    has_some: bool,
+}
+
+/// A finding, with its members in the order in which they are looked for.
+#[derive(Serialize)]
+struct Finding<'a> {
+    rule: &'a str,
+    severity: &'a str,
+    file: &'a str,
+    line: u64,
+    column: u64,
+    direction: Option<&'a str>,
+    path: Option<&'a str>,
+    offset: u64,
+    length: u64,
+    excerpt: &'a str,
+    detail: &'a str,
+    action: &'a str,
+}
+
+impl Printer for Json {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{{\"findings\":[")
+    }
+
+    fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()> {
+        let comma = if self.has_some { "," } else { "" };
+        self.has_some = true;
+        let value = Finding {
+            rule: located.rule.name(),
+            severity: located.severity.name(),
+            file: &file.path,
+            line: located.place.line,
+            column: located.place.column,
+            direction: located.direction.map(|it| it.name()),
+            path: located.path.as_deref(),
+            offset: located.place.offset,
+            length: located.length,
+            excerpt: &located.excerpt,
+            detail: &located.detail,
+            action: located.action.name(),
+        };
+        write!(out, "{comma}\n{}", escaped(&value)?)
+    }
+
+    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
+        let of = |kind| KINDS.iter().position(|it| *it == kind).and_then(|at| seen.files.get(at));
+        let scanned = json!({
+            "files": seen.all_files(),
+            "texts": of(Kind::Text),
+            "binaries": of(Kind::Binary),
+            "transcripts": of(Kind::Transcript),
+            "recordings": of(Kind::Recording),
+            "bytes": seen.bytes,
+            "frames": seen.frames,
+            "strings": seen.strings,
+        });
+        let not_scanned = json!({
+            "overlongBytes": seen.overlong,
+            "refusedFrames": seen.refused,
+            "cutLines": seen.cut_lines,
+            "notTextBytes": seen.not_text,
+        });
+        let errors: Vec<Value> = seen
+            .unread
+            .iter()
+            .map(|(file, error)| json!({"file": file.path, "error": error}))
+            .collect();
+        let errors = escaped(&errors)?;
+        writeln!(
+            out,
+            "\n],\n\"scanned\":{scanned},\n\"notScanned\":{not_scanned},\n\"errors\":{errors}}}"
+        )
+    }
+}
+
+/// The value on one line, whoever reads it and whatever shows it: what ends lines or commands terminals
+/// is escaped.
+pub(super) fn escaped(value: &impl Serialize) -> io::Result<String> {
+    let text = serde_json::to_string(value)?;
+    let is_plain = |char: char| !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}');
+    if text.chars().all(is_plain) {
+        return Ok(text);
+    }
+    let mut result = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        if is_plain(char) {
+            result.push(char);
+        } else {
+            // Those are in strings alone, and all in the first plane.
+            result.push_str(&format!("\\u{:04x}", u32::from(char)));
+        }
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_is_written_raw() {
+        let value = json!({"a": "\u{7f}\u{9b}\u{2028}\n\u{1b}é"});
+        let text = escaped(&value).unwrap();
+        assert_eq!(text, "{\"a\":\"\\u007f\\u009b\\u2028\\n\\u001bé\"}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+}

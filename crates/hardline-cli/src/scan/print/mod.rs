@@ -1,0 +1,30 @@
+//! Findings for people, for programs, and for code scanning: one file each.
+
+mod json;
+mod sarif;
+mod text;
+
+use std::io::{self, Write};
+
+use super::Format;
+use super::report::{File, Located, Seen};
+
+/// What can be done with findings.
+pub(super) trait Printer {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
+    fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()>;
+    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()>;
+
+    /// Whether findings are shown with a piece of their line.
+    fn wants_snippets(&self) -> bool {
+        false
+    }
+}
+
+pub(super) fn printer(format: Format, has_colors: bool) -> Box<dyn Printer> {
+    match format {
+        Format::Text => Box::new(text::Text::new(has_colors)),
+        Format::Json => Box::<json::Json>::default(),
+        Format::Sarif => Box::<sarif::Sarif>::default(),
+    }
+}

@@ -1,0 +1,189 @@
+//! For people: a few lines for each finding, and at the end what was looked at and what was not.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use bytesize::ByteSize;
+use hardline_guard::{Rule, Severity};
+
+use super::super::kind::Kind;
+use super::super::report::{File, KINDS, Located, Seen};
+use super::Printer;
+
+/// Findings of one rule that are shown of a binary file: there are thousands.
+const SHOWN_OF_BINARY: u64 = 3;
+
+pub(super) struct Text {
+    has_colors: bool,
+    /// The binary file of the last finding, and how many it had of each rule.
+    binary: Option<(String, HashMap<Rule, u64>)>,
+    /// A rule to ask about.
+    example: Option<(Severity, Rule)>,
+}
+
+impl Text {
+    pub(super) fn new(has_colors: bool) -> Self {
+        Self { has_colors, binary: None, example: None }
+    }
+
+    fn style(&self, style: Style) -> Style {
+        if self.has_colors { style } else { Style::new() }
+    }
+
+    /// Whether a finding is one too many of a binary file.
+    fn is_left_out(
+        &mut self,
+        out: &mut dyn Write,
+        file: &File,
+        located: &Located,
+    ) -> io::Result<bool> {
+        if self.binary.as_ref().is_none_or(|(name, _)| *name != file.name) {
+            self.end_binary(out)?;
+            let is_binary = file.kind == Kind::Binary;
+            self.binary = is_binary.then(|| (file.name.clone(), HashMap::new()));
+        }
+        let Some((_, counts)) = &mut self.binary else { return Ok(false) };
+        let count = counts.entry(located.rule).or_default();
+        *count += 1;
+        Ok(SHOWN_OF_BINARY < *count)
+    }
+
+    /// Says what was left out of a binary file.
+    fn end_binary(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let Some((name, counts)) = self.binary.take() else { return Ok(()) };
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_unstable();
+        for (rule, count) in counts.into_iter().filter(|(_, count)| SHOWN_OF_BINARY < *count) {
+            let more = count - SHOWN_OF_BINARY;
+            writeln!(
+                out,
+                "{name}: {more} more of {rule} in this binary file; --as text lists them"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Printer for Text {
+    fn begin(&mut self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn wants_snippets(&self) -> bool {
+        true
+    }
+
+    fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()> {
+        if self.is_left_out(out, file, located)? {
+            return Ok(());
+        }
+        let Located { rule, severity, detail, place, length, snippet, .. } = located;
+        self.example = self.example.max(Some((*severity, *rule)));
+        let color = self.style(color(*severity));
+        let bold = self.style(Style::new().bold());
+        let dim = self.style(Style::new().dimmed());
+        let position = format!("{}:{}:{}", file.name, place.line, place.column);
+        writeln!(
+            out,
+            "{bold}{position}{bold:#}: {color}{severity}{color:#} {bold}{rule}{bold:#}: {detail}"
+        )?;
+        let (before, found, after) = (&snippet.before, &snippet.found, &snippet.after);
+        writeln!(out, "    {before}{color}{found}{color:#}{after}")?;
+        writeln!(out, "    {color}{}{color:#}", snippet.marks())?;
+        let mut at = format!("byte {}, {}", place.offset, bytes(*length));
+        if let Some(path) = &located.path {
+            at = format!("{path}, {at}");
+        }
+        if let Some(direction) = located.direction {
+            at = format!("{at}, {}", direction.name());
+        }
+        writeln!(out, "    {dim}at {at}; action: {}{dim:#}", located.action.name())
+    }
+
+    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
+        self.end_binary(out)?;
+        writeln!(out, "{}", found(seen))?;
+        writeln!(out, "scanned: {}", scanned(seen))?;
+        writeln!(out, "not scanned: {}", not_scanned(seen))?;
+        if let Some((_, rule)) = self.example {
+            writeln!(out, "more about a rule: hardline scan --explain {rule}")?;
+        }
+        Ok(())
+    }
+}
+
+fn color(severity: Severity) -> Style {
+    let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
+    match severity {
+        Severity::Critical => color(AnsiColor::Red).bold(),
+        Severity::High => color(AnsiColor::Red),
+        Severity::Medium => color(AnsiColor::Yellow),
+        Severity::Low => color(AnsiColor::Cyan),
+    }
+}
+
+/// How many findings there are.
+fn found(seen: &Seen) -> String {
+    let all = counted(seen.all_findings(), "finding", "findings");
+    let counts = Severity::ALL.into_iter().zip(seen.findings).rev().filter(|(_, it)| 0 < *it);
+    let counts: Vec<_> = counts.map(|(severity, count)| format!("{count} {severity}")).collect();
+    if counts.is_empty() { all } else { format!("{all}: {}", counts.join(", ")) }
+}
+
+fn scanned(seen: &Seen) -> String {
+    let mut parts = Vec::new();
+    for (kind, count) in KINDS.into_iter().zip(seen.files).filter(|(_, count)| 0 < *count) {
+        let (one, many) = kind.names();
+        parts.push(counted(count, one, many));
+    }
+    if parts.is_empty() {
+        return "nothing".to_owned();
+    }
+    parts.push(size(seen.bytes));
+    if 0 < seen.frames {
+        parts.push(counted(seen.frames, "frame", "frames"));
+        parts.push(counted(seen.strings, "string", "strings"));
+    }
+    parts.join(", ")
+}
+
+fn not_scanned(seen: &Seen) -> String {
+    let mut parts = Vec::new();
+    let mut add = |count: u64, part: String| {
+        if 0 < count {
+            parts.push(part);
+        }
+    };
+    let unread = seen.unread.len() as u64;
+    add(unread, counted(unread, "file that could not be read", "files that could not be read"));
+    add(seen.overlong, format!("{} of lines over the size limit", size(seen.overlong)));
+    let refused = counted(seen.refused, "line that is no message", "lines that are no messages");
+    let refused = format!("the inside of {refused}");
+    add(seen.refused, refused);
+    let cut = counted(
+        seen.cut_lines,
+        "very long line as a whole (it was judged in pieces)",
+        "very long lines as a whole (they were judged in pieces)",
+    );
+    add(seen.cut_lines, cut);
+    let not_text = counted(
+        seen.not_text,
+        "byte that is no text (as if a question mark stood there)",
+        "bytes that are no text (as if question marks stood there)",
+    );
+    add(seen.not_text, not_text);
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn bytes(count: u64) -> String {
+    counted(count, "byte", "bytes")
+}
+
+fn size(count: u64) -> String {
+    if count < 1024 { bytes(count) } else { ByteSize::b(count).to_string() }
+}

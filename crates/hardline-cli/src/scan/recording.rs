@@ -1,0 +1,216 @@
+//! A recording's line: what a peer wrote, who and when, and where each byte of that stands in the file.
+//!
+//! `{"time":"2026-11-15T22:22:38.123Z","direction":"server-to-client","raw":"…"}`, with `raw_base64` in
+//! place of `raw` where the line is no UTF-8. Other members are of no interest here.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hardline_guard::Direction;
+use hardline_wire::json::{Checker, Value};
+use hardline_wire::limits::Limits;
+use memchr::memchr;
+
+/// A line of a recording.
+#[derive(Debug)]
+pub(super) struct Recorded<'a> {
+    pub(super) direction: Direction,
+    /// Since 1970, if it is told.
+    pub(super) time: Option<Duration>,
+    /// What the peer wrote.
+    pub(super) raw: Cow<'a, [u8]>,
+    pub(super) written: Written,
+}
+
+/// Where what a peer wrote stands in the line of the file.
+#[derive(Clone, Debug)]
+pub(super) enum Written {
+    /// Byte for byte, but for escapes.
+    Escaped {
+        start: usize,
+        /// After each escape: how far it is in what it stands for, and where it is written.
+        marks: Vec<(usize, usize)>,
+    },
+    /// Somewhere in here.
+    Within(Range<usize>),
+}
+
+/// The limits for the lines of a recording whose frames obey `limits`: escapes make them longer, twice
+/// as long if every character needs one.
+pub(super) fn file_limits(limits: &Limits) -> Limits {
+    let longest = limits.max_frame_bytes().saturating_mul(2).saturating_add(64 << 10);
+    let limits = limits.clone();
+    // Over the ceiling, they stay as they are.
+    limits.clone().with_max_frame_bytes(longest).unwrap_or(limits)
+}
+
+impl<'a> Recorded<'a> {
+    /// Reads a line, if it is one of a recording.
+    pub(super) fn read(checker: &mut Checker, line: &'a [u8]) -> Option<Self> {
+        let checked = checker.check(line).ok()?;
+        let (mut direction, mut time, mut raw, mut base64) = (None, None, None, None);
+        for (key, value) in checked.value.members() {
+            match &*key {
+                "direction" => direction = value.as_str(),
+                "time" => time = value.as_str().and_then(|it| parse_time(&it)),
+                "raw" => raw = Some(value),
+                "raw_base64" => base64 = Some(value),
+                _ => {}
+            }
+        }
+        let sides = [Direction::ClientToServer, Direction::ServerToClient];
+        let direction = sides.into_iter().find(|it| Some(it.name()) == direction.as_deref())?;
+        let (raw, written) = match (raw, base64) {
+            (Some(raw), _) => read_escaped(raw)?,
+            (None, base64) => read_base64(base64?)?,
+        };
+        Some(Self { direction, time, raw, written })
+    }
+}
+
+impl Written {
+    /// Where a part of what the peer wrote is written.
+    pub(super) fn find(&self, range: &Range<usize>) -> Range<usize> {
+        match self {
+            Self::Escaped { start, marks } => {
+                let place = |at: usize| {
+                    let before = marks.partition_point(|(content, _)| *content <= at);
+                    let mark = before.checked_sub(1).and_then(|index| marks.get(index));
+                    let (content, written) = mark.copied().unwrap_or_default();
+                    start + written + (at - content)
+                };
+                place(range.start)..place(range.end)
+            }
+            Self::Within(range) => range.clone(),
+        }
+    }
+}
+
+fn read_escaped(value: Value<'_>) -> Option<(Cow<'_, [u8]>, Written)> {
+    let raw = match value.as_str()? {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    };
+    let text = value.text().strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    let (mut marks, mut content, mut at) = (Vec::new(), 0, 0);
+    while let Some(plain) = memchr(b'\\', text.get(at..)?) {
+        let escape = text.get(at + plain + 1..)?;
+        let (written, length) = match escape.first()? {
+            b'u' => match u32::from_str_radix(str::from_utf8(escape.get(1..5)?).ok()?, 16).ok()? {
+                ..0x80 => (6, 1),
+                0x80..0x800 => (6, 2),
+                // A checked value has no half of a pair.
+                0xd800..0xdc00 => (12, 4),
+                _ => (6, 3),
+            },
+            _ => (2, 1),
+        };
+        content += plain + length;
+        at += plain + written;
+        marks.push((content, at));
+    }
+    Some((raw, Written::Escaped { start: value.offset() + 1, marks }))
+}
+
+fn read_base64(value: Value<'_>) -> Option<(Cow<'_, [u8]>, Written)> {
+    let raw = STANDARD.decode(value.as_str()?.as_bytes()).ok()?;
+    let start = value.offset();
+    Some((Cow::Owned(raw), Written::Within(start..start + value.text().len())))
+}
+
+/// Reads a time as RFC 3339 writes it in UTC: the time since 1970.
+fn parse_time(text: &str) -> Option<Duration> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let mut time = time.splitn(3, ':');
+    let (hour, minute) = (time.next()?.parse::<u64>().ok()?, time.next()?.parse::<u64>().ok()?);
+    let second: f64 = time.next()?.parse().ok()?;
+    let is_sound = (1970..10_000).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && (0.0..61.0).contains(&second);
+    if !is_sound {
+        return None;
+    }
+    // A year that begins in March has its odd day last.
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let leaps = year / 4 - year / 100 + year / 400;
+    let days = year * 365 + leaps + (month * 153 + 2) / 5 + day - 1;
+    let days = days.checked_sub(DAYS_TO_1970)?;
+    Some(
+        Duration::from_secs(days * 86_400 + hour * 3600 + minute * 60)
+            + Duration::from_secs_f64(second),
+    )
+}
+
+/// From the first of March of the year 0 to 1970.
+const DAYS_TO_1970: u64 = 719_468;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Option<Recorded<'_>> {
+        Recorded::read(&mut Checker::new(&Limits::default()), line.as_bytes())
+    }
+
+    #[test]
+    fn finds_each_character_where_it_is_written() {
+        let line = r#"{"time":"x","raw":"a\n\"b\u0041é\u00e9\ud83d\ude00\u2028\/z","direction":"server-to-client"}"#;
+        let recorded = read(line).unwrap();
+        let raw = str::from_utf8(&recorded.raw).unwrap();
+        assert_eq!(raw, "a\n\"bAéé😀\u{2028}/z");
+        for (at, char) in raw.char_indices() {
+            let written = recorded.written.find(&(at..at + char.len_utf8()));
+            let alone: String = serde_json::from_str(&format!("\"{}\"", &line[written])).unwrap();
+            assert_eq!(alone, char.to_string());
+        }
+        assert_eq!((recorded.direction, recorded.time), (Direction::ServerToClient, None));
+    }
+
+    #[test]
+    fn what_is_no_text_comes_as_base64() {
+        let line = r#"{"direction":"client-to-server","raw_base64":"/2E="}"#;
+        let recorded = read(line).unwrap();
+        assert_eq!(&*recorded.raw, b"\xffa");
+        assert_eq!(&line[recorded.written.find(&(1..2))], "\"/2E=\"");
+        assert_eq!(recorded.direction, Direction::ClientToServer);
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for line in [
+            r#"{"direction":"up","raw":"a"}"#,
+            r#"{"raw":"a"}"#,
+            r#"{"direction":"server-to-client"}"#,
+            r#"{"direction":"server-to-client","raw":1}"#,
+            r#"{"direction":"server-to-client","raw_base64":"?"}"#,
+            r#"{"direction":"server-to-client","raw":"a"} x"#,
+            "[]",
+        ] {
+            assert!(read(line).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn reads_times() {
+        #[track_caller]
+        fn check(text: &str, expected: Option<u64>) {
+            assert_eq!(parse_time(text), expected.map(Duration::from_millis), "{text}");
+        }
+        check("1970-01-01T00:00:00Z", Some(0));
+        check("2000-02-29T12:30:15.500Z", Some(951_827_415_500));
+        check("2026-11-15T22:22:38.125Z", Some(1_794_781_358_125));
+        check("2100-03-01T00:00:00Z", Some(4_107_542_400_000));
+        for text in ["", "now", "2026-11-15", "2026-13-15T22:22:38Z", "2026-11-15T22:22:38+01:00"] {
+            check(text, None);
+        }
+        check("1970-01-01T00:00:NaNZ", None);
+    }
+}

@@ -1,0 +1,214 @@
+//! What was found and what was looked at, on its way to a printer.
+
+use std::io;
+
+use hardline_guard::policy::Policy;
+use hardline_guard::scan::Hit;
+use hardline_guard::{Action, Direction, Finding, Rule, Severity};
+use hardline_wire::excerpt::Excerpt;
+
+use super::kind::Kind;
+use super::output::Output;
+use super::place::Place;
+use super::print::Printer;
+use super::snippet::Snippet;
+
+/// How much of what was found is given to programs.
+const EXCERPT_BYTES: usize = 80;
+
+/// A finding with its place in a file.
+#[derive(Debug)]
+pub(super) struct Located {
+    pub(super) rule: Rule,
+    pub(super) severity: Severity,
+    /// Who wrote it, if the file says so.
+    pub(super) direction: Option<Direction>,
+    /// Where in the frame's JSON.
+    pub(super) path: Option<String>,
+    pub(super) place: Place,
+    /// How many bytes of the file it takes.
+    pub(super) length: u64,
+    pub(super) excerpt: String,
+    pub(super) detail: String,
+    /// What the policy does about it.
+    pub(super) action: Action,
+    pub(super) snippet: Snippet,
+}
+
+/// A file that is being scanned.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    /// For people.
+    pub(super) name: String,
+    /// As it was given.
+    pub(super) path: String,
+    pub(super) kind: Kind,
+}
+
+/// What was looked at, and what was not.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// How many files of each kind, in the order of [`KINDS`].
+    pub(super) files: [u64; KINDS.len()],
+    /// Bytes that were judged.
+    pub(super) bytes: u64,
+    pub(super) frames: u64,
+    pub(super) strings: u64,
+    /// Bytes of lines over the limit.
+    pub(super) overlong: u64,
+    /// Lines of transcripts that are no messages: what is in them was not judged.
+    pub(super) refused: u64,
+    /// Lines of texts that were judged in pieces.
+    pub(super) cut_lines: u64,
+    /// Bytes that were no text, and were judged as if a question mark stood there.
+    pub(super) not_text: u64,
+    /// How many findings there are of each severity, in the order of [`Severity::ALL`].
+    pub(super) findings: [u64; 4],
+    /// Files that could not be read, or not to their end, and why.
+    pub(super) unread: Vec<(File, String)>,
+}
+
+pub(super) const KINDS: [Kind; 4] = [Kind::Text, Kind::Binary, Kind::Transcript, Kind::Recording];
+
+/// Takes findings.
+pub(super) struct Report<'a> {
+    pub(super) seen: Seen,
+    pub(super) file: File,
+    output: &'a mut Output,
+    printer: Box<dyn Printer>,
+    policy: &'a Policy,
+    server: Option<&'a str>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(
+        printer: Box<dyn Printer>,
+        output: &'a mut Output,
+        policy: &'a Policy,
+        server: Option<&'a str>,
+    ) -> Self {
+        let file = File { name: String::new(), path: String::new(), kind: Kind::Text };
+        Self { seen: Seen::default(), file, output, printer, policy, server }
+    }
+
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        let Self { printer, output, .. } = self;
+        output.print(|out| printer.begin(out))
+    }
+
+    /// Begins with another file.
+    pub(super) fn begin_file(&mut self, file: File) {
+        self.file = file;
+    }
+
+    /// Counts the file as one of its kind.
+    pub(super) fn count_file(&mut self) {
+        let index = KINDS.iter().position(|kind| *kind == self.file.kind);
+        if let Some(count) = index.and_then(|index| self.seen.files.get_mut(index)) {
+            *count += 1;
+        }
+    }
+
+    /// Whether findings are shown with a piece of their line.
+    pub(super) fn wants_snippets(&self) -> bool {
+        self.printer.wants_snippets()
+    }
+
+    /// Takes what was found in a text.
+    pub(super) fn add_hit(
+        &mut self,
+        hit: &Hit,
+        text: &str,
+        place: Place,
+        length: u64,
+    ) -> io::Result<()> {
+        let actions = self.policy.actions(self.server, None);
+        let found = text.get(hit.range.clone()).unwrap_or_default();
+        let snippet =
+            self.wants_snippets().then(|| Snippet::new(text.as_bytes(), hit.range.clone(), false));
+        self.add(&Located {
+            rule: hit.rule,
+            severity: hit.severity,
+            direction: None,
+            path: None,
+            place,
+            length,
+            excerpt: Excerpt::new(found.as_bytes(), EXCERPT_BYTES).to_string(),
+            detail: hit.detail.to_string(),
+            action: actions.action_at(hit.rule, hit.severity, Direction::ServerToClient),
+            snippet: snippet.unwrap_or_default(),
+        })
+    }
+
+    /// Takes what was found in a frame.
+    pub(super) fn add_finding(
+        &mut self,
+        finding: Finding,
+        (place, length): (Place, u64),
+        snippet: Snippet,
+    ) -> io::Result<()> {
+        let action = self.policy.decide(&finding, self.server, None);
+        let knows_direction = self.file.kind == Kind::Recording;
+        self.add(&Located {
+            rule: finding.rule,
+            severity: finding.severity,
+            direction: knows_direction.then_some(finding.direction),
+            path: finding.path,
+            place,
+            length,
+            excerpt: finding.excerpt,
+            detail: finding.detail.to_string(),
+            action,
+            snippet,
+        })
+    }
+
+    fn add(&mut self, located: &Located) -> io::Result<()> {
+        let index = Severity::ALL.iter().position(|it| *it == located.severity);
+        if let Some(count) = index.and_then(|index| self.seen.findings.get_mut(index)) {
+            *count += 1;
+        }
+        let Self { printer, output, file, .. } = self;
+        output.print(|out| printer.finding(out, file, located))
+    }
+
+    /// Takes note of a file that could not be read, and tells of it at once.
+    pub(super) fn add_unread(&mut self, error: &io::Error) {
+        let error = error.to_string();
+        self.output.complain(&format!("cannot read {}: {error}", self.file.name));
+        self.seen.unread.push((self.file.clone(), error));
+    }
+
+    /// Shows what there is, as more may be long in coming.
+    pub(super) fn show(&mut self) -> io::Result<()> {
+        self.output.show()
+    }
+
+    /// Takes note that bytes were read.
+    pub(super) fn advance(&mut self, bytes: u64) {
+        self.output.advance(bytes);
+    }
+
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        let Self { printer, output, seen, .. } = self;
+        output.finish();
+        output.print(|out| printer.end(out, seen))?;
+        output.flush()
+    }
+}
+
+impl Seen {
+    /// The severity of the worst finding.
+    pub(super) fn worst(&self) -> Option<Severity> {
+        let all = Severity::ALL.into_iter().zip(self.findings);
+        all.filter(|(_, count)| 0 < *count).map(|(severity, _)| severity).max()
+    }
+
+    pub(super) fn all_files(&self) -> u64 {
+        self.files.iter().sum()
+    }
+
+    pub(super) fn all_findings(&self) -> u64 {
+        self.findings.iter().sum()
+    }
+}

@@ -1,0 +1,193 @@
+//! What was found, as a person sees it: a piece of the line, with marks below the place.
+//!
+//! All of it goes through [`Excerpt`], so that nothing in it moves a cursor, hides or turns the text round.
+
+use std::ops::Range;
+
+use hardline_wire::excerpt::Excerpt;
+use unicode_width::UnicodeWidthStr;
+
+/// The widest piece, in columns: with what stands before it, it fits a terminal of eighty.
+const MAX_WIDTH: usize = 74;
+/// Columns of it before the place, at most.
+const MAX_BEFORE: usize = 28;
+/// Columns of what was found that are shown in any case.
+const MIN_FOUND: usize = 8;
+
+/// A piece of a line.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(super) struct Snippet {
+    pub(super) before: String,
+    pub(super) found: String,
+    pub(super) after: String,
+}
+
+impl Snippet {
+    /// Shows `range` of `text`, which may be many lines. In JSON, backslashes stay as they are.
+    pub(super) fn new(text: &[u8], range: Range<usize>, is_json: bool) -> Self {
+        let start = range.start.min(text.len());
+        let end = range.end.clamp(start, text.len());
+        let head = text.get(..start).unwrap_or_default();
+        let head = head.get(last_bytes(head)..).unwrap_or_default();
+        let line_start = memchr::memrchr(b'\n', head).map_or(0, |newline| newline + 1);
+        let tail = text.get(end..).unwrap_or_default();
+        let tail = tail.get(..MAX_WIDTH * 4).unwrap_or(tail);
+        let line_end = memchr::memchr(b'\n', tail).unwrap_or(tail.len());
+
+        let is_begun = line_start == 0 && head.len() < start;
+        let before = Pieces::new(head.get(line_start..).unwrap_or_default(), is_json);
+        let before = before.last(MAX_BEFORE, is_begun);
+        let found = text.get(start..end).unwrap_or_default();
+        let found_part = found.get(..MAX_WIDTH * 4).unwrap_or(found);
+        let room = (MAX_WIDTH - before.width()).max(MIN_FOUND);
+        let is_cut = found_part.len() < found.len();
+        let found = Pieces::new(found_part, is_json).first(room, is_cut);
+        let room = room.saturating_sub(found.width());
+        let mut after = String::new();
+        if !found.ends_with('…') && 0 < room {
+            let rest = Pieces::new(tail.get(..line_end).unwrap_or_default(), is_json);
+            after = rest.first(room, line_end == MAX_WIDTH * 4);
+        }
+        Self { before, found, after }
+    }
+
+    /// The marks below the line: a caret, and as many more as what was found is wide.
+    pub(super) fn marks(&self) -> String {
+        let width = self.found.width().max(1);
+        format!("{}{}", " ".repeat(self.before.width()), "^".repeat(width))
+    }
+}
+
+/// Where the last bytes start that can be shown before the place, at the start of a character.
+fn last_bytes(head: &[u8]) -> usize {
+    let mut at = head.len().saturating_sub(MAX_BEFORE * 4);
+    while 0 < at && head.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        at += 1;
+    }
+    at
+}
+
+/// A text in pieces that are shown or left out as a whole: characters, or the escapes that stand for them.
+struct Pieces(Vec<String>);
+
+impl Pieces {
+    fn new(text: &[u8], is_json: bool) -> Self {
+        let mut pieces = Vec::new();
+        for chunk in text.utf8_chunks() {
+            let mut buffer = [0; 4];
+            for char in chunk.valid().chars() {
+                let char: &str = char.encode_utf8(&mut buffer);
+                let piece = if is_json {
+                    Excerpt::of_json(char, 4)
+                } else {
+                    Excerpt::new(char.as_bytes(), 4)
+                };
+                pieces.push(piece.to_string());
+            }
+            let invalid = chunk.invalid();
+            pieces.extend(invalid.iter().map(|byte| Excerpt::new(&[*byte], 1).to_string()));
+        }
+        Self(pieces)
+    }
+
+    /// As much of the beginning as fits.
+    fn first(self, max_width: usize, has_more: bool) -> String {
+        let mut result = String::new();
+        let count = self.0.len();
+        let mut width = 0;
+        for (index, piece) in self.0.into_iter().enumerate() {
+            let is_last = index + 1 == count && !has_more;
+            width += piece.width();
+            if max_width < width + usize::from(!is_last) {
+                result.push('…');
+                return result;
+            }
+            result.push_str(&piece);
+        }
+        if has_more {
+            result.push('…');
+        }
+        result
+    }
+
+    /// As much of the end as fits.
+    fn last(self, max_width: usize, has_more: bool) -> String {
+        let mut width = 0;
+        let mut start = self.0.len();
+        for (index, piece) in self.0.iter().enumerate().rev() {
+            let is_first = index == 0 && !has_more;
+            width += piece.width();
+            if max_width < width + usize::from(!is_first) {
+                break;
+            }
+            start = index;
+        }
+        let is_cut = has_more || 0 < start;
+        let shown = self.0.get(start..).unwrap_or_default().concat();
+        if is_cut { format!("…{shown}") } else { shown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, range: Range<usize>, expected: &str, marks: &str) {
+        let snippet = Snippet::new(text.as_bytes(), range, false);
+        let Snippet { before, found, after } = &snippet;
+        assert_eq!(format!("{before}{found}{after}"), expected);
+        assert_eq!(snippet.marks(), marks);
+        assert!(expected.width() <= MAX_WIDTH + 1);
+    }
+
+    #[test]
+    fn marks_the_place_below_the_line() {
+        check("one\ntwo here three\nfour", 8..12, "two here three", "    ^^^^");
+        check("", 0..0, "", "^");
+        check("end", 3..3, "end", "   ^");
+    }
+
+    #[test]
+    fn nothing_reaches_the_terminal_raw() {
+        check("a\u{202e}b", 1..4, r"a\u{202e}b", " ^^^^^^^^");
+        check("\x1b[2Jx\ty", 0..1, r"\u{1b}[2Jx\ty", "^^^^^^");
+        check("e\u{200b}", 1..4, r"e\u{200b}", " ^^^^^^^^");
+        let snippet = Snippet::new(b"a\xff\xc3b", 1..3, false);
+        assert_eq!(snippet.found, r"\xff\xc3");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        check("日本x", 6..7, "日本x", "    ^");
+        check("日本", 3..6, "日本", "  ^^");
+    }
+
+    #[test]
+    fn long_lines_are_cut_on_both_sides() {
+        let text = format!("{}X{}", "a".repeat(500), "b".repeat(500));
+        let before = format!("…{}", "a".repeat(27));
+        let after = format!("{}…", "b".repeat(44));
+        check(&text, 500..501, &format!("{before}X{after}"), &format!("{:28}^", ""));
+        let found = format!("{}…", "a".repeat(73));
+        check(&text, 0..500, &found, &"^".repeat(74));
+        let wide = "日".repeat(100);
+        check(
+            &wide,
+            150..153,
+            &format!("…{}{}…", "日".repeat(14), "日".repeat(22)),
+            &format!("{:27}^^", ""),
+        );
+    }
+
+    #[test]
+    fn what_takes_several_lines_is_shown_on_one() {
+        check("a\nb{\n  c\n}d\ne", 3..10, r"b{\n  c\n}d", " ^^^^^^^^^");
+    }
+
+    #[test]
+    fn json_can_be_searched_for() {
+        let snippet = Snippet::new(br#"{"a":"x\ny"}"#, 7..9, true);
+        assert_eq!(snippet.found, r"\n");
+    }
+}

@@ -1,0 +1,263 @@
+//! A text of any length in windows that overlap, so that each finding is in one of them as a whole.
+//!
+//! A window *owns* a part of the text: whole lines, and of the findings in it those that start there.
+//! Around that part it shows some more on both sides, since a finding can depend on what stands near it.
+//! So each finding is had once, wherever the windows happen to end. What is judged by its line alone is
+//! found as if the text were judged at once; what takes several lines, if it takes no more of them than
+//! a window shows around its own.
+//!
+//! Invariants:
+//! - The parts that are owned follow each other without a gap, from the first byte to the last.
+//! - They begin and end with lines. A line that is longer than may be kept is cut, and counted.
+//! - No more is kept than the longest line that is not cut, or a window, and what is around it.
+//! - What is handed out is UTF-8. Bytes that are none became question marks, so that places stay.
+
+use std::ops::Range;
+
+use memchr::memrchr;
+
+/// How long windows are, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// What a window owns at least, unless the text ends.
+    pub(super) owned: usize,
+    /// The longest line that is not cut.
+    pub(super) line: usize,
+    /// What is shown around.
+    pub(super) around: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        // A line as long as the longest frame may be a message; what is around is longer than anything
+        // that people write over several lines.
+        Self { owned: 4 << 20, line: 16 << 20, around: 256 << 10 }
+    }
+}
+
+/// Cuts a text into windows.
+#[derive(Debug)]
+pub(super) struct Windows {
+    sizes: Sizes,
+    bytes: Vec<u8>,
+    /// How many of `bytes` are known to be UTF-8.
+    sound: usize,
+    /// Where in `bytes` the next window's own part starts.
+    from: usize,
+    /// Bytes before this place are not needed any more.
+    done: usize,
+    has_ended: bool,
+    is_first: bool,
+    /// Whether `from` is inside a line that was cut.
+    is_inside: bool,
+    /// How many lines were cut.
+    pub(super) cut_lines: u64,
+    /// How many bytes were no UTF-8.
+    pub(super) replaced: u64,
+}
+
+/// A part of a text, with what is around it.
+#[derive(Debug)]
+pub(super) struct Window<'a> {
+    pub(super) text: &'a str,
+    /// The part that is this window's own.
+    pub(super) owned: Range<usize>,
+    /// Whether it is the whole text.
+    pub(super) is_whole: bool,
+}
+
+impl Windows {
+    pub(super) fn new(sizes: Sizes) -> Self {
+        Self {
+            sizes,
+            bytes: Vec::new(),
+            sound: 0,
+            from: 0,
+            done: 0,
+            has_ended: false,
+            is_first: true,
+            is_inside: false,
+            cut_lines: 0,
+            replaced: 0,
+        }
+    }
+
+    /// Adds to the text.
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        self.bytes.extend_from_slice(chunk);
+        self.make_sound();
+    }
+
+    /// Ends the text.
+    pub(super) fn end(&mut self) {
+        self.has_ended = true;
+        self.make_sound();
+    }
+
+    /// The next window, if there is enough text for it.
+    pub(super) fn next(&mut self) -> Option<Window<'_>> {
+        self.forget();
+        let to = self.find_end()?;
+        let owned = self.from..to;
+        let is_whole = std::mem::take(&mut self.is_first) && self.has_ended;
+        self.from = to;
+        self.done = self.start_around(to);
+        let text = str::from_utf8(self.bytes.get(..self.sound)?).unwrap_or_default();
+        Some(Window { text, owned, is_whole })
+    }
+
+    /// Where the next window's own part ends.
+    fn find_end(&mut self) -> Option<usize> {
+        if self.has_ended {
+            return (self.from < self.sound).then_some(self.sound);
+        }
+        let last = self.sound.checked_sub(self.sizes.around)?;
+        let own = self.bytes.get(self.from..last).filter(|own| self.sizes.owned <= own.len())?;
+        if let Some(newline) = memrchr(b'\n', own) {
+            self.is_inside = false;
+            return Some(self.from + newline + 1);
+        }
+        if own.len() < self.sizes.line && !self.is_inside {
+            return None;
+        }
+        self.cut_lines += u64::from(!self.is_inside);
+        self.is_inside = true;
+        Some(self.boundary(last))
+    }
+
+    /// Where what is shown around starts, before `from`: at a line's start if there is one near.
+    fn start_around(&self, from: usize) -> usize {
+        let near = from.saturating_sub(self.sizes.around);
+        let far = near.saturating_sub(self.sizes.around);
+        match self.bytes.get(far..near).and_then(|it| memrchr(b'\n', it)) {
+            Some(newline) => far + newline + 1,
+            None if far == 0 => 0,
+            None => self.boundary(near),
+        }
+    }
+
+    /// The start of the character at `at`.
+    fn boundary(&self, at: usize) -> usize {
+        let before = self.bytes.get(..=at).unwrap_or_default().iter().rev();
+        let inside = before.take_while(|byte| *byte & 0xc0 == 0x80).count();
+        at.saturating_sub(inside)
+    }
+
+    fn forget(&mut self) {
+        self.bytes.drain(..self.done);
+        self.sound -= self.done;
+        self.from -= self.done;
+        self.done = 0;
+        // After a long line.
+        let most = self.sizes.owned + 4 * self.sizes.around;
+        if self.bytes.len() < most {
+            self.bytes.shrink_to(most);
+        }
+    }
+
+    /// Puts question marks where the bytes are no UTF-8.
+    fn make_sound(&mut self) {
+        loop {
+            let rest = self.bytes.get_mut(self.sound..).unwrap_or_default();
+            let Err(error) = str::from_utf8(rest) else {
+                self.sound = self.bytes.len();
+                return;
+            };
+            let start = error.valid_up_to();
+            self.sound += start;
+            let length = match error.error_len() {
+                Some(length) => length,
+                None if self.has_ended => rest.len() - start,
+                // The rest of a character may come.
+                None => return,
+            };
+            rest.get_mut(start..start + length).unwrap_or_default().fill(b'?');
+            self.replaced += length as u64;
+            self.sound += length;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: Sizes = Sizes { owned: 8, line: 24, around: 4 };
+
+    /// Cuts a text in chunks of every size. Returns what the windows own, and how many lines were cut.
+    #[track_caller]
+    fn check(text: &[u8], expected: &str, cut_lines: u64) {
+        for size in 1..=text.len().max(1) {
+            let mut windows = Windows::new(SIZES);
+            let mut all = String::new();
+            let mut most = 0;
+            let mut take = |windows: &mut Windows, all: &mut String| {
+                while let Some(window) = windows.next() {
+                    let Range { start, end } = window.owned;
+                    assert!(all.ends_with(&window.text[..start]), "what is around is the text");
+                    assert!(start < end || text.is_empty());
+                    all.push_str(&window.text[start..end]);
+                }
+                most = most.max(windows.bytes.len());
+            };
+            for chunk in text.chunks(size) {
+                windows.push(chunk);
+                take(&mut windows, &mut all);
+            }
+            windows.end();
+            take(&mut windows, &mut all);
+            assert_eq!(all, expected, "in chunks of {size}");
+            assert_eq!(windows.cut_lines, cut_lines, "in chunks of {size}");
+            assert!(most <= SIZES.line + 4 * SIZES.around + size, "{most} bytes");
+        }
+    }
+
+    #[test]
+    fn owns_each_byte_once() {
+        check(b"", "", 0);
+        check(b"short", "short", 0);
+        check(
+            b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n",
+            "one\ntwo\nthree\nfour\nfive\nsix\nseven\n",
+            0,
+        );
+        let accents = "é\n".repeat(40);
+        check(accents.as_bytes(), &accents, 0);
+    }
+
+    #[test]
+    fn keeps_a_line_whole_that_may_be_kept_and_cuts_a_longer_one() {
+        let text = format!("a\n{}\nb\n{}\nc\n", "x".repeat(20), "é".repeat(40));
+        check(text.as_bytes(), &text, 1);
+        let text = "y".repeat(300);
+        check(text.as_bytes(), &text, 1);
+    }
+
+    #[test]
+    fn what_is_no_text_becomes_question_marks() {
+        check(
+            b"a\xffb\n\xe2\x80\n\xf0\x9f\x98\x80 and some more text \xc3",
+            "a?b\n??\n\u{1f600} and some more text ?",
+            0,
+        );
+        let mut windows = Windows::new(SIZES);
+        windows.push(b"\xe2\x80");
+        windows.push(b"\xa8\xff");
+        windows.end();
+        assert_eq!(windows.next().unwrap().text, "\u{2028}?");
+        assert_eq!(windows.replaced, 1);
+    }
+
+    #[test]
+    fn says_whether_a_window_is_the_whole_text() {
+        let mut windows = Windows::new(SIZES);
+        windows.push(b"one\ntwo\n");
+        windows.end();
+        assert!(windows.next().unwrap().is_whole);
+        let mut windows = Windows::new(SIZES);
+        windows.push(b"one\ntwo\nthree\nfour\nfive\n");
+        assert!(!windows.next().unwrap().is_whole);
+        windows.end();
+        assert!(!windows.next().unwrap().is_whole);
+    }
+}

@@ -1,0 +1,6 @@
+//! What holds for any text at any place of a frame.
+
+mod choice;
+mod documentation;
+mod page;
+mod sanitizer;

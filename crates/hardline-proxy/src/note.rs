@@ -1,0 +1,93 @@
+//! What a relay has to tell whoever watches it.
+
+use std::fmt;
+use std::time::Duration;
+
+use hardline_guard::{Found, Rule};
+use hardline_wire::version::Version;
+
+/// Something that happened. Nothing in it is written to the protocol.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Note<'a> {
+    /// A rule found something.
+    Found(&'a Found),
+    /// So many more findings of one line are not listed.
+    Unlisted(usize),
+    /// A line of the server's standard output that is no message.
+    Noise(&'a [u8]),
+    /// The server ended; so many requests of the client failed with it.
+    ServerEnded {
+        /// How it ended, in words.
+        how: &'a str,
+        /// Requests that failed.
+        failed: usize,
+    },
+    /// The server will be started again.
+    Restarting {
+        /// How long that will take.
+        after: Duration,
+        /// Whether it ended too often, and requests fail until then.
+        is_broken: bool,
+    },
+    /// The server runs again, and knows what the one before did.
+    Restored,
+    /// The server that was started again differs from the one before.
+    Changed(&'a str),
+    /// A server that was started again wants another version: the session ends.
+    OtherVersion(Option<Version>),
+    /// A request of the client took too long.
+    TimedOut,
+    /// The policy ends the session.
+    Closed(Rule),
+}
+
+impl fmt::Display for Note<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Found(found) => {
+                let finding = &found.finding;
+                write!(
+                    formatter,
+                    "{} {} ({}, {}): {}",
+                    finding.severity,
+                    finding.rule,
+                    found.action.name(),
+                    finding.direction.name(),
+                    finding.detail
+                )?;
+                if let Some(path) = &finding.path {
+                    write!(formatter, " at {path}")?;
+                }
+                if !finding.excerpt.is_empty() {
+                    write!(formatter, ": {}", finding.excerpt)?;
+                }
+                Ok(())
+            }
+            Self::Unlisted(count) => write!(formatter, "{count} more findings like these"),
+            Self::Noise(_) => formatter.write_str("a line that is no message"),
+            Self::ServerEnded { how, failed: 0 } => write!(formatter, "the server {how}"),
+            Self::ServerEnded { how, failed } => {
+                write!(formatter, "the server {how}; {failed} requests failed")
+            }
+            Self::Restarting { after, is_broken: false } => {
+                write!(formatter, "starting the server again in {} ms", after.as_millis())
+            }
+            Self::Restarting { after, .. } => write!(
+                formatter,
+                "the server ends too often; it is tried again in {} s, and requests fail until then",
+                after.as_secs()
+            ),
+            Self::Restored => formatter.write_str("the server runs again"),
+            Self::Changed(what) => write!(formatter, "after its restart, {what}"),
+            Self::OtherVersion(Some(version)) => {
+                write!(formatter, "after its restart, the server wants {version}: session ended")
+            }
+            Self::OtherVersion(None) => {
+                formatter.write_str("after its restart, the server wants another version")
+            }
+            Self::TimedOut => formatter.write_str("a request took too long, and was cancelled"),
+            Self::Closed(rule) => write!(formatter, "the session is closed because of {rule}"),
+        }
+    }
+}

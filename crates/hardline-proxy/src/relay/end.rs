@@ -1,0 +1,137 @@
+//! The server's end, and what follows.
+
+use std::time::Duration;
+
+use hardline_guard::Direction;
+use hardline_guard::session::Asked;
+
+use super::breaker::Pause;
+use super::{Deadlines, Relay, Restart, Sink, State, line};
+use crate::note::Note;
+
+/// How a server ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Ended {
+    /// In words that continue "the server …", with the last lines of its standard error.
+    pub how: String,
+    /// Whether it ended by itself with code 0.
+    pub is_success: bool,
+}
+
+impl Ended {
+    /// Says how a server ended.
+    pub fn new(how: impl Into<String>, is_success: bool) -> Self {
+        Self { how: how.into(), is_success }
+    }
+}
+
+/// What to do after a server's end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "it is started again or not")]
+pub enum After {
+    /// Start it at this time.
+    Start(Duration),
+    /// End the session.
+    End,
+}
+
+impl Relay {
+    /// Takes note that the server is gone, and nothing more of it can be read. `may_restart` is
+    /// false if the session is about to end anyway.
+    pub fn handle_server_end(
+        &mut self,
+        ended: &Ended,
+        may_restart: bool,
+        now: Duration,
+        sink: &mut impl Sink,
+    ) -> After {
+        let verdict = self.guard.finish_server(now);
+        self.dispatch(verdict, now, sink);
+        self.last_end.clone_from(&ended.how);
+
+        let mut orphans = self.guard.settle_all(Direction::ClientToServer);
+        orphans.retain(|orphan| self.own.remove(&orphan.id).is_none());
+        let is_listen = |orphan: &hardline_guard::session::Orphan| {
+            self.opening.has_listen(&orphan.id)
+        };
+        let has_pending = orphans.iter().any(|orphan| !is_listen(orphan));
+        let is_failure = !ended.is_success || has_pending;
+        let restarts = may_restart
+            && match self.settings.restart {
+                Restart::Always => true,
+                Restart::OnFailure => is_failure,
+                Restart::Never => false,
+            };
+        // A subscription stays open if there will be a server to keep it.
+        orphans.retain(|orphan| !(restarts && is_listen(orphan)));
+        sink.note(&Note::ServerEnded { how: &ended.how, failed: orphans.len() });
+        for orphan in orphans {
+            let reason = format!("the server {}{}", ended.how, warning(&orphan.asked));
+            let failed = line::failure(&orphan.id, "server.ended", &reason);
+            self.opening.end_listen(&orphan.id);
+            sink.send(Direction::ServerToClient, &failed, true);
+        }
+        self.cancel_server_requests(sink);
+        self.own.clear();
+        self.interests.clear();
+        self.deadlines = Deadlines::default();
+        self.guard.restart();
+
+        if !restarts {
+            self.fail_waiting("server.ended", &format!("the server {}", ended.how), sink);
+            return After::End;
+        }
+        let (at, is_broken) = match self.breaker.ended(now) {
+            Pause::Short(at) => (at, false),
+            Pause::Long(at) => (at, true),
+        };
+        sink.note(&Note::Restarting { after: at.saturating_sub(now), is_broken });
+        if is_broken {
+            self.state = State::Broken(at);
+            let reason = format!("the server {}; it ended too often", ended.how);
+            self.fail_waiting("server.broken", &reason, sink);
+        } else {
+            self.state = State::Away;
+        }
+        After::Start(at)
+    }
+
+    /// Tells the client that what the server asked for is not wanted any more.
+    fn cancel_server_requests(&mut self, sink: &mut impl Sink) {
+        let orphans = self.guard.settle_all(Direction::ServerToClient);
+        let open = orphans.into_iter().map(|orphan| orphan.id).collect();
+        for id in self.ids.end_server(open) {
+            let cancelled = line::cancelled(&id, "the server that asked has ended");
+            sink.send(Direction::ServerToClient, &cancelled, true);
+        }
+    }
+
+    /// Takes note that the client is gone: whatever the server asked it for fails.
+    pub fn handle_client_end(&mut self, sink: &mut impl Sink) {
+        for orphan in self.guard.settle_all(Direction::ServerToClient) {
+            let failed = line::failure(&orphan.id, "client.ended", "the client has ended");
+            sink.send(Direction::ClientToServer, &failed, true);
+        }
+    }
+
+    /// Fails everything that the client still waits for: nobody will answer.
+    pub fn fail_all(&mut self, reason: &str, sink: &mut impl Sink) {
+        for orphan in self.guard.settle_all(Direction::ClientToServer) {
+            if self.own.remove(&orphan.id).is_none() {
+                let reason = format!("{reason}{}", warning(&orphan.asked));
+                let failed = line::failure(&orphan.id, "session.ended", &reason);
+                sink.send(Direction::ServerToClient, &failed, true);
+            }
+        }
+        self.fail_waiting("session.ended", reason, sink);
+    }
+}
+
+/// What whoever asked should know besides the failure.
+fn warning(asked: &Asked) -> &'static str {
+    match asked.method {
+        Some("tools/call") => "; the call may have been executed",
+        _ => "",
+    }
+}

@@ -1,0 +1,422 @@
+//! What goes to whom, line by line, whichever server is there.
+//!
+//! A [`Relay`] is shown every line of the client and the server, the server's ends and starts, and the
+//! time. It has the guard judge each line, hands what goes on to a [`Sink`], and remembers what a server
+//! in the place of one that ended must be told: the client's own `initialize`, its log level, its
+//! subscriptions. The client notices a restart only by errors for what was in flight.
+//!
+//! Invariants:
+//! - Every request of the client gets exactly one answer from the server or from us, unless it was
+//!   cancelled.
+//! - What a server sends in answer to what we asked for ourselves reaches nobody.
+//! - While there is no server, no more than `max_in_flight` lines and `max_queue_bytes` wait for one,
+//!   none longer than [`MAX_WAIT`].
+
+mod breaker;
+mod end;
+mod line;
+mod opening;
+mod restore;
+mod server_ids;
+mod waiting;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use hardline_guard::policy::Policy;
+use hardline_guard::{Carries, Delivery, Direction, Guard, Verdict};
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::Line;
+use hardline_wire::message::Message;
+
+use crate::note::Note;
+use breaker::Breaker;
+use opening::{Interest, Opening};
+use restore::Own;
+use server_ids::ServerIds;
+use waiting::Waiting;
+
+pub use end::{After, Ended};
+
+/// How long a request waits for a server that is being started again.
+pub const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// When a server that ended is started again.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a contract: command lines name these three")]
+pub enum Restart {
+    /// If it ended with another code than 0, by a signal, or with requests pending.
+    #[default]
+    OnFailure,
+    /// Whenever it ends.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How a relay works.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// What is done about findings.
+    pub policy: Policy,
+    /// The server's name, as the policy has it.
+    pub server: String,
+    /// When the server is started again.
+    pub restart: Restart,
+    /// How long a request may take; without end if there is none.
+    pub request_timeout: Option<Duration>,
+}
+
+impl Settings {
+    /// The settings for a server with this name.
+    pub fn new(server: impl Into<String>, policy: Policy) -> Self {
+        Self { policy, server: server.into(), restart: Restart::default(), request_timeout: None }
+    }
+}
+
+/// Where what comes of a line goes.
+pub trait Sink {
+    /// Sends a line, which has no end yet. One of our own making may go against the stream it comes
+    /// from, and `is_own` says so.
+    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool);
+
+    /// Tells whoever watches.
+    fn note(&mut self, note: &Note<'_>);
+}
+
+/// What there is to do besides sending.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "whoever drives a relay must do each")]
+pub enum Wish {
+    /// End the server, which is of no use: it will be started again.
+    KillServer,
+    /// End the session.
+    EndSession,
+}
+
+/// Whether there is a server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    /// It is there, and told everything.
+    Up,
+    /// It is being told what the one before knew, until this time at most.
+    Restoring(Duration),
+    /// It will be started.
+    Away,
+    /// It ends too often: requests fail until this time.
+    Broken(Duration),
+}
+
+/// Everything about one session.
+#[derive(Debug)]
+pub struct Relay {
+    guard: Guard,
+    limits: Limits,
+    settings: Settings,
+    state: State,
+    opening: Opening,
+    /// Requests of the client whose answers are of interest.
+    interests: HashMap<Id<'static>, Interest>,
+    /// Requests of ours.
+    own: HashMap<Id<'static>, Own>,
+    next_own: u64,
+    ids: ServerIds,
+    waiting: Waiting,
+    deadlines: Deadlines,
+    breaker: Breaker,
+    /// How the server ended last.
+    last_end: String,
+    wish: Option<Wish>,
+    decoder: Decoder,
+}
+
+/// When requests of the client are given up.
+#[derive(Debug, Default)]
+struct Deadlines {
+    order: VecDeque<(Duration, Id<'static>)>,
+    current: HashMap<Id<'static>, Duration>,
+}
+
+impl Relay {
+    /// Creates a relay whose server is just being started.
+    pub fn new(settings: Settings) -> Self {
+        let limits = settings.policy.settings(Some(&settings.server)).limits().clone();
+        Self {
+            guard: Guard::for_server(settings.policy.clone(), &settings.server),
+            state: State::Up,
+            opening: Opening::default(),
+            interests: HashMap::new(),
+            own: HashMap::new(),
+            next_own: 0,
+            ids: ServerIds::default(),
+            waiting: Waiting::new(&limits),
+            deadlines: Deadlines::default(),
+            breaker: Breaker::default(),
+            last_end: String::new(),
+            wish: None,
+            decoder: Decoder::new(&limits),
+            limits,
+            settings,
+        }
+    }
+
+    /// The limits of the wire that hold for this session.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What there is to do besides sending, once.
+    pub fn take_wish(&mut self) -> Option<Wish> {
+        self.wish.take()
+    }
+
+    /// Whether the client waits for nothing but subscriptions.
+    pub fn is_idle(&self) -> bool {
+        let own = self.own.values().filter(|own| !matches!(own, Own::Listen)).count();
+        self.waiting.is_empty() && self.guard.in_flight(Direction::ClientToServer) <= own
+    }
+
+    /// Takes a line of the client.
+    pub fn handle_client(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
+        match self.state {
+            State::Up => self.take_client(line, now, sink),
+            State::Restoring(_) | State::Away => self.hold(line, now, sink),
+            State::Broken(until) => self.refuse(line, until, now, sink),
+        }
+    }
+
+    /// Takes a line of the server.
+    pub fn handle_server(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
+        let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
+        self.dispatch(verdict, now, sink);
+    }
+
+    /// Takes note that bytes of the server came which do not end a line.
+    pub fn handle_server_bytes(&mut self, now: Duration) {
+        self.guard.handle_bytes(now);
+    }
+
+    /// When the relay wants to be told the time, if no line comes before that.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let restoring = match self.state {
+            State::Restoring(until) => Some(until),
+            State::Up | State::Away | State::Broken(_) => None,
+        };
+        let deadline = self.deadlines.order.front().map(|(deadline, _)| *deadline);
+        let all = [self.guard.poll_timeout(), self.waiting.next_deadline(), restoring, deadline];
+        all.into_iter().flatten().min()
+    }
+
+    /// Takes note of the time.
+    pub fn handle_timeout(&mut self, now: Duration, sink: &mut impl Sink) {
+        let verdict = self.guard.handle_timeout(now);
+        self.dispatch(verdict, now, sink);
+        self.expire_waiting(now, sink);
+        self.expire_requests(now, sink);
+        if matches!(self.state, State::Restoring(until) if until <= now) {
+            self.wish.get_or_insert(Wish::KillServer);
+        }
+    }
+
+    /// Takes a line of the client while there is a server.
+    fn take_client(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
+        if !self.ids.is_empty()
+            && let Some(text) = line.whole()
+        {
+            match self.ids.answer(text, &mut self.decoder, &self.limits) {
+                server_ids::Answer::Other => {}
+                server_ids::Answer::Late => return,
+                server_ids::Answer::Renamed(text) => {
+                    let verdict = self.guard.inspect(
+                        Direction::ClientToServer,
+                        &Line::of_text(&text),
+                        now,
+                    );
+                    self.dispatch(verdict, now, sink);
+                    return;
+                }
+            }
+        }
+        let verdict = self.guard.inspect(Direction::ClientToServer, line, now);
+        self.dispatch(verdict, now, sink);
+    }
+
+    /// Does what a verdict says.
+    fn dispatch(&mut self, verdict: Verdict<'_>, now: Duration, sink: &mut impl Sink) {
+        for found in &verdict.found {
+            sink.note(&Note::Found(found));
+        }
+        if 0 < verdict.unlisted {
+            sink.note(&Note::Unlisted(verdict.unlisted));
+        }
+        if let Some(noise) = verdict.noise {
+            sink.note(&Note::Noise(noise));
+        }
+        for delivery in verdict.deliveries {
+            match delivery.direction {
+                Direction::ClientToServer => self.deliver_to_server(&delivery, now, sink),
+                Direction::ServerToClient => self.deliver_to_client(&delivery, now, sink),
+            }
+        }
+        if let Some(rule) = verdict.close {
+            sink.note(&Note::Closed(rule));
+            self.wish = Some(Wish::EndSession);
+        }
+    }
+
+    fn deliver_to_server(
+        &mut self,
+        delivery: &Delivery<'_>,
+        now: Duration,
+        sink: &mut impl Sink,
+    ) {
+        let frame = &**delivery.frame.get();
+        match &delivery.carries {
+            Carries::Message(message) => self.learn_from_client(message, frame, now),
+            Carries::Batch(messages) => {
+                for message in messages {
+                    self.learn_from_client(message, &[], now);
+                }
+            }
+            Carries::Unread => {
+                if let Ok(Frame::Message(message, _)) = self.decoder.decode(frame) {
+                    self.learn_from_client(&message, frame, now);
+                }
+            }
+            Carries::Reply(_) | Carries::Complaint | Carries::Unchecked => {}
+        }
+        sink.send(Direction::ClientToServer, frame, is_own(delivery));
+    }
+
+    fn deliver_to_client(
+        &mut self,
+        delivery: &Delivery<'_>,
+        now: Duration,
+        sink: &mut impl Sink,
+    ) {
+        let frame = &**delivery.frame.get();
+        let decoded = match &delivery.carries {
+            Carries::Unread => self.decoder.decode(frame).ok(),
+            _ => None,
+        };
+        let message = match (&delivery.carries, &decoded) {
+            (Carries::Message(message), _) | (_, Some(Frame::Message(message, _))) => Some(message),
+            (Carries::Batch(messages), _) => {
+                for message in messages {
+                    self.learn_from_server(message);
+                }
+                None
+            }
+            (Carries::Reply(reply), _) => {
+                self.end_request(&reply.id);
+                if let Some(own) = self.own.remove(&reply.id) {
+                    self.own_failed(&own);
+                    return;
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some(message) = message {
+            if self.is_own_answer(message, now, sink) {
+                return;
+            }
+            self.learn_from_server(message);
+            if let Some(renamed) = self.ids.request(message, frame, &self.limits) {
+                sink.send(Direction::ServerToClient, &renamed, false);
+                return;
+            }
+        }
+        sink.send(Direction::ServerToClient, frame, is_own(delivery));
+    }
+
+    /// Remembers what a server in the place of this one must be told.
+    fn learn_from_client(&mut self, message: &Message<'_>, frame: &[u8], now: Duration) {
+        match message {
+            Message::Request(request) => {
+                let id = || request.id.clone().into_owned();
+                if let Some(timeout) = self.settings.request_timeout {
+                    self.deadlines.order.push_back((now + timeout, id()));
+                    self.deadlines.current.insert(id(), now + timeout);
+                }
+                if let Some(interest) = self.opening.request(request, frame) {
+                    self.interests.insert(id(), interest);
+                }
+            }
+            Message::Notification(call) => match &*call.method {
+                "notifications/initialized" => self.opening.initialized(frame),
+                "notifications/cancelled" => {
+                    let id = call.params.and_then(|params| params.get("requestId"));
+                    if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                        self.end_request(&id);
+                    }
+                }
+                _ => {}
+            },
+            Message::Response(_) | Message::Error(_) => {}
+        }
+    }
+
+    /// Learns from an answer.
+    fn learn_from_server(&mut self, message: &Message<'_>) {
+        match message {
+            Message::Response(response) => {
+                let interest = self.end_request(&response.id);
+                if let Some(interest) = interest {
+                    self.opening.result(interest, response.result);
+                }
+            }
+            Message::Error(error) => {
+                if let Some(id) = &error.id {
+                    self.end_request(id);
+                }
+            }
+            Message::Notification(call) if call.method == "notifications/cancelled" => {
+                let id = call.params.and_then(|params| params.get("requestId"));
+                if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                    self.opening.end_listen(&id);
+                }
+            }
+            Message::Request(_) | Message::Notification(_) => {}
+        }
+    }
+
+    /// Forgets a request of the client that has its answer.
+    fn end_request(&mut self, id: &Id<'_>) -> Option<Interest> {
+        self.opening.end_listen(id);
+        if self.interests.is_empty() && self.deadlines.current.is_empty() {
+            return None;
+        }
+        let id = id.clone().into_owned();
+        self.deadlines.current.remove(&id);
+        self.interests.remove(&id)
+    }
+
+    /// Gives up requests that took too long.
+    fn expire_requests(&mut self, now: Duration, sink: &mut impl Sink) {
+        while let Some((deadline, id)) = self.deadlines.order.pop_front_if(|it| it.0 <= now) {
+            if self.deadlines.current.get(&id) != Some(&deadline) {
+                continue;
+            }
+            let interest = self.end_request(&id);
+            if !self.guard.abandon(&id) {
+                continue;
+            }
+            let reason = "no answer within the time that requests have here";
+            let failed = line::failure(&id, "request.timeout", reason);
+            sink.note(&Note::TimedOut);
+            sink.send(Direction::ServerToClient, &failed, true);
+            if !matches!(interest, Some(Interest::Initialize)) {
+                let cancelled = line::cancelled(&id, reason);
+                sink.send(Direction::ClientToServer, &cancelled, true);
+            }
+        }
+    }
+}
+
+fn is_own(delivery: &Delivery<'_>) -> bool {
+    matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint)
+}

@@ -1,0 +1,446 @@
+//! A relay between standard input and output and a child process.
+//!
+//! One task on one thread reads and writes both sides, so that nothing is handed from one thread to
+//! another: what arrives is judged and written on in the same turn. What a peer does not take waits in
+//! a buffer, and the stream that fills it is read no further until there is room; the other direction
+//! goes on.
+//!
+//! Invariants:
+//! - The server does not outlive us, and we do not outlive the session: see [`run`].
+//! - Each buffer holds no more than `max_queue_bytes` and one line.
+
+mod outlet;
+mod server;
+mod source;
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hardline_guard::Direction;
+use hardline_transport::process::{Command, Exit, SpawnError};
+use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
+use thiserror::Error;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::note::Note;
+use crate::relay::{After, Ended, Relay, Settings, Sink, Wish};
+use outlet::Outlet;
+use server::Server;
+use source::Source;
+
+/// How long the server may take for what it was asked before the client's input ended.
+const GRACE: Duration = Duration::from_secs(60);
+/// The same after a signal.
+const SIGNAL_GRACE: Duration = Duration::from_secs(1);
+/// How long the client may take to read what is left for it at the end.
+const LAST_WRITE: Duration = Duration::from_secs(2);
+const FAR: Duration = Duration::from_secs(86_400 * 365);
+
+/// Why there was no session.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WrapError {
+    /// The server cannot be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// Standard input or output cannot be used.
+    #[error("standard input and output cannot be used: {0}")]
+    Streams(io::Error),
+    /// The process cannot listen for signals.
+    #[error("cannot listen for signals: {0}")]
+    Signals(io::Error),
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The server ended with this code, or by a signal: then 128 and its number.
+    Server(i32),
+    /// We were ended by this signal.
+    Signal(i32),
+    /// The policy, or a server that wanted another version, ended it.
+    Closed,
+}
+
+/// Runs a session between standard input and output and a server, to its end.
+///
+/// When the client's input ends, the server has a minute for what it was asked; then its input is
+/// closed, and it is ended if that does not do. After SIGTERM, SIGINT or SIGHUP it has a second, and
+/// after a second signal none. What happens is told to `observer`.
+///
+/// # Errors
+///
+/// [`WrapError`], if there cannot be a session.
+///
+/// # Panics
+///
+/// If it is called outside of a tokio runtime with I/O and time enabled.
+pub async fn run(
+    settings: Settings,
+    command: &Command,
+    mut observer: impl FnMut(&Note<'_>),
+) -> Result<Outcome, WrapError> {
+    let relay = Relay::new(settings);
+    let limits = relay.limits().clone();
+    let server = Server::start(command, &limits)?;
+    let (input, output) = standard_streams().map_err(WrapError::Streams)?;
+    let signals = Signals::listen().map_err(WrapError::Signals)?;
+    let started = Instant::now();
+    let mut session = Session {
+        relay,
+        client: Client {
+            input: Source::new(input, &limits),
+            output: Outlet::new(output),
+            max_bytes: limits.max_queue_bytes(),
+        },
+        server,
+        command,
+        signals,
+        phase: Phase::Running,
+        restart_at: None,
+        signal: None,
+        last_exit: None,
+        outcome: None,
+        started,
+        timer: Box::pin(sleep_until(started + FAR)),
+        due: FAR,
+    };
+    Ok(poll_fn(|context| session.poll(context, &mut observer)).await)
+}
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Running,
+    /// The client sends no more; the server has until then.
+    Draining(Duration),
+    /// The server is being ended.
+    Closing,
+    /// The last is written to the client, until then.
+    Leaving(Duration),
+}
+
+struct Session<'a> {
+    relay: Relay,
+    client: Client,
+    server: Option<Server>,
+    command: &'a Command,
+    signals: Signals,
+    phase: Phase,
+    restart_at: Option<Duration>,
+    signal: Option<i32>,
+    last_exit: Option<Exit>,
+    /// What ends the session, if not the server's end.
+    outcome: Option<Outcome>,
+    started: Instant,
+    timer: Pin<Box<Sleep>>,
+    due: Duration,
+}
+
+struct Client {
+    input: Source<StandardInput>,
+    output: Outlet<StandardOutput>,
+    max_bytes: usize,
+}
+
+/// Puts what a relay sends where it belongs.
+struct Outlets<'a, 'b, 'c, F> {
+    client: &'a mut Outlet<StandardOutput>,
+    server: Option<&'a mut Outlet<tokio::net::unix::pipe::Sender>>,
+    context: &'a mut Context<'b>,
+    observer: &'c mut F,
+}
+
+impl<F: FnMut(&Note<'_>)> Sink for Outlets<'_, '_, '_, F> {
+    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
+        match direction {
+            Direction::ServerToClient => self.client.send(frame, is_own, self.context),
+            Direction::ClientToServer => {
+                if let Some(server) = &mut self.server {
+                    server.send(frame, is_own, self.context);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, note: &Note<'_>) {
+        (self.observer)(note);
+    }
+}
+
+impl Session<'_> {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> Poll<Outcome> {
+        loop {
+            let now = self.started.elapsed();
+            self.listen(now, context);
+            let mut has_moved = self.read_client(now, context, observer);
+            has_moved |= self.read_server(now, context, observer);
+            has_moved |= self.poll_server_end(now, context, observer);
+            has_moved |= self.keep_time(now, context, observer);
+            self.write(context);
+            self.grant(now, context, observer);
+            if let Some(outcome) = self.advance(now, context, observer) {
+                return Poll::Ready(outcome);
+            }
+            if !has_moved {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Reads from the client, if what it sends has somewhere to go.
+    fn read_client(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> bool {
+        let Self { relay, client, server, .. } = self;
+        let mut server = server.as_mut().and_then(|server| server.input.as_mut());
+        let waiting = server.as_ref().map_or(0, |server| server.waiting());
+        let is_full = client.max_bytes <= waiting.max(client.output.waiting_own());
+        if self.phase != Phase::Running || client.input.is_ended() || is_full {
+            return false;
+        }
+        let (input, output) = (&mut client.input, &mut client.output);
+        let polled = input.poll_lines(context, |line, context| {
+            let server = server.as_deref_mut();
+            let mut sink = Outlets { client: output, server, context, observer };
+            relay.handle_client(line, now, &mut sink);
+        });
+        polled.is_ready()
+    }
+
+    /// Reads from the server, if what it sends has somewhere to go.
+    fn read_server(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> bool {
+        let Self { relay, client, server, .. } = self;
+        let Some(Server { input, output, .. }) = server else { return false };
+        let mut input = input.as_mut();
+        let waiting_own = input.as_ref().map_or(0, |input| input.waiting_own());
+        let is_full = client.max_bytes <= client.output.waiting().max(waiting_own);
+        if output.is_ended() || is_full {
+            return false;
+        }
+        let to_client = &mut client.output;
+        let polled = output.poll_lines(context, |line, context| {
+            let server = input.as_deref_mut();
+            let mut sink = Outlets { client: to_client, server, context, observer };
+            relay.handle_server(line, now, &mut sink);
+        });
+        if polled == Poll::Ready(0) {
+            relay.handle_server_bytes(now);
+        }
+        polled.is_ready()
+    }
+
+    /// Looks whether the server has ended.
+    fn poll_server_end(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> bool {
+        let Some(server) = &mut self.server else { return false };
+        let Poll::Ready(exit) = server.poll_end(context) else {
+            // One that says no more is of no use.
+            let is_mute = server.output.is_ended() || server.input.as_ref().is_some_and(Outlet::is_broken);
+            if is_mute && !server.is_closing() {
+                self.server = self.server.take().map(Server::close);
+                return true;
+            }
+            return false;
+        };
+        self.server = None;
+        let may_restart = self.phase == Phase::Running && !self.client.output.is_broken();
+        let ended = Ended::new(exit.to_string(), exit.is_success());
+        let mut sink =
+            Outlets { client: &mut self.client.output, server: None, context, observer };
+        match self.relay.handle_server_end(&ended, may_restart, now, &mut sink) {
+            After::Start(at) => self.restart_at = Some(at),
+            After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
+        }
+        self.last_exit = Some(exit);
+        true
+    }
+
+    /// Does what is due.
+    fn keep_time(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> bool {
+        let mut has_moved = false;
+        if self.relay.poll_timeout().is_some_and(|due| due <= now) {
+            let Self { relay, client, server, .. } = self;
+            let server = server.as_mut().and_then(|server| server.input.as_mut());
+            let mut sink = Outlets { client: &mut client.output, server, context, observer };
+            relay.handle_timeout(now, &mut sink);
+            has_moved = true;
+        }
+        if self.restart_at.is_some_and(|at| at <= now) && self.phase == Phase::Running {
+            self.restart_at = None;
+            self.start(now, context, observer);
+            has_moved = true;
+        }
+        let phase = match self.phase {
+            Phase::Draining(until) | Phase::Leaving(until) => Some(until),
+            Phase::Running | Phase::Closing => None,
+        };
+        let all = [self.relay.poll_timeout(), self.restart_at, phase];
+        let due = all.into_iter().flatten().min().unwrap_or(FAR);
+        if due != self.due {
+            self.due = due;
+            self.timer.as_mut().reset(self.started + due);
+        }
+        has_moved | self.timer.as_mut().poll(context).is_ready()
+    }
+
+    /// Starts the server again.
+    fn start(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) {
+        let limits = self.relay.limits().clone();
+        match Server::start(self.command, &limits) {
+            Ok(server) => {
+                self.server = server;
+                let Self { relay, client, server, .. } = self;
+                let server = server.as_mut().and_then(|server| server.input.as_mut());
+                let mut sink = Outlets { client: &mut client.output, server, context, observer };
+                relay.handle_server_start(now, &mut sink);
+            }
+            Err(error) => {
+                let ended = Ended::new(format!("could not be started again: {error}"), false);
+                let mut sink =
+                    Outlets { client: &mut self.client.output, server: None, context, observer };
+                match self.relay.handle_server_end(&ended, true, now, &mut sink) {
+                    After::Start(at) => self.restart_at = Some(at),
+                    After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
+                }
+            }
+        }
+    }
+
+    /// Writes what waits.
+    fn write(&mut self, context: &mut Context<'_>) {
+        let _ = self.client.output.poll_drain(context);
+        if let Some(input) = self.server.as_mut().and_then(|server| server.input.as_mut()) {
+            let _ = input.poll_drain(context);
+        }
+    }
+
+    /// Hears signals.
+    fn listen(&mut self, now: Duration, context: &mut Context<'_>) {
+        while let Poll::Ready(signal) = self.signals.poll_recv(context) {
+            match self.signal.replace(signal) {
+                None => {
+                    let until = now + SIGNAL_GRACE;
+                    match self.phase {
+                        Phase::Running => self.phase = Phase::Draining(until),
+                        Phase::Draining(other) => self.phase = Phase::Draining(until.min(other)),
+                        Phase::Closing | Phase::Leaving(_) => {}
+                    }
+                }
+                Some(_) => {
+                    if let Some(server) = self.server.take() {
+                        server.kill();
+                    }
+                    self.phase = Phase::Leaving(now);
+                }
+            }
+            self.outcome = Some(Outcome::Signal(signal));
+        }
+    }
+
+    /// Does what the relay wishes.
+    fn grant(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) {
+        match self.relay.take_wish() {
+            None => {}
+            Some(Wish::KillServer) => {
+                if let Some(server) = &self.server {
+                    server.kill();
+                }
+            }
+            Some(Wish::EndSession) => {
+                self.outcome.get_or_insert(Outcome::Closed);
+                let mut sink =
+                    Outlets { client: &mut self.client.output, server: None, context, observer };
+                self.relay.fail_all("the session was closed", &mut sink);
+                self.phase = Phase::Draining(now);
+            }
+        }
+    }
+
+    /// Goes from one phase to the next.
+    fn advance(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> Option<Outcome> {
+        if self.phase == Phase::Running {
+            if self.client.output.is_broken() {
+                self.phase = Phase::Draining(now);
+            } else if self.client.input.is_ended() {
+                self.phase = Phase::Draining(now + GRACE);
+                let Self { relay, client, server, .. } = self;
+                let server = server.as_mut().and_then(|server| server.input.as_mut());
+                let mut sink = Outlets { client: &mut client.output, server, context, observer };
+                relay.handle_client_end(&mut sink);
+            }
+        }
+        if let Phase::Draining(until) = self.phase {
+            let is_written = self.server.as_ref().and_then(|it| it.input.as_ref()).is_none_or(
+                |input| input.waiting() == 0 || input.is_broken(),
+            );
+            let is_done = self.relay.is_idle() && is_written && self.restart_at.is_none();
+            if is_done || until <= now || self.client.output.is_broken() {
+                self.phase = Phase::Closing;
+                self.restart_at = None;
+                self.server = self.server.take().map(Server::close);
+            }
+        }
+        if self.phase == Phase::Closing && self.server.is_none() {
+            let reason = "the session has ended";
+            let mut sink =
+                Outlets { client: &mut self.client.output, server: None, context, observer };
+            self.relay.fail_all(reason, &mut sink);
+            self.phase = Phase::Leaving(now + LAST_WRITE);
+        }
+        if let Phase::Leaving(until) = self.phase {
+            let is_written = self.client.output.poll_drain(context).is_ready();
+            if is_written || until <= now || self.client.output.is_broken() {
+                return Some(self.outcome.unwrap_or_else(|| self.server_outcome()));
+            }
+        }
+        None
+    }
+
+    fn server_outcome(&self) -> Outcome {
+        let exit = self.last_exit.as_ref();
+        let code = exit.and_then(Exit::code);
+        let signal = exit.and_then(Exit::signal);
+        Outcome::Server(code.or(signal.map(|signal| 128 + signal)).unwrap_or(1))
+    }
+}

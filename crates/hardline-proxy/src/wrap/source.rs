@@ -1,0 +1,83 @@
+//! Where lines come from: a stream, read in chunks that fit what it gives.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use hardline_wire::limits::Limits;
+use hardline_wire::line::{Line, LineFramer};
+use tokio::io::{AsyncRead, ReadBuf};
+
+const LEAST: usize = 64 << 10;
+const MOST: usize = 1 << 20;
+/// After so many reads that needed no more, a larger buffer is given back.
+const MAX_IDLE_READS: u8 = 32;
+
+/// The way in from one peer.
+#[derive(Debug)]
+pub(super) struct Source<R> {
+    reader: R,
+    framer: LineFramer,
+    chunk: Vec<u8>,
+    idle_reads: u8,
+    is_ended: bool,
+}
+
+impl<R: AsyncRead + Unpin> Source<R> {
+    pub(super) fn new(reader: R, limits: &Limits) -> Self {
+        let framer = LineFramer::new(limits);
+        Self { reader, framer, chunk: vec![0; LEAST], idle_reads: 0, is_ended: false }
+    }
+
+    /// Whether all was read.
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Reads once, and hands over each line that is complete; the last counts without its end.
+    /// Returns how many lines there were.
+    pub(super) fn poll_lines(
+        &mut self,
+        context: &mut Context<'_>,
+        mut take: impl FnMut(&Line<'_>, &mut Context<'_>),
+    ) -> Poll<usize> {
+        let mut buffer = ReadBuf::new(&mut self.chunk);
+        let outcome = loop {
+            match ready!(Pin::new(&mut self.reader).poll_read(context, &mut buffer)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome,
+            }
+        };
+        let length = buffer.filled().len();
+        let mut count = 0;
+        if outcome.is_err() || length == 0 {
+            self.is_ended = true;
+            if let Some(line) = self.framer.finish() {
+                take(&line, context);
+                count += 1;
+            }
+            return Poll::Ready(count);
+        }
+        let mut input = self.chunk.get(..length).unwrap_or_default();
+        while let Some(line) = self.framer.next_line(&mut input) {
+            take(&line, context);
+            count += 1;
+        }
+        self.fit(length);
+        Poll::Ready(count)
+    }
+
+    /// Fits the size of chunks to what is read.
+    fn fit(&mut self, length: usize) {
+        if length == self.chunk.len() && length < MOST {
+            self.chunk = vec![0; length * 2];
+            self.idle_reads = 0;
+        } else if length <= LEAST && LEAST < self.chunk.len() {
+            self.idle_reads += 1;
+            if MAX_IDLE_READS <= self.idle_reads {
+                self.chunk = vec![0; LEAST];
+                self.idle_reads = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The strings of a JSON text, by a lexer of a few lines that knows nothing of our parser.
+//!
+//! For frames before and after they were edited: what lies between the strings, and the strings that must
+//! not be edited, are compared byte for byte.
+
+use std::ops::Range;
+
+/// A string of a text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "the test kit is not published")]
+pub struct Piece {
+    /// Where it stands, with its quotes.
+    pub range: Range<usize>,
+    /// Whether it is a key.
+    pub is_key: bool,
+    /// The keys around it, the outermost first; `[]` for an array.
+    pub path: Vec<String>,
+}
+
+impl Piece {
+    /// Whether it is surely one that nobody may edit.
+    pub fn is_opaque(&self) -> bool {
+        const NAMES: [&str; 14] = [
+            "blob",
+            "cursor",
+            "id",
+            "jsonrpc",
+            "method",
+            "mimeType",
+            "name",
+            "nextCursor",
+            "progressToken",
+            "requestId",
+            "requestState",
+            "taskId",
+            "uri",
+            "uriTemplate",
+        ];
+        let is_tree = |it: &String| {
+            matches!(&**it, "_meta" | "inputSchema" | "outputSchema" | "requestedSchema")
+        };
+        let last = self.path.iter().rev().find(|it| *it != "[]");
+        self.is_key
+            || self.path.iter().any(is_tree)
+            || last.is_some_and(|it| NAMES.contains(&&**it))
+    }
+
+    /// Whether it is surely one that people or models read, so that it may be edited.
+    pub fn is_text(&self) -> bool {
+        const NAMES: [&str; 6] = ["text", "description", "message", "title", "reason", "body"];
+        !self.is_opaque() && self.path.last().is_some_and(|it| NAMES.contains(&&**it))
+    }
+}
+
+/// The strings of a text that is JSON, but for lone surrogates. `None` if the lexer loses its way.
+pub fn pieces(text: &[u8]) -> Option<Vec<Piece>> {
+    let (mut pieces, mut path) = (Vec::new(), Vec::new());
+    // For each open object, whether a key comes next; for an array `None`.
+    let mut open: Vec<Option<bool>> = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'{' | b'[' => {
+                open.push((byte == b'{').then_some(true));
+                path.push(String::from("[]"));
+            }
+            b'}' | b']' => {
+                open.pop()?;
+                path.pop()?;
+            }
+            b',' => {
+                if let Some(Some(is_key)) = open.last_mut() {
+                    *is_key = true;
+                }
+            }
+            b'"' => {
+                let range = string(text, at)?;
+                at = range.end - 1;
+                let is_key = open.last() == Some(&Some(true));
+                if is_key {
+                    *open.last_mut()? = Some(false);
+                    *path.last_mut()? = unescaped(text.get(range.clone())?);
+                }
+                pieces.push(Piece { range, is_key, path: path.clone() });
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    open.is_empty().then_some(pieces)
+}
+
+/// Where the string that starts at `start` stands.
+fn string(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let mut at = start + 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(start..at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// What a string stands for, with U+FFFD for half a surrogate pair.
+pub fn unescaped(string: &[u8]) -> String {
+    let text = String::from_utf8_lossy(string);
+    let inside = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let mut chars = inside.unwrap_or(&text).chars();
+    let mut units = Vec::new();
+    while let Some(char) = chars.next() {
+        let char = match char {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some('b') => '\u{8}',
+                Some('f') => '\u{c}',
+                Some('u') => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    units.extend(u16::from_str_radix(&digits, 16));
+                    continue;
+                }
+                other => other.unwrap_or('\\'),
+            },
+            plain => plain,
+        };
+        units.extend_from_slice(char.encode_utf16(&mut [0; 2]));
+    }
+    String::from_utf16_lossy(&units)
+}
+
+/// Panics if `after` differs from `before` in anything but strings that may be edited. Returns those that do.
+#[track_caller]
+pub fn assert_edited_in_texts(before: &[u8], after: &[u8]) -> Vec<(Piece, String, String)> {
+    let shown = || {
+        format!("{}\n became\n{}", String::from_utf8_lossy(before), String::from_utf8_lossy(after))
+    };
+    let old = pieces(before).unwrap_or_else(|| panic!("edited what is no JSON: {}", shown()));
+    let new = pieces(after).unwrap_or_else(|| panic!("edited into what is no JSON: {}", shown()));
+    assert_eq!(old.len(), new.len(), "another number of strings: {}", shown());
+    let mut edited = Vec::new();
+    let (mut old_end, mut new_end) = (0, 0);
+    for (one, other) in old.iter().zip(&new) {
+        assert_eq!(
+            before.get(old_end..one.range.start),
+            after.get(new_end..other.range.start),
+            "something between the strings: {}",
+            shown()
+        );
+        assert_eq!((&one.path, one.is_key), (&other.path, other.is_key), "{}", shown());
+        (old_end, new_end) = (one.range.end, other.range.end);
+        let texts = (before.get(one.range.clone()), after.get(other.range.clone()));
+        let (Some(old), Some(new)) = texts else { panic!("a piece is inside: {}", shown()) };
+        if old != new {
+            assert!(!one.is_opaque(), "{:?} must not be edited: {}", one.path, shown());
+            edited.push((one.clone(), unescaped(old), unescaped(new)));
+        }
+    }
+    assert_eq!(before.get(old_end..), after.get(new_end..), "after the last string: {}", shown());
+    edited
+}
+
+/// A text without what the sanitizer puts in, so that before and after are the same.
+pub fn without_marks(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<U+") {
+        result.push_str(before);
+        let mark = after.split_once('>').and_then(|(digits, after)| {
+            let char = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+            Some((char, after))
+        });
+        let (char, after) = mark.unwrap_or(('<', after));
+        result.push(char);
+        rest = after;
+    }
+    result.push_str(rest);
+    while result.contains("blocked by hardline: ") {
+        result = result.replace("blocked by hardline: ", "");
+    }
+    result
+}

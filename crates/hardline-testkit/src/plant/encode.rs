@@ -1,0 +1,91 @@
+//! Encodings that hide a message from whoever looks for it by its text.
+
+use std::fmt::Write;
+
+/// An encoder.
+pub type Encode = fn(&str) -> String;
+
+/// All of them.
+pub const ENCODERS: &[Encode] =
+    &[json_string, unicode, percent, percent_all, decimal, hexadecimal, named, base64];
+
+/// As a string of JSON, with its quotes.
+pub fn json_string(text: &str) -> String {
+    serde_json::to_string(text).expect("a text can be written")
+}
+
+/// Every character as `\u` escapes.
+pub fn unicode(text: &str) -> String {
+    each(
+        text,
+        |_| true,
+        |out, char| {
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        },
+    )
+}
+
+/// Signs and all beyond ASCII as percent escapes.
+pub(super) fn percent(text: &str) -> String {
+    each(text, is_sign, push_percent)
+}
+
+/// Every character as percent escapes.
+pub(super) fn percent_all(text: &str) -> String {
+    each(text, |_| true, push_percent)
+}
+
+/// Signs as decimal references of HTML.
+pub(super) fn decimal(text: &str) -> String {
+    each(text, is_sign, |out, char| {
+        let _ = write!(out, "&#{};", u32::from(char));
+    })
+}
+
+/// Signs as hexadecimal references of HTML.
+pub(super) fn hexadecimal(text: &str) -> String {
+    each(text, is_sign, |out, char| {
+        let _ = write!(out, "&#x{:x};", u32::from(char));
+    })
+}
+
+/// What HTML must escape, by name.
+pub(super) fn named(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Base64 with its padding.
+pub fn base64(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut result = String::new();
+    for chunk in text.as_bytes().chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for index in 0..4 {
+            let digit = DIGITS.get((bits >> (18 - 6 * index) & 63) as usize);
+            let is_there = index <= chunk.len();
+            result.push(digit.filter(|_| is_there).map_or('=', |digit| char::from(*digit)));
+        }
+    }
+    result
+}
+
+fn is_sign(char: char) -> bool {
+    !char.is_ascii_alphanumeric()
+}
+
+fn push_percent(out: &mut String, char: char) {
+    for byte in char.encode_utf8(&mut [0; 4]).bytes() {
+        let _ = write!(out, "%{byte:02X}");
+    }
+}
+
+fn each(text: &str, which: fn(char) -> bool, write: fn(&mut String, char)) -> String {
+    let mut result = String::new();
+    for char in text.chars() {
+        if which(char) { write(&mut result, char) } else { result.push(char) }
+    }
+    result
+}

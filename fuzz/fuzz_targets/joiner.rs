@@ -1,0 +1,4 @@
+//! Fuzzes [`hardline_testkit::fuzz::joiner`].
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hardline_testkit::fuzz::joiner(data));

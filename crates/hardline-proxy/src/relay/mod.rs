@@ -217,8 +217,14 @@ impl Relay {
         self.expire_waiting(now, sink);
         self.expire_requests(now, sink);
         if matches!(self.state, State::Restoring(until) if until <= now) {
-            self.wish.get_or_insert(Wish::KillServer);
+            self.condemn();
         }
+    }
+
+    /// Has the server ended, because it is of no use: another one will be started.
+    fn condemn(&mut self) {
+        self.state = State::Away;
+        self.wish.get_or_insert(Wish::KillServer);
     }
 
     /// Takes a line of the client while there is a server.

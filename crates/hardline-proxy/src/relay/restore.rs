@@ -102,7 +102,7 @@ impl Relay {
     pub(super) fn own_failed(&mut self, own: &Own) {
         if matches!(own, Own::Initialize) {
             // Without that it is of no use.
-            self.wish.get_or_insert(Wish::KillServer);
+            self.condemn();
         }
     }
 

@@ -1,0 +1,212 @@
+//! A relay, shown lines and ends of servers.
+
+use std::time::Duration;
+
+use hardline_guard::Direction;
+use hardline_guard::policy::{Policy, Profile};
+use hardline_proxy::Note;
+use hardline_proxy::relay::{After, Ended, Relay, Restart, Settings, Sink, Wish};
+use hardline_wire::limits::Limits;
+use hardline_wire::line::LineFramer;
+use serde_json::Value;
+
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// What a relay sent and said.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    pub(crate) to_client: Vec<String>,
+    pub(crate) to_server: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Sink for Outputs {
+    fn send(&mut self, direction: Direction, frame: &[u8], _: bool) {
+        let frame = String::from_utf8(frame.to_vec()).unwrap();
+        match direction {
+            Direction::ServerToClient => self.to_client.push(frame),
+            Direction::ClientToServer => self.to_server.push(frame),
+        }
+    }
+
+    fn note(&mut self, note: &Note<'_>) {
+        self.notes.push(note.to_string());
+    }
+}
+
+pub(crate) struct Run {
+    pub(crate) relay: Relay,
+    pub(crate) out: Outputs,
+    pub(crate) now: Duration,
+}
+
+impl Run {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings::new("files", Policy::profile(Profile::Balanced));
+        change(&mut settings);
+        Self { relay: Relay::new(settings), out: Outputs::default(), now: Duration::ZERO }
+    }
+
+    /// One whose session is open.
+    pub(crate) fn open() -> Self {
+        let mut run = Self::new();
+        run.initialize();
+        run
+    }
+
+    pub(crate) fn initialize(&mut self) {
+        self.client(INITIALIZE);
+        self.server(&agreed(r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}}"#));
+        self.client(INITIALIZED);
+        assert_eq!(self.sent_to_server(), [INITIALIZE, INITIALIZED]);
+        assert_eq!(self.sent_to_client().len(), 1);
+    }
+
+    pub(crate) fn client(&mut self, line: &str) {
+        let mut framer = LineFramer::new(&Limits::default());
+        let bytes = format!("{line}\n");
+        let line = framer.next_line(&mut bytes.as_bytes()).unwrap();
+        self.relay.handle_client(&line, self.now, &mut self.out);
+    }
+
+    pub(crate) fn server(&mut self, line: &str) {
+        let mut framer = LineFramer::new(&Limits::default());
+        let bytes = format!("{line}\n");
+        let line = framer.next_line(&mut bytes.as_bytes()).unwrap();
+        self.relay.handle_server(&line, self.now, &mut self.out);
+    }
+
+    pub(crate) fn end(&mut self, how: &str) -> After {
+        let ended = Ended::new(how, how == "exited with code 0");
+        self.relay.handle_server_end(&ended, true, self.now, &mut self.out)
+    }
+
+    /// Ends the server, and starts it again when that is due.
+    #[track_caller]
+    pub(crate) fn restart(&mut self) {
+        let After::Start(at) = self.end("exited with code 3") else { panic!("not restarted") };
+        self.wait_until(at);
+        self.relay.handle_server_start(self.now, &mut self.out);
+    }
+
+    pub(crate) fn wait_until(&mut self, end: Duration) {
+        while let Some(due) = self.relay.poll_timeout().filter(|due| *due <= end) {
+            self.now = self.now.max(due);
+            self.relay.handle_timeout(self.now, &mut self.out);
+        }
+        self.now = end;
+    }
+
+    pub(crate) fn sent_to_server(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.out.to_server)
+    }
+
+    pub(crate) fn sent_to_client(&mut self) -> Vec<Value> {
+        let lines = std::mem::take(&mut self.out.to_client);
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+pub(crate) fn agreed(capabilities: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    )
+}
+
+pub(crate) fn call(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#)
+}
+
+pub(crate) fn answer(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#)
+}
+
+#[test]
+fn lines_go_on_as_they_came() {
+    let mut run = Run::open();
+    run.client(&call(1));
+    run.server(&answer(1));
+    assert_eq!(run.sent_to_server(), [call(1)]);
+    assert_eq!(run.out.to_client, [answer(1)]);
+    assert!(run.relay.is_idle());
+    assert_eq!(run.out.notes, [""; 0]);
+}
+
+#[test]
+fn the_relay_is_idle_when_nobody_waits() {
+    let mut run = Run::open();
+    assert!(run.relay.is_idle());
+    run.client(&call(1));
+    assert!(!run.relay.is_idle());
+    run.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    assert!(run.relay.is_idle());
+    run.client(&call(2));
+    run.server(r#"{"jsonrpc":"2.0","id":2,"result":{"a":1,"a":2}}"#);
+    assert!(run.relay.is_idle());
+}
+
+#[test]
+fn a_request_that_takes_too_long_fails_and_is_cancelled() {
+    let mut run = Run::with(|it| it.request_timeout = Some(Duration::from_secs(10)));
+    run.initialize();
+    run.client(&call(1));
+    run.wait_until(Duration::from_secs(5));
+    run.client(&call(2));
+    run.server(&answer(2));
+    run.sent_to_client();
+    run.sent_to_server();
+    run.wait_until(Duration::from_secs(9));
+    assert_eq!(run.sent_to_client(), [Value::Null; 0]);
+    run.wait_until(Duration::from_secs(20));
+    let failed = run.sent_to_client();
+    assert_eq!(failed.len(), 1);
+    assert_eq!(failed[0]["id"], 1);
+    assert_eq!(failed[0]["error"]["data"]["hardline"]["rule"], "request.timeout");
+    let cancelled: Value = serde_json::from_str(&run.sent_to_server()[0]).unwrap();
+    assert_eq!(cancelled["params"]["requestId"], 1);
+    // A late answer reaches nobody, and is no finding.
+    run.server(&answer(1));
+    assert_eq!(run.sent_to_client(), [Value::Null; 0]);
+    assert_eq!(run.out.notes.len(), 1, "{:?}", run.out.notes);
+    // The id may be used again, and has its own time.
+    run.client(&call(1));
+    run.wait_until(Duration::from_secs(29));
+    run.server(&answer(1));
+    assert_eq!(run.sent_to_client().len(), 1);
+}
+
+#[test]
+fn a_closed_session_is_wished_for_once() {
+    let policy = "[rules]\nsession.unsolicited-response = \"close\"\n";
+    let mut run = Run::with(|it| it.policy = Policy::parse(policy).unwrap());
+    run.initialize();
+    run.client(&call(1));
+    run.server(&answer(7));
+    assert_eq!(run.relay.take_wish(), Some(Wish::EndSession));
+    assert_eq!(run.relay.take_wish(), None);
+    run.relay.fail_all("the session was closed", &mut run.out);
+    let failed = run.sent_to_client();
+    assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
+}
+
+#[test]
+fn a_server_that_ends_well_ends_the_session() {
+    let mut run = Run::open();
+    assert_eq!(run.end("exited with code 0"), After::End);
+    let mut run = Run::open();
+    run.client(&call(1));
+    assert!(matches!(run.end("exited with code 0"), After::Start(_)));
+    let mut run = Run::with(|it| it.restart = Restart::Always);
+    run.initialize();
+    assert!(matches!(run.end("exited with code 0"), After::Start(_)));
+    let mut run = Run::with(|it| it.restart = Restart::Never);
+    run.initialize();
+    run.client(&call(1));
+    assert_eq!(run.end("exited with code 3"), After::End);
+    assert_eq!(run.sent_to_client()[0]["id"], 1);
+}

@@ -16,7 +16,6 @@ POLL_SECONDS = 0.005
 with open(sys.argv[1], encoding="utf-8") as file:
     session = json.load(file)
 recorder = Recorder(session["record"])
-servers = []
 
 # The SDK does not show what it reads and writes, so we look over its shoulder.
 start = mcp.client.stdio._create_platform_compatible_process
@@ -36,7 +35,6 @@ async def watch(*arguments, **options):
         await send(chunk)
 
     process.stdout.receive, process.stdin.send = watched_receive, watched_send
-    servers.append(process)
     return process
 
 
@@ -115,6 +113,8 @@ async def take(client, step):
                     tasks.start_soon(request, client, it)
         case {"cancel": method, "params": params, "meanwhile": meanwhile}:
             await cancel(client, {"do": method, "params": params}, meanwhile)
+        case {"end": _}:
+            pass  # The SDK does that by itself.
         case _:
             await request(client, step)
 
@@ -154,8 +154,6 @@ async def main():
         for step in steps(session, client.protocol_version):
             if "version" not in step:
                 await take(client, step)
-    for number, process in enumerate(servers):
-        recorder.write("exit", process=number, status=process.returncode)
     recorder.write("done")
 
 

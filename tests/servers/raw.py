@@ -29,6 +29,7 @@ class Client:
         self.last = 0
         self.answers = {}
         self.task = None
+        self.ends_by_signal = False
         self.lines = queue.Queue()
         self.server = subprocess.Popen(
             session["command"],
@@ -138,6 +139,8 @@ class Client:
                 self.notify("notifications/cancelled", requestId=number, reason="changed my mind")
             case {"batch": batch}:
                 self.batch(batch)
+            case {"end": _}:
+                self.ends_by_signal = True
             case {"do": method}:
                 number = self.request(method, step.get("params"), step.get("progress", False))
                 outcome = self.outcome(number)
@@ -155,12 +158,13 @@ class Client:
     def close(self):
         """Ends the session as the specification says, and takes the server's last words."""
         self.server.stdin.close()
-        self.until_the_end()
-        self.recorder.write("exit", process=0, status=self.server.wait(WAIT_SECONDS))
-
-    def until_the_end(self):
+        if self.ends_by_signal:
+            self.server.terminate()
         while (line := self.lines.get(timeout=WAIT_SECONDS)) is not None:
             self.recorder.see("received", line)
+        status = self.server.wait(WAIT_SECONDS)
+        if not self.ends_by_signal:
+            self.recorder.write("exit", process=0, status=status)
 
     def rest(self):
         """Gives the server time to say what nobody asked for."""

@@ -1,7 +1,8 @@
 """The record of a session, for the clients that are written in Python.
 
-A file of JSON lines: every chunk that the client wrote to or read from the process it started, what
-the process ended with, and what each step gave to the caller. `session.mjs` writes the same.
+A file of JSON lines: every chunk that the client wrote to or read from the process it started, and what
+each step gave to the caller. `session.mjs` writes the same, and says why the SDKs' clients do not write
+what the process ended with, as `raw.py` does.
 """
 
 import base64

@@ -1,18 +1,19 @@
 """Real clients on real servers, with and without a proxy between them: what they get must be the same.
 
-    run.py --hardline FILE --servers FOLDER --clients FOLDER [--prefix WORD]... [NAME]...
+    run.py --hardline FILE --rmcp FILE --servers FOLDER --clients FOLDER [--prefix COMMAND] [NAME]...
 
 Each session runs twice on the same files, directly and with the prefix (`FILE wrap --` unless told
 otherwise) before the server's command, and the two transcripts are compared. NAMEs choose sessions by
 any part of their name. What was recorded is kept in FOLDER/work.
 
-Needs nothing but Python's standard library. `session.mjs`, `python.py` and `raw.py` are the clients,
-`steps/` says what they do.
+Needs nothing but Python's standard library. `session.mjs`, `python.py`, `raw.py` and an example of
+`hardline-cli` for rmcp are the clients, `steps/` says what they do.
 """
 
 import argparse
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -28,12 +29,13 @@ import transcript
 
 HERE = Path(__file__).resolve().parent
 MAX_SECONDS = 60
+# Much of a session is waiting.
+WORKERS = 2 * (os.cpu_count() or 1)
 LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 MODERN = "2026-07-28"
 
 # Fewer messages than this, and the session did not do what it was to do.
 MIN_RECEIVED = 10
-MIN_RECEIVED_BY_PROBE = 1
 
 ANSWERS = {
     "sampling": {
@@ -80,14 +82,14 @@ def servers(hardline, folder):
     }
 
 
-def clients(folder):
-    """name -> the command that runs it, and its modes with what they are expected to negotiate."""
+def clients(rmcp, folder):
+    """name -> the command that runs it, and its modes."""
     venv = folder / "python/venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    typescript = {name: ["node", f"{folder}/{name}/{name}.mjs"] for name in ("typescript-1", "typescript-2")}
     return {
-        "typescript-1": (typescript["typescript-1"], ["legacy"]),
-        "typescript-2": (typescript["typescript-2"], ["legacy", "auto"]),
+        "typescript-1": (["node", f"{folder}/typescript-1/typescript-1.mjs"], ["legacy"]),
+        "typescript-2": (["node", f"{folder}/typescript-2/typescript-2.mjs"], ["legacy", "auto"]),
         "python": ([str(venv), "-B", "-W", "ignore", f"{HERE}/python.py"], ["legacy", "auto"]),
+        "rmcp": ([str(rmcp)], ["legacy", "auto"]),
         "raw": ([sys.executable, "-B", f"{HERE}/raw.py"], [*LEGACY, MODERN]),
     }
 
@@ -141,10 +143,12 @@ class Session:
 
     def env(self, files):
         home = str(self.folder / "home")
-        # The last one tells these processes from all others: none may be left.
-        fixed = {"HOME": home, "XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home, "TZ": "UTC"}
+        fixed = {"HOME": home, "XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
+        fixed |= {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+        # Tells these processes from all others: none may be left.
         mark = {"HARDLINE_TEST_SESSION": str(self.folder)}
-        own = {key: value.replace("${DIR}", str(files)) for key, value in (self.server.env or {}).items()}
+        own = (self.server.env or {}).items()
+        own = {key: value.replace("${DIR}", str(files)) for key, value in own}
         return {"PATH": os.environ["PATH"]} | fixed | mark | own
 
     def finish(self, how, command):
@@ -161,7 +165,7 @@ class Session:
             finally:
                 client.kill()
                 client.wait()
-        left = [words for words in self.left_over()]
+        left = list(self.left_over())
         if status != 0:
             tail = log.read_text(encoding="utf-8", errors="replace")[-3_000:]
             raise Failure(f"{how}: the client ended with {status}; it and the server wrote:\n{tail}")
@@ -169,7 +173,7 @@ class Session:
             raise Failure(f"{how}: processes were left, now killed: {left}")
 
     def left_over(self):
-        """Kills the session's processes that are still there a moment after its end. Yields what they were."""
+        """Kills what is still there a moment after the session's end. Yields the commands."""
         deadline = time.monotonic() + 2
         while (found := list(self.processes())) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -215,7 +219,7 @@ def outcome(session, prefix):
 
 def all_sessions(arguments):
     for server_name, server in servers(arguments.hardline, arguments.servers).items():
-        for client_name, (client, modes) in clients(arguments.clients).items():
+        for client_name, (client, modes) in clients(arguments.rmcp, arguments.clients).items():
             for mode in modes:
                 name = f"{server_name}/{client_name}/{mode}"
                 folder = arguments.servers / "work" / name
@@ -231,25 +235,32 @@ def check_the_comparison(sessions):
     for how in tamper.HOW:
         _, found, _ = outcome(session, [sys.executable, "-B", str(HERE / "tamper.py"), how])
         is_right = bool(found) == (how != "copy")
-        print(f"{'ok  ' if is_right else 'FAIL'} a proxy that does {how}: {found[0] if found else 'no difference'}", flush=True)
+        what = found[0] if found else "no difference"
+        print(f"{'ok  ' if is_right else 'FAIL'} a proxy that does {how}: {what}", flush=True)
         if not is_right:
             missed.append(f"tamper {how}")
     return missed
 
 
+def absolute(path):
+    return Path(path).resolve()
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--hardline", type=Path, required=True)
-    parser.add_argument("--servers", type=Path, required=True)
-    parser.add_argument("--clients", type=Path, required=True)
-    parser.add_argument("--prefix", action="append")
+    parser.add_argument("--hardline", type=absolute, required=True)
+    parser.add_argument("--rmcp", type=absolute, required=True)
+    parser.add_argument("--servers", type=absolute, required=True)
+    parser.add_argument("--clients", type=absolute, required=True)
+    parser.add_argument("--prefix", type=shlex.split)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     prefix = arguments.prefix or [str(arguments.hardline), "wrap", "--"]
     sessions = list(all_sessions(arguments))
     failed = [] if arguments.names else check_the_comparison(sessions)
-    chosen = [it for it in sessions if not arguments.names or any(name in it.name for name in arguments.names)]
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+    wanted = arguments.names or [""]
+    chosen = [it for it in sessions if any(name in it.name for name in wanted)]
+    with ThreadPoolExecutor(max_workers=WORKERS) as pool:
         for session, found, note in pool.map(lambda it: outcome(it, prefix), chosen):
             print(f"{'FAIL' if found else 'ok  '} {session.name} ({note})", flush=True)
             for line in found:

@@ -5,6 +5,7 @@ session with server-memory is a notification that comes together with the sixth.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -68,6 +69,7 @@ def relay(source, target, tamper, count):
 def main(how, command):
     tamper, count, whose = HOW[how]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    signal.signal(signal.SIGTERM, lambda *_: server.terminate())
     ways = {"client": (sys.stdin.buffer, server.stdin), "server": (server.stdout, sys.stdout.buffer)}
 
     def start(who):

@@ -16,7 +16,6 @@ def main(path, command):
 
     def stop(*_):
         server.kill()
-        server.wait()
         os._exit(128 + signal.SIGTERM)
 
     signal.signal(signal.SIGTERM, stop)

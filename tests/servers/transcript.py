@@ -19,11 +19,11 @@ VARYING = [
     # The time server again: midnight may fall between two runs.
     (rb'(day_of_week\\?": ?\\?")[A-Z][a-z]+day', rb"\1<day>"),
     # server-everything puts the time of day into its dynamic resources.
-    (rb"\d{1,2}:\d\d:\d\d\xe2\x80\xaf[AP]M|\d{1,2}:\d\d:\d\d [AP]M", b"<time of day>"),
+    (rb"\d{1,2}:\d\d:\d\d( |\xe2\x80\xaf|\\u202f)[AP]M", b"<time of day>"),
     # server-filesystem tells when a file was made, in JavaScript's way of writing it.
     (rb"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d GMT[+-]\d{4} \([^)]*\)", b"<date>"),
     # Tasks have random ids. Which is which is kept: see `Names`.
-    (rb"\b[0-9a-f]{32}\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", None),
+    (rb"\b[0-9a-f]{32}\b", None),
 ]
 
 EXCERPT = 160

@@ -8,8 +8,10 @@
 
 mod bench;
 mod clients;
+mod environment;
 mod fuzz;
 mod process;
+mod servers;
 mod step;
 mod test;
 mod tool;
@@ -21,8 +23,8 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   test [STEP…]             everything that must hold, or the steps named:
-                           format, clippy, tests, clients, docs, deny, advisories, fuzz,
-                           benches
+                           format, clippy, targets, tests, clients, servers, docs, deny,
+                           advisories, fuzz, benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus";
 

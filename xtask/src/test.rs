@@ -6,6 +6,7 @@
 use crate::clients;
 use crate::fuzz;
 use crate::process::{capture, command, show, works};
+use crate::servers;
 use crate::step::{Outcome, Steps};
 use crate::tool;
 
@@ -20,6 +21,7 @@ const STEPS: &[Step] = &[
     ("targets", targets),
     ("tests", tests),
     ("clients", clients::run),
+    ("servers", servers::run),
     ("docs", docs),
     ("deny", deny),
     ("advisories", advisories),

@@ -2,13 +2,15 @@
 //!
 //! Exit codes: 0 fine, 1 findings or failed checks, 2 wrong use or unreadable input.
 
+#[cfg(unix)]
+mod demo;
 mod demo_server;
 mod frames;
 #[cfg(unix)]
 mod keeper;
-#[cfg(unix)]
 mod policy;
 mod scan;
+mod terminal;
 #[cfg(unix)]
 mod wrap;
 
@@ -32,6 +34,8 @@ enum Command {
     Wrap(wrap::Args),
     Frames(frames::Args),
     Scan(scan::Args),
+    #[cfg(unix)]
+    Demo(demo::Args),
     DemoServer(demo_server::Args),
     #[cfg(unix)]
     #[command(hide = true)]
@@ -44,6 +48,8 @@ fn main() -> ExitCode {
         Command::Wrap(args) => wrap::run(&args),
         Command::Frames(args) => frames::run(&args),
         Command::Scan(args) => scan::run(&args),
+        #[cfg(unix)]
+        Command::Demo(args) => demo::run(&args),
         Command::DemoServer(args) => demo_server::run(&args),
         #[cfg(unix)]
         Command::Keeper(args) => Ok(keeper::run(args)),

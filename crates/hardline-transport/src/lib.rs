@@ -40,11 +40,11 @@ pub use config::Config;
 pub use connection::{Connection, Sending};
 pub use endpoint::{Failure, Incoming, Role, Unfit};
 pub use outbox::SendError;
+#[cfg(feature = "rmcp")]
+pub use rmcp::{CatchPanics, catch_panics};
 #[cfg(unix)]
 pub use signal::Signals;
 pub use stdio::{StandardInput, StandardOutput, standard_streams};
-#[cfg(feature = "rmcp")]
-pub use rmcp::{CatchPanics, catch_panics};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 

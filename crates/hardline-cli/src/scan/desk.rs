@@ -12,7 +12,6 @@ use super::encoding::Encoding;
 use super::place::{Place, Ruler};
 use super::recording::Written;
 use super::report::Report;
-use super::snippet::Snippet;
 use super::{Judges, Stop};
 
 /// All that judging needs.
@@ -43,7 +42,7 @@ pub(super) struct Heard<'a> {
     pub(super) findings: Vec<Finding>,
 }
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// More of a line's beginning than can be shown.
 const SHOWN_BYTES: usize = 512;
 
@@ -55,7 +54,7 @@ impl Heard<'_> {
 }
 
 /// Whether a finding is about the bytes of a line that is no message.
-pub(super) fn is_refusal(finding: &Finding) -> bool {
+fn is_refusal(finding: &Finding) -> bool {
     is_about_frame(finding) && finding.rule != Rule::FrameBom
 }
 
@@ -80,10 +79,10 @@ impl Desk<'_, '_> {
         if line.is_blank() {
             return heard;
         }
-        heard.findings = self.judges.guard.check_line(direction, line).findings;
+        heard.findings = self.judge(direction, line);
         self.report.seen.frames += 1;
         match line.content {
-            Content::Whole(text) => self.look_inside(direction, text, &mut heard.findings),
+            Content::Whole(text) => self.count(text, &heard.findings),
             Content::Overlong(overlong) => {
                 let seen = &mut self.report.seen;
                 seen.overlong += overlong.length;
@@ -93,31 +92,42 @@ impl Desk<'_, '_> {
         heard
     }
 
-    /// Judges a message that several lines were put together to.
-    pub(super) fn look(&mut self, direction: Direction, text: &[u8]) -> Vec<Finding> {
-        let mut findings = self.judges.guard.check_frame(direction, text).findings;
-        self.look_inside(direction, text, &mut findings);
+    /// Judges a line on its own.
+    pub(super) fn judge(&mut self, direction: Direction, line: &Line<'_>) -> Vec<Finding> {
+        let mut findings = self.judges.guard.check_line(direction, line).findings;
+        self.look_inside(direction, line.whole().unwrap_or_default(), &mut findings);
         findings
     }
 
-    /// Counts what was looked at. What is in a message that has halves of surrogate pairs in it is judged
-    /// all the same, since some readers mend that.
+    /// Judges a message that several lines were put together to, and counts what is in it.
+    pub(super) fn judge_joined(&mut self, direction: Direction, text: &[u8]) -> Vec<Finding> {
+        let mut findings = self.judges.guard.check_frame(direction, text).findings;
+        self.look_inside(direction, text, &mut findings);
+        self.count(text, &findings);
+        findings
+    }
+
+    /// Judges what is in a message that has halves of surrogate pairs in it: some readers mend that.
     fn look_inside(&mut self, direction: Direction, text: &[u8], findings: &mut Vec<Finding>) {
-        let is_refused = findings.iter().any(is_refusal);
-        if findings.iter().any(|it| it.rule == Rule::FrameLoneSurrogate) {
-            let mut mended = text.to_vec();
-            for at in lone_surrogates(text) {
-                let escape = mended.get_mut(at..at + 6).unwrap_or_default();
-                escape.iter_mut().zip(b"\\ufffd").for_each(|(to, from)| *to = *from);
-            }
-            let inside = self.judges.guard.check_frame(direction, &mended).findings;
-            let key = |it: &Finding| (it.rule, it.offset, it.length);
-            let known: HashSet<_> = findings.iter().map(key).collect();
-            let is_new = |it: &Finding| !is_about_frame(it) && !known.contains(&key(it));
-            findings.extend(inside.into_iter().filter(is_new));
+        if findings.iter().all(|it| it.rule != Rule::FrameLoneSurrogate) {
+            return;
         }
+        let mut mended = text.to_vec();
+        for at in lone_surrogates(text) {
+            let escape = mended.get_mut(at..at + 6).unwrap_or_default();
+            escape.iter_mut().zip(b"\\ufffd").for_each(|(to, from)| *to = *from);
+        }
+        let inside = self.judges.guard.check_frame(direction, &mended).findings;
+        let key = |it: &Finding| (it.rule, it.offset, it.length);
+        let known: HashSet<_> = findings.iter().map(key).collect();
+        let is_new = |it: &Finding| !is_about_frame(it) && !known.contains(&key(it));
+        findings.extend(inside.into_iter().filter(is_new));
+    }
+
+    /// Counts what was looked at.
+    fn count(&mut self, text: &[u8], findings: &[Finding]) {
         let seen = &mut self.report.seen;
-        if is_refused {
+        if findings.iter().any(is_refusal) {
             seen.refused += 1;
         } else {
             seen.strings += count_strings(text);
@@ -155,9 +165,7 @@ impl Desk<'_, '_> {
         text: &[u8],
         range: Range<usize>,
     ) -> Result<(), Stop> {
-        let wants = self.report.wants_snippets();
-        let snippet = wants.then(|| Snippet::new(text, range, true)).unwrap_or_default();
-        self.report.add_finding(finding.clone(), place, snippet).map_err(Stop::Output)
+        self.report.add_finding(finding.clone(), place, text, range).map_err(Stop::Output)
     }
 }
 

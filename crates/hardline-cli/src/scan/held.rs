@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use hardline_guard::{Direction, Finding};
-use hardline_wire::line::{Line, LineEnd};
+use hardline_wire::line::{Line, LineEnd, LineFramer};
 
 use super::Stop;
-use super::desk::{Desk, Finder, Heard, Origin, is_refusal};
+use super::desk::{BOM, Desk, Finder, Heard, Origin};
 use super::encoding::Encoding;
 use super::place::Place;
 use super::recording::Written;
@@ -23,7 +23,10 @@ pub(super) struct Held {
 struct HeldLine {
     /// Where in `raw` its content is.
     range: Range<usize>,
-    findings: Vec<Finding>,
+    has_bom: bool,
+    is_refused: bool,
+    /// What was found in it, if it cannot be judged again, as it is not kept.
+    findings: Option<Vec<Finding>>,
     /// The line of the file, if it is not the content.
     file_line: Option<(Vec<u8>, Written)>,
     place: Place,
@@ -37,9 +40,11 @@ impl Held {
 
     /// Adds a line. Of one that is overlong only the beginning is kept, so that it must be the last.
     pub(super) fn push(&mut self, line: &Line<'_>, heard: Heard<'_>) {
-        let Heard { text, origin, findings, .. } = heard;
+        let is_refused = heard.is_refused();
+        let Heard { text, origin, findings } = heard;
+        let findings = line.whole().is_none().then_some(findings);
         if line.has_bom && !self.lines.is_empty() {
-            self.raw.extend_from_slice("\u{feff}".as_bytes());
+            self.raw.extend_from_slice(BOM);
         }
         let start = self.raw.len();
         self.raw.extend_from_slice(text);
@@ -51,7 +56,8 @@ impl Held {
         });
         let file_line = origin.written.map(|written| (origin.line.to_vec(), written.clone()));
         let Origin { place, base, .. } = origin;
-        self.lines.push(HeldLine { range, findings, file_line, place, base });
+        let has_bom = line.has_bom;
+        self.lines.push(HeldLine { range, has_bom, is_refused, findings, file_line, place, base });
     }
 
     /// Reports a finding about all of the lines, whose place counts from the start of the first.
@@ -63,10 +69,9 @@ impl Held {
 
     /// Reports what is in the message that the lines were put together to.
     pub(super) fn tell_joined(&self, text: &[u8], desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
-        let is_refused = |line: &&HeldLine| line.findings.iter().any(is_refusal);
-        let refused = self.lines.iter().filter(is_refused).count();
+        let refused = self.lines.iter().filter(|line| line.is_refused).count();
         desk.report.seen.refused -= refused as u64;
-        let findings = desk.look(Direction::ServerToClient, text);
+        let findings = desk.judge_joined(Direction::ServerToClient, text);
         let mut finder = self.finder(desk.encoding);
         let mut trace = Trace { joined: text, raw: &self.raw, at: (0, 0) };
         for finding in findings {
@@ -88,10 +93,19 @@ impl Held {
         desk: &mut Desk<'_, '_>,
         is_wanted: impl Fn(&Finding) -> bool,
     ) -> Result<(), Stop> {
+        let mut framer = LineFramer::new(&desk.judges.limits.clone());
+        let mut buffer = Vec::new();
         for mut line in self.lines {
-            let mut findings = std::mem::take(&mut line.findings);
-            findings.retain(&is_wanted);
             let text = self.raw.get(line.range.clone()).unwrap_or_default();
+            let mut findings = line.findings.take().unwrap_or_else(|| {
+                buffer.clear();
+                buffer.extend_from_slice(if line.has_bom { BOM } else { b"" });
+                buffer.extend_from_slice(text);
+                buffer.push(b'\n');
+                let again = framer.next_line(&mut &*buffer);
+                again.map(|it| desk.judge(Direction::ServerToClient, &it)).unwrap_or_default()
+            });
+            findings.retain(&is_wanted);
             let origin = line.origin(text);
             desk.tell(&Heard { text, origin, findings })?;
         }

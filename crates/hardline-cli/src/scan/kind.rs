@@ -156,8 +156,9 @@ mod tests {
         check(RECORDED, Kind::Recording);
         check(&RECORDED.replace("raw", "raw_base64"), Kind::Recording);
         check(&format!("{RECORDED}\n{PING}\n"), Kind::Recording);
-        check(&format!("{RECORDED}\n{}", &RECORDED[..50]), Kind::Recording);
-        check(&format!("{RECORDED}\n{}\n", &RECORDED[..50]), Kind::Text);
+        let (cut, _) = RECORDED.split_at(50);
+        check(&format!("{RECORDED}\n{cut}"), Kind::Recording);
+        check(&format!("{RECORDED}\n{cut}\n"), Kind::Text);
         check(&RECORDED.replace("server-to-client", "up"), Kind::Text);
         check(&RECORDED.replace("raw", "line"), Kind::Text);
         assert_eq!(Kind::of_transcript(RECORDED.as_bytes(), true), Kind::Recording);

@@ -21,18 +21,19 @@ mod torn;
 mod transcript;
 mod window;
 
-use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anstream::{AutoStream, ColorChoice};
-use anyhow::{Context, Result, anyhow, bail};
+use anstream::ColorChoice;
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use hardline_guard::policy::{Policy, Profile};
+use hardline_guard::policy::Policy;
 use hardline_guard::scan::{Scanner, Settings};
 use hardline_guard::{Guard, Rule, Severity, explain};
 
+use crate::policy::PolicyArgs;
+use crate::terminal::Color;
 use kind::Kind;
 use output::Output;
 use progress::Progress;
@@ -72,13 +73,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: Severity,
 
-    /// The profile whose actions are shown: observe, balanced or strict
-    #[arg(long, default_value = "balanced")]
-    profile: Profile,
-
-    /// A policy to judge by, in TOML
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
 
     /// The server that the content is from, for what the policy says of it
     #[arg(long, value_name = "NAME")]
@@ -109,13 +105,6 @@ enum Format {
     Sarif,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Color {
-    Auto,
-    Always,
-    Never,
-}
-
 /// Why a scan does not go on.
 #[derive(Debug)]
 enum Stop {
@@ -130,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return explain_rule(name);
     }
     let files = args.files()?;
-    let policy = args.policy()?;
+    let policy = args.policy.read()?;
     let total = files.iter().map(|file| source::length(file)).sum();
     let choice = args.color_choice();
     let mut output = Output::new(choice, Progress::new(total));
@@ -251,29 +240,11 @@ impl Args {
         Ok(self.files.clone())
     }
 
-    fn policy(&self) -> Result<Policy> {
-        let Some(path) = &self.policy else { return Ok(Policy::profile(self.profile)) };
-        let name = source::show(path);
-        let text = read_policy(path).with_context(|| format!("cannot read {name}"))?;
-        Policy::parse_with_profile(&text, self.profile)
-            .map_err(|error| anyhow!("{name} is no policy:\n{error}"))
-    }
-
     /// Whether there are colors: never `Auto`, and only for people.
     fn color_choice(&self) -> ColorChoice {
         match self.color {
             _ if self.format != Format::Text => ColorChoice::Never,
-            Color::Auto => AutoStream::choice(&io::stdout()),
-            Color::Always => ColorChoice::Always,
-            Color::Never => ColorChoice::Never,
+            color => color.choice(),
         }
     }
-}
-
-fn read_policy(path: &Path) -> io::Result<String> {
-    let length = fs::metadata(path)?.len();
-    if Policy::MAX_BYTES as u64 <= length {
-        return Err(io::Error::other(format!("{length} bytes are too many for a policy")));
-    }
-    fs::read_to_string(path)
 }

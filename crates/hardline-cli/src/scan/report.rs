@@ -1,6 +1,7 @@
 //! What was found and what was looked at, on its way to a printer.
 
 use std::io;
+use std::ops::Range;
 
 use hardline_guard::policy::Policy;
 use hardline_guard::scan::Hit;
@@ -109,9 +110,10 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether findings are shown with a piece of their line.
-    pub(super) fn wants_snippets(&self) -> bool {
-        self.printer.wants_snippets()
+    /// A piece of the line that a finding is on, if it is shown.
+    fn snippet(&self, rule: Rule, text: &[u8], range: Range<usize>, is_json: bool) -> Snippet {
+        let is_wanted = self.printer.wants_snippet(&self.file, rule);
+        if is_wanted { Snippet::new(text, range, is_json) } else { Snippet::default() }
     }
 
     /// Takes what was found in a text.
@@ -124,8 +126,7 @@ impl<'a> Report<'a> {
     ) -> io::Result<()> {
         let actions = self.policy.actions(self.server, None);
         let found = text.get(hit.range.clone()).unwrap_or_default();
-        let snippet =
-            self.wants_snippets().then(|| Snippet::new(text.as_bytes(), hit.range.clone(), false));
+        let snippet = self.snippet(hit.rule, text.as_bytes(), hit.range.clone(), false);
         self.add(&Located {
             rule: hit.rule,
             severity: hit.severity,
@@ -136,17 +137,19 @@ impl<'a> Report<'a> {
             excerpt: Excerpt::new(found.as_bytes(), EXCERPT_BYTES).to_string(),
             detail: hit.detail.to_string(),
             action: actions.action_at(hit.rule, hit.severity, Direction::ServerToClient),
-            snippet: snippet.unwrap_or_default(),
+            snippet,
         })
     }
 
-    /// Takes what was found in a frame.
+    /// Takes what was found in a frame, to be shown as `range` of `text`.
     pub(super) fn add_finding(
         &mut self,
         finding: Finding,
         (place, length): (Place, u64),
-        snippet: Snippet,
+        text: &[u8],
+        range: Range<usize>,
     ) -> io::Result<()> {
+        let snippet = self.snippet(finding.rule, text, range, true);
         let action = self.policy.decide(&finding, self.server, None);
         let knows_direction = self.file.kind == Kind::Recording;
         self.add(&Located {

@@ -1,11 +1,12 @@
 //! What was found, as a person sees it: a piece of the line, with marks below the place.
 //!
-//! All of it goes through [`Excerpt`], so that nothing in it moves a cursor, hides or turns the text round.
+//! All of it goes through [`Pieces`], so that nothing in it moves a cursor, hides or turns the text round.
 
 use std::ops::Range;
 
-use hardline_wire::excerpt::Excerpt;
 use unicode_width::UnicodeWidthStr;
+
+use crate::terminal::Pieces;
 
 /// The widest piece, in columns: with what stands before it, it fits a terminal of eighty.
 const MAX_WIDTH: usize = 74;
@@ -41,11 +42,11 @@ impl Snippet {
         let found_part = found.get(..MAX_WIDTH * 4).unwrap_or(found);
         let room = (MAX_WIDTH - before.width()).max(MIN_FOUND);
         let is_cut = found_part.len() < found.len();
-        let found = Pieces::new(found_part, is_json).first(room, is_cut);
+        let found = Pieces::up_to(room, found_part, is_json).first(room, is_cut);
         let room = room.saturating_sub(found.width());
         let mut after = String::new();
         if !found.ends_with('…') && 0 < room {
-            let rest = Pieces::new(tail.get(..line_end).unwrap_or_default(), is_json);
+            let rest = Pieces::up_to(room, tail.get(..line_end).unwrap_or_default(), is_json);
             after = rest.first(room, line_end == MAX_WIDTH * 4);
         }
         Self { before, found, after }
@@ -65,67 +66,6 @@ fn last_bytes(head: &[u8]) -> usize {
         at += 1;
     }
     at
-}
-
-/// A text in pieces that are shown or left out as a whole: characters, or the escapes that stand for them.
-struct Pieces(Vec<String>);
-
-impl Pieces {
-    fn new(text: &[u8], is_json: bool) -> Self {
-        let mut pieces = Vec::new();
-        for chunk in text.utf8_chunks() {
-            let mut buffer = [0; 4];
-            for char in chunk.valid().chars() {
-                let char: &str = char.encode_utf8(&mut buffer);
-                let piece = if is_json {
-                    Excerpt::of_json(char, 4)
-                } else {
-                    Excerpt::new(char.as_bytes(), 4)
-                };
-                pieces.push(piece.to_string());
-            }
-            let invalid = chunk.invalid();
-            pieces.extend(invalid.iter().map(|byte| Excerpt::new(&[*byte], 1).to_string()));
-        }
-        Self(pieces)
-    }
-
-    /// As much of the beginning as fits.
-    fn first(self, max_width: usize, has_more: bool) -> String {
-        let mut result = String::new();
-        let count = self.0.len();
-        let mut width = 0;
-        for (index, piece) in self.0.into_iter().enumerate() {
-            let is_last = index + 1 == count && !has_more;
-            width += piece.width();
-            if max_width < width + usize::from(!is_last) {
-                result.push('…');
-                return result;
-            }
-            result.push_str(&piece);
-        }
-        if has_more {
-            result.push('…');
-        }
-        result
-    }
-
-    /// As much of the end as fits.
-    fn last(self, max_width: usize, has_more: bool) -> String {
-        let mut width = 0;
-        let mut start = self.0.len();
-        for (index, piece) in self.0.iter().enumerate().rev() {
-            let is_first = index == 0 && !has_more;
-            width += piece.width();
-            if max_width < width + usize::from(!is_first) {
-                break;
-            }
-            start = index;
-        }
-        let is_cut = has_more || 0 < start;
-        let shown = self.0.get(start..).unwrap_or_default().concat();
-        if is_cut { format!("…{shown}") } else { shown }
-    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(super) fn is_standard_input(path: &Path) -> bool {
 /// The length of a file that has one.
 pub(super) fn length(path: &Path) -> Option<u64> {
     let data = fs::metadata(path).ok().filter(|_| !is_standard_input(path))?;
-    data.is_file().then(|| data.len())
+    data.is_file().then_some(data.len())
 }
 
 impl Source {

@@ -106,6 +106,11 @@ mod tests {
         scan.hits.iter().map(|hit| (hit.rule, hit.range.start, hit.range.len())).collect()
     }
 
+    fn plant(text: &str, at: usize, planted: &str) -> String {
+        let (before, after) = text.split_at(at);
+        format!("{before}{planted}{after}")
+    }
+
     #[track_caller]
     fn check(text: &str, chunk: usize) {
         assert_eq!(in_windows(text.as_bytes(), chunk, false), at_once(text), "{text:?}");
@@ -134,7 +139,7 @@ mod tests {
         for planted in hostile {
             // Windows end near 2048 and 4096; every place around one of them.
             for at in (1400..2700).filter(|at| filler.is_char_boundary(*at)) {
-                let text = format!("{}{planted}{}", &filler[..at], &filler[at..]);
+                let text = plant(&filler, at, &planted);
                 check(&text, 700);
                 assert!(!at_once(&text).is_empty());
             }
@@ -202,7 +207,7 @@ mod tests {
     fn a_line_that_is_cut_is_judged_in_pieces() {
         let words = "words and words ".repeat(2000);
         for at in (9000..9600).chain(11_000..11_600) {
-            let text = format!("{}{MESSAGE}{}", &words[..at], &words[at..]);
+            let text = plant(&words, at, MESSAGE);
             let expected = [(Rule::ContentJsonrpc, at, MESSAGE.len())];
             assert_eq!(in_windows(text.as_bytes(), 700, false), expected, "at {at}");
         }

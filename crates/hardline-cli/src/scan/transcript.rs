@@ -13,7 +13,7 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineFramer};
 use hardline_wire::message::Message;
 
-use super::desk::{Desk, Origin};
+use super::desk::{BOM, Desk, Origin};
 use super::kind::Kind;
 use super::place::Place;
 use super::recording::{Recorded, file_limits};
@@ -21,8 +21,6 @@ use super::report::Report;
 use super::source::Source;
 use super::torn::Torn;
 use super::{Judges, Stop, read_on};
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Scans a source.
 pub(super) fn scan(

@@ -7,6 +7,8 @@
 
 #[cfg(unix)]
 mod child;
+#[cfg(unix)]
+mod demo;
 mod demo_server;
 mod frames;
 mod hostile;

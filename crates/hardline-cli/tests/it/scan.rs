@@ -1,4 +1,5 @@
 //! `hardline scan`.
+#![expect(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic")]
 
 mod format;
 mod input;

@@ -21,13 +21,19 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(args: &[&str], env: &[(&str, &str)]) -> Self {
-        let mut server = Command::new(env!("CARGO_BIN_EXE_hardline"))
-            .args(args)
-            .envs(env.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::spawn(
+            Command::new(env!("CARGO_BIN_EXE_hardline")).args(args).envs(env.iter().copied()),
+        )
+    }
+
+    /// The same, for one that has much to say on its standard error.
+    #[cfg(unix)]
+    pub(crate) fn start_quietly(args: &[&str]) -> Self {
+        Self::spawn(Command::new(env!("CARGO_BIN_EXE_hardline")).args(args).stderr(Stdio::null()))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = server.stdin.take();
         let stdout = BufReader::new(server.stdout.take().unwrap());
         let (sender, lines) = sync_channel(64);

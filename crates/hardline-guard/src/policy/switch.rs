@@ -55,8 +55,7 @@ impl Policy {
         }
         self.layers.servers.insert(server.to_owned(), layer);
         let others = self.servers.into_iter().filter(|(name, _)| name != server);
-        let mut server_settings: Vec<_> =
-            others.map(|(name, it)| (name, it.settings)).collect();
+        let mut server_settings: Vec<_> = others.map(|(name, it)| (name, it.settings)).collect();
         server_settings.push((server.to_owned(), settings));
         Ok(Self::new(Read {
             profile: self.profile,

@@ -52,9 +52,8 @@ impl Relay {
 
         let mut orphans = self.guard.settle_all(Direction::ClientToServer);
         orphans.retain(|orphan| self.own.remove(&orphan.id).is_none());
-        let is_listen = |orphan: &hardline_guard::session::Orphan| {
-            self.opening.has_listen(&orphan.id)
-        };
+        let is_listen =
+            |orphan: &hardline_guard::session::Orphan| self.opening.has_listen(&orphan.id);
         let has_pending = orphans.iter().any(|orphan| !is_listen(orphan));
         let is_failure = !ended.is_success || has_pending;
         let restarts = may_restart
@@ -65,7 +64,9 @@ impl Relay {
             };
         // A subscription stays open if there will be a server to keep it.
         orphans.retain(|orphan| !(restarts && is_listen(orphan)));
-        sink.note(&Note::ServerEnded { how: &ended.how, failed: orphans.len() });
+        if restarts || is_failure {
+            sink.note(&Note::ServerEnded { how: &ended.how, failed: orphans.len() });
+        }
         for orphan in orphans {
             let reason = format!("the server {}{}", ended.how, warning(&orphan.asked));
             let failed = line::failure(&orphan.id, "server.ended", &reason);
@@ -107,8 +108,14 @@ impl Relay {
         }
     }
 
-    /// Takes note that the client is gone: whatever the server asked it for fails.
+    /// Takes note that the client sends no more: whatever the server asks it for fails.
     pub fn handle_client_end(&mut self, sink: &mut impl Sink) {
+        self.is_client_gone = true;
+        self.fail_server_requests(sink);
+    }
+
+    /// Fails what the server asked the client for.
+    pub(super) fn fail_server_requests(&mut self, sink: &mut impl Sink) {
         for orphan in self.guard.settle_all(Direction::ServerToClient) {
             let failed = line::failure(&orphan.id, "client.ended", "the client has ended");
             sink.send(Direction::ClientToServer, &failed, true);

@@ -26,7 +26,8 @@ pub(super) fn cancelled(id: &Id<'_>, reason: &str) -> Vec<u8> {
 
 /// Says that a list has changed.
 pub(super) fn list_changed(capability: &str) -> Vec<u8> {
-    format!(r#"{{"jsonrpc":"2.0","method":"notifications/{capability}/list_changed"}}"#).into_bytes()
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/{capability}/list_changed"}}"#)
+        .into_bytes()
 }
 
 /// Asks for a page of a list.

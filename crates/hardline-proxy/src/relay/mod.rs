@@ -130,6 +130,7 @@ pub struct Relay {
     /// How the server ended last.
     last_end: String,
     wish: Option<Wish>,
+    is_client_gone: bool,
     decoder: Decoder,
 }
 
@@ -138,6 +139,19 @@ pub struct Relay {
 struct Deadlines {
     order: VecDeque<(Duration, Id<'static>)>,
     current: HashMap<Id<'static>, Duration>,
+}
+
+impl Deadlines {
+    /// Some that have passed are kept until there are many.
+    const MAX_STALE: usize = 1024;
+
+    fn add(&mut self, deadline: Duration, id: Id<'static>) {
+        if self.current.len() * 2 + Self::MAX_STALE < self.order.len() {
+            self.order.retain(|(deadline, id)| self.current.get(id) == Some(deadline));
+        }
+        self.order.push_back((deadline, id.clone()));
+        self.current.insert(id, deadline);
+    }
 }
 
 impl Relay {
@@ -157,6 +171,7 @@ impl Relay {
             breaker: Breaker::default(),
             last_end: String::new(),
             wish: None,
+            is_client_gone: false,
             decoder: Decoder::new(&limits),
             limits,
             settings,
@@ -192,6 +207,9 @@ impl Relay {
     pub fn handle_server(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
         let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
         self.dispatch(verdict, now, sink);
+        if self.is_client_gone {
+            self.fail_server_requests(sink);
+        }
     }
 
     /// Takes note that bytes of the server came which do not end a line.
@@ -236,11 +254,8 @@ impl Relay {
                 server_ids::Answer::Other => {}
                 server_ids::Answer::Late => return,
                 server_ids::Answer::Renamed(text) => {
-                    let verdict = self.guard.inspect(
-                        Direction::ClientToServer,
-                        &Line::of_text(&text),
-                        now,
-                    );
+                    let verdict =
+                        self.guard.inspect(Direction::ClientToServer, &Line::of_text(&text), now);
                     self.dispatch(verdict, now, sink);
                     return;
                 }
@@ -273,12 +288,7 @@ impl Relay {
         }
     }
 
-    fn deliver_to_server(
-        &mut self,
-        delivery: &Delivery<'_>,
-        now: Duration,
-        sink: &mut impl Sink,
-    ) {
+    fn deliver_to_server(&mut self, delivery: &Delivery<'_>, now: Duration, sink: &mut impl Sink) {
         let frame = &**delivery.frame.get();
         match &delivery.carries {
             Carries::Message(message) => self.learn_from_client(message, frame, now),
@@ -297,12 +307,7 @@ impl Relay {
         sink.send(Direction::ClientToServer, frame, is_own(delivery));
     }
 
-    fn deliver_to_client(
-        &mut self,
-        delivery: &Delivery<'_>,
-        now: Duration,
-        sink: &mut impl Sink,
-    ) {
+    fn deliver_to_client(&mut self, delivery: &Delivery<'_>, now: Duration, sink: &mut impl Sink) {
         let frame = &**delivery.frame.get();
         let decoded = match &delivery.carries {
             Carries::Unread => self.decoder.decode(frame).ok(),
@@ -345,8 +350,7 @@ impl Relay {
             Message::Request(request) => {
                 let id = || request.id.clone().into_owned();
                 if let Some(timeout) = self.settings.request_timeout {
-                    self.deadlines.order.push_back((now + timeout, id()));
-                    self.deadlines.current.insert(id(), now + timeout);
+                    self.deadlines.add(now + timeout, id());
                 }
                 if let Some(interest) = self.opening.request(request, frame) {
                     self.interests.insert(id(), interest);

@@ -23,7 +23,12 @@ pub(super) enum Own {
     Initialize,
     /// Its answer tells nothing.
     Setting,
-    List { list: List, seen: Fingerprint, before: Fingerprint, page: u32 },
+    List {
+        list: List,
+        seen: Fingerprint,
+        before: Fingerprint,
+        page: u32,
+    },
     /// Not a request of ours: a subscription of the client that was asked for again, and whose
     /// second acknowledgement is not for it.
     Listen,

@@ -97,12 +97,7 @@ impl ServerIds {
     }
 
     /// Says what a line of the client is.
-    pub(super) fn answer(
-        &mut self,
-        text: &[u8],
-        decoder: &mut Decoder,
-        limits: &Limits,
-    ) -> Answer {
+    pub(super) fn answer(&mut self, text: &[u8], decoder: &mut Decoder, limits: &Limits) -> Answer {
         let Ok(Frame::Message(message, _)) = decoder.decode(text) else { return Answer::Other };
         let id = match &message {
             Message::Response(response) => response.id.clone().into_owned(),

@@ -256,7 +256,8 @@ impl Session<'_> {
         let Some(server) = &mut self.server else { return false };
         let Poll::Ready(exit) = server.poll_end(context) else {
             // One that says no more is of no use.
-            let is_mute = server.output.is_ended() || server.input.as_ref().is_some_and(Outlet::is_broken);
+            let is_mute =
+                server.output.is_ended() || server.input.as_ref().is_some_and(Outlet::is_broken);
             if is_mute && !server.is_closing() {
                 self.server = self.server.take().map(Server::close);
                 return true;
@@ -266,8 +267,7 @@ impl Session<'_> {
         self.server = None;
         let may_restart = self.phase == Phase::Running && !self.client.output.is_broken();
         let ended = Ended::new(exit.to_string(), exit.is_success());
-        let mut sink =
-            Outlets { client: &mut self.client.output, server: None, context, observer };
+        let mut sink = Outlets { client: &mut self.client.output, server: None, context, observer };
         match self.relay.handle_server_end(&ended, may_restart, now, &mut sink) {
             After::Start(at) => self.restart_at = Some(at),
             After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
@@ -410,11 +410,18 @@ impl Session<'_> {
                 relay.handle_client_end(&mut sink);
             }
         }
+        let is_alone = self.server.is_none() && self.restart_at.is_none();
+        if self.phase == Phase::Running && is_alone {
+            self.phase = Phase::Closing;
+        }
         if let Phase::Draining(until) = self.phase {
-            let is_written = self.server.as_ref().and_then(|it| it.input.as_ref()).is_none_or(
-                |input| input.waiting() == 0 || input.is_broken(),
-            );
-            let is_done = self.relay.is_idle() && is_written && self.restart_at.is_none();
+            let is_written = self
+                .server
+                .as_ref()
+                .and_then(|it| it.input.as_ref())
+                .is_none_or(|input| input.waiting() == 0 || input.is_broken());
+            // Nothing is started again any more.
+            let is_done = self.relay.is_idle() && is_written || self.server.is_none();
             if is_done || until <= now || self.client.output.is_broken() {
                 self.phase = Phase::Closing;
                 self.restart_at = None;

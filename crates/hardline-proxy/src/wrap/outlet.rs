@@ -69,14 +69,14 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         while !rest.1.is_empty() {
             let waiting = self.buffer.get(self.done..).unwrap_or_default();
             let parts = [IoSlice::new(waiting), IoSlice::new(rest.0), IoSlice::new(rest.1)];
-            let mut written =
-                match Pin::new(&mut self.writer).poll_write_vectored(context, &parts) {
-                    Poll::Ready(Ok(0)) => return self.give_up(),
-                    Poll::Ready(Ok(written)) => written,
-                    Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Poll::Ready(Err(_)) => return self.give_up(),
-                    Poll::Pending => return rest,
-                };
+            let mut written = match Pin::new(&mut self.writer).poll_write_vectored(context, &parts)
+            {
+                Poll::Ready(Ok(0)) => return self.give_up(),
+                Poll::Ready(Ok(written)) => written,
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Poll::Ready(Err(_)) => return self.give_up(),
+                Poll::Pending => return rest,
+            };
             let first = written.min(waiting.len());
             self.done += first;
             written -= first;

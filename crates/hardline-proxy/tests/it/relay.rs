@@ -61,7 +61,9 @@ impl Run {
 
     pub(crate) fn initialize(&mut self) {
         self.client(INITIALIZE);
-        self.server(&agreed(r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}}"#));
+        self.server(&agreed(
+            r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}}"#,
+        ));
         self.client(INITIALIZED);
         assert_eq!(self.sent_to_server(), [INITIALIZE, INITIALIZED]);
         assert_eq!(self.sent_to_client().len(), 1);

@@ -23,7 +23,8 @@ fn what_was_in_flight_fails_at_once_and_the_session_goes_on() {
     assert!(matches!(run.end("exited with code 3; its last stderr lines: oops"), After::Start(_)));
     let mut failed = run.sent_to_client();
     failed.sort_by_key(|it| it["id"].as_i64());
-    let reasons: Vec<_> = failed.iter().map(|it| it["error"]["message"].as_str().unwrap()).collect();
+    let reasons: Vec<_> =
+        failed.iter().map(|it| it["error"]["message"].as_str().unwrap()).collect();
     assert_eq!(
         reasons,
         [
@@ -52,10 +53,14 @@ fn what_was_in_flight_fails_at_once_and_the_session_goes_on() {
 fn level_and_subscriptions_are_set_again() {
     let mut run = Run::open();
     let level = |id: &str, level: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"logging/setLevel","params":{{"level":"{level}"}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"logging/setLevel","params":{{"level":"{level}"}}}}"#
+        )
     };
     let subscribe = |id: &str, verb: &str, uri: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{verb}","params":{{"uri":"{uri}"}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{verb}","params":{{"uri":"{uri}"}}}}"#
+        )
     };
     for (id, line) in [
         (1, level("1", "info")),
@@ -124,7 +129,10 @@ fn requests_of_the_old_server_are_cancelled_and_their_ids_are_not_used_again() {
     run.sent_to_server();
     run.restart();
     let told = run.sent_to_client();
-    assert_eq!((&told[0]["method"], &told[0]["params"]["requestId"]), (&"notifications/cancelled".into(), &7.into()));
+    assert_eq!(
+        (&told[0]["method"], &told[0]["params"]["requestId"]),
+        (&"notifications/cancelled".into(), &7.into())
+    );
     run.server(&agreed(CAPABILITIES));
     run.sent_to_server();
     // The new server asks with the same id.

@@ -73,6 +73,7 @@ impl Guards {
                 }
             }
         }
+        self.assert_complete(line);
         if let Some(sent) = judge(&mut self.sanitizing, Direction::ServerToClient, line) {
             self.assert_clean(&sent);
         }
@@ -81,6 +82,22 @@ impl Guards {
         {
             assert!(sent.len() <= LIMIT, "made longer than a frame may be");
         }
+    }
+
+    /// Whatever a string of the frame has in it is found, as if it had been scanned alone.
+    fn assert_complete(&mut self, line: &[u8]) {
+        let Some(observing) = self.profiles.first_mut() else { return };
+        let findings = observing.check_frame(Direction::ServerToClient, line).findings;
+        if findings.iter().any(|it| it.rule.layer() == "frame") {
+            return;
+        }
+        let pieces = pieces(line).into_iter().flatten();
+        let strings = pieces.filter_map(|it| Some(unescaped(line.get(it.range)?)));
+        let hits = strings.flat_map(|it| self.scanner.scan(&it).hits);
+        let expected: Vec<_> = hits.map(|it| (it.rule, it.severity)).collect();
+        let content = findings.iter().filter(|it| it.rule.layer() == "content");
+        let actual: Vec<_> = content.map(|it| (it.rule, it.severity)).collect();
+        assert_eq!(actual, expected, "in {}", String::from_utf8_lossy(line));
     }
 
     /// Every text of the frame has nothing left in it.

@@ -132,6 +132,7 @@ enum Progress {
     /// The queue is full.
     Waiting(Arc<Outbox>),
     /// It is to be written first.
+    #[cfg(feature = "rmcp")]
     Writing(Arc<Outbox>),
 }
 
@@ -159,6 +160,7 @@ impl Sending {
         match self.0 {
             Progress::Done(result) => result,
             Progress::Waiting(outbox) => outbox.room().await,
+            #[cfg(feature = "rmcp")]
             Progress::Writing(outbox) => outbox.written().await,
         }
     }

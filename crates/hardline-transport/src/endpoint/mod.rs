@@ -108,6 +108,7 @@ impl Endpoint {
         }
     }
 
+    #[cfg(feature = "rmcp")]
     pub(crate) fn set_role(&mut self, role: Role) {
         self.role = role;
     }

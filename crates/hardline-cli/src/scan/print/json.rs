@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hardline_guard::Direction;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ impl Printer for Json {
             file: &file.path,
             line: located.place.line,
             column: located.place.column,
-            direction: located.direction.map(|it| it.name()),
+            direction: located.direction.map(Direction::name),
             path: located.path.as_deref(),
             offset: located.place.offset,
             length: located.length,

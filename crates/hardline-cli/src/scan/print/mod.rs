@@ -6,6 +6,8 @@ mod text;
 
 use std::io::{self, Write};
 
+use hardline_guard::Rule;
+
 use super::Format;
 use super::report::{File, Located, Seen};
 
@@ -15,8 +17,8 @@ pub(super) trait Printer {
     fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()>;
     fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()>;
 
-    /// Whether findings are shown with a piece of their line.
-    fn wants_snippets(&self) -> bool {
+    /// Whether a finding of a rule is shown with a piece of its line.
+    fn wants_snippet(&self, _: &File, _: Rule) -> bool {
         false
     }
 }

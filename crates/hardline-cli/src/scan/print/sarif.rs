@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hardline_guard::{Rule, Severity, explain};
+use hardline_guard::{Direction, Rule, Severity, explain};
 use serde_json::{Value, json};
 
 use super::super::report::{File, Located, Seen};
@@ -53,7 +53,7 @@ impl Printer for Sarif {
             "properties": {
                 "severity": severity.name(),
                 "path": located.path,
-                "direction": located.direction.map(|it| it.name()),
+                "direction": located.direction.map(Direction::name),
                 "action": located.action.name(),
             },
         });

@@ -70,8 +70,10 @@ impl Printer for Text {
         Ok(())
     }
 
-    fn wants_snippets(&self) -> bool {
-        true
+    fn wants_snippet(&self, file: &File, rule: Rule) -> bool {
+        let counts = self.binary.as_ref().filter(|(name, _)| *name == file.name);
+        let count = counts.and_then(|(_, counts)| counts.get(&rule));
+        count.is_none_or(|count| *count < SHOWN_OF_BINARY)
     }
 
     fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()> {

@@ -16,11 +16,12 @@ fn the_least_severity_that_fails_can_be_set() {
 #[test]
 fn every_finding_is_listed_whatever_is_done_about_it() {
     let directory = tempfile::tempdir().unwrap();
-    let rules = "[server.docs.rules]\n\"content.frame\" = \"allow\"\n";
+    let rules = "profile = \"strict\"\n[server.docs.rules]\n\"content.frame\" = \"allow\"\n";
     let policy = file(directory.path(), "policy.toml", rules);
     for (args, action) in [
         (&["--policy", &*policy, "--server", "docs"][..], "allow"),
-        (&["--policy", &*policy], "sanitize"),
+        (&["--policy", &*policy], "block"),
+        (&["--policy", &*policy, "--profile", "observe"], "log"),
         (&["--profile", "observe"], "log"),
         (&["--profile", "balanced"], "sanitize"),
         (&["--profile", "strict"], "block"),

@@ -159,8 +159,7 @@ fn lines_belong_together_only_if_they_came_together() {
 
 #[test]
 fn a_recording_that_was_cut_is_read_to_its_end() {
-    let whole =
-        line(0, SERVER, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"text":"\u202e"}}}}"#));
+    let whole = line(0, SERVER, r#"{"jsonrpc":"2.0","id":1,"result":{"text":"\u202e"}}"#);
     let recording = format!("{whole}{}", &whole[..40]);
     let found = found(&[], recording.as_bytes());
     let rules: Vec<_> = found.iter().map(|it| (&*it.0, it.1)).collect();

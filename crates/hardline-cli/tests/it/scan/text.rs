@@ -126,7 +126,7 @@ fn places_in_utf_16_are_those_of_the_file() {
 #[test]
 fn a_binary_file_does_not_flood_the_screen() {
     let directory = tempfile::tempdir().unwrap();
-    let bytes: Vec<u8> = (0..200_u32).flat_map(|it| [0x89, b'a', 0, (it % 7 + 65) as u8]).collect();
+    let bytes: Vec<u8> = (0..200_u8).flat_map(|it| [0x89, b'a', 0, it % 7 + 65]).collect();
     let path = file(directory.path(), "picture.png", &bytes);
     let shown = text(&[&path], b"");
     assert_eq!(shown.matches("content.control: ").count(), 3, "{shown}");

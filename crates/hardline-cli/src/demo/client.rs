@@ -1,0 +1,170 @@
+//! A scripted client: says its lines, and takes down what arrives until a deadline.
+
+use std::io;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use hardline_transport::process::{Child, Command, SpawnError};
+use hardline_wire::limits::Limits;
+use hardline_wire::line::LineFramer;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::{Instant, timeout_at};
+
+use super::scene::{Ask, Scene};
+use super::seen::{Arrived, Seen};
+use crate::demo_server::hostile::{ECHO, LATER};
+
+/// One end of a session with a server of ours.
+pub(super) struct Client {
+    child: Child,
+    stdin: Option<Sender>,
+    stdout: Receiver,
+    framer: LineFramer,
+    buffer: Vec<u8>,
+    next_id: i64,
+    is_over: bool,
+    /// What has arrived in this scene.
+    seen: Seen,
+}
+
+/// How long the first answer may take on a busy machine.
+const OPENING: Duration = Duration::from_secs(20);
+/// How long any other may take; only what never comes is waited for that long.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What comes behind the last answer comes within this time.
+const REST: Duration = Duration::from_millis(60);
+const CHUNK: usize = 64 << 10;
+
+impl Client {
+    /// Starts a server and opens a session with it.
+    pub(super) async fn start(command: &Command) -> Result<Self> {
+        let mut child = command.spawn()?;
+        let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
+            bail!(SpawnError::NoRuntime);
+        };
+        let mut client = Self {
+            child,
+            stdin: Some(stdin),
+            stdout,
+            framer: LineFramer::new(&Limits::default()),
+            buffer: vec![0; CHUNK],
+            next_id: 0,
+            is_over: false,
+            seen: Seen::default(),
+        };
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "hardline-demo", "version": env!("CARGO_PKG_VERSION")}});
+        let id = client.ask("initialize", params).await;
+        if !client.wait(id, OPENING).await {
+            bail!("no answer to the first request: {}", client.child.close().await);
+        }
+        client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        client.seen = Seen::default();
+        Ok(client)
+    }
+
+    /// Whether the server is still there, as far as anybody noticed.
+    pub(super) fn is_alive(&self) -> bool {
+        !self.is_over
+    }
+
+    /// Plays a scene and returns what arrived.
+    ///
+    /// The server takes one thing after the other, so what it has not answered when it answers the
+    /// honest call at the end it never will. Only Hardline may have more to say: that `is_guarded`.
+    pub(super) async fn play(&mut self, scene: &Scene, is_guarded: bool) -> Seen {
+        let attack = match scene.ask {
+            Ask::List(_) => self.ask("tools/list", json!({})).await,
+            Ask::Call(name) => self.call(name, "").await,
+            Ask::CallWhileWaiting(name) => {
+                self.call_honestly(LATER, "the true answer").await;
+                self.call(name, "").await
+            }
+        };
+        self.seen.attack = attack;
+        if is_guarded {
+            self.wait(attack, PATIENCE).await;
+        }
+        self.call_honestly(ECHO, "still here").await;
+        for (id, _) in self.seen.honest.clone() {
+            self.wait(id, PATIENCE).await;
+        }
+        self.read_until(Instant::now() + REST, |_| false).await;
+        self.seen.is_over = self.is_over;
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Ends the session and the server.
+    pub(super) async fn close(mut self) {
+        self.stdin = None;
+        self.child.close().await;
+    }
+
+    async fn call(&mut self, tool: &str, text: &str) -> i64 {
+        let arguments = json!({"text": text});
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments})).await
+    }
+
+    async fn call_honestly(&mut self, tool: &str, text: &'static str) {
+        let id = self.call(tool, text).await;
+        self.seen.honest.push((id, text));
+    }
+
+    /// Sends a request. Returns its id.
+    async fn ask(&mut self, method: &str, mut params: Value) -> i64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        if let Some(params) = params.as_object_mut() {
+            params.insert("_meta".to_owned(), json!({"progressToken": id}));
+        }
+        self.seen.asked.push(id);
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        id
+    }
+
+    async fn say(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        let Some(stdin) = &mut self.stdin else { return };
+        // Whoever does not read any more has ended, or is about to.
+        if stdin.write_all(line.as_bytes()).await.is_err() {
+            self.stdin = None;
+        }
+    }
+
+    /// Waits for the answer to a request. Returns whether it came.
+    async fn wait(&mut self, id: i64, patience: Duration) -> bool {
+        self.read_until(Instant::now() + patience, |seen| 0 < seen.answers(id).count()).await
+    }
+
+    /// Reads until something is the case, or the time is up.
+    async fn read_until(&mut self, deadline: Instant, is_enough: impl Fn(&Seen) -> bool) -> bool {
+        loop {
+            if is_enough(&self.seen) {
+                return true;
+            }
+            if self.is_over {
+                return false;
+            }
+            match timeout_at(deadline, self.stdout.read(&mut self.buffer)).await {
+                Ok(read) => self.take(read),
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn take(&mut self, read: io::Result<usize>) {
+        let read = read.unwrap_or(0);
+        let mut chunk = self.buffer.get(..read).unwrap_or_default();
+        while let Some(line) = self.framer.next_line(&mut chunk) {
+            self.seen.add(Arrived::new(&line));
+        }
+        if read == 0 {
+            self.is_over = true;
+            if let Some(line) = self.framer.finish() {
+                self.seen.add(Arrived::new(&line));
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `hardline demo`: a hostile server twice, once as a client gets it and once behind Hardline.
+//!
+//! Both are real: [`client`] starts this very program as the server, with and without `hardline wrap`
+//! in front, and one judge, [`harm`], looks at what arrived from either. [`scene`] has what is played.
+
+mod client;
+mod harm;
+mod page;
+mod scene;
+mod seen;
+
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use hardline_transport::process::{Command, Environment, Keeper, Stderr};
+
+use crate::terminal::Color;
+use client::Client;
+use page::{Page, Totals};
+use scene::ACTS;
+
+/// Watch a hostile server attack a client, without and with Hardline
+///
+/// Starts a built-in server that attacks its client in a dozen ways, and shows for each what a client
+/// gets today and what it gets behind `hardline wrap`. Nothing is installed, nothing outside is
+/// touched, and it takes a few seconds.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 if all attacks were stopped and every request was answered once, 1 if not, 2 if\n\
+    the demo could not be played.\n\n\
+    More attacks, one by one: hardline demo-server --list-attacks"
+)]
+pub(crate) struct Args {
+    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    color: Color,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the runtime")?;
+    let mut page = Page::new(args.color.choice());
+    match runtime.block_on(play(&mut page)) {
+        Ok(true) => Ok(ExitCode::SUCCESS),
+        Ok(false) => Ok(ExitCode::from(1)),
+        Err(error) => match error.downcast_ref::<io::Error>() {
+            // Whoever read the output has seen enough.
+            Some(it) if it.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+            Some(_) => Err(error).context("cannot write to standard output"),
+            None => Err(error),
+        },
+    }
+}
+
+/// Plays everything. Returns whether Hardline stopped all of it.
+async fn play(page: &mut Page) -> Result<bool> {
+    let started = now();
+    let this = std::env::current_exe().context("cannot find this program")?;
+    // Whoever interrupts the demo leaves nothing behind.
+    let keeper = Keeper::new(&this, ["keeper"]);
+    let base = Command::new(&this, Environment::Base).stderr(Stderr::tail_only()).keeper(keeper);
+    let server = ["demo-server", "--hostile"];
+    let plain = base.clone().args(server);
+    let guarded = base.args(["wrap", "--name", "demo", "--"]).arg(&this).args(server);
+
+    let mut totals = Totals::default();
+    page.begin()?;
+    let mut with = Client::start(&guarded).await.context("cannot start `hardline wrap`")?;
+    let mut without = None;
+    for act in ACTS {
+        page.act(act.title)?;
+        for scene in act.scenes {
+            page.scene(totals.scenes + 1, scene)?;
+            let mut client = match without.take().filter(Client::is_alive) {
+                Some(client) => client,
+                None => Client::start(&plain).await.context("cannot start the server")?,
+            };
+            let (bare, safe) = tokio::join!(client.play(scene, false), with.play(scene, true));
+            without = Some(client);
+            totals.add(&bare, &safe);
+            page.outcome(scene, &bare, &safe)?;
+        }
+    }
+    totals.is_alive = with.is_alive();
+    totals.time = started.elapsed();
+    page.end(&totals)?;
+    tokio::join!(with.close(), async {
+        if let Some(client) = without {
+            client.close().await;
+        }
+    });
+    Ok(totals.is_perfect())
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long it takes is shown")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,162 @@
+//! What is played: a dozen attacks in four acts.
+
+use hardline_guard::Rule;
+
+use crate::demo_server::hostile::attack;
+
+/// Some attacks of one kind.
+pub(super) struct Act {
+    pub(super) title: &'static str,
+    pub(super) scenes: &'static [Scene],
+}
+
+/// One attack.
+pub(super) struct Scene {
+    pub(super) title: &'static str,
+    /// What happens, for somebody who has not heard of it.
+    pub(super) story: &'static str,
+    pub(super) ask: Ask,
+    /// What Hardline does about it, shown if it did; `{n}` is how many notifications arrived.
+    pub(super) good: &'static str,
+}
+
+/// What the client asks the server, each time followed by an honest call.
+#[derive(Clone, Copy)]
+pub(super) enum Ask {
+    /// A call of the tool that is the attack.
+    Call(&'static str),
+    /// The same, with another call waiting for its answer.
+    CallWhileWaiting(&'static str),
+    /// The list of tools, in which the description of this one is the attack.
+    List(&'static str),
+}
+
+impl Scene {
+    /// The rule that speaks.
+    pub(super) fn rule(&self) -> Option<Rule> {
+        let (Ask::Call(name) | Ask::CallWhileWaiting(name) | Ask::List(name)) = self.ask;
+        attack::find(name)?.rule
+    }
+}
+
+pub(super) const ACTS: &[Act] = &[
+    Act {
+        title: "Messages that nobody sent",
+        scenes: &[
+            Scene {
+                title: "A web page asks for your model",
+                story: "The server builds its JSON by hand. A newline in the page it quotes ends the \
+                    line too early, and the page's next line is taken for a message.",
+                ask: Ask::Call("split-request"),
+                good: "one answer, with the planted line as text inside it",
+            },
+            Scene {
+                title: "A web page answers for another tool",
+                story: "The same, with an answer: whoever waits for another call gets the page's \
+                    words for its result.",
+                ask: Ask::CallWhileWaiting("split-answer"),
+                good: "both calls got their own answers, once",
+            },
+            Scene {
+                title: "A request for what was not offered",
+                story: "This client never offered its model to servers. This server asks for it \
+                    all the same, and hopes that nobody checks.",
+                ask: Ask::Call("sampling-uninvited"),
+                good: "the request was refused; the call got its answer",
+            },
+        ],
+    },
+    Act {
+        title: "Lines that break clients",
+        scenes: &[
+            Scene {
+                title: "A log line among the messages",
+                story: "Somebody left a print in the server. Many clients end the session here.",
+                ask: Ask::Call("noise-text"),
+                good: "kept off the protocol and shown on standard error",
+            },
+            Scene {
+                title: "An answer that is almost JSON",
+                story: "NaN, and a comma too many. The client drops what it cannot read, and whoever \
+                    called waits for ever.",
+                ask: Ask::Call("not-json"),
+                good: "an error to the caller, at once",
+            },
+            Scene {
+                title: "An answer of 40 megabytes",
+                story: "All on one line, which a client holds in memory before it can look at it.",
+                ask: Ask::Call("huge-frame"),
+                good: "an error to the caller, and the line was never kept",
+            },
+        ],
+    },
+    Act {
+        title: "Words with something in them",
+        scenes: &[
+            Scene {
+                title: "A message inside a text",
+                story: "Proper JSON this time. But the next program that writes this text to a pipe \
+                    sends a request.",
+                ask: Ask::Call("frame-in-text"),
+                good: "the line is marked, and no message any more",
+            },
+            Scene {
+                title: "Orders that nobody sees",
+                story: "Unicode has letters that no font shows and every model reads.",
+                ask: Ask::Call("hidden-tags"),
+                good: "made visible",
+            },
+            Scene {
+                title: "A tool with a poisoned description",
+                story: "Models read what tools say of themselves; people hardly do. This one gives \
+                    hidden orders.",
+                ask: Ask::List("poisoned-description"),
+                good: "the tool is listed, with its orders made visible",
+            },
+        ],
+    },
+    Act {
+        title: "Servers that fail",
+        scenes: &[
+            Scene {
+                title: "A flood",
+                story: "Ten thousand reports of progress, and one answer behind them.",
+                ask: Ask::Call("flood-progress"),
+                good: "{n} reports, the newest among them, and the answer",
+            },
+            Scene {
+                title: "An answer with the wrong kind of id",
+                story: "The request has a number for its id, and the answer the same as a string. \
+                    They never meet.",
+                ask: Ask::Call("id-as-string"),
+                good: "an error to the caller after two seconds without a better one",
+            },
+            Scene {
+                title: "A server that dies",
+                story: "It is killed in the middle of a call, and everything that the client was \
+                    doing with it is lost.",
+                ask: Ask::Call("kill-self"),
+                good: "an error at once, the server started again, the session alive",
+            },
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scene_is_an_attack_and_fits_a_terminal() {
+        let mut count = 0;
+        for scene in ACTS.iter().flat_map(|act| act.scenes) {
+            let (Ask::Call(name) | Ask::CallWhileWaiting(name) | Ask::List(name)) = scene.ask;
+            assert!(attack::find(name).is_some(), "{name}");
+            let rule = scene.rule().map_or(0, |rule| rule.name().len());
+            assert!(scene.title.len() + rule <= 72, "{name}");
+            assert!(scene.good.len() <= 64, "{name}");
+            count += 1;
+        }
+        assert_eq!(count, 12);
+    }
+}

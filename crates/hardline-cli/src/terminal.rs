@@ -1,0 +1,137 @@
+//! What people see: when there are colors, and text of peers cut to the width of a terminal.
+//!
+//! What a peer wrote goes through [`Excerpt`], so that nothing in it moves a cursor, hides or turns the
+//! text round.
+
+use std::fmt::Write;
+use std::io;
+
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+use hardline_wire::excerpt::Excerpt;
+use unicode_width::UnicodeWidthStr;
+
+/// When there are colors on standard output.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Whether there are any: never `Auto`.
+    pub(crate) fn choice(self) -> ColorChoice {
+        match self {
+            Self::Auto => AutoStream::choice(&io::stdout()),
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// A text in pieces that are shown or left out as a whole: characters, or the escapes that stand for them.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    text: String,
+    /// Where each piece ends, and how wide all up to there are.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Pieces {
+    /// Escapes `text`. In JSON, backslashes stay as they are.
+    pub(crate) fn new(text: &[u8], is_json: bool) -> Self {
+        Self::up_to(usize::MAX, text, is_json)
+    }
+
+    /// Escapes as much of `text` as fills `max_width`, and no more than a piece over it.
+    pub(crate) fn up_to(max_width: usize, text: &[u8], is_json: bool) -> Self {
+        let mut pieces = Self::default();
+        for chunk in text.utf8_chunks() {
+            for char in chunk.valid().chars() {
+                pieces.push(char, is_json);
+                if max_width < pieces.width() {
+                    return pieces;
+                }
+            }
+            for byte in chunk.invalid() {
+                pieces.push_excerpt(Excerpt::new(&[*byte], 1));
+            }
+        }
+        pieces
+    }
+
+    /// As much of the beginning as fits.
+    pub(crate) fn first(self, max_width: usize, has_more: bool) -> String {
+        let is_cut = has_more || max_width < self.width();
+        let Self { mut text, ends } = self;
+        if is_cut {
+            let shown = ends.partition_point(|(_, width)| *width < max_width);
+            let last = shown.checked_sub(1).and_then(|index| ends.get(index));
+            text.truncate(last.map_or(0, |(end, _)| *end));
+            text.push('…');
+        }
+        text
+    }
+
+    /// As much of the end as fits.
+    pub(crate) fn last(self, max_width: usize, has_more: bool) -> String {
+        let is_cut = has_more || max_width < self.width();
+        if !is_cut {
+            return self.text;
+        }
+        let over = (self.width() + 1).saturating_sub(max_width);
+        let left_out = self.ends.partition_point(|(_, width)| *width < over);
+        let last = self.ends.get(left_out).filter(|_| 0 < over);
+        let start = last.map_or(0, |(end, _)| *end);
+        format!("…{}", self.text.get(start..).unwrap_or_default())
+    }
+
+    fn width(&self) -> usize {
+        self.ends.last().map_or(0, |(_, width)| *width)
+    }
+
+    fn push(&mut self, char: char, is_json: bool) {
+        if matches!(char, ' '..='~') && (char != '\\' || is_json) {
+            self.text.push(char);
+            self.ends.push((self.text.len(), self.width() + 1));
+            return;
+        }
+        let mut buffer = [0; 4];
+        let char: &str = char.encode_utf8(&mut buffer);
+        self.push_excerpt(if is_json {
+            Excerpt::of_json(char, char.len())
+        } else {
+            Excerpt::new(char.as_bytes(), char.len())
+        });
+    }
+
+    fn push_excerpt(&mut self, excerpt: Excerpt<'_>) {
+        let start = self.text.len();
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "{excerpt}");
+        let width = self.text.get(start..).unwrap_or_default().width();
+        self.ends.push((self.text.len(), self.width() + width));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_as_much_as_fits() {
+        let pieces = || Pieces::new("ab\u{1b}日c".as_bytes(), false);
+        assert_eq!(pieces().first(11, false), "ab\\u{1b}日c");
+        assert_eq!(pieces().first(11, true), "ab\\u{1b}日…");
+        assert_eq!(pieces().first(10, false), "ab\\u{1b}…");
+        assert_eq!(pieces().first(8, false), "ab…");
+        assert_eq!(pieces().first(1, false), "…");
+        assert_eq!(pieces().last(11, false), "ab\\u{1b}日c");
+        assert_eq!(pieces().last(10, false), "…\\u{1b}日c");
+        assert_eq!(pieces().last(9, false), "…日c");
+        assert_eq!(pieces().last(99, true), "…ab\\u{1b}日c");
+        assert_eq!(Pieces::new(b"", false).last(3, true), "…");
+        assert!(Pieces::up_to(3, &b"x".repeat(100), false).text.len() == 4);
+    }
+}

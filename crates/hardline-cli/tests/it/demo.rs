@@ -1,0 +1,31 @@
+//! `hardline demo`, as a newcomer runs it.
+
+use std::time::{Duration, Instant};
+
+use super::hardline;
+
+#[test]
+fn everything_is_stopped_and_shown_in_eighty_columns() {
+    let start = Instant::now();
+    let output = hardline(&["demo"], b"");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(text.matches("    plain     ✗").count(), 13, "{text}");
+    assert_eq!(text.matches("    hardline  ✓").count(), 13, "{text}");
+    assert!(text.contains("all 12 attacks stopped"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+    // In a pipe there are no colors, and nothing of the attacks reaches a terminal.
+    assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
+    assert!(!text.contains('\u{e0020}'));
+    // It takes a few seconds; the rest is for busy machines.
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
+}
+
+#[test]
+fn colors_can_be_asked_for() {
+    let output = hardline(&["demo", "--color", "always"], b"");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("\u{1b}[1m"));
+}

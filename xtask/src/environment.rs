@@ -1,0 +1,108 @@
+//! Packages from npm and PyPI that tests run with: set up once, in the versions that a list pins, and
+//! again only when the list or the runtime changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::process::{capture, command, show, works};
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// Which of these programs cannot be started here, if any.
+pub(crate) fn missing(programs: &[&str]) -> Option<String> {
+    let missing: Vec<_> =
+        programs.iter().copied().filter(|it| !works(it, &["--version"])).collect();
+    if missing.is_empty() { None } else { Some(format!("not installed: {}", missing.join(", "))) }
+}
+
+/// The npm packages of `source`, into `folder`.
+pub(crate) fn npm(folder: &Path, source: &Path) -> Result<(), String> {
+    for file in ["package.json", "package-lock.json"] {
+        copy(&source.join(file), &folder.join(file))?;
+    }
+    let lock = folder.join("package-lock.json");
+    once(folder, &lock, capture(&mut command("node", &["--version"])).1, || {
+        let install = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+        show(command("npm", &install).current_dir(folder)).map_err(|error| {
+            let list = source.display();
+            format!("the packages of {list} could not be fetched from the npm registry ({error})")
+        })
+    })
+}
+
+/// The Python packages of `source`, into a virtual environment in `folder`. Returns its interpreter.
+pub(crate) fn python(folder: &Path, source: &Path) -> Result<PathBuf, String> {
+    let environment = folder.join("venv");
+    let program = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let requirements = source.join("requirements.txt");
+    once(folder, &requirements, capture(&mut command("python3", &["--version"])).1, || {
+        show(command("python3", &["-m", "venv", "--clear"]).arg(&environment)).map_err(
+            |error| {
+                format!(
+                    "python3 cannot make a virtual environment; is its venv installed? ({error})"
+                )
+            },
+        )?;
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+        show(command(&program.to_string_lossy(), &install).arg(&requirements)).map_err(|error| {
+            let list = source.display();
+            format!("the packages of {list} could not be fetched from the index ({error})")
+        })
+    })?;
+    Ok(program)
+}
+
+/// Runs a command to its end, which must come in time, and shows what it prints.
+pub(crate) fn finish(command: &mut Command, limit: Duration) -> Result<(), String> {
+    let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+    let start = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("it ended with {status}")),
+            Ok(None) if start.elapsed() < limit => thread::sleep(POLL),
+            outcome => {
+                let killed = child.kill().and_then(|()| child.wait());
+                return Err(format!("it did not end in {limit:?}: {outcome:?}, {killed:?}"));
+            }
+        }
+    }
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let folder = to.parent().unwrap_or(to);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::copy(from, to))
+        .map(drop)
+        .map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
+}
+
+pub(crate) fn remove(file: &Path) -> Result<(), String> {
+    match fs::remove_file(file) {
+        Err(error) if file.exists() => Err(format!("{}: {error}", file.display())),
+        _ => Ok(()),
+    }
+}
+
+/// Installs unless that was done before, with the same list of versions and the same runtime.
+fn once(
+    folder: &Path,
+    versions: &Path,
+    runtime: String,
+    install: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let wanted = fs::read_to_string(versions)
+        .map_err(|error| format!("{}: {error}", versions.display()))?
+        + &runtime;
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    remove(&stamp)?;
+    install()?;
+    fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))
+}

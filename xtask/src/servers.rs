@@ -1,0 +1,58 @@
+//! Real clients on real servers, behind `hardline wrap`: the reference servers from the registries,
+//! and the official SDKs' clients, rmcp's too. What they get must be the same as without it, message
+//! for message.
+//!
+//! The servers are set up once, under `target/servers`, in the versions that `tests/servers` pins; the
+//! clients are those of the step before. `tests/servers/run.py` runs every session twice and compares.
+
+use std::env::consts::EXE_SUFFIX;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::clients;
+use crate::environment::{self, copy};
+use crate::process::{command, root, show, target};
+use crate::step::Outcome;
+
+/// Every session has a limit of its own; this is for a run that does not keep to it.
+const MAX_RUN: Duration = Duration::from_secs(1200);
+
+/// Runs everything, or says what is missing.
+pub(crate) fn run() -> Outcome {
+    if let Some(missing) = environment::missing(&["node", "npm", "python3", "git"]) {
+        return Outcome::Skipped(missing);
+    }
+    let build = ["build", "--package", "hardline-cli", "--locked", "--bins", "--examples"];
+    show(&mut command("cargo", &build)).and_then(|()| set_up()).and_then(|()| compare()).into()
+}
+
+fn set_up() -> Result<(), String> {
+    clients::set_up()?;
+    // A module finds its packages by where it lies.
+    for name in ["typescript-1", "typescript-2"] {
+        let folder = target().join("clients").join(name);
+        let script = format!("{name}.mjs");
+        copy(&source("session.mjs"), &folder.join("session.mjs"))?;
+        copy(&source(&script), &folder.join(&script))?;
+    }
+    environment::npm(&folder("node"), &source("node"))?;
+    environment::python(&folder("python"), &source("python")).map(drop)
+}
+
+fn compare() -> Result<(), String> {
+    let built = |name: &str| target().join("debug").join(format!("{name}{EXE_SUFFIX}"));
+    let mut run = command("python3", &["-B"]);
+    run.arg(source("run.py")).arg("--hardline").arg(built("hardline"));
+    run.arg("--rmcp").arg(built("examples/rmcp_session"));
+    run.arg("--servers").arg(target().join("servers"));
+    run.arg("--clients").arg(target().join("clients"));
+    environment::finish(&mut run, MAX_RUN)
+}
+
+fn source(name: &str) -> PathBuf {
+    root().join("tests/servers").join(name)
+}
+
+fn folder(name: &str) -> PathBuf {
+    target().join("servers").join(name)
+}

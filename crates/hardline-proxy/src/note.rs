@@ -14,6 +14,8 @@ pub enum Note<'a> {
     Found(&'a Found),
     /// So many more findings of one line are not listed.
     Unlisted(usize),
+    /// So many notifications and requests of a server that has ended were over its budget.
+    Dropped(u64),
     /// A line of the server's standard output that is no message.
     Noise(&'a [u8]),
     /// The server ended; so many requests of the client failed with it.
@@ -65,6 +67,12 @@ impl fmt::Display for Note<'_> {
                 Ok(())
             }
             Self::Unlisted(count) => write!(formatter, "{count} more findings like these"),
+            Self::Dropped(count) => {
+                write!(
+                    formatter,
+                    "{count} messages of the server were over its budget, and dropped"
+                )
+            }
             Self::Noise(_) => formatter.write_str("a line that is no message"),
             Self::ServerEnded { how, failed: 0 } => write!(formatter, "the server {how}"),
             Self::ServerEnded { how, failed } => {

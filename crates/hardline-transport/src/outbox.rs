@@ -226,6 +226,7 @@ impl Outbox {
     /// # Errors
     ///
     /// [`SendError`], if the output failed.
+    #[cfg(feature = "rmcp")]
     pub(crate) async fn written(&self) -> Result<(), SendError> {
         self.wait_until(|queue| queue.frames == 0).await
     }

@@ -18,7 +18,9 @@ pub(super) struct Source {
     input: Box<dyn Read>,
     encoding: Encoding,
     decoder: Utf16,
+    /// What was read last: the first `raw_length` bytes.
     raw: Vec<u8>,
+    raw_length: usize,
     /// The decoded beginning, or the last chunk.
     text: Vec<u8>,
     /// Whether `text` is the beginning, and was not handed out.
@@ -72,6 +74,7 @@ impl Source {
             encoding: Encoding::Utf8,
             decoder: Utf16::default(),
             raw: vec![0; CHUNK_BYTES],
+            raw_length: 0,
             text: Vec::new(),
             has_head: false,
             has_ended: false,
@@ -81,17 +84,13 @@ impl Source {
 
     /// Reads the beginning. Returns it as UTF-8, and whether it is all there is.
     pub(super) fn head(&mut self) -> io::Result<(&[u8], bool)> {
-        let mut filled = 0;
-        while filled < HEAD_BYTES && !self.has_ended {
-            let room = self.raw.get_mut(filled..HEAD_BYTES).unwrap_or_default();
-            let read = read(&mut *self.input, room)?;
-            self.has_ended = read == 0;
-            filled += read;
+        while self.raw_length < HEAD_BYTES && !self.has_ended {
+            self.read_raw(HEAD_BYTES)?;
         }
-        self.encoding = Encoding::of(self.raw.get(..filled).unwrap_or_default());
+        self.encoding = Encoding::of(self.raw());
         self.decoder = Utf16::new(self.encoding);
         self.has_head = true;
-        self.decode(filled);
+        self.decode(0);
         Ok((&self.text, self.has_ended))
     }
 
@@ -101,10 +100,11 @@ impl Source {
             return Ok(());
         }
         self.text.clear();
+        self.raw_length = 0;
         while self.text.is_empty() && !self.has_ended {
-            let read = read(&mut *self.input, &mut self.raw)?;
-            self.has_ended = read == 0;
-            self.decode(read);
+            let before = self.raw_length;
+            self.read_raw(CHUNK_BYTES)?;
+            self.decode(before);
         }
         Ok(())
     }
@@ -112,6 +112,11 @@ impl Source {
     /// What was read last, as UTF-8 unless the file is broken; nothing at the end.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
+    }
+
+    /// The same as it stands in the file.
+    pub(super) fn raw(&self) -> &[u8] {
+        self.raw.get(..self.raw_length).unwrap_or_default()
     }
 
     pub(super) fn encoding(&self) -> Encoding {
@@ -128,10 +133,24 @@ impl Source {
         self.decoder.replaced
     }
 
-    fn decode(&mut self, length: usize) {
-        self.read += length as u64;
-        let raw = self.raw.get(..length).unwrap_or_default();
-        self.text.clear();
+    /// Reads once, as long as there are less than `most` bytes.
+    fn read_raw(&mut self, most: usize) -> io::Result<()> {
+        let room = self.raw.get_mut(self.raw_length..most).unwrap_or_default();
+        let read = loop {
+            match self.input.read(room) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        self.has_ended = read == 0;
+        self.raw_length += read;
+        self.read += read as u64;
+        Ok(())
+    }
+
+    /// Decodes what was read, from `start` on.
+    fn decode(&mut self, start: usize) {
+        let raw = self.raw.get(start..self.raw_length).unwrap_or_default();
         if self.encoding == Encoding::Utf8 {
             self.text.extend_from_slice(raw);
             return;
@@ -139,15 +158,6 @@ impl Source {
         self.decoder.push(raw, &mut self.text);
         if self.has_ended {
             self.decoder.finish(&mut self.text);
-        }
-    }
-}
-
-fn read(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match input.read(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
         }
     }
 }

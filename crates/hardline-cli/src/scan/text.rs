@@ -1,13 +1,17 @@
 //! A text, in windows.
+//!
+//! A file that says it is UTF-16 is read in two ways, since not everybody believes it: as that, and for
+//! messages as the bytes that it is.
 
+use hardline_guard::Rule;
 use hardline_guard::scan::{Hit, Scanner};
 
-use super::document::only_strings;
+use super::encoding::Encoding;
 use super::place::{Place, Ruler};
 use super::report::Report;
 use super::source::Source;
 use super::window::{Sizes, Window, Windows};
-use super::{Stop, read_on};
+use super::{Stop, document, read_on};
 
 /// Scans a source. `may_be_json` if its beginning is that of a JSON document.
 pub(super) fn scan(
@@ -16,37 +20,74 @@ pub(super) fn scan(
     may_be_json: bool,
     report: &mut Report<'_>,
 ) -> Result<(), Stop> {
-    let mut windows = Windows::new(Sizes::default());
-    let mut place = Place::START;
-    let mut is_end = false;
-    while !is_end {
+    let mut decoded = Reading::new(source.encoding(), may_be_json);
+    let is_decoded = source.encoding() != Encoding::Utf8;
+    let mut raw = is_decoded.then(|| Reading::new(Encoding::Utf8, false));
+    loop {
         read_on(source, report)?;
-        is_end = source.text().is_empty();
-        if is_end {
-            windows.end();
-        } else {
-            windows.push(source.text());
+        decoded.read(source.text(), scanner, report, |_| true)?;
+        if let Some(raw) = &mut raw {
+            raw.read(source.raw(), scanner, report, is_message)?;
         }
-        let encoding = source.encoding();
-        while let Some(window) = windows.next() {
-            let hits = judge(scanner, &window, may_be_json);
-            let own = window.text.as_bytes().get(window.owned.clone()).unwrap_or_default();
-            let mut ruler = Ruler::new(own, place, encoding);
-            for hit in hits {
-                let start = hit.range.start - window.owned.start;
-                let found = window.text.as_bytes().get(hit.range.clone()).unwrap_or_default();
-                let length = encoding.measure(found);
-                report
-                    .add_hit(&hit, window.text, ruler.place(start), length)
-                    .map_err(Stop::Output)?;
-            }
-            place = ruler.place(own.len());
-            report.seen.bytes += encoding.measure(own);
+        if source.text().is_empty() {
+            break;
         }
     }
-    report.seen.cut_lines += windows.cut_lines;
-    report.seen.not_text += windows.replaced + source.replaced();
+    report.seen.bytes += decoded.place.offset;
+    report.seen.cut_lines += decoded.windows.cut_lines;
+    report.seen.not_text += decoded.windows.replaced + source.replaced();
     Ok(())
+}
+
+/// Whether a rule is about messages, and not about characters.
+fn is_message(rule: Rule) -> bool {
+    matches!(rule, Rule::ContentFrame | Rule::ContentEncodedFrame | Rule::ContentJsonrpc)
+}
+
+/// One way to read a file.
+struct Reading {
+    windows: Windows,
+    encoding: Encoding,
+    may_be_json: bool,
+    /// How far it was judged.
+    place: Place,
+}
+
+impl Reading {
+    fn new(encoding: Encoding, may_be_json: bool) -> Self {
+        let windows = Windows::new(Sizes::default());
+        Self { windows, encoding, may_be_json, place: Place::START }
+    }
+
+    /// Reads on, to the end if there is nothing more, and reports what is found by wanted rules.
+    fn read(
+        &mut self,
+        chunk: &[u8],
+        scanner: &mut Scanner,
+        report: &mut Report<'_>,
+        is_wanted: fn(Rule) -> bool,
+    ) -> Result<(), Stop> {
+        let Self { windows, encoding, may_be_json, place } = self;
+        if chunk.is_empty() {
+            windows.end();
+        } else {
+            windows.push(chunk);
+        }
+        while let Some(window) = windows.next() {
+            let text = window.text.as_bytes();
+            let own = text.get(window.owned.clone()).unwrap_or_default();
+            let mut ruler = Ruler::new(own, *place, *encoding);
+            let hits = judge(scanner, &window, *may_be_json);
+            for hit in hits.iter().filter(|hit| is_wanted(hit.rule)) {
+                let found = text.get(hit.range.clone()).unwrap_or_default();
+                let start = ruler.place(hit.range.start - window.owned.start);
+                let length = encoding.measure(found);
+                report.add_hit(hit, window.text, start, length).map_err(Stop::Output)?;
+            }
+            *place = ruler.place(own.len());
+        }
+        Ok(())
+    }
 }
 
 /// What is found in the window's own part, in order.
@@ -55,7 +96,7 @@ fn judge(scanner: &mut Scanner, window: &Window<'_>, may_be_json: bool) -> Vec<H
     let mut hits = scanner.scan(window.text).hits;
     hits.retain(is_own);
     if may_be_json && !window.is_whole {
-        let mut inside = scanner.scan(&only_strings(window.text)).hits;
+        let mut inside = scanner.scan(&document::only_strings(window.text)).hits;
         let place = |hit: &Hit| (hit.range.start, hit.rule);
         inside.retain(|hit| {
             let is_new = hits.binary_search_by_key(&place(hit), place).is_err();
@@ -69,7 +110,6 @@ fn judge(scanner: &mut Scanner, window: &Window<'_>, may_be_json: bool) -> Vec<H
 
 #[cfg(test)]
 mod tests {
-    use hardline_guard::Rule;
     use hardline_guard::scan::Settings;
 
     use super::*;
@@ -195,12 +235,15 @@ mod tests {
         let line = "  {\"role\": \"tool\", \"content\": \"nothing to see here\"},\n";
         let string = serde_json::to_string(MESSAGE).unwrap();
         let planted = format!("  {{\"role\": \"tool\", \"content\": {string}}},\n");
-        let lines = line.repeat(100);
-        let text = format!("[\n{lines}{planted}{lines}  {{}}\n]\n");
-        let expected = at_once(&text);
-        assert_eq!(expected.len(), 1);
-        assert_eq!(in_windows(text.as_bytes(), 700, true), expected);
-        assert_eq!(in_windows(text.as_bytes(), 700, false), []);
+        // Some of these places are shown by two windows.
+        for before in 0..100 {
+            let (before, after) = (line.repeat(before), line.repeat(200 - before));
+            let text = format!("[\n{before}{planted}{after}  {{}}\n]\n");
+            let expected = at_once(&text);
+            assert_eq!(expected.len(), 1);
+            assert_eq!(in_windows(text.as_bytes(), 700, true), expected);
+            assert_eq!(in_windows(text.as_bytes(), 700, false), []);
+        }
     }
 
     #[test]

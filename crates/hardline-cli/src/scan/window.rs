@@ -230,8 +230,10 @@ mod tests {
     fn keeps_a_line_whole_that_may_be_kept_and_cuts_a_longer_one() {
         let text = format!("a\n{}\nb\n{}\nc\n", "x".repeat(20), "é".repeat(40));
         check(text.as_bytes(), &text, 1);
-        let text = "y".repeat(300);
-        check(text.as_bytes(), &text, 1);
+        for before in ["", "y", "yy"] {
+            let text = format!("{before}{}", "日".repeat(100));
+            check(text.as_bytes(), &text, 1);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The name of a server that was given none: from its command line, never from what it says itself.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Programs that run what their first argument names.
 const RUNNERS: [&str; 14] = [
@@ -43,7 +43,9 @@ fn stem(word: &str) -> String {
         let stripped = known.iter().find_map(|end| part.strip_suffix(end));
         stripped.unwrap_or(&part).to_owned()
     };
-    let parts: Vec<String> = path.components().map(|part| plain(part.as_os_str())).collect();
+    let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    let parts: Vec<String> =
+        path.components().filter(is_name).map(|part| plain(part.as_os_str())).collect();
     let mut named = parts.iter().rev().filter(|part| !ORDINARY.contains(&part.as_str()));
     let name = named.next().or(parts.last()).cloned().unwrap_or_default();
     let is_fit = |char: &char| char.is_alphanumeric() || "-_.".contains(*char);

@@ -119,7 +119,11 @@ impl FrameJudge {
         if refusal.is_mendable() {
             refused.mended = self.mended(text, findings);
         }
-        let is_both = refusal.reason == RefusalReason::Message(MessageReason::TwoKinds);
+        // A `Method` beside a result is a method to some readers and nothing to others.
+        let is_both = matches!(
+            refusal.reason,
+            RefusalReason::Message(MessageReason::TwoKinds | MessageReason::AmbiguousKey)
+        );
         self.name_waiting(&mut refused, recovered, is_both);
         refused
     }

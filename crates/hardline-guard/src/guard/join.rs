@@ -69,6 +69,11 @@ impl Guard {
         self.session.in_flight(direction)
     }
 
+    /// How many notifications and requests were over the server's budget, and did not go on.
+    pub fn dropped(&self) -> u64 {
+        self.session.dropped()
+    }
+
     /// Whether a request of the client has no answer yet.
     pub fn is_pending(&self, id: &Id<'_>) -> bool {
         self.session.is_pending(id)

@@ -73,7 +73,7 @@ fn takes_messages_batches_and_blank_lines() {
 #[test]
 fn refuses_what_parsers_read_differently() {
     check(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#, "frame.duplicate-key@40+1 1!");
-    check(r#"{"jsonrpc":"2.0","id":1,"Method":"x","result":{}}"#, "frame.ambiguous-key@24+1 1?");
+    check(r#"{"jsonrpc":"2.0","id":1,"Method":"x","result":{}}"#, "frame.ambiguous-key@24+1 1? 1!");
     check(r#"{"jsonrpc":"2.0","id":1,"reſult":{},"result":{}}"#, "frame.ambiguous-key@24+1 1!");
     check_bytes(
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}",

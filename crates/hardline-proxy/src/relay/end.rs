@@ -49,6 +49,9 @@ impl Relay {
         let verdict = self.guard.finish_server(now);
         self.dispatch(verdict, now, sink);
         self.last_end.clone_from(&ended.how);
+        if 0 < self.guard.dropped() {
+            sink.note(&Note::Dropped(self.guard.dropped()));
+        }
 
         let mut orphans = self.guard.settle_all(Direction::ClientToServer);
         orphans.retain(|orphan| self.own.remove(&orphan.id).is_none());

@@ -28,7 +28,7 @@ use hardline_guard::{Carries, Delivery, Direction, Guard, Verdict};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
-use hardline_wire::line::Line;
+use hardline_wire::line::{Line, LineEnd};
 use hardline_wire::message::Message;
 
 use crate::note::Note;
@@ -205,6 +205,11 @@ impl Relay {
 
     /// Takes a line of the server.
     pub fn handle_server(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
+        if line.end == LineEnd::Eof && self.is_cut_short(line) {
+            // Its end says more than what it left behind, and comes next.
+            sink.note(&Note::Noise(line.whole().unwrap_or_default()));
+            return;
+        }
         let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
         self.dispatch(verdict, now, sink);
         if self.is_client_gone {
@@ -215,6 +220,20 @@ impl Relay {
     /// Takes note that bytes of the server came which do not end a line.
     pub fn handle_server_bytes(&mut self, now: Duration) {
         self.guard.handle_bytes(now);
+    }
+
+    /// Takes note that the server says no more: it will end, or be ended. What comes from the client
+    /// waits for the next.
+    pub fn handle_server_silence(&mut self) {
+        self.state = match self.state {
+            State::Up | State::Restoring(_) => State::Away,
+            other @ (State::Away | State::Broken(_)) => other,
+        };
+    }
+
+    /// Whether the last line of a server that is gone is no message.
+    fn is_cut_short(&mut self, line: &Line<'_>) -> bool {
+        !line.is_blank() && line.whole().is_none_or(|text| self.decoder.decode(text).is_err())
     }
 
     /// When the relay wants to be told the time, if no line comes before that.

@@ -240,7 +240,9 @@ impl Session<'_> {
             let mut sink = Outlets { client: to_client, server, context, observer };
             relay.handle_server(line, now, &mut sink);
         });
-        if polled == Poll::Ready(0) {
+        if output.is_ended() {
+            relay.handle_server_silence();
+        } else if polled == Poll::Ready(0) {
             relay.handle_server_bytes(now);
         }
         polled.is_ready()

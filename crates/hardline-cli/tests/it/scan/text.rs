@@ -124,6 +124,15 @@ fn places_in_utf_16_are_those_of_the_file() {
 }
 
 #[test]
+fn who_does_not_believe_a_byte_order_mark_is_thought_of() {
+    let input = [b"\xff\xfe\n", PLANTED.as_bytes()].concat();
+    let found = super::found(&[], &input);
+    let planted = ("content.frame".to_owned(), 3, None, MESSAGE.as_bytes().to_vec());
+    assert!(found.contains(&planted), "{found:?}");
+    assert_eq!(json(&[], &input).1, Some(1));
+}
+
+#[test]
 fn a_binary_file_does_not_flood_the_screen() {
     let directory = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..200_u8).flat_map(|it| [0x89, b'a', 0, it % 7 + 65]).collect();

@@ -32,6 +32,27 @@ struct Finding<'a> {
     action: &'a str,
 }
 
+#[derive(Serialize)]
+struct Scanned {
+    files: u64,
+    texts: Option<u64>,
+    binaries: Option<u64>,
+    transcripts: Option<u64>,
+    recordings: Option<u64>,
+    bytes: u64,
+    frames: u64,
+    strings: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NotScanned {
+    overlong_bytes: u64,
+    refused_frames: u64,
+    cut_lines: u64,
+    not_text_bytes: u64,
+}
+
 impl Printer for Json {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{{\"findings\":[")
@@ -58,23 +79,23 @@ impl Printer for Json {
     }
 
     fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
-        let of = |kind| KINDS.iter().position(|it| *it == kind).and_then(|at| seen.files.get(at));
-        let scanned = json!({
-            "files": seen.all_files(),
-            "texts": of(Kind::Text),
-            "binaries": of(Kind::Binary),
-            "transcripts": of(Kind::Transcript),
-            "recordings": of(Kind::Recording),
-            "bytes": seen.bytes,
-            "frames": seen.frames,
-            "strings": seen.strings,
-        });
-        let not_scanned = json!({
-            "overlongBytes": seen.overlong,
-            "refusedFrames": seen.refused,
-            "cutLines": seen.cut_lines,
-            "notTextBytes": seen.not_text,
-        });
+        let of = |kind| KINDS.into_iter().zip(seen.files).find(|it| it.0 == kind).map(|it| it.1);
+        let scanned = serde_json::to_string(&Scanned {
+            files: seen.all_files(),
+            texts: of(Kind::Text),
+            binaries: of(Kind::Binary),
+            transcripts: of(Kind::Transcript),
+            recordings: of(Kind::Recording),
+            bytes: seen.bytes,
+            frames: seen.frames,
+            strings: seen.strings,
+        })?;
+        let not_scanned = serde_json::to_string(&NotScanned {
+            overlong_bytes: seen.overlong,
+            refused_frames: seen.refused,
+            cut_lines: seen.cut_lines,
+            not_text_bytes: seen.not_text,
+        })?;
         let errors: Vec<Value> = seen
             .unread
             .iter()

@@ -35,6 +35,7 @@ impl PolicyArgs {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "no more is read than a policy may have")]
 fn read_file(path: &Path) -> io::Result<String> {
     let most = u64::try_from(Policy::MAX_BYTES).unwrap_or(u64::MAX);
     let mut text = String::new();

@@ -8,6 +8,7 @@
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::panic,
     clippy::exit,
     reason = "a test prints, starts what it tests, and stops at what cannot be"

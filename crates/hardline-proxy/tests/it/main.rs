@@ -1,5 +1,5 @@
 //! Tests of the relay as whoever drives it sees it.
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod relay;
 mod restart;

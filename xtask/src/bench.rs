@@ -14,17 +14,23 @@ its best round of thirty.
 
 ";
 
+/// How many benchmarks there are.
+const BENCHMARKS: usize = 4;
+
 /// Runs the benchmarks; `save` writes their tables to `docs/benchmarks.md`.
 pub(crate) fn run(save: bool) -> Result<(), String> {
-    let all = ["bench", "--quiet", "--workspace", "--bench", "*", "--locked"];
+    let all = ["bench", "--quiet", "--workspace", "--bench", "*", "--locked", "--no-fail-fast"];
     let output = command("cargo", &all)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("cargo bench: {error}"))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     println!("{printed}");
-    if !output.status.success() {
-        return Err("a benchmark failed or missed a goal; nothing is written".into());
+    let is_met = output.status.success();
+    // A table with goals missed says so itself; one that is not there says nothing.
+    let is_whole = printed.matches("goals missed").count() == BENCHMARKS;
+    if !is_whole {
+        return Err("a benchmark failed; nothing is written".into());
     }
     if save {
         let path = root().join("docs/benchmarks.md");
@@ -32,5 +38,5 @@ pub(crate) fn run(save: bool) -> Result<(), String> {
         fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
         println!("written to {}", path.display());
     }
-    Ok(())
+    if is_met { Ok(()) } else { Err("a goal was missed".into()) }
 }

@@ -35,7 +35,7 @@ struct Row {
 
 const ROWS: [Row; 4] = [
     Row { kind: "English", make: sample::english_frame, goal_ratio: 0.5, goal_speed: 1.0 },
-    Row { kind: "code", make: sample::text_frame, goal_ratio: 0.5, goal_speed: 1.0 },
+    Row { kind: "prose and code", make: sample::text_frame, goal_ratio: 0.5, goal_speed: 1.0 },
     Row { kind: "JSON in text", make: sample::quoted_frame, goal_ratio: 0.5, goal_speed: 0.0 },
     Row { kind: "dense JSON", make: sample::dense_frame, goal_ratio: 0.3, goal_speed: 0.0 },
 ];
@@ -60,12 +60,8 @@ fn passing(effort: Effort) -> u32 {
     println!("| result | Hardline, GB/s | `IgnoredAny`, GB/s | ratio | a frame, µs |");
     println!("|---|---|---|---|---|");
     let mut missed = 0;
-    let only = std::env::var("HARDLINE_BENCH_ONLY").unwrap_or_default();
     for Row { kind, make, goal_ratio, goal_speed } in ROWS {
         for (name, size) in SIZES {
-            if !format!("{kind}, {name}").contains(&only) {
-                continue;
-            }
             let result = make(size);
             let call = call_of(&result);
             let bytes = call.len() + result.len();
@@ -91,7 +87,7 @@ fn passing(effort: Effort) -> u32 {
             missed += show(&format!("{kind}, {name}"), &outcome, bytes, |speed, ratio, time| {
                 (
                     if size == 100_000 { (speed, goal_speed) } else { (speed, 0.0) },
-                    (ratio, goal_ratio),
+                    if size == 200 { (ratio, 0.0) } else { (ratio, goal_ratio) },
                     if size == 200 { (time, 1.0) } else { (time, f64::INFINITY) },
                 )
             });

@@ -12,6 +12,7 @@ mod line;
 mod lock;
 mod policy;
 mod recover;
+mod session;
 mod sse;
 mod text;
 
@@ -24,6 +25,7 @@ pub use line::{line, line_in_chunks};
 pub use lock::lock;
 pub use policy::policy;
 pub use recover::{recover, recover_in_chunks};
+pub use session::session;
 pub use sse::{sse, sse_in_chunks};
 pub use text::text;
 
@@ -45,6 +47,7 @@ pub const TARGETS: &[Target] = &[
     ("policy", policy),
     ("lock", lock),
     ("text", text),
+    ("session", session),
 ];
 
 /// Takes what decides about chunks and limits off the front of `data`.

@@ -41,3 +41,8 @@ fn any_policy_is_read_well() {
 fn any_lock_is_written_well() {
     check(2_000, fuzz::lock);
 }
+
+#[test]
+fn any_session_is_judged_well() {
+    check(20_000, fuzz::session);
+}

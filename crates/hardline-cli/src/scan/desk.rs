@@ -170,6 +170,11 @@ impl Desk<'_, '_> {
 }
 
 impl<'a> Origin<'a> {
+    /// That of a line that stands in the file as it is.
+    pub(super) fn of(line: &'a [u8], place: Place) -> Self {
+        Self { line, place, written: None, base: 0 }
+    }
+
     pub(super) fn finder(self, encoding: Encoding) -> Finder<'a> {
         Finder { origin: self, ruler: Ruler::new(self.line, self.place, encoding), encoding }
     }

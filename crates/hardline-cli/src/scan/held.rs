@@ -1,63 +1,92 @@
 //! Lines that are held, with their places in the file.
+//!
+//! In a transcript the lines stand in the file as the server wrote them, one after the other. In a recording
+//! each is written in a line of its own, with others between them.
 
+use std::mem::size_of;
 use std::ops::Range;
 
 use hardline_guard::{Direction, Finding};
+use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineEnd, LineFramer};
 
 use super::Stop;
 use super::desk::{BOM, Desk, Finder, Heard, Origin};
 use super::encoding::Encoding;
-use super::place::Place;
+use super::place::{Place, Ruler};
 use super::recording::Written;
+use super::trace::Trace;
 
-/// Lines of the server, one after the other.
+/// Lines of the server.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    lines: Vec<HeldLine>,
     /// What the server wrote, from the start of the first line, with the ends of the lines.
     raw: Vec<u8>,
+    /// Where the first line starts, and whether a byte order mark stood before it.
+    start: Option<(Place, bool)>,
+    /// The lines of a recording.
+    recorded: Vec<HeldLine>,
+    /// Where in `raw` a line starts of which only the beginning is kept, and what was found in it.
+    overlong: Option<(usize, Vec<Finding>)>,
+    /// How many of the lines are no messages.
+    refused: u64,
+    /// How many bytes are kept beside `raw`.
+    beside: usize,
 }
 
+/// A line of a recording.
 #[derive(Debug)]
 struct HeldLine {
     /// Where in `raw` its content is.
     range: Range<usize>,
     has_bom: bool,
-    is_refused: bool,
-    /// What was found in it, if it cannot be judged again, as it is not kept.
-    findings: Option<Vec<Finding>>,
-    /// The line of the file, if it is not the content.
-    file_line: Option<(Vec<u8>, Written)>,
+    /// The line of the file.
+    line: Vec<u8>,
     place: Place,
+    written: Written,
     base: usize,
 }
 
 impl Held {
-    pub(super) fn bytes(&self) -> usize {
-        self.raw.len()
+    /// Whether more is kept than lines of a frame's length need.
+    pub(super) fn is_over(&self, limits: &Limits) -> bool {
+        let most = limits.max_frame_bytes();
+        self.overlong.is_some() || most < self.raw.len() || most.saturating_mul(4) < self.beside
     }
 
-    /// Adds a line. Of one that is overlong only the beginning is kept, so that it must be the last.
+    /// Adds a line. One that is overlong must be the last.
     pub(super) fn push(&mut self, line: &Line<'_>, heard: Heard<'_>) {
-        let is_refused = heard.is_refused();
+        self.refused += u64::from(line.whole().is_some() && heard.is_refused());
         let Heard { text, origin, findings } = heard;
-        let findings = line.whole().is_none().then_some(findings);
-        if line.has_bom && !self.lines.is_empty() {
+        let Origin { place, base, .. } = origin;
+        if self.start.is_none() {
+            self.start = Some((place, line.has_bom));
+        } else if line.has_bom {
             self.raw.extend_from_slice(BOM);
         }
-        let start = self.raw.len();
+        let range = self.raw.len()..self.raw.len() + text.len();
+        if line.whole().is_none() {
+            self.overlong = Some((range.start, findings));
+        }
         self.raw.extend_from_slice(text);
-        let range = start..self.raw.len();
         self.raw.extend_from_slice(match line.end {
             LineEnd::Lf => b"\n",
             LineEnd::CrLf => b"\r\n",
             LineEnd::Eof => b"",
         });
-        let file_line = origin.written.map(|written| (origin.line.to_vec(), written.clone()));
-        let Origin { place, base, .. } = origin;
-        let has_bom = line.has_bom;
-        self.lines.push(HeldLine { range, has_bom, is_refused, findings, file_line, place, base });
+        if let Some(written) = origin.written {
+            let (line_of_file, written) = (origin.line.to_vec(), written.clone());
+            self.beside += size_of::<HeldLine>() + line_of_file.len() + written.bytes();
+            let has_bom = line.has_bom;
+            self.recorded.push(HeldLine {
+                range,
+                has_bom,
+                line: line_of_file,
+                place,
+                written,
+                base,
+            });
+        }
     }
 
     /// Reports a finding about all of the lines, whose place counts from the start of the first.
@@ -69,11 +98,10 @@ impl Held {
 
     /// Reports what is in the message that the lines were put together to.
     pub(super) fn tell_joined(&self, text: &[u8], desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
-        let refused = self.lines.iter().filter(|line| line.is_refused).count();
-        desk.report.seen.refused -= refused as u64;
+        desk.report.seen.refused -= self.refused;
         let findings = desk.judge_joined(Direction::ServerToClient, text);
         let mut finder = self.finder(desk.encoding);
-        let mut trace = Trace { joined: text, raw: &self.raw, at: (0, 0) };
+        let mut trace = Trace::new(text, &self.raw);
         for finding in findings {
             let range = finding.offset..finding.offset.saturating_add(finding.length);
             // In a text that was edited otherwise, the whole of it is the place.
@@ -89,39 +117,101 @@ impl Held {
 
     /// Reports what was found in each line on its own, as far as it `is_wanted`.
     pub(super) fn tell_each(
-        self,
+        &self,
         desk: &mut Desk<'_, '_>,
         is_wanted: impl Fn(&Finding) -> bool,
     ) -> Result<(), Stop> {
-        let mut framer = LineFramer::new(&desk.judges.limits.clone());
-        let mut buffer = Vec::new();
-        for mut line in self.lines {
+        let mut judge = Again {
+            framer: LineFramer::new(&desk.judges.limits.clone()),
+            buffer: Vec::new(),
+            is_wanted,
+        };
+        let (overlong, findings) = match &self.overlong {
+            Some((start, findings)) => (*start, findings.clone()),
+            None => (self.raw.len(), Vec::new()),
+        };
+        for line in self.recorded.iter().filter(|line| line.range.start < overlong) {
             let text = self.raw.get(line.range.clone()).unwrap_or_default();
-            let mut findings = line.findings.take().unwrap_or_else(|| {
-                buffer.clear();
-                buffer.extend_from_slice(if line.has_bom { BOM } else { b"" });
-                buffer.extend_from_slice(text);
-                buffer.push(b'\n');
-                let again = framer.next_line(&mut &*buffer);
-                again.map(|it| desk.judge(Direction::ServerToClient, &it)).unwrap_or_default()
-            });
-            findings.retain(&is_wanted);
-            let origin = line.origin(text);
-            desk.tell(&Heard { text, origin, findings })?;
+            judge.tell(text, line.has_bom, line.origin(), desk)?;
         }
-        Ok(())
+        let mut finder = self.finder(desk.encoding);
+        if self.recorded.is_empty() {
+            let mut at = 0;
+            while at < overlong {
+                let rest = self.raw.get(at..overlong).unwrap_or_default();
+                let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
+                let line = rest.get(..end).unwrap_or_default();
+                let marked = line.strip_prefix(BOM).filter(|_| 0 < at);
+                let has_bom = marked.is_some() || at == 0 && self.start.is_some_and(|it| it.1);
+                let text = marked.unwrap_or(line);
+                let place = finder.place(at + line.len() - text.len());
+                let text = text.strip_suffix(b"\n").unwrap_or(text);
+                let text = text.strip_suffix(b"\r").unwrap_or(text);
+                judge.tell(text, has_bom, Origin::of(text, place), desk)?;
+                at += end;
+            }
+        }
+        let text = self.raw.get(overlong..).unwrap_or_default();
+        let origin = match self.recorded.last() {
+            Some(line) => line.origin(),
+            None => Origin::of(text, finder.place(overlong)),
+        };
+        desk.tell(&Heard { text, origin, findings })
     }
 
     fn finder(&self, encoding: Encoding) -> HeldFinder<'_> {
-        HeldFinder { held: self, encoding, last: None }
+        let start = self.start.map_or(Place::START, |(place, _)| place);
+        HeldFinder {
+            held: self,
+            ruler: Ruler::new(&self.raw, start, encoding),
+            encoding,
+            last: None,
+        }
+    }
+}
+
+/// Judges lines once more: what was found in them was not kept, as there may be very many.
+struct Again<F> {
+    framer: LineFramer,
+    buffer: Vec<u8>,
+    is_wanted: F,
+}
+
+impl<F: Fn(&Finding) -> bool> Again<F> {
+    fn tell(
+        &mut self,
+        text: &[u8],
+        has_bom: bool,
+        origin: Origin<'_>,
+        desk: &mut Desk<'_, '_>,
+    ) -> Result<(), Stop> {
+        let Self { framer, buffer, is_wanted } = self;
+        buffer.clear();
+        buffer.extend_from_slice(if has_bom { BOM } else { b"" });
+        buffer.extend_from_slice(text);
+        buffer.push(b'\n');
+        let line = framer.next_line(&mut &**buffer).filter(|line| !line.is_blank());
+        let findings = line.map(|line| desk.judge(Direction::ServerToClient, &line));
+        let mut findings = findings.unwrap_or_default();
+        findings.retain(is_wanted);
+        desk.tell(&Heard { text, origin, findings })
+    }
+}
+
+impl HeldLine {
+    fn origin(&self) -> Origin<'_> {
+        let Self { place, base, .. } = *self;
+        Origin { line: &self.line, place, written: Some(&self.written), base }
     }
 }
 
 /// Finds places of the lines in the file. Places that are asked for in order cost one pass in all.
 struct HeldFinder<'a> {
     held: &'a Held,
+    /// For the lines of a transcript.
+    ruler: Ruler<'a>,
     encoding: Encoding,
-    /// The line that was asked about last, by its number.
+    /// The line of a recording that was asked about last, by its number.
     last: Option<(usize, Finder<'a>)>,
 }
 
@@ -135,93 +225,13 @@ impl HeldFinder<'_> {
 
     fn place(&mut self, at: usize) -> Place {
         let Self { held, encoding, .. } = *self;
-        let number = held.lines.partition_point(|line| line.range.start <= at).saturating_sub(1);
-        let Some(line) = held.lines.get(number) else { return Place::START };
-        let text = held.raw.get(line.range.clone()).unwrap_or_default();
+        let after = held.recorded.partition_point(|line| line.range.start <= at);
+        let number = after.saturating_sub(1);
+        let Some(line) = held.recorded.get(number) else { return self.ruler.place(at) };
         let last = self.last.take().filter(|(last, _)| *last == number);
         let (_, finder) =
-            self.last.insert(last.unwrap_or_else(|| (number, line.origin(text).finder(encoding))));
-        let at = at.saturating_sub(line.range.start);
-        let inside = at.min(text.len());
-        let mut place = finder.find(inside..inside).0;
-        if line.file_line.is_none() {
-            // In the end of the line.
-            let end = b"\r\n".get(..at - inside).unwrap_or_default();
-            place.offset += encoding.measure(end);
-        }
-        place
-    }
-}
-
-impl HeldLine {
-    fn origin<'a>(&'a self, text: &'a [u8]) -> Origin<'a> {
-        let Self { place, base, .. } = *self;
-        match &self.file_line {
-            Some((line, written)) => Origin { line, place, written: Some(written), base },
-            None => Origin { line: text, place, written: None, base },
-        }
-    }
-}
-
-/// Follows a text that was put together through the lines that it was made of.
-///
-/// Nothing was done to those but this: control characters in strings became escapes, other line ends
-/// spaces, and a backslash was put before quotes and backslashes.
-struct Trace<'a> {
-    joined: &'a [u8],
-    raw: &'a [u8],
-    /// How far it was followed, in both.
-    at: (usize, usize),
-}
-
-impl Trace<'_> {
-    /// Where in the lines the byte `at` of the text came from.
-    fn find(&mut self, at: usize) -> Option<usize> {
-        if at < self.at.0 {
-            self.at = (0, 0);
-        }
-        let (mut joined, mut raw) = self.at;
-        while joined < at {
-            let was = *self.raw.get(raw)?;
-            let is = *self.joined.get(joined)?;
-            let (read, written) = match (was, is) {
-                (b'\n' | b'\r' | b'\t', b'\\') => (1, 2),
-                (..0x20, b'\\') => (1, 6),
-                (b'\n' | b'\r', b' ') => (1, 1),
-                _ if was == is => (1, 1),
-                (_, b'\\') => (0, 1),
-                _ => return None,
-            };
-            raw += read;
-            joined += written;
-        }
-        self.at = (joined, raw);
-        Some(raw)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(raw: &str, joined: &str, pairs: &[(&str, &str)]) {
-        let mut trace = Trace { joined: joined.as_bytes(), raw: raw.as_bytes(), at: (0, 0) };
-        for (in_joined, in_raw) in pairs {
-            let at = joined.find(in_joined).unwrap();
-            assert_eq!(trace.find(at), raw.find(in_raw), "{in_joined}");
-        }
-    }
-
-    #[test]
-    fn follows_what_was_put_together() {
-        check(
-            "{\"a\":\"x\ny\tz\u{1}w\"\r\n}",
-            "{\"a\":\"x\\ny\\tz\\u0001w\"  }",
-            &[("y", "y"), ("z", "z"), ("w", "w"), ("}", "}"), ("a", "a")],
-        );
-        let raw = "{\"a\":\"x\n{\"b\":\"\\n\\\\ \\u0041\"}\nend\"}";
-        let joined = "{\"a\":\"x\\n{\\\"b\\\":\\\"\\\\n\\\\\\\\ \\\\u0041\\\"}\\nend\"}";
-        check(raw, joined, &[("b", "b"), ("0041", "0041"), ("end", "end")]);
+            self.last.insert(last.unwrap_or_else(|| (number, line.origin().finder(encoding))));
+        let inside = at.clamp(line.range.start, line.range.end) - line.range.start;
+        finder.find(inside..inside).0
     }
 }

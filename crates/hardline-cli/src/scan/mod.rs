@@ -18,6 +18,7 @@ mod snippet;
 mod source;
 mod text;
 mod torn;
+mod trace;
 mod transcript;
 mod window;
 

@@ -72,6 +72,14 @@ impl<'a> Recorded<'a> {
 }
 
 impl Written {
+    /// How much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Escaped { marks, .. } => size_of_val(marks.as_slice()),
+            Self::Within(_) => 0,
+        }
+    }
+
     /// Where a part of what the peer wrote is written.
     pub(super) fn find(&self, range: &Range<usize>) -> Range<usize> {
         match self {

@@ -30,7 +30,7 @@ pub(super) struct Torn {
     pending: Requests,
     /// The lines that the joiner holds.
     held: Held,
-    max_bytes: usize,
+    limits: Limits,
     /// By how much the joiner's time is ahead, as holds were ended early.
     ahead: Duration,
 }
@@ -76,7 +76,7 @@ impl Torn {
             joiner: Joiner::new(limits),
             pending,
             held: Held::default(),
-            max_bytes: limits.max_frame_bytes(),
+            limits: limits.clone(),
             ahead: Duration::ZERO,
         }
     }
@@ -103,7 +103,7 @@ impl Torn {
             return self.settle(End::Whole, desk);
         }
         // Nothing comes of more than a frame.
-        if line.whole().is_none() || self.max_bytes < self.held.bytes() {
+        if self.held.is_over(&self.limits) {
             self.ahead += MAX_HOLD;
             return self.handle_timeout(now + MAX_HOLD, desk);
         }

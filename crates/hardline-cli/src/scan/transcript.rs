@@ -115,7 +115,7 @@ impl Reader {
             return recording.take(&recorded, text, place, torn, desk);
         }
         let text = line.whole().unwrap_or_default();
-        let origin = Origin { line: text, place, written: None, base: 0 };
+        let origin = Origin::of(text, place);
         let heard = desk.hear(Direction::ServerToClient, line, origin);
         torn.take(line, heard, Duration::ZERO, desk)
     }

@@ -23,6 +23,16 @@ mod stdio;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+/// Whether whoever started the tests wants a signal to have no effect, as a shell does for what runs in
+/// its background: then it has none on what the tests start either.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
 /// Runs `hardline` with `stdin` as its standard input.
 fn hardline(args: &[&str], stdin: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_hardline"))

@@ -46,7 +46,8 @@ fn busy(ms: u32) -> Session {
 
 #[test]
 fn a_signal_ends_a_server_at_rest() {
-    for signal in [Signal::TERM, Signal::INT] {
+    let all = [Signal::TERM, Signal::INT].into_iter();
+    for signal in all.filter(|it| !crate::is_ignored(it.as_raw())) {
         let mut session = Session::start(&["demo-server"], &[]);
         session.request(&initialize());
         session.signal(signal);
@@ -76,7 +77,7 @@ fn work_in_flight_has_a_moment_after_a_signal() {
 fn work_that_takes_longer_is_answered_with_an_error() {
     let start = Instant::now();
     let mut session = busy(3_600_000);
-    session.signal(Signal::INT);
+    session.signal(Signal::TERM);
     let answer = session.receive();
     assert_eq!(answer.pointer("/id"), Some(&json!(7)));
     assert_eq!(answer.pointer("/error/code"), Some(&json!(-32603)));

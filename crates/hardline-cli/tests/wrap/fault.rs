@@ -5,7 +5,7 @@ use std::time::Duration;
 use hardline_testkit::generate::Rng;
 use rustix::process::{Signal, kill_process};
 
-use crate::client::{Client, DEADLINE};
+use crate::client::Client;
 
 /// Kills in all, as many of the server as of the proxy.
 const KILLS: u64 = 200;
@@ -139,7 +139,8 @@ pub(crate) fn dies_at_once() {
 }
 
 pub(crate) fn signals() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+    let all = [Signal::TERM, Signal::INT, Signal::HUP].into_iter();
+    for signal in all.filter(|signal| !is_ignored(signal.as_raw())) {
         let mut client = Client::open(&[], &[]);
         client.call(1, "hang");
         client.call(2, "echo");
@@ -149,7 +150,13 @@ pub(crate) fn signals() {
         assert_eq!(client.answers(1), 1, "what was in flight is answered");
         client.assert_gone_soon();
     }
-    assert!(Duration::from_secs(1) < DEADLINE);
+}
+
+/// Whether whoever started the test wants a signal to have no effect: then it has none on `wrap` either.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal - 1) & 1 == 1
 }
 
 pub(crate) fn codes() {

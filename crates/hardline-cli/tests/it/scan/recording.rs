@@ -165,3 +165,12 @@ fn a_recording_that_was_cut_is_read_to_its_end() {
     let rules: Vec<_> = found.iter().map(|it| (&*it.0, it.1)).collect();
     assert_eq!(rules, [("content.hidden", 1), ("frame.noise", 2)]);
 }
+
+#[test]
+fn several_lines_in_one_are_several_lines() {
+    let raw = "log line\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"\u{202e}\"}}\n";
+    check(
+        &line(0, SERVER, raw),
+        &[("frame.noise", 1, SERVER, "log line"), ("content.hidden", 1, SERVER, "\u{202e}")],
+    );
+}

@@ -7,13 +7,13 @@
 //!
 //! Invariants:
 //! - What no edit names stays byte for byte.
+//! - There are no more edits than hits can be listed, and one for each [`NEAR`] bytes of the text.
 //! - What [`clean`] returns has no hit left of those that it was asked to remove, so that cleaning
 //!   it again changes nothing.
 
-use std::fmt::Write;
+use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::rule::Rule;
 use crate::scan::{Hit, Scanner, is_control, is_invisible};
 
 /// The words before a planted line, and inside an encoded one.
@@ -31,7 +31,7 @@ pub struct Edit {
     /// What is replaced, in bytes of the text; empty where something is put in.
     pub range: Range<usize>,
     /// What stands there afterwards.
-    pub replacement: String,
+    pub replacement: Cow<'static, str>,
 }
 
 /// A text that was made harmless.
@@ -73,26 +73,73 @@ pub fn clean(
     None
 }
 
+/// Edits that are made one by one. If there are more, those near each other become one edit, which
+/// writes what stands between them as it is.
+const MAX_ALONE: usize = 1000;
+
+/// How many bytes apart edits are near each other.
+const NEAR: usize = 64;
+
 /// The edits that make `hits` harmless, in order and apart from each other.
 pub fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
-    let mut edits = Vec::new();
+    let mut places: Vec<Range<usize>> = Vec::new();
     for hit in hits {
-        match hit.rule {
-            Rule::ContentFrame | Rule::ContentContentLength => edits.push(blocked(hit.range.start)),
-            Rule::ContentEncodedFrame | Rule::ContentJsonrpc => {
-                edits.extend(hit.breaks.iter().map(|at| blocked(*at)));
+        places.extend_from_slice(&hit.places);
+    }
+    places.sort_by_key(|it| (it.start, it.end));
+    places.dedup_by(|later, first| later == first || later.start < first.end);
+    if places.len() <= MAX_ALONE {
+        return places.into_iter().map(|it| edit(text, it)).collect();
+    }
+    let mut edits: Vec<Edit> = Vec::new();
+    for place in places {
+        match edits.last_mut() {
+            Some(last) if place.start < last.range.end + NEAR => {
+                let replacement = last.replacement.to_mut();
+                replacement.push_str(text.get(last.range.end..place.start).unwrap_or_default());
+                push_edited(replacement, text, &place);
+                last.range.end = place.end;
             }
-            Rule::ContentControl | Rule::ContentLineSeparator | Rule::ContentHidden => {
-                let inside = text.get(hit.range.clone()).unwrap_or_default();
-                edits.push(Edit { range: hit.range.clone(), replacement: visible(inside) });
-            }
-            _ => {}
+            _ => edits.push(edit(text, place)),
         }
     }
-    edits.sort_by_key(|it| (it.range.start, it.range.end));
     edits
-        .dedup_by(|later, first| later.range == first.range || later.range.start < first.range.end);
-    edits
+}
+
+fn edit(text: &str, place: Range<usize>) -> Edit {
+    if place.is_empty() {
+        return Edit { range: place, replacement: BLOCKED.into() };
+    }
+    let mut replacement = String::with_capacity(3 * place.len());
+    push_edited(&mut replacement, text, &place);
+    Edit { range: place, replacement: replacement.into() }
+}
+
+/// Writes what stands at a place after it was edited.
+fn push_edited(result: &mut String, text: &str, place: &Range<usize>) {
+    if place.is_empty() {
+        return result.push_str(BLOCKED);
+    }
+    for char in text.get(place.clone()).unwrap_or_default().chars() {
+        let is_separator = matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b');
+        if is_control(char) || is_separator || is_invisible(char) {
+            push_mark(result, char.into());
+        } else {
+            result.push(char);
+        }
+    }
+}
+
+/// Writes a mark like `<U+200B>`.
+fn push_mark(result: &mut String, code: u32) {
+    result.push_str("<U+");
+    for shift in [20, 16, 12, 8, 4, 0] {
+        if shift < 16 || code >> shift != 0 {
+            let digit = char::from_digit(code >> shift & 15, 16).unwrap_or_default();
+            result.push(digit.to_ascii_uppercase());
+        }
+    }
+    result.push('>');
 }
 
 /// Makes the edits, which are in order and apart from each other.
@@ -109,11 +156,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> String {
     result
 }
 
-fn blocked(at: usize) -> Edit {
-    Edit { range: at..at, replacement: BLOCKED.to_owned() }
-}
-
-/// Cuts out what is hit.
+/// Cuts out what is hit; where many hits are one, what is between them too.
 fn cuts(hits: &[Hit]) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     for hit in hits {
@@ -121,22 +164,8 @@ fn cuts(hits: &[Hit]) -> Vec<Edit> {
             Some(last) if hit.range.start < last.range.end => {
                 last.range.end = last.range.end.max(hit.range.end);
             }
-            _ => edits.push(Edit { range: hit.range.clone(), replacement: REMOVED.to_owned() }),
+            _ => edits.push(Edit { range: hit.range.clone(), replacement: REMOVED.into() }),
         }
     }
     edits
-}
-
-/// `text` with marks for the characters that are not seen.
-fn visible(text: &str) -> String {
-    let mut result = String::with_capacity(text.len() * 3);
-    for char in text.chars() {
-        let is_separator = matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b');
-        if is_control(char) || is_separator || is_invisible(char) {
-            let _ = write!(result, "<U+{:04X}>", u32::from(char));
-        } else {
-            result.push(char);
-        }
-    }
-    result
 }

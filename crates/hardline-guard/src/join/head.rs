@@ -5,6 +5,8 @@ use hardline_wire::json::ends_in_string;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, Recovered, recover};
 
+use super::keys::Keys;
+
 /// What is known of a message from its first line.
 #[derive(Debug)]
 pub(super) struct Head {
@@ -19,7 +21,8 @@ impl Head {
     /// Reads a line as a head, if it is one.
     pub(super) fn read(text: &[u8], limits: &Limits) -> Option<Self> {
         let is_structure = matches!(text.trim_ascii_start().first()?, b'{' | b'[');
-        if !is_structure || !ends_in_string(text) {
+        let may_be_message = || Keys::of(text).has_any() || starts_with_member(text);
+        if !is_structure || !ends_in_string(text) || !may_be_message() {
             return None;
         }
         let mut before: Vec<_> =

@@ -11,10 +11,12 @@ use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::LineEnd;
 use hardline_wire::message::Message;
+use memchr::memchr;
 
 use super::head::Head;
 use super::lex::{Lexer, push_text};
 use super::witness::Witness;
+use super::{MAX_HOLD, MAX_QUIET};
 use crate::frame::mend;
 
 /// How often the second reading is tried. More lines that look like a tail are no accident, and
@@ -28,9 +30,11 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 pub(super) struct Hold {
     /// Where the head starts in the stream.
     pub(super) offset: u64,
-    pub(super) started: Duration,
+    started: Duration,
     /// When the last bytes came.
-    pub(super) last: Duration,
+    last: Duration,
+    /// When it runs out.
+    deadline: Duration,
     pub(super) head: Head,
     pub(super) witness: Witness,
     /// Lines after the head that are not blank.
@@ -78,6 +82,7 @@ impl Hold {
             offset,
             started: now,
             last: now,
+            deadline: now + MAX_QUIET,
             head,
             witness: Witness::default(),
             followers: 0,
@@ -96,6 +101,24 @@ impl Hold {
         hold.keep(text, end, false);
         hold.lexer.write(end_bytes(end), &mut hold.plain, max_bytes);
         hold
+    }
+
+    /// When the last bytes came.
+    pub(super) fn last(&self) -> Duration {
+        self.last
+    }
+
+    /// When it runs out.
+    pub(super) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// Takes note that bytes came.
+    pub(super) fn hear(&mut self, now: Duration) {
+        if self.last != now {
+            self.last = now;
+            self.deadline = (now + MAX_QUIET).min(self.started + MAX_HOLD);
+        }
     }
 
     /// Adds a line. Returns a reading of all so far that ends with it, if there is one.
@@ -150,16 +173,21 @@ impl Hold {
     }
 
     fn keep(&mut self, text: &[u8], end: LineEnd, has_bom: bool) {
-        let mark = if has_bom { BOM } else { &[] };
-        let length = mark.len() + text.len() + end_bytes(end).len();
+        let mark = if has_bom { BOM.len() } else { 0 };
+        let length = mark + text.len() + end_bytes(end).len();
         let is_first = self.length == 0;
         if self.has_overflowed() && !is_first || self.max_bytes < self.raw.len() + text.len() {
             return self.overflow(length);
         }
         self.length += length;
-        self.raw.extend_from_slice(mark);
+        if has_bom {
+            self.raw.extend_from_slice(BOM);
+        }
         self.raw.extend_from_slice(text);
-        self.raw.extend_from_slice(end_bytes(end));
+        match end {
+            LineEnd::Lf => self.raw.push(b'\n'),
+            _ => self.raw.extend_from_slice(end_bytes(end)),
+        }
     }
 
     /// The second reading, if the line at `tail_start` may be its end: head and tail as they are,
@@ -170,6 +198,10 @@ impl Hold {
         decoder: &mut Decoder,
     ) -> Option<(Reading, Vec<u8>)> {
         let tail = self.raw.get(tail_start..)?;
+        // The string that the head ends in has to end, and an object behind it.
+        if tail.len() < 2 || memchr(b'"', tail).is_none() {
+            return None;
+        }
         let mut probe = self.after_head;
         probe.read(tail);
         if !probe.is_complete() || self.tries_left == 0 {

@@ -57,6 +57,7 @@
 mod event;
 mod head;
 mod hold;
+mod keys;
 mod lex;
 mod watch;
 mod witness;
@@ -152,26 +153,24 @@ impl Joiner {
     /// handed over, which saves a look at it: such a line is no head.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> Taken {
         self.handle_timeout(now, pending);
-        let is_held = match self.hold.take() {
-            Some(hold) => {
-                self.add(hold, line, now, pending);
-                true
-            }
-            None => self.begin(line, now, pending),
-        };
+        let was_holding = self.is_holding();
+        if was_holding {
+            self.add(line, now, pending);
+        }
+        let is_held = was_holding || self.begin(line, now, pending);
         if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
     }
 
     /// Takes note that bytes came which do not end a line.
     pub fn handle_bytes(&mut self, now: Duration) {
-        if let Some(hold) = self.hold.as_mut().filter(|hold| now < deadline(hold)) {
-            hold.last = now;
+        if let Some(hold) = self.hold.as_mut().filter(|hold| now < hold.deadline()) {
+            hold.hear(now);
         }
     }
 
     /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says.
     pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
-        if let Some(hold) = self.hold.take_if(|hold| deadline(hold) <= now) {
+        if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
             self.run_out(&hold, pending);
         }
         while let Some(id) = self.watch.next_due(now) {
@@ -183,14 +182,14 @@ impl Joiner {
 
     /// When the joiner wants to be told the time, if no line comes before that.
     pub fn poll_timeout(&self) -> Option<Duration> {
-        let hold = self.hold.as_deref().map(deadline);
+        let hold = self.hold.as_deref().map(Hold::deadline);
         hold.into_iter().chain(self.watch.next_deadline()).min()
     }
 
     /// What there is to do, in its order. To be asked until there is nothing, after each call.
     pub fn poll_event(&mut self) -> Option<JoinEvent> {
         let event = self.events.pop_front();
-        if self.events.is_empty() {
+        if self.events.is_empty() && !self.failed.is_empty() {
             self.failed = HashSet::new();
         }
         event
@@ -230,9 +229,10 @@ impl Joiner {
     }
 
     /// Adds a line to those that are held.
-    fn add(&mut self, mut hold: Box<Hold>, line: &Line<'_>, now: Duration, pending: &impl Pending) {
-        let Self { limits, decoder, .. } = self;
-        hold.last = now;
+    fn add(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) {
+        let Self { limits, decoder, hold, .. } = self;
+        let Some(hold) = hold else { return };
+        hold.hear(now);
         hold.followers += usize::from(!line.is_blank());
         let offset = hold.length;
         let whole = match line.content {
@@ -252,9 +252,10 @@ impl Joiner {
                 None
             }
         };
-        match whole {
-            Some((reading, text)) => self.conclude(&mut hold, reading, text, pending),
-            None => self.hold = Some(hold),
+        if let Some((reading, text)) = whole
+            && let Some(mut hold) = self.hold.take()
+        {
+            self.conclude(&mut hold, reading, text, pending);
         }
     }
 
@@ -293,7 +294,7 @@ impl Joiner {
         self.fail_head(hold, delivered.as_ref(), pending);
         for id in std::mem::take(&mut hold.witness.touched) {
             let is_settled = delivered.as_ref() == Some(&id) || !self.is_owed(&id, pending);
-            if !is_settled && !self.watch.add(id.clone(), hold.last + MAX_WAIT) {
+            if !is_settled && !self.watch.add(id.clone(), hold.last() + MAX_WAIT) {
                 self.fail(id, "its answer was inside another message");
             }
         }
@@ -383,8 +384,4 @@ impl Joiner {
             self.events.push_back(event);
         }
     }
-}
-
-fn deadline(hold: &Hold) -> Duration {
-    (hold.last + MAX_QUIET).min(hold.started + MAX_HOLD)
 }

@@ -7,9 +7,9 @@ use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::message::Message;
 use hardline_wire::recover::{Ending, Recovered, recover};
-use memchr::memchr;
 
 use super::Pending;
+use super::keys::Keys;
 
 /// Most messages that are shown one by one. The rest is counted.
 const MAX_SHOWN: usize = 8;
@@ -51,26 +51,31 @@ impl Witness {
         limits: &Limits,
         pending: &impl Pending,
     ) {
-        if memchr(b'{', text).is_none() {
+        let keys = Keys::of(text);
+        if !keys.has_any() {
             return;
         }
-        match decoder.decode(text) {
-            Ok(Frame::Message(message, _)) => self.note(&message, text, offset, limits, pending),
-            Ok(Frame::Batch(batch)) => {
-                for element in batch.elements() {
-                    if let Ok((message, _)) = decoder.decode_element(element) {
-                        self.note(&message, text, offset, limits, pending);
-                    }
+        // What has no version is no message; an array may be a batch of nothing.
+        if keys.has_jsonrpc || text.trim_ascii_start().first() == Some(&b'[') {
+            match decoder.decode(text) {
+                Ok(Frame::Message(message, _)) => {
+                    return self.note(&message, text, offset, limits, pending);
                 }
-            }
-            // Other readers may take it for a message all the same.
-            Err(_) => {
-                let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
-                let recovered = recover(text, Ending::Whole, limits);
-                let line = (text, offset, is_closed);
-                self.note_recovered(recovered, line, limits, pending);
+                Ok(Frame::Batch(batch)) => {
+                    for element in batch.elements() {
+                        if let Ok((message, _)) = decoder.decode_element(element) {
+                            self.note(&message, text, offset, limits, pending);
+                        }
+                    }
+                    return;
+                }
+                Err(_) => {}
             }
         }
+        // Other readers may take it for a message all the same.
+        let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
+        let recovered = recover(text, Ending::Whole, limits);
+        self.note_recovered(recovered, (text, offset, is_closed), limits, pending);
     }
 
     /// Notes what a line carried that is no frame, or is not kept: its text or how it begins, where
@@ -122,7 +127,7 @@ impl Witness {
     }
 
     pub(super) fn touch(&mut self, id: Id<'static>, limits: &Limits, pending: &impl Pending) {
-        let has_room = self.touched.len() < limits.max_in_flight();
+        let has_room = self.touched.len() < limits.max_in_flight() && !self.seen.contains(&id);
         if has_room && pending.is_pending(&id) && self.seen.insert(id.clone()) {
             self.touched.push(id);
         }

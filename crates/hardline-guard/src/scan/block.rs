@@ -1,5 +1,6 @@
 //! 64 bytes looked at at once: a bit for each byte and question.
 
+use memchr::{memchr2, memchr3};
 use wide::u8x16;
 
 pub(super) const BLOCK: usize = 64;
@@ -40,6 +41,49 @@ impl Masks {
     }
 }
 
+/// Of the rare bytes of a block, those that what follows them does not rule out. What follows the last
+/// byte is not known.
+pub(super) fn likely(block: &[u8; BLOCK]) -> Likely {
+    let mut masks = [0_u64; 8];
+    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
+        let bytes = u8x16::new(*lanes);
+        let lower = bytes | u8x16::splat(0x20);
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        let is_letter = |letter: u8| lower.simd_eq(u8x16::splat(letter));
+        let within = |first: u8, last: u8| {
+            let turned = lower - u8x16::splat(first);
+            turned.min(u8x16::splat(last - first)).simd_eq(turned)
+        };
+        let all = [
+            is_letter(b'j'),
+            is_letter(b's') | is(0xc5),
+            is_letter(b'o') | is(0xbf),
+            is(b'\\'),
+            is(b'u') | is(b'U') | is(b'x') | is(b'/'),
+            is(b'&'),
+            is(b'%'),
+            within(b'0', b'9') | within(b'a', b'f') | is(b'u'),
+        ];
+        for (mask, lanes) in masks.iter_mut().zip(all) {
+            *mask |= u64::from(lanes.to_bitmask()) << (16 * index);
+        }
+    }
+    let [j, s, o, backslash, code, reference, percent, digit] = masks;
+    let next = |mask: u64| mask >> 1 | 1 << 63;
+    let name = j & next(s) & (o >> 2 | 3 << 62);
+    Likely { name, code: backslash & next(code), reference, percent: percent & next(digit) }
+}
+
+/// What may be an escape or the name in a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Likely {
+    pub(super) name: u64,
+    /// These are escapes, but for the last byte of the block.
+    pub(super) code: u64,
+    pub(super) reference: u64,
+    pub(super) percent: u64,
+}
+
 /// The letters of base64 in a block.
 pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
     let mut mask = 0;
@@ -56,6 +100,75 @@ pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
         mask |= u64::from(all.to_bitmask()) << (16 * index);
     }
     mask
+}
+
+/// How many letters of base64 `bytes` start with.
+pub(super) fn run_length(bytes: &[u8]) -> usize {
+    let (blocks, tail) = bytes.as_chunks::<BLOCK>();
+    for (index, block) in blocks.iter().enumerate() {
+        let letters = letters(block);
+        if letters != u64::MAX {
+            return index * BLOCK + letters.trailing_ones() as usize;
+        }
+    }
+    bytes.len() - tail.len() + tail.iter().take_while(|it| is_base64(**it)).count()
+}
+
+/// Whether the byte is a letter of base64 or base64url.
+pub(super) fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// The bytes with which a line end other than LF may start: controls but for TAB, and the first bytes
+/// of NEL and of the separators.
+#[inline]
+pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
+    let mut mask = 0;
+    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
+        let bytes = u8x16::new(*lanes);
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        let control = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes) & !is(b'\t');
+        let all = control | is(0xc2) | is(0xe2);
+        mask |= u64::from(all.to_bitmask()) << (16 * index);
+    }
+    mask
+}
+
+/// Finds one of two bytes in `text`, at `from` or behind it but before `end`. It often is near.
+#[inline]
+pub(super) fn find_either(
+    [first, second]: [u8; 2],
+    text: &[u8],
+    from: usize,
+    end: usize,
+) -> Option<usize> {
+    let part = text.get(from..end)?;
+    // What stands behind the end may be looked at and does not count.
+    let Some(near) = text.get(from..).and_then(|it| it.first_chunk::<16>()) else {
+        return part.iter().position(|it| *it == first || *it == second).map(|at| from + at);
+    };
+    let near = u8x16::new(*near);
+    let is = |byte: u8| near.simd_eq(u8x16::splat(byte));
+    match (is(first) | is(second)).to_bitmask() {
+        0 => memchr2(first, second, part.get(16..)?).map(|at| from + at + 16),
+        mask => Some(from + mask.trailing_zeros() as usize).filter(|at| *at < end),
+    }
+}
+
+/// Finds one of three bytes in `text`, at `from` or behind it. It often is near.
+#[inline]
+pub(super) fn find_any([first, second, third]: [u8; 3], text: &[u8], from: usize) -> Option<usize> {
+    let rest = text.get(from..)?;
+    let Some((near, far)) = rest.split_first_chunk::<16>() else {
+        let is_one = |it: &u8| *it == first || *it == second || *it == third;
+        return rest.iter().position(is_one).map(|at| from + at);
+    };
+    let near = u8x16::new(*near);
+    let is = |byte: u8| near.simd_eq(u8x16::splat(byte));
+    match (is(first) | is(second) | is(third)).to_bitmask() {
+        0 => memchr3(first, second, third, far).map(|at| from + at + 16),
+        mask => Some(from + mask.trailing_zeros() as usize),
+    }
 }
 
 /// Where 16 ones in a row start.

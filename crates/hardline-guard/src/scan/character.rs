@@ -5,26 +5,26 @@
 
 use wide::u8x16;
 
-use super::Hit;
 use super::block::BLOCK;
 use super::hidden::Hidden;
+use super::list::List;
 use crate::rule::Rule;
 
 /// Finds control characters, line separators and hidden characters.
-pub(super) fn scan(text: &str, hits: &mut Vec<Hit>) {
+pub(super) fn scan(text: &str, list: &mut List) {
     let mut hidden = Hidden::new(text);
     let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
     let mut base = 0;
     for block in blocks {
-        look(text, base, block, &mut hidden, hits);
+        look(text, base, block, &mut hidden, list);
         base += BLOCK;
     }
     let mut last = [b' '; BLOCK];
     for (to, from) in last.iter_mut().zip(tail) {
         *to = *from;
     }
-    look(text, base, &last, &mut hidden, hits);
-    hidden.finish(hits);
+    look(text, base, &last, &mut hidden, list);
+    hidden.finish(list);
 }
 
 /// Whether the character controls a terminal and is no part of plain text.
@@ -33,42 +33,29 @@ pub(crate) fn is_control(char: char) -> bool {
 }
 
 #[inline]
-fn look(
-    text: &str,
-    base: usize,
-    block: &[u8; BLOCK],
-    hidden: &mut Hidden<'_>,
-    hits: &mut Vec<Hit>,
-) {
+fn look(text: &str, base: usize, block: &[u8; BLOCK], hidden: &mut Hidden<'_>, list: &mut List) {
     let mut mask = candidates(block);
     while mask != 0 {
         let at = base + mask.trailing_zeros() as usize;
         mask &= mask - 1;
         if at >= hidden.done() && may_matter(text.as_bytes().get(at..).unwrap_or_default()) {
-            judge(text, at, hidden, hits);
+            judge(text, at, hidden, list);
         }
     }
 }
 
-fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, hits: &mut Vec<Hit>) {
+fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
     let Some(char) = text.get(at..).and_then(|it| it.chars().next()) else { return };
     let range = at..at + char.len_utf8();
     if is_control(char) {
-        if let Some(last) = hits.last_mut()
-            && last.rule == Rule::ContentControl
-            && last.range.end == at
-        {
-            last.range.end = range.end;
-            return;
-        }
         let is_escape = matches!(char, '\x1b' | '\u{9b}');
         let detail = if is_escape { "a terminal escape sequence" } else { "a control character" };
-        hits.push(Hit::new(Rule::ContentControl, range, detail));
+        list.add_control(range, detail);
     } else if matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b') {
         let detail = "some readers end a line here, others do not";
-        hits.push(Hit::new(Rule::ContentLineSeparator, range, detail));
+        list.add_characters(Rule::ContentLineSeparator, range, detail);
     } else {
-        hidden.take(at, hits);
+        hidden.take(at, list);
     }
 }
 

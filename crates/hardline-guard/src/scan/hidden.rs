@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::Hit;
+use super::list::List;
 use super::script::{has_variant, is_mongolian, is_pictographic, is_right_to_left, needs_joiners};
 use crate::rule::Rule;
 
@@ -103,7 +103,7 @@ impl<'a> Hidden<'a> {
     }
 
     /// Judges the run of invisible characters at `start`, if there is one.
-    pub(super) fn take(&mut self, start: usize, hits: &mut Vec<Hit>) {
+    pub(super) fn take(&mut self, start: usize, list: &mut List) {
         let rest = self.text.get(start..).unwrap_or_default();
         let visible = rest.find(|it| kind(it).is_none()).unwrap_or(rest.len());
         let (run, after) = rest.split_at_checked(visible).unwrap_or((rest, ""));
@@ -115,13 +115,13 @@ impl<'a> Hidden<'a> {
         let before = self.text.get(..start).and_then(|it| it.chars().next_back());
         match self.judge(run, start, before, after.chars().next()) {
             Verdict::Fine => {}
-            Verdict::Loose => self.add_loose(range, hits),
-            Verdict::Hidden(detail) => hits.push(Hit::new(Rule::ContentHidden, range, detail)),
+            Verdict::Loose => self.add_loose(range, list),
+            Verdict::Hidden(detail) => list.add_characters(Rule::ContentHidden, range, detail),
         }
     }
 
-    pub(super) fn finish(mut self, hits: &mut Vec<Hit>) {
-        self.end_spread(hits);
+    pub(super) fn finish(mut self, list: &mut List) {
+        self.end_spread(list);
     }
 
     fn judge(
@@ -192,7 +192,7 @@ impl<'a> Hidden<'a> {
         self.balance.1
     }
 
-    fn add_loose(&mut self, range: Range<usize>, hits: &mut Vec<Hit>) {
+    fn add_loose(&mut self, range: Range<usize>, list: &mut List) {
         let char = |it: &Range<usize>| self.text.get(it.clone()).and_then(|it| it.chars().next());
         let gap = self.spread.last().map(|last| {
             let between = self.text.get(last.end..range.start).unwrap_or_default();
@@ -209,19 +209,19 @@ impl<'a> Hidden<'a> {
                 self.tight += usize::from(gap <= MAX_TIGHT_GAP);
                 self.others += usize::from(is_other);
             }
-            _ => self.end_spread(hits),
+            _ => self.end_spread(list),
         }
         self.spread.push(range);
     }
 
-    fn end_spread(&mut self, hits: &mut Vec<Hit>) {
+    fn end_spread(&mut self, list: &mut List) {
         let is_mixed = self.others.min(self.spread.len() - self.others) >= MIN_MIXED;
         let is_message =
             is_mixed && self.spread.len() >= MIN_SPREAD || self.tight + 1 >= MIN_SPREAD;
         if is_message {
             let detail = "zero-width characters spread over a text";
             let found = self.spread.drain(..);
-            hits.extend(found.map(|it| Hit::new(Rule::ContentHidden, it, detail)));
+            found.for_each(|it| list.add_characters(Rule::ContentHidden, it, detail));
         }
         self.spread.clear();
         self.tight = 0;

@@ -1,161 +1,133 @@
-//! Lines, as any reader may cut them, and the messages that are lines of their own.
-//!
-//! One reader cuts at LF alone and takes `{"a":"x<U+2028>y"}` for one line, another cuts it in two.
-//! So a line between two LF is cut in every way that is in use, and each piece is read.
+//! The messages that are lines of their own, however a reader cuts lines.
 
 use std::ops::Range;
 
-use super::message::Class;
+use super::block::BLOCK;
+use super::cut::{Cuts, Ends, for_each_block};
+use super::found::Found;
 use super::survey;
-use super::value::{Reader, Sequence, blank_length};
+use super::text::View;
+use super::token::blank_length;
+use super::value::{Reader, Sequence};
 
-/// A piece of text that is a message, or a batch, or several in a row.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    pub(super) range: Range<usize>,
-    pub(super) class: Class,
-    pub(super) is_relaxed: bool,
-    /// Where its messages open.
-    pub(super) braces: Vec<usize>,
-}
-
-const CR: u8 = 1;
-const VT: u8 = 1 << 1;
-const FF: u8 = 1 << 2;
-const NUL: u8 = 1 << 3;
-const NEL: u8 = 1 << 4;
-/// U+2028 and U+2029.
-const SEPARATORS: u8 = 1 << 5;
-/// U+001C to U+001E, at which Python cuts.
-const INFORMATION: u8 = 1 << 6;
-
-/// The sets of line ends that readers use beside LF.
-const READERS: [u8; 6] = [
-    0,
-    CR,
-    NUL,
-    CR | SEPARATORS,
-    CR | VT | FF | NEL | SEPARATORS | INFORMATION,
-    CR | VT | FF | NEL | SEPARATORS | INFORMATION | NUL,
-];
-
-/// What a line holds.
+/// The reader of lines, with what it found on the last one.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    /// The frames, in order.
-    pub(super) frames: Vec<Frame>,
+pub(super) struct Lines {
+    reader: Reader,
+    cuts: Cuts,
+    names: Names,
+    frames: Vec<Found>,
     /// The insides of strings that may hold a message, in pieces that are nothing but values.
-    pub(super) strings: Vec<Range<usize>>,
-    /// Whether the whole line is nothing but values.
-    pub(super) is_json: bool,
+    strings: Vec<Range<usize>>,
 }
 
-impl Line {
-    /// Reads the line `range` of `text`, which has no LF inside.
-    pub(super) fn read(reader: &mut Reader, text: &[u8], range: Range<usize>) -> Self {
-        let mut this = Self::default();
-        let line = text.get(range.clone()).unwrap_or_default();
-        let ends = ends_in(line);
-        for (index, set) in READERS.iter().enumerate() {
-            let used = set & ends;
-            // Another reader cut it in the same way.
-            if READERS.iter().take(index).any(|earlier| earlier & ends == used) {
-                continue;
+impl Lines {
+    /// What messages and values are read with.
+    pub(super) fn reader(&mut self) -> &mut Reader {
+        &mut self.reader
+    }
+
+    /// The messages on the line that was read last, in order.
+    pub(super) fn frames(&mut self) -> &mut Vec<Found> {
+        &mut self.frames
+    }
+
+    /// The insides of strings on that line that may hold a message, in order.
+    pub(super) fn strings(&self) -> &[Range<usize>] {
+        &self.strings
+    }
+
+    /// Reads the line `range` of `text`, which has no LF inside but a name. Says whether all of it is
+    /// nothing but values.
+    pub(super) fn read(&mut self, text: View<'_>, range: Range<usize>) -> bool {
+        let Self { reader, cuts, names, frames, strings } = self;
+        frames.clear();
+        strings.clear();
+        let mut found = Pieces { text, reader, frames, strings };
+        if !cuts.find(text, &range) {
+            return found.read(range.start, &Ends::one(range.end));
+        }
+        let mut is_json = false;
+        names.clear();
+        cuts.for_each_start(text, &range, |start, ends| {
+            let Some(last) = ends.last() else { return };
+            let piece = start..*last;
+            if may_start(text.get(&piece)) && names.has_any(text, &range, &piece) {
+                is_json |= found.read(start, ends) && piece == range;
             }
-            let pieces = Pieces { line, at: Some(0), set: used };
-            for piece in pieces {
-                let offset = range.start + piece.start;
-                let is_json = this.piece(reader, line.get(piece).unwrap_or_default(), offset);
-                this.is_json |= is_json && used == 0;
-            }
-        }
-        // What each reader made of the line is in order: this joins a few sorted parts.
-        this.frames.sort_by_key(|it| (it.range.start, it.range.end));
-        this.frames.dedup_by(|later, first| later.range == first.range);
-        this.strings.sort_by_key(|it| (it.start, it.end));
-        this.strings.dedup();
-        this
-    }
-
-    /// Reads one piece, which starts at `offset`, and says whether it is nothing but values.
-    fn piece(&mut self, reader: &mut Reader, piece: &[u8], offset: usize) -> bool {
-        let blank = blank_length(piece);
-        let Some(rest @ [first @ (b'{' | b'[' | b'"'), ..]) = piece.get(blank..) else {
-            return false;
-        };
-        if !survey::may_name(rest) {
-            return false;
-        }
-        let Some(Sequence { class, is_relaxed, end }) = reader.sequence(rest) else {
-            return false;
-        };
-        let start = offset + blank;
-        let place = |it: &Range<usize>| start + it.start..start + it.end;
-        self.strings.extend(reader.strings().iter().map(place));
-        if let Some(class) = class.filter(|_| *first != b'"') {
-            let braces = reader.outer().map(|it| start + it.range.start).collect();
-            self.frames.push(Frame { range: start..start + end, class, is_relaxed, braces });
-        }
-        true
+        });
+        // What starts at one place is in order, and may overlap with what starts at another.
+        strings.sort_by_key(|it| (it.start, it.end));
+        strings.dedup();
+        is_json
     }
 }
 
-/// Which line ends are in the line.
-fn ends_in(line: &[u8]) -> u8 {
-    let mut ends = 0;
-    let mut at = 0;
-    while let Some(offset) = line.get(at..).and_then(|it| it.iter().position(|it| may_end(*it))) {
-        at += offset;
-        ends |= end_at(line, at).map_or(0, |(end, _)| end);
-        at += 1;
-    }
-    ends
+/// Whether a piece may be made of values, by its first byte.
+#[inline]
+fn may_start(piece: &[u8]) -> bool {
+    matches!(piece, [b'{' | b'[' | b'"' | 0..=0x20 | 0x7f.., ..])
 }
 
-fn may_end(byte: u8) -> bool {
-    (byte < 0x20 && byte != b'\t') || byte == 0xc2 || byte == 0xe2
-}
-
-/// The line end at `at`, as its bit and its length.
-fn end_at(line: &[u8], at: usize) -> Option<(u8, usize)> {
-    match line.get(at..)? {
-        [b'\r', ..] => Some((CR, 1)),
-        [0x0b, ..] => Some((VT, 1)),
-        [0x0c, ..] => Some((FF, 1)),
-        [0, ..] => Some((NUL, 1)),
-        [0x1c..=0x1e, ..] => Some((INFORMATION, 1)),
-        [0xc2, 0x85, ..] => Some((NEL, 2)),
-        [0xe2, 0x80, 0xa8 | 0xa9, ..] => Some((SEPARATORS, 3)),
-        _ => None,
-    }
-}
-
-/// A line cut at the ends of a set.
+/// What is found in the pieces of a line.
 struct Pieces<'a> {
-    line: &'a [u8],
-    at: Option<usize>,
-    set: u8,
+    text: View<'a>,
+    reader: &'a mut Reader,
+    frames: &'a mut Vec<Found>,
+    strings: &'a mut Vec<Range<usize>>,
 }
 
-impl Iterator for Pieces<'_> {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let start = self.at.take()?;
-        if self.set == 0 {
-            return Some(start..self.line.len());
-        }
-        let mut at = start;
-        while let Some(offset) = self.line.get(at..)?.iter().position(|it| may_end(*it)) {
-            at += offset;
-            match end_at(self.line, at) {
-                Some((end, length)) if end & self.set != 0 => {
-                    self.at = Some(at + length);
-                    return Some(start..at);
-                }
-                _ => at += 1,
+impl Pieces<'_> {
+    /// Reads the pieces with one start. Says whether the longest is nothing but values.
+    fn read(&mut self, start: usize, ends: &Ends) -> bool {
+        let Self { text, reader, frames, strings } = self;
+        let Some(last) = ends.last() else { return false };
+        let blank = blank_length(text.get(&(start..*last)));
+        let Some(first @ (b'{' | b'[' | b'"')) = text.get(&(start + blank..*last)).first() else {
+            return false;
+        };
+        let mut is_json = false;
+        reader.sequences(text.bytes, start + blank, ends, |reader, end, sequence| {
+            if !text.is_touched(&(start..end)) {
+                return;
             }
+            is_json = end == *last;
+            strings.extend_from_slice(reader.strings());
+            let Sequence { class, is_relaxed, end } = sequence;
+            if let Some(class) = class.filter(|_| *first != b'"') {
+                let braces = reader.outer().map(|it| it.range.start);
+                frames.push(Found::line(start + blank..end, class, is_relaxed, braces));
+            }
+        });
+        is_json
+    }
+}
+
+/// A bit for each byte of a line at which the name, or an escape that may be part of it, starts.
+#[derive(Debug, Default)]
+struct Names(Vec<u64>);
+
+impl Names {
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether there is one in the piece `piece` of the line `range`. All are found when it is asked
+    /// first.
+    fn has_any(&mut self, text: View<'_>, range: &Range<usize>, piece: &Range<usize>) -> bool {
+        if self.0.is_empty() {
+            let line = text.get(range);
+            for_each_block(line, |base, block| self.0.push(survey::names(line, base, block)));
         }
-        Some(start..self.line.len())
+        let (start, end) = (piece.start - range.start, piece.end - range.start);
+        let from = |place: usize| u64::MAX << (place % BLOCK);
+        let words = start / BLOCK..end.div_ceil(BLOCK);
+        let last = words.len().saturating_sub(1);
+        let words = self.0.get(words).unwrap_or_default();
+        words.iter().enumerate().any(|(index, word)| {
+            let first = if index == 0 { from(start) } else { u64::MAX };
+            let after = if index == last && end % BLOCK != 0 { from(end) } else { 0 };
+            word & first & !after != 0
+        })
     }
 }

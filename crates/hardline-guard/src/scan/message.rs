@@ -81,6 +81,11 @@ impl Members {
 impl Key {
     /// The key that `raw` spells, escapes and all.
     pub(super) fn read(raw: &[u8]) -> Option<Self> {
+        // Most keys are none of these, and their first letter tells.
+        match raw.first()?.to_ascii_lowercase() {
+            b'j' | b'i' | b'm' | b'r' | b'e' | b'\\' | 0x80.. => {}
+            _ => return None,
+        }
         let (folded, length) = fold(raw)?;
         match folded.get(..length)? {
             b"jsonrpc" => Some(Self::Jsonrpc),
@@ -97,8 +102,15 @@ impl Key {
 fn fold(raw: &[u8]) -> Option<([u8; 8], usize)> {
     let mut folded = [0; 8];
     let mut length = 0;
-    if raw.len() > MAX_SPELLING {
-        return None;
+    if let Some(folded) = folded.get_mut(..raw.len())
+        && raw.iter().all(u8::is_ascii_alphabetic)
+    {
+        folded.copy_from_slice(raw);
+        folded.make_ascii_lowercase();
+        length = raw.len();
+    }
+    if length > 0 || raw.len() > MAX_SPELLING {
+        return (length > 0).then_some((folded, length));
     }
     for char in Spelled(raw) {
         let byte = match char {
@@ -113,7 +125,8 @@ fn fold(raw: &[u8]) -> Option<([u8; 8], usize)> {
 }
 
 fn spells(raw: &[u8], expected: &str) -> bool {
-    raw.len() <= MAX_SPELLING && Spelled(raw).eq(expected.chars())
+    raw == expected.as_bytes()
+        || raw.contains(&b'\\') && raw.len() <= MAX_SPELLING && Spelled(raw).eq(expected.chars())
 }
 
 /// Whether a peer of MCP may know the method: it is in a table, or in a namespace of one there.
@@ -199,9 +212,32 @@ impl Spelled<'_> {
 }
 
 /// The number that hexadecimal digits write; none if one of them is none.
+#[inline]
 pub(super) fn hex(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |code, &it| Some(code << 4 | char::from(it).to_digit(16)?))
+    let (mut code, mut worst) = (0, 0);
+    for digit in digits {
+        let value = HEX.get(usize::from(*digit)).copied().unwrap_or(NO_HEX);
+        code = code << 4 | u32::from(value);
+        worst |= value;
+    }
+    (worst < NO_HEX).then_some(code)
 }
+
+const NO_HEX: u8 = 16;
+
+/// The value of each hexadecimal digit, [`NO_HEX`] for other bytes.
+#[expect(clippy::indexing_slicing, reason = "at build time")]
+static HEX: [u8; 256] = {
+    let mut values = [NO_HEX; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value as usize];
+        values[digit as usize] = value;
+        values[digit.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    values
+};
 
 #[cfg(test)]
 mod tests {

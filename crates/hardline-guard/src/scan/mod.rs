@@ -13,23 +13,32 @@
 
 mod block;
 mod character;
+mod cut;
 mod decode;
+mod found;
 mod header;
 mod hidden;
 mod line;
+mod list;
 mod message;
+mod nest;
 mod open;
 mod plain;
 mod script;
 mod survey;
+mod text;
+mod token;
 mod value;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::finding::Severity;
 use crate::rule::Rule;
+use found::{Found, Path};
+use list::{Entry, List};
 use message::Class;
-use open::{Found, Level, Opener};
+use open::{Opened, Opener};
 
 pub(crate) use character::is_control;
 pub(crate) use hidden::is_invisible;
@@ -48,6 +57,11 @@ pub struct Settings {
     /// Whether JSON-RPC that is no threat is no hit either: what is not on a line of its own, and
     /// messages that MCP could not carry. For tools that serve documentation.
     pub allow_jsonrpc: bool,
+    /// Hits of one rule and severity that are listed one by one; 1000 unless told. All that come
+    /// after them are one hit together, from the first of them to the last, so that a text made of
+    /// hits costs no more memory than it has bytes, and whoever goes through them no more time.
+    /// Judging and sanitizing lose nothing by it.
+    pub max_listed: usize,
 }
 
 /// The most levels of encodings that can be opened.
@@ -55,7 +69,12 @@ pub const MAX_DECODE_DEPTH: usize = 3;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { max_bytes: 16 * 1024 * 1024, max_decode_depth: 2, allow_jsonrpc: false }
+        Self {
+            max_bytes: 16 * 1024 * 1024,
+            max_decode_depth: 2,
+            allow_jsonrpc: false,
+            max_listed: 1000,
+        }
     }
 }
 
@@ -99,18 +118,12 @@ pub struct Hit {
     /// Where it stands, in bytes of the text.
     pub range: Range<usize>,
     /// What it is, in words for a person.
-    pub detail: String,
+    pub detail: Cow<'static, str>,
     /// The encodings that hid it, outermost first.
     pub layers: Vec<Layer>,
-    /// Where text put in breaks a message that is no line of its own.
-    pub(crate) breaks: Vec<usize>,
-}
-
-impl Hit {
-    fn new(rule: Rule, range: Range<usize>, detail: &str) -> Self {
-        let (layers, breaks) = (Vec::new(), Vec::new());
-        Self { rule, severity: rule.severity(), range, detail: detail.to_owned(), layers, breaks }
-    }
+    /// Where edits make it harmless: words are put in where a range is empty, and what stands at
+    /// others is made visible.
+    pub(crate) places: Vec<Range<usize>>,
 }
 
 /// What a scan saw.
@@ -141,41 +154,66 @@ impl Scanner {
     pub fn scan(&mut self, text: &str) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
-        let opened = self.opener.open(text.as_bytes(), Level::GIVEN);
-        let mut hits: Vec<Hit> = Vec::new();
-        hits.extend(opened.found.into_iter().filter_map(|it| self.judge(it)));
-        hits.extend(opened.headers.iter().filter_map(|&colon| header::hit(text, colon)));
-        if opened.has_odd_bytes {
-            character::scan(text, &mut hits);
+        let Opened { mut found, headers, has_odd_bytes } = self.opener.open(text.as_bytes());
+        let mut list = List::new(self.settings.max_listed);
+        found.sort_by_key(|it| it.range.start);
+        for same in found.chunk_by(|one, other| one.range.start == other.range.start) {
+            self.judge(same, &mut list);
         }
-        hits.sort_by(|one, other| {
-            let place = |it: &Hit| (it.range.start, it.rule);
-            place(one).cmp(&place(other)).then(other.severity.cmp(&one.severity))
-        });
-        hits.dedup_by(|later, first| {
-            later.rule == first.rule && later.range.start == first.range.start
-        });
-        Scan { hits, scanned }
+        headers.iter().for_each(|colon| header::judge(text, *colon, &mut list));
+        if has_odd_bytes {
+            character::scan(text, &mut list);
+        }
+        Scan { hits: list.finish(), scanned }
     }
 
-    /// The hit that a message is.
-    fn judge(&self, found: Found) -> Option<Hit> {
-        let Found { range, class, is_relaxed, is_line, layers, breaks } = found;
-        let (rule, severity, detail) = if layers.is_empty() {
-            let (rule, severity, detail) = judge_plain(class, is_line, is_relaxed);
-            (rule, severity, detail.to_owned())
-        } else {
-            let names: Vec<&str> = layers.iter().map(|it| it.name()).collect();
-            let severity = judge_encoded(class, is_line, is_relaxed, &layers)?;
-            let detail = format!("a JSON-RPC message behind {}", names.join(" in "));
-            (Rule::ContentEncodedFrame, severity, detail)
-        };
-        let is_harmless = severity == Severity::Low || class != Class::Message;
-        if is_harmless && self.settings.allow_jsonrpc {
-            return None;
+    /// Lists the messages that start at one place: of each rule, the first of the worst.
+    fn judge(&self, found: &[Found], list: &mut List) {
+        for (index, it) in found.iter().enumerate() {
+            let Some((rule, severity)) = judge(it) else { continue };
+            let is_harmless = severity == Severity::Low || it.class != Class::Message;
+            let is_better = |(at, other): (usize, &Found)| {
+                let is_first = |of| severity < of || severity == of && at < index;
+                judge(other).is_some_and(|(same, of)| same == rule && is_first(of))
+            };
+            if is_harmless && self.settings.allow_jsonrpc
+                || found.len() > 1 && found.iter().enumerate().any(is_better)
+            {
+                continue;
+            }
+            let range = it.range.clone();
+            let describe = || (it.describe(), it.path.layers().collect());
+            if rule == Rule::ContentFrame {
+                let places = std::iter::once(range.start..range.start);
+                list.add(Entry { rule, severity, range, places }, describe);
+            } else {
+                let places = it.breaks.iter().map(|at| at..at);
+                list.add(Entry { rule, severity, range, places }, describe);
+            }
         }
-        Some(Hit { rule, severity, range, detail, layers, breaks })
     }
+}
+
+impl Found {
+    fn describe(&self) -> Cow<'static, str> {
+        if self.path.is_empty() {
+            let (.., detail) = judge_plain(self.class, self.is_line, self.is_relaxed);
+            return detail.into();
+        }
+        let names: Vec<&str> = self.path.layers().map(Layer::name).collect();
+        format!("a JSON-RPC message behind {}", names.join(" in ")).into()
+    }
+}
+
+/// The rule that a message breaks, and how bad that is.
+fn judge(found: &Found) -> Option<(Rule, Severity)> {
+    let Found { class, is_line, is_relaxed, path, .. } = *found;
+    if path.is_empty() {
+        let (rule, severity, _) = judge_plain(class, is_line, is_relaxed);
+        return Some((rule, severity));
+    }
+    let severity = judge_encoded(class, is_line, is_relaxed, path)?;
+    Some((Rule::ContentEncodedFrame, severity))
 }
 
 fn judge_plain(class: Class, is_line: bool, is_relaxed: bool) -> (Rule, Severity, &'static str) {
@@ -195,22 +233,16 @@ fn judge_plain(class: Class, is_line: bool, is_relaxed: bool) -> (Rule, Severity
     }
 }
 
-fn judge_encoded(
-    class: Class,
-    is_line: bool,
-    is_relaxed: bool,
-    layers: &[Layer],
-) -> Option<Severity> {
+fn judge_encoded(class: Class, is_line: bool, is_relaxed: bool, path: Path) -> Option<Severity> {
     match class {
         Class::Fragment => None,
         Class::Foreign => Some(Severity::Low),
         Class::Message if is_relaxed => Some(Severity::Low),
         // Documentation as HTML writes braces inside a sentence so.
-        Class::Message => Some(match layers {
-            [Layer::Base64] => Severity::Medium,
-            [Layer::Reference] if !is_line => Severity::Medium,
-            [_] => Severity::High,
-            _ => Severity::Medium,
+        Class::Message => Some(match path.only() {
+            None | Some(Layer::Base64) => Severity::Medium,
+            Some(Layer::Reference) if !is_line => Severity::Medium,
+            Some(_) => Severity::High,
         }),
     }
 }

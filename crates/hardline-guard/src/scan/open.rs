@@ -7,6 +7,7 @@
 //! Invariants:
 //! - No deeper than `max_depth` levels; each level is walked at most once for each encoding, so that
 //!   the work is linear in the text with a factor that the depth alone decides.
+//! - What an encoding leaves as it is is not read again at the next level.
 //! - Every place that is found is given as a range of the text that was asked about.
 
 use std::ops::Range;
@@ -14,25 +15,11 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::Layer;
-use super::decode::{self, Layers, Place, base64};
-use super::line::{Frame, Line};
-use super::message::Class;
+use super::decode::base64;
+use super::found::{Found, place};
+use super::line::Lines;
 use super::survey::{Event, Marks, Survey};
-use super::value::Reader;
-
-/// A message somewhere in a text.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) range: Range<usize>,
-    pub(super) class: Class,
-    pub(super) is_relaxed: bool,
-    /// Whether it is, decoded, a line of its own.
-    pub(super) is_line: bool,
-    /// The encodings that hide it, outermost first.
-    pub(super) layers: Vec<Layer>,
-    /// Places inside its opening: text put in there breaks it, whoever reads it.
-    pub(super) breaks: Vec<usize>,
-}
+use super::text::{MIN_MESSAGE, Text, Unit, View};
 
 /// What is in a text.
 #[derive(Debug, Default)]
@@ -44,100 +31,120 @@ pub(super) struct Opened {
     pub(super) has_odd_bytes: bool,
 }
 
-/// How a text came about.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    /// The encodings that it came out of.
-    depth: usize,
-    /// The encodings to look for in it.
-    layers: Layers,
-    /// Whether a message inside a line counts: one that came out with its brace.
-    has_braces: bool,
-}
-
-impl Level {
-    /// A text as it was given.
-    pub(super) const GIVEN: Self = Self { depth: 0, layers: Layers::ALL, has_braces: true };
-}
-
 /// The reader of all levels, with its memory kept between texts.
 #[derive(Debug)]
 pub(super) struct Opener {
     max_depth: usize,
-    reader: Reader,
-    /// Buffers that no level uses now.
-    spare: Vec<Vec<u8>>,
+    lines: Lines,
+    /// Texts and jobs that no level uses now.
+    texts: Vec<Text>,
+    jobs: Vec<Jobs>,
 }
 
-/// The length of `{"jsonrpc":"2.0","error":{}}`; nothing shorter is a message that counts.
-const MIN_MESSAGE: usize = 28;
+/// What is found in one text, and what of it is to be decoded.
+#[derive(Debug, Default)]
+struct Jobs {
+    /// The messages that are lines, in order.
+    frames: Vec<Found>,
+    /// For each encoding, what it may hide something in.
+    parts: [Vec<Range<usize>>; LAYERS.len()],
+}
 
-/// Spare buffers over this size are given back.
-const MAX_SPARE: usize = 64 * 1024;
+/// In the order in which they are opened.
+const LAYERS: [Layer; 5] =
+    [Layer::Base64, Layer::Json, Layer::Backslash, Layer::Reference, Layer::Percent];
+
+/// What to look for in a unit as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wants {
+    objects: bool,
+    document: bool,
+}
 
 impl Opener {
     pub(super) fn new(max_depth: usize) -> Self {
-        Self { max_depth, reader: Reader::default(), spare: Vec::new() }
+        Self { max_depth, lines: Lines::default(), texts: Vec::new(), jobs: Vec::new() }
     }
 
-    /// Reads `text`.
-    pub(super) fn open(&mut self, text: &[u8], level: Level) -> Opened {
+    /// Reads a text as it was given.
+    pub(super) fn open(&mut self, text: &[u8]) -> Opened {
+        let units = [Unit::given(text.len())];
+        let view = View { bytes: text, tags: &[], units: &units, depth: 0, layer: None };
         let mut opened = Opened::default();
-        let mut survey = Survey::new(text);
-        let (mut wants_objects, mut wants_document) = (false, false);
-        while let Some(event) = survey.next() {
-            match event {
-                Event::Line { range, marks } => {
-                    let line = text.get(range.clone()).unwrap_or_default();
-                    let may_be_part = line.len() < text.len() && may_hide_strings(line, marks);
-                    let is_json = self.line(text, range, marks, level, &mut opened.found);
-                    wants_objects |=
-                        marks.has(Marks::NAME) || level.depth > 0 && marks.has(Marks::CODE);
-                    wants_document |= may_be_part && !is_json;
-                }
-                Event::Run(run) if level.depth < self.max_depth => {
-                    let region = base64::region(text, run);
-                    survey.skip_runs(region.range.end);
-                    if region.is_long() {
-                        self.base64(text, &region, level, &mut opened.found);
-                    }
-                }
-                Event::Header(at) if level.depth == 0 => opened.headers.push(at),
-                Event::Run(_) | Event::Header(_) => {}
-            }
-        }
-        opened.has_odd_bytes = survey.has_odd_bytes();
-        let may_decode = level.depth < self.max_depth && level.layers.has(Layer::Json);
-        if wants_document && may_decode && self.reader.sequence(text).is_some() {
-            let strings = self.reader.strings().to_vec();
-            self.strings(text, &strings, level, &mut opened.found);
-        }
-        if wants_objects && level.has_braces {
-            self.objects(text, &mut opened.found);
-        }
+        self.read(view, &mut opened);
+        self.texts.retain(Text::is_small);
         opened
     }
 
-    /// Reads a marked line and says whether it is JSON.
+    /// Reads a text of any level. What is found is given as places of that text.
+    fn read(&mut self, text: View<'_>, opened: &mut Opened) {
+        let mut jobs = self.jobs.pop().unwrap_or_default();
+        let mut survey = Survey::new(text.bytes);
+        let mut wants = Wants::default();
+        // Runs are named before the line that they are on.
+        let (mut units, mut units_of_runs) = (text.units, text.units);
+        while let Some(event) = survey.next() {
+            match event {
+                Event::Line { range, marks } => {
+                    while let Some((unit, rest)) = units.split_first()
+                        && unit.range.end < range.start
+                    {
+                        self.unit(text, unit, std::mem::take(&mut wants), &mut jobs, opened);
+                        units = rest;
+                    }
+                    if let Some(unit) = units.first().filter(|_| text.is_touched(&range)) {
+                        self.line(text, unit, range, marks, &mut wants, &mut jobs);
+                    }
+                }
+                Event::Run(run) if text.depth < self.max_depth => {
+                    while let Some((unit, rest)) = units_of_runs.split_first()
+                        && unit.range.end < run.start
+                    {
+                        units_of_runs = rest;
+                    }
+                    let region = base64::region(text.bytes, text.tags, run);
+                    survey.skip_runs(region.range.end);
+                    let is_text = units_of_runs.first().is_some_and(|it| it.is_text);
+                    if is_text && region.is_long() && text.is_touched(&region.range) {
+                        jobs.add(Layer::Base64, region.range);
+                    }
+                }
+                Event::Header(at) if text.depth == 0 => opened.headers.push(at),
+                Event::Run(_) | Event::Header(_) => {}
+            }
+        }
+        if let Some(unit) = units.first() {
+            self.unit(text, unit, wants, &mut jobs, opened);
+        }
+        if text.depth == 0 {
+            opened.has_odd_bytes = survey.has_odd_bytes();
+        }
+        self.decode(text, &mut jobs, opened);
+        opened.found.extend(jobs.frames.drain(..).filter(|it| it.counts_in(text)));
+        self.jobs.push(jobs);
+    }
+
+    /// Reads a marked line.
     fn line(
         &mut self,
-        text: &[u8],
+        text: View<'_>,
+        unit: &Unit,
         range: Range<usize>,
         marks: Marks,
-        level: Level,
-        found: &mut Vec<Found>,
-    ) -> bool {
-        let mut read = Line::default();
-        if marks.has(Marks::NAME) || marks.has(Marks::CODE) {
-            read = Line::read(&mut self.reader, text, range.clone());
-        }
-        let Line { frames, strings, is_json } = read;
+        wants: &mut Wants,
+        jobs: &mut Jobs,
+    ) {
+        let line = text.get(&range);
+        let is_named = marks.has(Marks::NAME) || marks.has(Marks::CODE);
+        let may_hide_strings = is_named && may_hide_strings(line, marks);
+        let is_json = is_named && self.lines.read(text, range.clone());
+        wants.objects |= marks.has(Marks::NAME) || text.depth > 0 && marks.has(Marks::CODE);
+        wants.document |= line.len() < unit.range.len() && may_hide_strings && !is_json;
         // An encoding makes nothing longer.
-        if level.depth < self.max_depth && range.len() >= MIN_MESSAGE {
-            let line = text.get(range.clone()).unwrap_or_default();
-            let may_hide_strings = level.layers.has(Layer::Json) && may_hide_strings(line, marks);
-            if may_hide_strings {
-                self.strings(text, &strings, level, found);
+        if text.depth < self.max_depth && unit.is_text && line.len() >= MIN_MESSAGE {
+            if may_hide_strings && unit.layers.has(Layer::Json) {
+                let strings = self.lines.strings().iter();
+                strings.for_each(|it| jobs.add(Layer::Json, it.clone()));
             }
             let layers = [
                 (Layer::Backslash, !is_json && may_hide_strings),
@@ -145,140 +152,89 @@ impl Opener {
                 (Layer::Percent, marks.has(Marks::PERCENT)),
             ];
             for (layer, is_marked) in layers {
-                if !is_marked || !level.layers.has(layer) {
-                    continue;
+                if is_marked && unit.layers.has(layer) {
+                    jobs.add(layer, range.clone());
                 }
-                let from = found.len();
-                self.decoded(layer, line, level, found);
-                shift(found, from, range.start);
-                // A frame that an encoding leaves as it is was found before.
-                let mut hidden = found.split_off(from);
-                hidden.retain(|it| !is_among(&frames, it));
-                found.append(&mut hidden);
             }
         }
-        found.extend(frames.into_iter().map(Found::of_frame));
-        is_json
-    }
-
-    /// Reads `text` decoded with `layer`.
-    fn decoded(&mut self, layer: Layer, text: &[u8], level: Level, found: &mut Vec<Found>) {
-        let mut buffer = self.spare.pop().unwrap_or_default();
-        let decoded = decode::decode(layer, text, &mut buffer);
-        // A string without escapes is one all the same.
-        let is_layer = decoded.has_escapes || layer == Layer::Json;
-        if is_layer && buffer.len() >= MIN_MESSAGE {
-            let level = Level {
-                depth: level.depth + 1,
-                layers: Layers::inside(layer).union(decoded.made),
-                has_braces: decoded.has_brace,
-            };
-            let inner = self.open(&buffer, level).found;
-            if !inner.is_empty() {
-                let places = |positions: &[usize]| decode::locate(layer, text, positions);
-                place(inner, layer, &buffer, places, found);
-            }
+        if is_named {
+            jobs.frames.append(self.lines.frames());
         }
-        self.give_back(buffer);
     }
 
-    /// Reads strings, given by their insides.
-    fn strings(
+    /// Reads a unit as a whole, after its lines: values over several of them, and the messages that
+    /// are no line of their own.
+    fn unit(
         &mut self,
-        text: &[u8],
-        strings: &[Range<usize>],
-        level: Level,
-        found: &mut Vec<Found>,
+        text: View<'_>,
+        unit: &Unit,
+        wants: Wants,
+        jobs: &mut Jobs,
+        opened: &mut Opened,
     ) {
-        for string in strings.iter().filter(|it| it.len() >= MIN_MESSAGE) {
-            let from = found.len();
-            let inside = text.get(string.clone()).unwrap_or_default();
-            self.decoded(Layer::Json, inside, level, found);
-            shift(found, from, string.start);
+        let start = unit.range.start;
+        let bytes = text.bytes.get(..unit.range.end).unwrap_or_default();
+        let may_open = text.depth < self.max_depth && unit.is_text;
+        let reader = self.lines.reader();
+        if wants.document
+            && may_open
+            && unit.layers.has(Layer::Json)
+            && reader.document(bytes, start)
+        {
+            reader.strings().iter().for_each(|it| jobs.add(Layer::Json, it.clone()));
         }
-    }
-
-    /// Reads a region of base64 from each of its first four letters.
-    fn base64(
-        &mut self,
-        text: &[u8],
-        region: &base64::Region,
-        level: Level,
-        found: &mut Vec<Found>,
-    ) {
-        let mut buffer = self.spare.pop().unwrap_or_default();
-        let values = region.values(text);
-        for phase in 0..4 {
-            base64::decode(values.get(phase..).unwrap_or_default(), &mut buffer);
-            // Letters read from the wrong one, or a picture, are bytes and no text; a message in
-            // there is found all the same, another encoding is not looked for.
-            let depth = if is_text(&buffer) { level.depth + 1 } else { self.max_depth };
-            let level = Level { depth, layers: Layers::ALL, has_braces: true };
-            let inner = self.open(&buffer, level).found;
-            // What stands right before or after the letters is decoded with them, so that a line
-            // of its own need not come out as one.
-            let is_one_line = |it: &Found| {
-                let inside = buffer.get(it.range.clone()).unwrap_or_default();
-                !it.layers.is_empty() || memchr(b'\n', inside).is_none()
-            };
-            let inner: Vec<Found> = inner.into_iter().filter(is_one_line).collect();
-            if !inner.is_empty() {
-                let places = |positions: &[usize]| {
-                    let ranges = region.locate(text, phase, positions).into_iter();
-                    let places = ranges.map(|it| Place {
-                        start: it.start,
-                        end: it.end.min(region.range.end),
-                        is_escape: true,
-                    });
-                    places.collect()
-                };
-                place(inner, Layer::Base64, &buffer, places, found);
-            }
+        if !wants.objects || !unit.has_braces {
+            return;
         }
-        self.give_back(buffer);
-    }
-
-    /// Finds the messages that are no line of their own.
-    fn objects(&mut self, text: &[u8], found: &mut Vec<Found>) {
-        let mut plain: Vec<Range<usize>> = Vec::new();
-        plain.extend(found.iter().filter(|it| it.layers.is_empty()).map(|it| it.range.clone()));
-        plain.sort_unstable_by_key(|it| it.start);
-        let mut plain = plain.into_iter().peekable();
+        let from = jobs.frames.partition_point(|it| it.range.start < start);
+        let mut frames = jobs.frames.iter().skip(from).peekable();
         let mut covered = 0;
-        for object in self.reader.objects(text) {
-            let start = object.range.start;
-            while let Some(range) = plain.next_if(|it| it.start <= start) {
-                covered = covered.max(range.end);
+        for object in reader.objects(bytes, start, |from| text.next_brace(unit, from)) {
+            let range = object.range.clone();
+            while let Some(frame) = frames.next_if(|it| it.range.start <= range.start) {
+                covered = covered.max(frame.range.end);
             }
-            if start >= covered {
-                found.push(Found {
-                    range: object.range.clone(),
-                    class: object.class,
-                    is_relaxed: object.is_relaxed,
-                    is_line: false,
-                    layers: Vec::new(),
-                    breaks: vec![start + 1],
-                });
+            if range.start >= covered {
+                let found = Found::inside_a_line(range, object.class, object.is_relaxed);
+                opened.found.extend(Some(found).filter(|it| it.counts_in(text)));
             }
         }
     }
 
-    fn give_back(&mut self, buffer: Vec<u8>) {
-        if buffer.capacity() <= MAX_SPARE {
-            self.spare.push(buffer);
+    /// Opens all encodings of a text.
+    fn decode(&mut self, text: View<'_>, jobs: &mut Jobs, opened: &mut Opened) {
+        let Jobs { frames, parts } = jobs;
+        for (layer, parts) in LAYERS.into_iter().zip(parts) {
+            if parts.is_empty() {
+                continue;
+            }
+            if layer == Layer::Json {
+                // A string of a line may also be one of the document.
+                parts.sort_by_key(|it| (it.start, it.end));
+                parts.dedup();
+            }
+            let mut inner = self.texts.pop().unwrap_or_default();
+            inner.decode(layer, text, parts);
+            parts.clear();
+            if !inner.is_empty() {
+                let from = opened.found.len();
+                self.read(inner.view(text.depth + 1, layer), opened);
+                place(&mut opened.found, from, layer, text, &inner);
+                if !matches!(layer, Layer::Base64 | Layer::Json) {
+                    // A frame that an encoding leaves as it is was found before.
+                    opened.found.extract_if(from.., |it| it.is_among(frames)).for_each(drop);
+                }
+            }
+            self.texts.push(inner);
         }
     }
 }
 
-impl Found {
-    fn of_frame(frame: Frame) -> Self {
-        Self {
-            range: frame.range,
-            class: frame.class,
-            is_relaxed: frame.is_relaxed,
-            is_line: true,
-            layers: Vec::new(),
-            breaks: frame.braces.into_iter().map(|it| it + 1).collect(),
+impl Jobs {
+    fn add(&mut self, layer: Layer, part: Range<usize>) {
+        let index = LAYERS.iter().position(|it| *it == layer);
+        if let Some(parts) = index.and_then(|it| self.parts.get_mut(it)) {
+            parts.push(part);
         }
     }
 }
@@ -287,65 +243,4 @@ impl Found {
 fn may_hide_strings(line: &[u8], marks: Marks) -> bool {
     let is_encoded = || marks.has(Marks::REFERENCE) || memchr(b'\\', line).is_some();
     marks.has(Marks::CODE) || marks.has(Marks::NAME) && is_encoded()
-}
-
-/// Whether the bytes are text, but for a few at the ends.
-fn is_text(bytes: &[u8]) -> bool {
-    let is_odd = |it: &&u8| !it.is_ascii() || **it < 0x20 && !it.is_ascii_whitespace();
-    bytes.iter().filter(is_odd).count() <= bytes.len() / 8 || std::str::from_utf8(bytes).is_ok()
-}
-
-/// Whether one of the frames, which are in order, starts there and is as bad.
-fn is_among(frames: &[Frame], found: &Found) -> bool {
-    let from = frames.partition_point(|it| it.range.start < found.range.start);
-    let mut same = frames.iter().skip(from).take_while(|it| it.range.start == found.range.start);
-    same.any(|it| it.class >= found.class)
-}
-
-fn shift(found: &mut [Found], from: usize, by: usize) {
-    for it in found.iter_mut().skip(from) {
-        it.range = it.range.start + by..it.range.end + by;
-        it.breaks.iter_mut().for_each(|at| *at += by);
-    }
-}
-
-/// Moves what was found in the `decoded` text to the text that it was decoded from, and keeps what
-/// the encoding hides.
-fn place(
-    inner: Vec<Found>,
-    layer: Layer,
-    decoded: &[u8],
-    locate: impl FnOnce(&[usize]) -> Vec<Place>,
-    found: &mut Vec<Found>,
-) {
-    // The start, the end, the first quote and the breaks of each.
-    let mut positions = Vec::new();
-    for it in &inner {
-        let inside = decoded.get(it.range.clone()).unwrap_or_default();
-        let quote = memchr(b'"', inside).unwrap_or_default();
-        positions.extend([it.range.start, it.range.end.saturating_sub(1), it.range.start + quote]);
-        positions.extend(it.breaks.iter().map(|at| at.saturating_sub(1)));
-    }
-    let mut sorted = positions.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let places = locate(&sorted);
-    let at = |position: usize| {
-        let index = sorted.binary_search(&position).unwrap_or_default();
-        places.get(index).copied().unwrap_or_default()
-    };
-    let mut positions = positions.into_iter();
-    let mut next = || at(positions.next().unwrap_or_default());
-    for mut it in inner {
-        let (start, end, quote) = (next(), next(), next());
-        it.breaks.iter_mut().for_each(|at| *at = next().end);
-        // With plain quotes, the line is text in which `\n` was written, as in `printf '{…}\n'`:
-        // as a string it would be none.
-        let is_string = layer != Layer::Backslash || start.is_escape || quote.is_escape;
-        if !it.layers.is_empty() || start.is_escape || it.is_line && is_string {
-            it.range = start.start..end.end.max(start.end);
-            it.layers.insert(0, layer);
-            found.push(it);
-        }
-    }
 }

@@ -16,11 +16,13 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr3_iter, memrchr};
+use memchr::{memchr, memrchr};
 use wide::u8x16;
 
-use super::block::{BLOCK, Masks, letters, runs_of_16};
+use super::block::{BLOCK, Masks, letters, likely, run_length, runs_of_16};
 use super::header;
+
+pub(super) use super::block::is_base64;
 
 /// Letters of base64 in a row that make a run.
 ///
@@ -167,21 +169,43 @@ impl<'a> Survey<'a> {
         let masks = Masks::of(block, &mut self.odd);
         self.base = self.next;
         self.next += BLOCK;
-        self.rare = 0;
+        self.rare = masks.rare;
         self.headers = (masks.h << 1 | u64::from(self.after_h)) & masks.colon;
         self.after_h = masks.h >> 63 == 1;
         // Most of what looks rare at first is nothing; it is dropped here, at once.
-        if masks.rare != 0 {
-            let text = self.text;
-            self.rare =
-                self.only(masks.rare, |at| text.get(at..).is_some_and(|rest| mark(rest).is_some()));
-        }
-        if self.headers != 0 {
-            let text = self.text;
-            self.headers = self.only(self.headers, |at| header::is_name_before(text, at));
-        }
+        let has_mark = self.rare | self.headers != 0 && self.drop_nothings(block);
         let has_run = self.may_have_run(masks.breaks) && self.find_runs(block);
-        has_run || self.rare | self.headers != 0
+        has_run || has_mark
+    }
+
+    /// Keeps what is worth reading of this block. Says whether anything is.
+    #[inline(never)]
+    fn drop_nothings(&mut self, block: &[u8; BLOCK]) -> bool {
+        let text = self.text;
+        if self.rare.count_ones() > 2 {
+            self.rare = self.news(block);
+        }
+        self.rare = self.only(self.rare, |at| text.get(at..).is_some_and(|it| mark(it).is_some()));
+        self.headers = self.only(self.headers, |at| header::is_name_before(text, at));
+        self.rare | self.headers != 0
+    }
+
+    /// Where marks may be that the line does not have yet.
+    fn news(&self, block: &[u8; BLOCK]) -> u64 {
+        let likely = likely(block);
+        // The line that the marks are of may end in this block.
+        let inside = self.line.end.saturating_sub(self.base);
+        let known = if inside < BLOCK { !(u64::MAX << inside) } else { u64::MAX };
+        let mut news = 0;
+        for (mask, mark) in [
+            (likely.name, Marks::NAME),
+            (likely.code, Marks::CODE),
+            (likely.reference, Marks::REFERENCE),
+            (likely.percent, Marks::PERCENT),
+        ] {
+            news |= if self.marks.has(mark) { mask & !known } else { mask };
+        }
+        news
     }
 
     /// The bits of `mask` whose places pass `test`.
@@ -238,7 +262,7 @@ impl<'a> Survey<'a> {
             };
             if start >= self.runs_done {
                 let rest = self.text.get(start..).unwrap_or_default();
-                let end = start + rest.iter().take_while(|it| is_base64(**it)).count();
+                let end = start + run_length(rest);
                 self.skip_runs(end);
                 return Some(start..end);
             }
@@ -279,10 +303,21 @@ pub(super) fn mark(rest: &[u8]) -> Option<Marks> {
     }
 }
 
-/// Whether the name stands in `text`, or an escape that may be part of it.
-pub(super) fn may_name(text: &[u8]) -> bool {
-    let mut starts = memchr3_iter(b'j', b'J', b'\\', text);
-    starts.any(|at| text.get(at..).is_some_and(|rest| mark(rest).is_some()))
+/// Where in a block of `text` the name stands, or an escape that may be part of it.
+#[inline]
+pub(super) fn names(text: &[u8], base: usize, block: &[u8; BLOCK]) -> u64 {
+    const LAST: u64 = 1 << 63;
+    let likely = likely(block);
+    let mut names = likely.code & !LAST;
+    let mut unsure = likely.name | likely.code & LAST;
+    while unsure != 0 {
+        let at = base + unsure.trailing_zeros() as usize;
+        if text.get(at..).is_some_and(|rest| mark(rest).is_some()) {
+            names |= unsure & unsure.wrapping_neg();
+        }
+        unsure &= unsure - 1;
+    }
+    names
 }
 
 /// Whether what follows an `&` may be the rest of a character reference.
@@ -300,11 +335,6 @@ fn is_reference(rest: &[u8]) -> bool {
 fn is_name(rest: &[u8]) -> bool {
     let ([b's' | b'S', rest @ ..] | [0xc5, 0xbf, rest @ ..]) = rest else { return false };
     rest.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"onrpc"))
-}
-
-/// Whether the byte is a letter of base64 or base64url.
-pub(super) fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
 #[cfg(test)]

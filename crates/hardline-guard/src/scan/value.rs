@@ -14,14 +14,13 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr3};
-
+use super::block::find_any;
 use super::message::{Class, Key, Members};
+use super::nest::Nest;
+use super::token::{blank_length, comment_length, is_known_word, word_end};
 
 /// Objects nested deeper than this are read but not judged: no message starts there.
 const MAX_JUDGED: usize = 128;
-/// The longest comment that is stepped over.
-const MAX_COMMENT: usize = 256;
 
 /// An object with a `jsonrpc` member.
 #[derive(Clone, Debug)]
@@ -56,6 +55,8 @@ pub(super) struct Reader {
     strings: Vec<Range<usize>>,
     /// The place of the last thing that only a relaxed reader takes.
     relaxed: Option<usize>,
+    /// Whether there was a comment.
+    has_comment: bool,
 }
 
 /// An object whose end is not read yet.
@@ -67,21 +68,64 @@ struct Open {
 }
 
 impl Reader {
-    /// Reads `text` as values and nothing else; none if it is not that.
-    pub(super) fn sequence(&mut self, text: &[u8]) -> Option<Sequence> {
+    /// Reads what stands between `start` and each of `ends`, which are in order, as values and nothing
+    /// else. Calls `take` with each end up to which it is that, and with what it is.
+    pub(super) fn sequences(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        ends: &[usize],
+        mut take: impl FnMut(&Self, usize, Sequence),
+    ) {
+        // A comment may end with the piece, so that from there on each is read on its own.
+        let rest = self.read_values(text, start, ends, &mut take);
+        for end in rest {
+            self.read_values(text, start, std::slice::from_ref(end), &mut take);
+        }
+    }
+
+    /// Does that up to a comment, if there is more than one end, and returns the ends that are left.
+    fn read_values<'e>(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        mut ends: &'e [usize],
+        take: &mut impl FnMut(&Self, usize, Sequence),
+    ) -> &'e [usize] {
+        let Some(last) = ends.last() else { return ends };
         self.reset();
-        let mut at = self.blank(text, 0);
-        let mut end = at;
-        while let Some(first) = text.get(at) {
-            // A bare word beside a value is prose.
-            if !matches!(first, b'{' | b'[' | b'"') {
-                return None;
+        let text = text.get(..*last).unwrap_or(text);
+        let is_shared = ends.len() > 1;
+        let mut end = None;
+        let mut at = self.blank(text, start);
+        loop {
+            if is_shared && self.has_comment {
+                return ends;
             }
-            end = self.value(text, at).ok()?;
+            while let Some((next, rest)) = ends.split_first()
+                && *next <= at
+            {
+                ends = rest;
+                // Otherwise it is inside of a value.
+                if let Some(end) = end.filter(|it| it <= next) {
+                    let class = self.outer().map(|it| it.class).max();
+                    take(self, *next, Sequence { class, is_relaxed: self.relaxed.is_some(), end });
+                }
+            }
+            // A bare word beside a value is prose.
+            let Some(b'{' | b'[' | b'"') = text.get(at) else { return &[] };
+            end = self.value(text, at).ok();
+            let Some(end) = end else { break };
             at = self.blank(text, end);
         }
-        let class = self.outer().map(|it| it.class).max();
-        Some(Sequence { class, is_relaxed: self.relaxed.is_some(), end })
+        if is_shared && self.has_comment { ends } else { &[] }
+    }
+
+    /// Reads `text` from `start` on as values and nothing else. Says whether it is that.
+    pub(super) fn document(&mut self, text: &[u8], start: usize) -> bool {
+        let mut is_document = false;
+        self.sequences(text, start, &[text.len()], |_, _, _| is_document = true);
+        is_document
     }
 
     /// The messages of the last sequence that was read: its values and the elements of its arrays.
@@ -94,12 +138,17 @@ impl Reader {
         &self.strings
     }
 
-    /// Finds the objects with a `jsonrpc` anywhere in `text`, in order.
-    pub(super) fn objects(&mut self, text: &[u8]) -> &[Object] {
+    /// Finds the objects with a `jsonrpc` in `text`, in order: those at the braces that `next` gives for
+    /// a place, and those inside.
+    pub(super) fn objects(
+        &mut self,
+        text: &[u8],
+        mut at: usize,
+        next: impl Fn(usize) -> Option<usize>,
+    ) -> &[Object] {
         self.reset();
-        let mut at = 0;
-        while let Some(offset) = text.get(at..).and_then(|rest| memchr(b'{', rest)) {
-            at = match self.value(text, at + offset) {
+        while let Some(brace) = next(at) {
+            at = match self.value(text, brace) {
                 Ok(end) => end,
                 Err(stop) => stop,
             };
@@ -111,6 +160,7 @@ impl Reader {
         self.objects.clear();
         self.strings.clear();
         self.relaxed = None;
+        self.has_comment = false;
     }
 
     /// Reads the value at `start` and returns its end, or where it turned out to be none.
@@ -243,8 +293,7 @@ impl Reader {
         let mut has_escapes = false;
         let mut from = start;
         loop {
-            let rest = text.get(from..).ok_or(start)?;
-            let found = from + memchr3(quote, b'\\', b'\n', rest).ok_or(start)?;
+            let found = find_any([quote, b'\\', b'\n'], text, from).ok_or(start)?;
             match text.get(found) {
                 Some(b'\\') => {
                     has_escapes = true;
@@ -262,112 +311,24 @@ impl Reader {
     }
 
     /// The end of what stands between two tokens from `at` on.
-    fn blank(&mut self, text: &[u8], mut at: usize) -> usize {
+    #[inline]
+    fn blank(&mut self, text: &[u8], at: usize) -> usize {
+        match text.get(at) {
+            Some(b'/') | None => self.long_blank(text, at),
+            Some(0x21..=0x7e) => at,
+            Some(_) => self.long_blank(text, at),
+        }
+    }
+
+    fn long_blank(&mut self, text: &[u8], mut at: usize) -> usize {
         loop {
             at += blank_length(text.get(at..).unwrap_or_default());
             let Some(length) = comment_length(text.get(at..).unwrap_or_default()) else {
                 return at;
             };
             self.relaxed = Some(at);
+            self.has_comment = true;
             at += length;
         }
-    }
-}
-
-/// The number of bytes at the start of `text` that some reader or trimmer skips.
-pub(super) fn blank_length(text: &[u8]) -> usize {
-    let mut at = 0;
-    loop {
-        let rest = text.get(at..).unwrap_or_default();
-        at += match rest {
-            [0..=0x20 | 0x7f, ..] => 1,
-            [0xc2, 0x80..=0xa0 | 0xad, ..] => 2,
-            [0xe1, 0x9a, 0x80, ..] | [0xe1, 0xa0, 0x8e, ..] => 3,
-            [0xe2, 0x80, 0x80..=0x8f | 0xa8..=0xaf, ..] => 3,
-            [0xe2, 0x81, 0x9f..=0xaf, ..] | [0xe3, 0x80, 0x80, ..] | [0xef, 0xbb, 0xbf, ..] => 3,
-            _ => return at,
-        };
-    }
-}
-
-fn comment_length(text: &[u8]) -> Option<usize> {
-    let near = text.get(..MAX_COMMENT).unwrap_or(text);
-    match text {
-        [b'/', b'*', ..] => near.windows(2).skip(2).position(|it| it == b"*/").map(|it| it + 4),
-        [b'/', b'/', ..] => match memchr(b'\n', near) {
-            None if near.len() == text.len() => Some(text.len()),
-            end => end,
-        },
-        _ => None,
-    }
-}
-
-fn word_end(text: &[u8], at: usize) -> usize {
-    let is_word = |it: &u8| {
-        it.is_ascii_alphanumeric() || matches!(it, b'+' | b'-' | b'.' | b'_' | b'$' | b'/')
-    };
-    at + text.get(at..).map_or(0, |rest| rest.iter().take_while(|it| is_word(it)).count())
-}
-
-/// Whether a reader in common use takes the word for a number or a literal.
-fn is_known_word(word: &[u8]) -> bool {
-    matches!(word, b"true" | b"false" | b"null" | b"NaN" | b"Infinity" | b"-Infinity" | b"-NaN")
-        || matches!(word, [b'+' | b'-' | b'.' | b'0'..=b'9', ..])
-            && word.iter().all(|it| it.is_ascii_hexdigit() || b"+-.xX_".contains(it))
-}
-
-/// The kinds of the open brackets, a bit each.
-#[derive(Debug, Default)]
-struct Nest {
-    bits: Vec<u64>,
-    depth: usize,
-    /// Whether the last thing that happened was an opening.
-    has_opened: bool,
-}
-
-impl Nest {
-    fn clear(&mut self) {
-        self.bits.clear();
-        self.depth = 0;
-        self.has_opened = false;
-    }
-
-    fn depth(&self) -> usize {
-        self.depth
-    }
-
-    fn push(&mut self, is_object: bool) {
-        let bit = self.depth % 64;
-        if bit == 0 {
-            self.bits.push(0);
-        }
-        if let Some(word) = self.bits.last_mut() {
-            *word = *word & !(1 << bit) | u64::from(is_object) << bit;
-        }
-        self.depth += 1;
-        self.has_opened = true;
-    }
-
-    /// Takes the innermost bracket off and says whether it was an object's.
-    fn pop(&mut self) -> bool {
-        let is_object = self.innermost().unwrap_or_default();
-        self.depth = self.depth.saturating_sub(1);
-        if self.depth.is_multiple_of(64) {
-            self.bits.pop();
-        }
-        is_object
-    }
-
-    fn innermost(&self) -> Option<bool> {
-        let bit = self.depth.checked_sub(1)? % 64;
-        self.bits.last().map(|it| it >> bit & 1 == 1)
-    }
-
-    fn outermost(&self) -> Option<bool> {
-        self.bits.first().map(|it| it & 1 == 1)
-    }
-
-    fn take_opened(&mut self) -> bool {
-        std::mem::take(&mut self.has_opened)
     }
 }

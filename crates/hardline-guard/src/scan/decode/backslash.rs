@@ -1,30 +1,51 @@
 //! Backslash escapes: those of JSON, and `\x..`, `\u{…}` and `\U........` of other languages.
 
 use super::super::message::hex;
-use super::Escape;
+use super::{Encoding, Escape};
 
-pub(super) fn escape(text: &[u8], at: usize) -> Option<Escape> {
-    let rest = text.get(at + 1..)?;
-    let (&kind, rest) = rest.split_first()?;
-    let byte = match kind {
-        b'"' | b'\\' | b'/' | b'\'' => kind,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        b'u' => return unicode(rest),
-        b'U' => return Some(Escape::char(10, hex(rest.get(..8)?)?)),
-        b'x' => return Some(Escape::char(4, hex(rest.get(..2)?)?)),
-        _ => return None,
-    };
-    Some(Escape::byte(2, byte))
+pub(super) struct Backslash;
+
+impl Encoding for Backslash {
+    const STARTS: [u8; 2] = [b'\\', b'\\'];
+
+    #[inline]
+    fn escape(text: &[u8], at: usize) -> Option<Escape> {
+        let [kind, rest @ ..] = text.get(at + 1..)? else { return None };
+        // Which of them it is cannot be guessed, so that a table is faster than a `match`.
+        match SIMPLE.get(usize::from(*kind)) {
+            None | Some(0) => long(*kind, rest),
+            Some(byte) => Some(Escape::byte(2, *byte)),
+        }
+    }
+}
+
+/// What stands for one byte, by the letter after the backslash; 0 for other letters.
+#[expect(clippy::indexing_slicing, reason = "at build time")]
+static SIMPLE: [u8; 256] = {
+    let pairs = *b"\"\"\\\\//''n\nr\rt\tb\x08f\x0c";
+    let mut bytes = [0; 256];
+    let mut index = 0;
+    while index < pairs.len() {
+        bytes[pairs[index] as usize] = pairs[index + 1];
+        index += 2;
+    }
+    bytes
+};
+
+fn long(kind: u8, rest: &[u8]) -> Option<Escape> {
+    match kind {
+        b'u' => unicode(rest),
+        b'U' => Some(Escape::char(10, hex(rest.get(..8)?)?)),
+        b'x' => Some(Escape::char(4, hex(rest.get(..2)?)?)),
+        _ => None,
+    }
 }
 
 fn unicode(rest: &[u8]) -> Option<Escape> {
     if let [b'{', digits @ ..] = rest {
         let length = digits.iter().take(7).position(|it| *it == b'}').filter(|it| *it > 0)?;
-        return Some(Escape::char(length + 4, hex(digits.get(..length)?)?));
+        let all = u8::try_from(length).ok()? + 4;
+        return Some(Escape::char(all, hex(digits.get(..length)?)?));
     }
     let high = hex(rest.get(..4)?)?;
     let pair = || {

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use super::super::survey::{MIN_RUN, is_base64};
+use super::super::block::{is_base64, run_length};
+use super::super::survey::MIN_RUN;
+use super::tag;
 
 /// The fewest letters that can hold a message: `{"jsonrpc":"2.0","id":1,"error":{}}`.
 pub(in super::super) const MIN_LETTERS: usize = 46;
@@ -18,15 +20,26 @@ pub(in super::super) struct Region {
     letters: usize,
 }
 
+impl Region {
+    /// Whether a message fits in.
+    pub(in super::super) fn is_long(&self) -> bool {
+        self.letters >= MIN_LETTERS
+    }
+}
+
 /// Follows the region that starts with `run`: over line breaks, as long as the lines are wrapped.
-pub(in super::super) fn region(text: &[u8], run: Range<usize>) -> Region {
+pub(in super::super) fn region(text: &[u8], tags: &[u8], run: Range<usize>) -> Region {
     let mut range = run.clone();
     let mut letters = run.len();
     let mut last = run.len();
     while last >= MIN_RUN {
         let rest = text.get(range.end..).unwrap_or_default();
         let Some(gap) = wrap_length(rest) else { break };
-        last = rest.iter().skip(gap).take_while(|it| is_base64(**it)).count();
+        let between = tags.get(range.end..range.end + gap).unwrap_or_default();
+        if tag::union(between) & tag::BOUNDARY != 0 {
+            break;
+        }
+        last = run_length(rest.get(gap..).unwrap_or_default());
         if last == 0 {
             break;
         }
@@ -49,58 +62,30 @@ fn wrap_length(rest: &[u8]) -> Option<usize> {
     has_break.then(|| before + newline + after.iter().take(MAX_INDENT).take_while(blank).count())
 }
 
-impl Region {
-    /// Whether a message fits in.
-    pub(in super::super) fn is_long(&self) -> bool {
-        self.letters >= MIN_LETTERS
-    }
-
-    /// The values of the letters.
-    pub(in super::super) fn values(&self, text: &[u8]) -> Vec<u8> {
-        self.letters(text).map(|(_, value)| value).collect()
-    }
-
-    /// Finds the letters that hold the decoded bytes at `positions`, which are in order: where the
-    /// first letter for each starts and its last one ends.
-    pub(in super::super) fn locate(
-        &self,
-        text: &[u8],
-        phase: usize,
-        positions: &[usize],
-    ) -> Vec<Range<usize>> {
-        let mut letters = self.letters(text).skip(phase).map(|(at, _)| at).enumerate();
-        let mut current = letters.next();
-        let mut seek = |index: usize| {
-            while let Some((number, at)) = current {
-                if number >= index {
-                    return at;
-                }
-                current = letters.next();
-            }
-            self.range.end
-        };
-        // Of each four letters, byte n is in letter n and the one after it.
-        let first = |position: usize| position / 3 * 4 + position % 3;
-        positions.iter().map(|it| seek(first(*it))..seek(first(*it) + 1) + 1).collect()
-    }
-
-    /// The letters with their places and values.
-    fn letters<'a>(&self, text: &'a [u8]) -> impl Iterator<Item = (usize, u8)> + use<'a> {
-        let start = self.range.start;
-        let inside = text.get(self.range.clone()).unwrap_or_default();
-        let places = inside.iter().enumerate();
-        places.filter_map(move |(at, &byte)| Some((start + at, value(byte)?)))
+/// Reads the values of the letters in a region.
+pub(in super::super) fn values(region: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let mut rest = region;
+    while !rest.is_empty() {
+        let (run, behind) = rest.split_at_checked(run_length(rest)).unwrap_or((rest, &[]));
+        out.extend(run.iter().map(|it| value(*it)));
+        let gap = behind.iter().take_while(|it| !is_base64(**it)).count();
+        rest = behind.get(gap..).unwrap_or_default();
     }
 }
 
-/// Decodes letters, given by their values.
+/// Decodes letters, given by their values, and adds what comes out to `out`.
 pub(in super::super) fn decode(values: &[u8], out: &mut Vec<u8>) {
-    out.clear();
     let (quads, rest) = values.as_chunks::<4>();
     let bytes = |[first, second, third, fourth]: [u8; 4]| {
         [first << 2 | second >> 4, second << 4 | third >> 2, third << 6 | fourth]
     };
-    out.extend(quads.iter().flat_map(|quad| bytes(*quad)));
+    let start = out.len();
+    out.resize(start + quads.len() * 3, 0);
+    let (triples, _) = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<3>();
+    for (triple, quad) in triples.iter_mut().zip(quads) {
+        *triple = bytes(*quad);
+    }
     match *rest {
         [first, second] => out.extend(bytes([first, second, 0, 0]).first()),
         [first, second, third] => out.extend(bytes([first, second, third, 0]).iter().take(2)),
@@ -108,21 +93,43 @@ pub(in super::super) fn decode(values: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn value(byte: u8) -> Option<u8> {
-    VALUES.get(usize::from(byte)).copied().filter(|it| *it < 64)
+/// Finds the letters of a region that hold the decoded bytes at `positions`, which are in order: where
+/// the first letter for each starts and its last one ends.
+pub(in super::super) fn locate(
+    text: &[u8],
+    region: Range<usize>,
+    phase: usize,
+    positions: impl Iterator<Item = usize>,
+    places: &mut Vec<Range<usize>>,
+) {
+    let inside = text.get(region.clone()).unwrap_or_default();
+    let letters = (region.start..).zip(inside).filter(|(_, it)| is_base64(**it));
+    let mut letters = letters.map(|(at, _)| at).skip(phase).enumerate();
+    let mut current = letters.next();
+    let mut seek = |index: usize| {
+        while let Some((number, at)) = current {
+            if number >= index {
+                return at;
+            }
+            current = letters.next();
+        }
+        region.end
+    };
+    for position in positions {
+        // Of each four letters, byte n is in letter n and the one after it.
+        let first = position / 3 * 4 + position % 3;
+        let start = seek(first);
+        places.push(start..region.end.min(seek(first + 1) + 1));
+    }
 }
 
-/// The value of each letter, 64 for other bytes.
-#[expect(clippy::indexing_slicing, reason = "at build time")]
-static VALUES: [u8; 256] = {
-    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut values = [64; 256];
-    let mut index = 0;
-    while index < 64 {
-        values[letters[index as usize] as usize] = index;
-        index += 1;
-    }
-    values[b'-' as usize] = 62;
-    values[b'_' as usize] = 63;
-    values
-};
+/// The value of a letter. Without a branch, so that many are done at once.
+#[inline]
+fn value(letter: u8) -> u8 {
+    let (upper, lower) = (letter.wrapping_sub(b'A'), letter.wrapping_sub(b'a'));
+    let digit = letter.wrapping_sub(b'0');
+    let sign = if letter == b'+' || letter == b'-' { 62 } else { 63 };
+    let value = if digit < 10 { digit + 52 } else { sign };
+    let value = if lower < 26 { lower + 26 } else { value };
+    if upper < 26 { upper } else { value }
+}

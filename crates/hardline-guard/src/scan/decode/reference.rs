@@ -3,27 +3,35 @@
 //! As in HTML, numbers and the oldest names count without their semicolon too.
 
 use super::super::message::hex;
-use super::Escape;
+use super::{Encoding, Escape};
 
-pub(super) fn escape(text: &[u8], at: usize) -> Option<Escape> {
-    match text.get(at + 1..)? {
-        [b'#', b'x' | b'X', digits @ ..] => {
-            let count = digits.iter().take(9).take_while(|it| it.is_ascii_hexdigit()).count();
-            let code = hex(digits.get(..count).filter(|it| (1..9).contains(&it.len()))?)?;
-            Some(number(code, 3 + count, digits.get(count)))
+pub(super) struct Reference;
+
+impl Encoding for Reference {
+    const STARTS: [u8; 2] = [b'&', b'&'];
+
+    #[inline]
+    fn escape(text: &[u8], at: usize) -> Option<Escape> {
+        match text.get(at + 1..)? {
+            [b'#', b'x' | b'X', digits @ ..] => {
+                let count = digits.iter().take(9).take_while(|it| it.is_ascii_hexdigit()).count();
+                let code = hex(digits.get(..count).filter(|it| (1..9).contains(&it.len()))?)?;
+                number(code, 3 + count, digits.get(count))
+            }
+            [b'#', digits @ ..] => {
+                let count = digits.iter().take(9).take_while(|it| it.is_ascii_digit()).count();
+                let digits_only = digits.get(..count).filter(|it| (1..9).contains(&it.len()))?;
+                let code = digits_only.iter().fold(0, |code, it| code * 10 + u32::from(it - b'0'));
+                number(code, 2 + count, digits.get(count))
+            }
+            rest => named(rest),
         }
-        [b'#', digits @ ..] => {
-            let count = digits.iter().take(9).take_while(|it| it.is_ascii_digit()).count();
-            let digits_only = digits.get(..count).filter(|it| (1..9).contains(&it.len()))?;
-            let code = digits_only.iter().fold(0, |code, it| code * 10 + u32::from(it - b'0'));
-            Some(number(code, 2 + count, digits.get(count)))
-        }
-        rest => named(rest),
     }
 }
 
-fn number(code: u32, length: usize, next: Option<&u8>) -> Escape {
-    Escape::char(length + usize::from(next == Some(&b';')), code)
+fn number(code: u32, length: usize, next: Option<&u8>) -> Option<Escape> {
+    let length = length + usize::from(next == Some(&b';'));
+    Some(Escape::char(u8::try_from(length).ok()?, code))
 }
 
 fn named(rest: &[u8]) -> Option<Escape> {
@@ -55,12 +63,12 @@ fn named(rest: &[u8]) -> Option<Escape> {
         b"NewLine" => b'\n',
         _ => return unfinished(name),
     };
-    Some(Escape::byte(2 + count, byte))
+    Some(Escape::byte(u8::try_from(2 + count).ok()?, byte))
 }
 
 /// A name that counts without its semicolon, and with other letters after it.
 fn unfinished(name: &[u8]) -> Option<Escape> {
     let old: [(&[u8], u8); 4] = [(b"quot", b'"'), (b"amp", b'&'), (b"lt", b'<'), (b"gt", b'>')];
     let (old, byte) = old.into_iter().find(|(old, _)| name.starts_with(old))?;
-    Some(Escape::byte(1 + old.len(), byte))
+    Some(Escape::byte(u8::try_from(1 + old.len()).ok()?, byte))
 }

@@ -1,0 +1,224 @@
+//! Where readers cut a line that has no LF inside.
+//!
+//! One reader cuts at LF alone and takes `{"a":"x<U+2028>y"}` for one line, another cuts it in two.
+//! What starts at one place is one piece for one reader and a longer one for another, so that it is
+//! read once for all of them.
+
+use std::ops::{Deref, Range};
+
+use super::block::{BLOCK, line_ends};
+use super::text::{MAX_END, View};
+
+const CR: u8 = 1;
+const VT: u8 = 1 << 1;
+const FF: u8 = 1 << 2;
+const NUL: u8 = 1 << 3;
+const NEL: u8 = 1 << 4;
+/// U+2028 and U+2029.
+const SEPARATORS: u8 = 1 << 5;
+/// U+001C to U+001E, at which Python cuts.
+const INFORMATION: u8 = 1 << 6;
+/// The end of the line before, at which all readers cut.
+const LF: u8 = 1 << 7;
+
+/// The sets of line ends that readers use beside LF.
+const READERS: [u8; 6] = [
+    0,
+    CR,
+    NUL,
+    CR | SEPARATORS,
+    CR | VT | FF | NEL | SEPARATORS | INFORMATION,
+    CR | VT | FF | NEL | SEPARATORS | INFORMATION | NUL,
+];
+
+/// The line ends of one line.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    ends: Vec<End>,
+    /// The kinds of all of them.
+    kinds: u8,
+}
+
+/// A line end other than LF.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    at: usize,
+    length: usize,
+    kind: u8,
+}
+
+/// A place where pieces start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    at: usize,
+    /// The line end before it.
+    kind: u8,
+    /// The index of the next line end.
+    next: usize,
+}
+
+/// Where pieces with the same start end, in order: one for each reader at most.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    places: [usize; READERS.len()],
+    count: usize,
+}
+
+impl Cuts {
+    /// Finds the line ends in a line. Says whether there are any.
+    pub(super) fn find(&mut self, text: View<'_>, range: &Range<usize>) -> bool {
+        self.ends.clear();
+        self.kinds = 0;
+        let line = text.get(range);
+        for_each_block(line, |base, block| {
+            let mut mask = line_ends(block);
+            while mask != 0 {
+                let at = base + mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                if let Some((kind, length)) = end_at(line, at) {
+                    self.kinds |= kind;
+                    self.ends.push(End { at: range.start + at, length, kind });
+                }
+            }
+        });
+        self.kinds != 0
+    }
+
+    /// Calls `take` with the places where pieces start and end that encodings may have touched.
+    pub(super) fn for_each_start(
+        &self,
+        text: View<'_>,
+        range: &Range<usize>,
+        mut take: impl FnMut(usize, &Ends),
+    ) {
+        // For each reader, the next line end that counts may be here or behind it.
+        let mut nexts = [0; READERS.len()];
+        let mut open = Open::default();
+        let mut start = Start { at: range.start, kind: LF, next: 0 };
+        loop {
+            open.add(start);
+            let Some(touched) = text.next_touched(start.at).filter(|it| *it < range.end + MAX_END)
+            else {
+                return;
+            };
+            let mut next = start.next;
+            while let Some(end) = self.ends.get(next).filter(|it| it.at + it.length <= touched) {
+                next += 1;
+                open.add(Start { at: end.at + end.length, kind: end.kind, next });
+            }
+            open.take(|it| take(it.at, &self.ends_of(it, range.end, &mut nexts)));
+            let Some(end) = self.ends.get(next) else { return };
+            start = Start { at: end.at + end.length, kind: end.kind, next: next + 1 };
+        }
+    }
+
+    /// Where the pieces end that start there.
+    #[inline]
+    fn ends_of(&self, start: Start, line_end: usize, nexts: &mut [usize; READERS.len()]) -> Ends {
+        let mut ends = Ends::default();
+        for (reader, next) in READERS.iter().zip(nexts) {
+            let set = reader & self.kinds;
+            if (set | LF) & start.kind == 0 {
+                continue;
+            }
+            if set == 0 {
+                ends.add(line_end);
+                continue;
+            }
+            *next = start.next.max(*next);
+            let rest = self.ends.get(*next..).unwrap_or_default();
+            *next += rest.iter().take_while(|it| it.kind & set == 0).count();
+            ends.add(self.ends.get(*next).map_or(line_end, |it| it.at));
+        }
+        ends
+    }
+}
+
+/// Of the places where pieces start, the last one behind each kind of line end: what starts before it
+/// ends there at the latest.
+#[derive(Debug, Default)]
+struct Open {
+    starts: [Start; 8],
+    /// The kinds that there is one of.
+    kinds: u8,
+}
+
+impl Open {
+    #[inline]
+    fn add(&mut self, start: Start) {
+        self.kinds |= start.kind;
+        if let Some(place) = self.starts.get_mut(start.kind.trailing_zeros() as usize) {
+            *place = start;
+        }
+    }
+
+    /// Takes all of them, in order.
+    #[inline]
+    fn take(&mut self, mut take: impl FnMut(Start)) {
+        let mut kinds = std::mem::take(&mut self.kinds);
+        while kinds != 0 {
+            let is_open = |it: &&Start| it.kind & kinds != 0;
+            let first = self.starts.iter().filter(is_open).min_by_key(|it| it.at);
+            let Some(first) = first.copied() else { return };
+            kinds &= !first.kind;
+            take(first);
+        }
+    }
+}
+
+impl Ends {
+    /// Where the line ends, if that is all.
+    pub(super) fn one(end: usize) -> Self {
+        let mut ends = Self::default();
+        ends.add(end);
+        ends
+    }
+
+    fn add(&mut self, end: usize) {
+        let known = self.places.get(..self.count).unwrap_or_default();
+        let index = known.iter().take_while(|it| **it < end).count();
+        if known.get(index) != Some(&end) {
+            self.count += 1;
+            let later = self.places.get_mut(index..self.count).unwrap_or_default();
+            later.rotate_right(1);
+            later.iter_mut().take(1).for_each(|it| *it = end);
+        }
+    }
+}
+
+impl Deref for Ends {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        self.places.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// Calls `look` for each block of the line, the last one filled with spaces.
+#[inline]
+pub(super) fn for_each_block(line: &[u8], mut look: impl FnMut(usize, &[u8; BLOCK])) {
+    let (blocks, tail) = line.as_chunks::<BLOCK>();
+    for (index, block) in blocks.iter().enumerate() {
+        look(index * BLOCK, block);
+    }
+    let mut last = [b' '; BLOCK];
+    if let Some(start) = last.get_mut(..tail.len()) {
+        start.copy_from_slice(tail);
+    }
+    look(line.len() - tail.len(), &last);
+}
+
+/// The line end at `at`, as its bit and its length.
+#[inline]
+fn end_at(line: &[u8], at: usize) -> Option<(u8, usize)> {
+    match line.get(at..)? {
+        [b'\r', ..] => Some((CR, 1)),
+        [0x0b, ..] => Some((VT, 1)),
+        [0x0c, ..] => Some((FF, 1)),
+        [0, ..] => Some((NUL, 1)),
+        [0x1c..=0x1e, ..] => Some((INFORMATION, 1)),
+        [0xc2, 0x85, ..] => Some((NEL, 2)),
+        [0xe2, 0x80, 0xa8 | 0xa9, ..] => Some((SEPARATORS, 3)),
+        _ => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! The hits of a text, as many as are wanted one by one.
+//!
+//! Invariant: of each rule and severity there is a hit if anything was added, and each place that was
+//! added is a place of one of them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Hit, Layer};
+use crate::finding::Severity;
+use crate::rule::Rule;
+
+/// Collects hits.
+#[derive(Debug)]
+pub(super) struct List {
+    /// How many of one rule and severity stand alone.
+    max_alone: usize,
+    hits: Vec<Hit>,
+    kinds: Vec<Kind>,
+}
+
+/// The hits of one rule and severity.
+#[derive(Debug)]
+struct Kind {
+    rule: Rule,
+    severity: Severity,
+    count: usize,
+    /// The last hit: the next one may go on where it ends.
+    last: usize,
+}
+
+/// Something to be added.
+#[derive(Debug)]
+pub(super) struct Entry<P> {
+    pub(super) rule: Rule,
+    pub(super) severity: Severity,
+    pub(super) range: Range<usize>,
+    /// Where edits make it harmless.
+    pub(super) places: P,
+}
+
+impl List {
+    pub(super) fn new(max_alone: usize) -> Self {
+        Self { max_alone: max_alone.max(1), hits: Vec::new(), kinds: Vec::new() }
+    }
+
+    /// Adds characters.
+    pub(super) fn add_characters(&mut self, rule: Rule, range: Range<usize>, detail: &'static str) {
+        let places = std::iter::once(range.clone());
+        let entry = Entry { rule, severity: rule.severity(), range, places };
+        self.add(entry, || (detail.into(), Vec::new()));
+    }
+
+    /// Adds control characters; those right behind others are one hit with them.
+    pub(super) fn add_control(&mut self, range: Range<usize>, detail: &'static str) {
+        let rule = Rule::ContentControl;
+        let kind = self.kinds.iter().find(|it| it.rule == rule);
+        if let Some(hit) = kind.and_then(|it| self.hits.get_mut(it.last))
+            && hit.range.end == range.start
+        {
+            hit.range.end = range.end;
+            hit.places.last_mut().into_iter().for_each(|it| it.end = range.end);
+        } else {
+            self.add_characters(rule, range, detail);
+        }
+    }
+
+    /// Adds a hit; `describe` says what it is, and which encodings hid it.
+    pub(super) fn add(
+        &mut self,
+        entry: Entry<impl Iterator<Item = Range<usize>>>,
+        describe: impl FnOnce() -> (Cow<'static, str>, Vec<Layer>),
+    ) {
+        let Entry { rule, severity, range, places } = entry;
+        let index = self.kinds.iter().position(|it| it.rule == rule && it.severity == severity);
+        let index = index.unwrap_or(self.kinds.len());
+        if index == self.kinds.len() {
+            self.kinds.push(Kind { rule, severity, count: 0, last: 0 });
+        }
+        let Some(kind) = self.kinds.get_mut(index) else { return };
+        kind.count += 1;
+        if kind.count <= self.max_alone + 1 {
+            kind.last = self.hits.len();
+            let (detail, layers) = describe();
+            let places = places.collect();
+            self.hits.push(Hit { rule, severity, range, detail, layers, places });
+        } else if let Some(hit) = self.hits.get_mut(kind.last) {
+            hit.range = hit.range.start.min(range.start)..hit.range.end.max(range.end);
+            for place in places {
+                match hit.places.last_mut() {
+                    Some(last) if last.end == place.start => last.end = place.end,
+                    _ => hit.places.push(place),
+                }
+            }
+        }
+    }
+
+    /// All hits, by their place.
+    pub(super) fn finish(mut self) -> Vec<Hit> {
+        for kind in self.kinds {
+            let together = kind.count.saturating_sub(self.max_alone);
+            if let Some(hit) = self.hits.get_mut(kind.last).filter(|_| together > 1) {
+                hit.detail = format!("{together} times, from here on: {}", hit.detail).into();
+            }
+        }
+        self.hits.sort_by(|one, other| {
+            let place = |it: &Hit| (it.range.start, it.rule);
+            place(one).cmp(&place(other)).then(other.severity.cmp(&one.severity))
+        });
+        self.hits
+    }
+}

@@ -1,0 +1,217 @@
+//! Texts at every level: the one that was given, and those that come out of encodings.
+//!
+//! All that one encoding hides in a text is decoded into one text of the next level, piece after
+//! piece with a line end between them: so ten thousand short strings cost no more than a long one.
+
+use std::ops::Range;
+
+use memchr::memchr;
+
+use super::Layer;
+use super::decode::{self, Layers, Out, base64, tag};
+
+/// The length of `{"jsonrpc":"2.0","error":{}}`; nothing shorter is a message that counts.
+pub(super) const MIN_MESSAGE: usize = 28;
+
+/// The longest line end, in bytes.
+pub(super) const MAX_END: usize = 3;
+
+/// A text, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) bytes: &'a [u8],
+    /// A tag for each byte; none in a text as it was given.
+    pub(super) tags: &'a [u8],
+    pub(super) units: &'a [Unit],
+    /// The encodings that it came out of, and the last of them.
+    pub(super) depth: usize,
+    pub(super) layer: Option<Layer>,
+}
+
+/// What was decoded in one piece, a text of its own: a line, a string, a region of base64.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    pub(super) range: Range<usize>,
+    /// Where it comes from, in the text that it was decoded from.
+    source: Range<usize>,
+    /// How many letters of base64 were left out before it.
+    phase: usize,
+    /// The encodings to look for in it.
+    pub(super) layers: Layers,
+    /// Whether a message inside a line counts: one that came out with its brace.
+    pub(super) has_braces: bool,
+    /// Whether it is text, so that more encodings may be in it.
+    pub(super) is_text: bool,
+}
+
+impl Unit {
+    /// A text as it was given.
+    pub(super) fn given(length: usize) -> Self {
+        let (layers, range, source) = (Layers::ALL, 0..length, 0..length);
+        Self { range, source, phase: 0, layers, has_braces: true, is_text: true }
+    }
+}
+
+impl<'a> View<'a> {
+    pub(super) fn get(&self, range: &Range<usize>) -> &'a [u8] {
+        self.bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    /// Whether each encoding had a part in what stands at `range`, or in what delimits it.
+    ///
+    /// If one had not, the same stands in a text that did not go through that one, and was read there.
+    pub(super) fn is_touched(&self, range: &Range<usize>) -> bool {
+        let wanted = tag::levels(self.depth);
+        let around = range.start.saturating_sub(MAX_END)..self.tags.len().min(range.end + MAX_END);
+        wanted == 0 || tag::union(self.tags.get(around).unwrap_or_default()) & wanted == wanted
+    }
+
+    /// Where something came out of the last encoding, at `from`, behind it or in a line end before it.
+    pub(super) fn next_touched(&self, from: usize) -> Option<usize> {
+        let Some(level) = self.depth.checked_sub(1) else { return Some(from) };
+        tag::find(1 << level, self.tags, from.saturating_sub(MAX_END))
+    }
+
+    /// The next opening brace of the unit at `from` or behind it with which a message that counts may
+    /// start: in a text that was decoded, one that was written as an escape.
+    pub(super) fn next_brace(&self, unit: &Unit, mut from: usize) -> Option<usize> {
+        let bytes = self.bytes.get(..unit.range.end)?;
+        loop {
+            let brace = from + memchr(b'{', bytes.get(from..)?)?;
+            if self.depth == 0 || self.is_escape(brace) {
+                return Some(brace);
+            }
+            from = tag::find(tag::ESCAPE, self.tags, brace)?;
+        }
+    }
+
+    /// Whether the byte was written as an escape.
+    pub(super) fn is_escape(&self, at: usize) -> bool {
+        self.tags.get(at).is_some_and(|it| it & tag::ESCAPE != 0)
+    }
+}
+
+/// A decoded text.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    bytes: Vec<u8>,
+    tags: Vec<u8>,
+    units: Vec<Unit>,
+    /// The values of base64's letters, before they are put together.
+    values: Vec<u8>,
+}
+
+/// Memory over this size is given back.
+const MAX_SPARE: usize = 256 * 1024;
+
+impl Text {
+    pub(super) fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+
+    pub(super) fn is_small(&self) -> bool {
+        self.bytes.capacity() <= MAX_SPARE
+    }
+
+    pub(super) fn view(&self, depth: usize, layer: Layer) -> View<'_> {
+        let Self { bytes, tags, units, .. } = self;
+        View { bytes, tags, units, depth, layer: Some(layer) }
+    }
+
+    /// Decodes the parts of `from` at `sources` with `layer`.
+    pub(super) fn decode(&mut self, layer: Layer, from: View<'_>, sources: &[Range<usize>]) {
+        self.bytes.clear();
+        self.tags.clear();
+        self.units.clear();
+        for source in sources {
+            if layer == Layer::Base64 {
+                self.add_base64(from, source);
+            } else {
+                self.add(layer, from, source);
+            }
+        }
+    }
+    fn add(&mut self, layer: Layer, from: View<'_>, source: &Range<usize>) {
+        let start = self.bytes.len();
+        let out = Out { bytes: &mut self.bytes, tags: &mut self.tags };
+        let decoded =
+            decode::decode(layer, (from.bytes, from.tags), source.clone(), from.depth, out);
+        // A string without escapes is one all the same.
+        let is_layer = decoded.has_escapes || layer == Layer::Json;
+        if !is_layer || self.bytes.len() < start + MIN_MESSAGE {
+            self.bytes.truncate(start);
+            self.tags.truncate(start);
+            return;
+        }
+        self.end(Unit {
+            range: start..self.bytes.len(),
+            source: source.clone(),
+            phase: 0,
+            layers: Layers::inside(layer).union(decoded.made),
+            has_braces: decoded.has_brace,
+            is_text: true,
+        });
+    }
+
+    /// Decodes a region of base64 from each of its first four letters.
+    fn add_base64(&mut self, from: View<'_>, source: &Range<usize>) {
+        let mut values = std::mem::take(&mut self.values);
+        base64::values(from.get(source), &mut values);
+        for phase in 0..4 {
+            let start = self.bytes.len();
+            base64::decode(values.get(phase..).unwrap_or_default(), &mut self.bytes);
+            self.tags.resize(self.bytes.len(), tag::levels(from.depth + 1) | tag::ESCAPE);
+            // Letters read from the wrong one, or a picture, are bytes and no text; a message in
+            // there is found all the same, another encoding is not looked for.
+            let is_text = is_text(self.bytes.get(start..).unwrap_or_default());
+            self.end(Unit {
+                range: start..self.bytes.len(),
+                source: source.clone(),
+                phase,
+                layers: Layers::ALL,
+                has_braces: true,
+                is_text,
+            });
+        }
+        self.values = values;
+    }
+
+    fn end(&mut self, unit: Unit) {
+        self.bytes.push(b'\n');
+        self.tags.push(tag::BOUNDARY);
+        self.units.push(unit);
+    }
+
+    /// Finds where the bytes at `positions`, which are in order, stand in the text that was decoded.
+    pub(super) fn locate(
+        &self,
+        layer: Layer,
+        from: View<'_>,
+        mut positions: &[usize],
+        places: &mut Vec<Range<usize>>,
+    ) {
+        places.clear();
+        let mut units = self.units.iter();
+        while let Some(first) = positions.first() {
+            let Some(unit) = units.find(|it| *first < it.range.end) else { return };
+            let count = positions.iter().take_while(|it| **it < unit.range.end).count();
+            let (inside, rest) = positions.split_at_checked(count).unwrap_or((positions, &[]));
+            positions = rest;
+            let inside = inside.iter().map(|it| it.saturating_sub(unit.range.start));
+            let source = unit.source.clone();
+            match layer {
+                Layer::Base64 => base64::locate(from.bytes, source, unit.phase, inside, places),
+                _ => decode::locate(layer, from.bytes, source, inside, places),
+            }
+        }
+    }
+}
+
+/// Whether the bytes are text, but for a few at the ends.
+fn is_text(bytes: &[u8]) -> bool {
+    let is_odd = |it: &u8| u8::from(!it.is_ascii() | (*it < 0x20) & !it.is_ascii_whitespace());
+    // No sum of so few is too large for a byte, so that many are done at once.
+    let count = |part: &[u8]| usize::from(part.iter().map(is_odd).sum::<u8>());
+    bytes.chunks(128).map(count).sum::<usize>() <= bytes.len() / 8
+        || std::str::from_utf8(bytes).is_ok()
+}

@@ -10,15 +10,19 @@
 
 use std::hint::black_box;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hardline_guard::policy::Policy;
 use hardline_guard::{Direction, Guard};
+use hardline_testkit::hostile::TEXTS;
 use hardline_testkit::measure::{Candidate, Effort, Outcome, run};
 use hardline_testkit::sample;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineFramer};
 use serde::de::IgnoredAny;
+
+/// The most that a megabyte may take, in milliseconds, whatever it is.
+const MAX_HOSTILE: f64 = 50.0;
 
 const SIZES: [(&str, usize); 4] =
     [("200 B", 200), ("1 KB", 1_000), ("100 KB", 100_000), ("10 MB", 10_000_000)];
@@ -43,7 +47,7 @@ const ROWS: [Row; 4] = [
 fn main() -> ExitCode {
     let once = std::env::args().any(|argument| argument == "--test");
     let effort = if once { Effort::ONCE } else { Effort::FULL };
-    let missed = passing(effort);
+    let missed = passing(effort) + hostile(once);
     if once {
         println!("ran once: no goal counts");
         return ExitCode::SUCCESS;
@@ -94,6 +98,41 @@ fn passing(effort: Effort) -> u32 {
         }
     }
     missed
+}
+
+/// The texts that take longest, each a megabyte in a result, with all that is done about them. Returns
+/// whether the goal was missed.
+#[expect(clippy::disallowed_methods, reason = "measuring is asking the time")]
+fn hostile(once: bool) -> u32 {
+    let (size, rounds) = if once { (10_000, 1) } else { (1_000_000, 5) };
+    let mut rows: Vec<_> = TEXTS
+        .iter()
+        .map(|unit| {
+            let written = serde_json::to_string(unit).unwrap().len() - 2;
+            let text = serde_json::to_string(&unit.repeat(size / written)).unwrap();
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"text":{text}}}}}"#);
+            let time = |_| {
+                let mut guard = Guard::for_server(Policy::default(), "bench");
+                let start = Instant::now();
+                black_box(guard.check_frame(Direction::ServerToClient, frame.as_bytes()));
+                start.elapsed()
+            };
+            let least = (0..rounds).map(time).min().unwrap_or_default();
+            (least.as_secs_f64() * 1e3, *unit)
+        })
+        .collect();
+    rows.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    println!(
+        "\nThe slowest of {} hostile results of 1 MB, judged and sanitized, ms:\n",
+        rows.len()
+    );
+    println!("| text, repeated | ms |\n|---|---|");
+    for (time, unit) in rows.iter().take(8) {
+        println!("| `{}` | {time:.1} |", unit.escape_debug());
+    }
+    let worst = rows.first().map_or(0.0, |(time, _)| *time);
+    println!("\nThe goal is at most {MAX_HOSTILE} ms.");
+    u32::from(MAX_HOSTILE < worst)
 }
 
 /// Figures and their goals: gigabytes a second, ratio, microseconds.

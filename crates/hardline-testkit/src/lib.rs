@@ -9,6 +9,7 @@
 //! - [`oracle`]: what another parser makes of a text.
 //! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
 //! - [`measure`]: timing several candidates in one run, as ratios.
+//! - [`work`]: counting instructions, to see how the work grows with the input.
 
 #![expect(clippy::missing_panics_doc, clippy::panic, reason = "to panic is how a test speaks")]
 
@@ -20,3 +21,4 @@ pub mod oracle;
 pub mod outline;
 pub mod plant;
 pub mod sample;
+pub mod work;

@@ -1,16 +1,9 @@
 //! Twice the input costs at most three times the work, whatever the input.
-//!
-//! Work is counted in instructions where `valgrind` is at hand, which repeats exactly; elsewhere it
-//! is the least time of many runs.
 
-use std::env;
-use std::fs;
 use std::hint::black_box;
-use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use hardline_testkit::hostile::CASES;
+use hardline_testkit::work::{Case, Otherwise, assert_linear};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::header::ParamHeaders;
 use hardline_wire::json::Checker;
@@ -20,10 +13,6 @@ use hardline_wire::recover::{Ending, recover};
 use hardline_wire::sse::SseDecoder;
 
 const SMALL: usize = 40_000;
-const MOST: f64 = 3.0;
-/// Work below this is noise: constant costs show.
-const LEAST_INSTRUCTIONS: u64 = 20_000;
-const COUNTING: &str = "HARDLINE_COUNT_INSTRUCTIONS";
 
 type Pipeline = (&'static str, fn(&[u8]));
 
@@ -97,94 +86,14 @@ fn decode(limits: &Limits, decoder: &mut Decoder, frame: &[u8]) {
     }
 }
 
-/// What is counted. Its name is known to the test that starts `valgrind`.
-#[inline(never)]
-fn hardline_measured_region(body: fn(&[u8]), input: &[u8]) {
-    body(black_box(input));
-}
-
-/// A name, what runs, and on what.
-type Measurement = (String, fn(&[u8]), Vec<u8>);
-
-/// Every measurement, in a fixed order.
-fn measurements() -> impl Iterator<Item = Measurement> {
-    CASES.iter().flat_map(|(case, make)| {
-        PIPELINES.iter().flat_map(move |(pipeline, body)| {
-            [SMALL, 2 * SMALL].map(|len| (format!("{case}, {pipeline}"), *body, make(len)))
-        })
-    })
-}
-
 #[test]
 fn doubling_hostile_input_at_most_triples_the_work() {
-    if env::var_os(COUNTING).is_some() {
-        measurements().for_each(|(_, body, input)| hardline_measured_region(body, &input));
-        return;
-    }
-    let work = match instructions() {
-        Some(counts) => counts,
-        None => {
-            eprintln!("no valgrind: time is measured instead of instructions");
-            least_times()
-        }
-    };
-    let names: Vec<_> = measurements().map(|(name, ..)| name).collect();
-    assert_eq!(work.len(), names.len());
-    let mut worst = (0.0, "");
-    let mut too_much = Vec::new();
-    for (pair, name) in work.chunks(2).zip(names.iter().step_by(2)) {
-        let ratio = pair[1] / pair[0];
-        if worst.0 < ratio {
-            worst = (ratio, name);
-        }
-        if MOST < ratio {
-            too_much.push(format!("{name}: {ratio:.2}"));
-        }
-    }
-    assert!(too_much.is_empty(), "times the work for twice the input: {too_much:#?}");
-    eprintln!("worst: {:.2} times the work for twice the input ({})", worst.0, worst.1);
-}
-
-/// Counts the instructions of each measurement in one run of this test under `valgrind`.
-fn instructions() -> Option<Vec<f64>> {
-    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
-    version.ok().filter(ExitStatus::success)?;
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("callgrind");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    let region = concat!(module_path!(), "::hardline_measured_region");
-    let child = Command::new("valgrind")
-        .args(["--tool=callgrind", "--combine-dumps=no"])
-        .arg(format!("--toggle-collect={region}"))
-        .arg(format!("--dump-after={region}"))
-        .arg(format!("--callgrind-out-file={}", folder.join("out").display()))
-        .arg(env::current_exe().unwrap())
-        .args(["--exact", "linear::doubling_hostile_input_at_most_triples_the_work"])
-        .args(["--test-threads", "1"])
-        .env(COUNTING, "1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
-    let count = |number: usize| {
-        let dump = fs::read_to_string(folder.join(format!("out.{number}"))).unwrap();
-        let total = dump.lines().find_map(|line| line.strip_prefix("summary: ")).unwrap();
-        let count: u64 = total.trim().parse().unwrap();
-        (count + LEAST_INSTRUCTIONS) as f64
-    };
-    Some((1..=measurements().count()).map(count).collect())
-}
-
-/// The least time of many runs of each measurement.
-fn least_times() -> Vec<f64> {
-    let least = |(_, body, input): Measurement| {
-        let time = |_| {
-            let start = Instant::now();
-            hardline_measured_region(body, &input);
-            start.elapsed()
-        };
-        let least = (0..30).map(time).min().unwrap();
-        (least + Duration::from_micros(20)).as_secs_f64()
-    };
-    measurements().map(least).collect()
+    let test = "linear::doubling_hostile_input_at_most_triples_the_work";
+    assert_linear(test, Otherwise::Time, || {
+        CASES.iter().flat_map(|(case, make)| {
+            PIPELINES.iter().map(move |(pipeline, run)| {
+                Case::new(format!("{case}, {pipeline}"), *run, SMALL, make)
+            })
+        })
+    });
 }

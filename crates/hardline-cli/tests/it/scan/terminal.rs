@@ -37,6 +37,10 @@ fn screen(streams: &str, environment: &[(&str, &str)], pause: Duration) -> Strin
     let mut child = Command::new(env!("CARGO_BIN_EXE_hardline"))
         .arg("scan")
         .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR")
+        .env_remove("CLICOLOR_FORCE")
+        // A build server counts as a terminal that shows colors.
+        .env_remove("CI")
         .env("TERM", "xterm")
         .envs(environment.iter().copied())
         .stdin(Stdio::piped())

@@ -13,6 +13,7 @@
 //!   none longer than [`MAX_WAIT`].
 
 mod breaker;
+mod deadline;
 mod end;
 mod line;
 mod opening;
@@ -20,7 +21,7 @@ mod restore;
 mod server_ids;
 mod waiting;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use hardline_guard::policy::Policy;
@@ -33,6 +34,7 @@ use hardline_wire::message::Message;
 
 use crate::note::Note;
 use breaker::Breaker;
+use deadline::Deadlines;
 use opening::{Interest, Opening};
 use restore::Own;
 use server_ids::ServerIds;
@@ -134,26 +136,6 @@ pub struct Relay {
     decoder: Decoder,
 }
 
-/// When requests of the client are given up.
-#[derive(Debug, Default)]
-struct Deadlines {
-    order: VecDeque<(Duration, Id<'static>)>,
-    current: HashMap<Id<'static>, Duration>,
-}
-
-impl Deadlines {
-    /// Some that have passed are kept until there are many.
-    const MAX_STALE: usize = 1024;
-
-    fn add(&mut self, deadline: Duration, id: Id<'static>) {
-        if self.current.len() * 2 + Self::MAX_STALE < self.order.len() {
-            self.order.retain(|(deadline, id)| self.current.get(id) == Some(deadline));
-        }
-        self.order.push_back((deadline, id.clone()));
-        self.current.insert(id, deadline);
-    }
-}
-
 impl Relay {
     /// Creates a relay whose server is just being started.
     pub fn new(settings: Settings) -> Self {
@@ -242,7 +224,7 @@ impl Relay {
             State::Restoring(until) => Some(until),
             State::Up | State::Away | State::Broken(_) => None,
         };
-        let deadline = self.deadlines.order.front().map(|(deadline, _)| *deadline);
+        let deadline = self.deadlines.next();
         let all = [self.guard.poll_timeout(), self.waiting.next_deadline(), restoring, deadline];
         all.into_iter().flatten().min()
     }
@@ -416,33 +398,12 @@ impl Relay {
     /// Forgets a request of the client that has its answer.
     fn end_request(&mut self, id: &Id<'_>) -> Option<Interest> {
         self.opening.end_listen(id);
-        if self.interests.is_empty() && self.deadlines.current.is_empty() {
+        if self.interests.is_empty() && self.deadlines.is_empty() {
             return None;
         }
         let id = id.clone().into_owned();
-        self.deadlines.current.remove(&id);
+        self.deadlines.forget(&id);
         self.interests.remove(&id)
-    }
-
-    /// Gives up requests that took too long.
-    fn expire_requests(&mut self, now: Duration, sink: &mut impl Sink) {
-        while let Some((deadline, id)) = self.deadlines.order.pop_front_if(|it| it.0 <= now) {
-            if self.deadlines.current.get(&id) != Some(&deadline) {
-                continue;
-            }
-            let interest = self.end_request(&id);
-            if !self.guard.abandon(&id) {
-                continue;
-            }
-            let reason = "no answer within the time that requests have here";
-            let failed = line::failure(&id, "request.timeout", reason);
-            sink.note(&Note::TimedOut);
-            sink.send(Direction::ServerToClient, &failed, true);
-            if !matches!(interest, Some(Interest::Initialize)) {
-                let cancelled = line::cancelled(&id, reason);
-                sink.send(Direction::ClientToServer, &cancelled, true);
-            }
-        }
     }
 }
 

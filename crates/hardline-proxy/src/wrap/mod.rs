@@ -10,6 +10,7 @@
 //! - Each buffer holds no more than `max_queue_bytes` and one line.
 
 mod outlet;
+mod outlets;
 mod server;
 mod source;
 
@@ -19,15 +20,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hardline_guard::Direction;
 use hardline_transport::process::{Command, Exit, SpawnError};
 use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::note::Note;
-use crate::relay::{After, Ended, Relay, Settings, Sink, Wish};
+use crate::relay::{After, Ended, Relay, Settings, Wish};
 use outlet::Outlet;
+use outlets::Outlets;
 use server::Server;
 use source::Source;
 
@@ -145,31 +146,6 @@ struct Client {
     input: Source<StandardInput>,
     output: Outlet<StandardOutput>,
     max_bytes: usize,
-}
-
-/// Puts what a relay sends where it belongs.
-struct Outlets<'a, 'b, 'c, F> {
-    client: &'a mut Outlet<StandardOutput>,
-    server: Option<&'a mut Outlet<tokio::net::unix::pipe::Sender>>,
-    context: &'a mut Context<'b>,
-    observer: &'c mut F,
-}
-
-impl<F: FnMut(&Note<'_>)> Sink for Outlets<'_, '_, '_, F> {
-    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
-        match direction {
-            Direction::ServerToClient => self.client.send(frame, is_own, self.context),
-            Direction::ClientToServer => {
-                if let Some(server) = &mut self.server {
-                    server.send(frame, is_own, self.context);
-                }
-            }
-        }
-    }
-
-    fn note(&mut self, note: &Note<'_>) {
-        (self.observer)(note);
-    }
 }
 
 impl Session<'_> {

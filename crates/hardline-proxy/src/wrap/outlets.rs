@@ -1,0 +1,36 @@
+//! Both ways out, as a relay uses them.
+
+use std::task::Context;
+
+use hardline_guard::Direction;
+use hardline_transport::StandardOutput;
+use tokio::net::unix::pipe::Sender;
+
+use super::outlet::Outlet;
+use crate::note::Note;
+use crate::relay::Sink;
+
+/// Puts what a relay sends where it belongs.
+pub(super) struct Outlets<'a, 'b, 'c, F> {
+    pub(super) client: &'a mut Outlet<StandardOutput>,
+    pub(super) server: Option<&'a mut Outlet<Sender>>,
+    pub(super) context: &'a mut Context<'b>,
+    pub(super) observer: &'c mut F,
+}
+
+impl<F: FnMut(&Note<'_>)> Sink for Outlets<'_, '_, '_, F> {
+    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
+        match direction {
+            Direction::ServerToClient => self.client.send(frame, is_own, self.context),
+            Direction::ClientToServer => {
+                if let Some(server) = &mut self.server {
+                    server.send(frame, is_own, self.context);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, note: &Note<'_>) {
+        (self.observer)(note);
+    }
+}

@@ -38,6 +38,8 @@ pub enum Note<'a> {
     Changed(&'a str),
     /// A server that was started again wants another version: the session ends.
     OtherVersion(Option<Version>),
+    /// What goes to the client cannot be written.
+    Unwritable(&'a std::io::Error),
     /// A request of the client took too long.
     TimedOut,
     /// The policy ends the session.
@@ -93,6 +95,9 @@ impl fmt::Display for Note<'_> {
             }
             Self::OtherVersion(None) => {
                 formatter.write_str("after its restart, the server wants another version")
+            }
+            Self::Unwritable(error) => {
+                write!(formatter, "standard output cannot be written: {error}: session ended")
             }
             Self::TimedOut => formatter.write_str("a request took too long, and was cancelled"),
             Self::Closed(rule) => write!(formatter, "the session is closed because of {rule}"),

@@ -6,6 +6,8 @@ use std::time::Duration;
 use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
+use hardline_wire::json::{Checker, Kind};
+use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
@@ -33,7 +35,8 @@ impl Guard {
     /// Judges one line of a session, blank ones too, and says what is to be sent to whom.
     ///
     /// Both directions are to be shown, in the order in which lines arrive. `now` is the time since
-    /// the session's start; see also [`poll_timeout`](Self::poll_timeout).
+    /// the session's start. What time brings comes from [`handle_timeout`](Self::handle_timeout) alone,
+    /// when nothing is left to read.
     ///
     /// ```
     /// use std::time::Duration;
@@ -59,7 +62,6 @@ impl Guard {
         now: Duration,
     ) -> Verdict<'a> {
         let mut work = Work::new(now);
-        self.advance(&mut work);
         let is_from_server = direction == Direction::ServerToClient;
         let was_holding = is_from_server && self.joiner.is_holding();
         if was_holding && self.is_held(line, &mut work) {
@@ -165,6 +167,10 @@ impl Guard {
         }
         if is_from_server && refused.rule == Rule::FrameNoise {
             work.noise = text;
+        }
+        if refused.rule == Rule::FrameNotJsonrpc && refused.responses.is_empty() {
+            let meant = text.and_then(|text| meant_id(text, &self.limits));
+            refused.responses.extend(meant);
         }
         self.refuse(direction, refused, work);
     }
@@ -352,6 +358,19 @@ impl Guard {
             _ => {}
         }
     }
+}
+
+/// The id that an answer means whose id is the right number, written as no id may be: `7.0` for `7`.
+fn meant_id(text: &[u8], limits: &Limits) -> Option<Id<'static>> {
+    let checked = Checker::new(limits).check(text).ok()?;
+    let has = |key| checked.value.get(key).is_some();
+    let is_answer = !has("method") && (has("result") || has("error"));
+    let id = checked.value.get("id").filter(|id| is_answer && id.kind() == Kind::Number)?;
+    let number: f64 = id.text().parse().ok()?;
+    // Beyond this, different numbers read the same.
+    let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and not large")]
+    is_whole.then(|| Id::from_integer(number as i64))
 }
 
 impl Outcome {

@@ -25,7 +25,9 @@ impl Guard {
         both.into_iter().flatten().min()
     }
 
-    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says.
+    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
+    /// is nothing to read from the server. What was already there might be the rest of a torn message,
+    /// or the answer that somebody waits for.
     pub fn handle_timeout(&mut self, now: Duration) -> Verdict<'static> {
         let mut work = Work::new(now);
         self.advance(&mut work);

@@ -113,6 +113,20 @@ impl Hold {
         self.deadline
     }
 
+    /// Leaves out time in which nobody asked whether there is something to read: bytes that come after
+    /// it may have been there all along.
+    pub(super) fn forgive(&mut self, now: Duration) {
+        let gap = now.saturating_sub(self.last);
+        if MAX_QUIET <= gap {
+            self.started += gap;
+        }
+    }
+
+    /// Whether it has lasted as long as one may, however much came.
+    pub(super) fn is_over(&self, now: Duration) -> bool {
+        self.started + MAX_HOLD <= now
+    }
+
     /// Takes note that bytes came.
     pub(super) fn hear(&mut self, now: Duration) {
         if self.last != now {

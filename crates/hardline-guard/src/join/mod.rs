@@ -152,7 +152,12 @@ impl Joiner {
     /// While nothing [is held](Self::is_holding), a line that a judge takes for a frame need not be
     /// handed over, which saves a look at it: such a line is no head.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> Taken {
-        self.handle_timeout(now, pending);
+        if let Some(hold) = &mut self.hold {
+            hold.forgive(now);
+        }
+        if let Some(hold) = self.hold.take_if(|hold| hold.is_over(now)) {
+            self.run_out(&hold, pending);
+        }
         let was_holding = self.is_holding();
         if was_holding {
             self.add(line, now, pending);
@@ -163,12 +168,15 @@ impl Joiner {
 
     /// Takes note that bytes came which do not end a line.
     pub fn handle_bytes(&mut self, now: Duration) {
-        if let Some(hold) = self.hold.as_mut().filter(|hold| now < hold.deadline()) {
+        if let Some(hold) = &mut self.hold {
+            hold.forgive(now);
             hold.hear(now);
         }
     }
 
-    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says.
+    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
+    /// is nothing to read. A line that was already there must be taken first: it may be part of what is
+    /// held.
     pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
         if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
             self.run_out(&hold, pending);

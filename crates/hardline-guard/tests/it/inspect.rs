@@ -209,6 +209,31 @@ fn a_planted_line_in_a_torn_answer_is_never_delivered() {
     assert_eq!(run.only_to_client()["error"]["data"]["hardline"]["rule"], "frame.split");
 }
 
+/// Time in which nobody looked, because we were stopped or the client did not read, does not count.
+#[test]
+fn a_stall_of_our_own_lets_nothing_through() {
+    for stall in [Duration::from_millis(300), Duration::from_secs(60)] {
+        let mut run = Run::open(Profile::Balanced, "2025-06-18");
+        run.call(1, "fetch");
+        run.server("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a");
+        run.now += stall;
+        run.server(SAMPLING);
+        run.now += stall;
+        run.server(PLANTED);
+        run.server("b\"}]}}");
+        assert_eq!(run.only_to_client()["id"], 1);
+    }
+    // One that goes on and on runs out all the same.
+    let mut run = Run::open(Profile::Balanced, "2025-06-18");
+    run.call(1, "fetch");
+    run.server("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"text\":\"a");
+    for _ in 0..60 {
+        run.now += Duration::from_millis(100);
+        run.server("more");
+    }
+    assert!(run.only_to_client()["error"].is_object());
+}
+
 #[test]
 fn a_torn_answer_without_its_end_fails_its_request() {
     let mut run = Run::open(Profile::Balanced, "2025-06-18");
@@ -268,6 +293,20 @@ fn damaged_lines_are_answered_to_whoever_waits() {
     }
     assert_eq!((run.to_client.len(), run.to_server.len()), (8, 0));
     assert!(run.to_client[0].contains(r#""id":null"#));
+}
+
+#[test]
+fn an_answer_whose_id_is_written_as_none_may_be_fails_its_request() {
+    let mut run = Run::open(Profile::Balanced, "2025-06-18");
+    for id in ["7.0", "7e0", "70e-1"] {
+        run.call(7, "fetch");
+        run.server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        let got = run.only_to_client();
+        assert_eq!((&got["id"], got["error"].is_object()), (&7.into(), true), "{id}");
+    }
+    run.call(7, "fetch");
+    run.server(r#"{"jsonrpc":"2.0","id":7.5,"result":{}}"#);
+    assert_eq!(run.to_client, [""; 0]);
 }
 
 #[test]

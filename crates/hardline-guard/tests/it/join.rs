@@ -293,7 +293,7 @@ fn an_id_that_was_settled_may_be_used_again() {
 fn lines_after_a_hold_are_frames_again() {
     let mut run = Run::new(&[1], Limits::default());
     run.lines(format!("{HEAD}\nmore\n").as_bytes());
-    run.now += MAX_QUIET;
+    run.wait(MAX_QUIET);
     run.lines(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n");
     let expected = ["frame.split high", "failed 1", r#"pass {"jsonrpc":"2.0","method":"x"}"#];
     assert_eq!(run.log, expected);

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use hardline_guard::Direction;
 use hardline_guard::session::Asked;
+use hardline_wire::id::Id;
 
 use super::breaker::Pause;
+use super::restore::Own;
 use super::{Deadlines, Relay, Restart, Sink, State, line};
 use crate::note::Note;
 
@@ -54,7 +56,7 @@ impl Relay {
         }
 
         let mut orphans = self.guard.settle_all(Direction::ClientToServer);
-        orphans.retain(|orphan| self.own.remove(&orphan.id).is_none());
+        orphans.retain(|orphan| !self.takes_own(&orphan.id));
         let is_listen =
             |orphan: &hardline_guard::session::Orphan| self.opening.has_listen(&orphan.id);
         let has_pending = orphans.iter().any(|orphan| !is_listen(orphan));
@@ -101,6 +103,11 @@ impl Relay {
         After::Start(at)
     }
 
+    /// Forgets a request if it is one of ours, and not the client's. Says whether it was.
+    fn takes_own(&mut self, id: &Id<'static>) -> bool {
+        self.own.remove(id).is_some_and(|own| !matches!(own, Own::Listen))
+    }
+
     /// Tells the client that what the server asked for is not wanted any more.
     fn cancel_server_requests(&mut self, sink: &mut impl Sink) {
         let orphans = self.guard.settle_all(Direction::ServerToClient);
@@ -128,7 +135,7 @@ impl Relay {
     /// Fails everything that the client still waits for: nobody will answer.
     pub fn fail_all(&mut self, reason: &str, sink: &mut impl Sink) {
         for orphan in self.guard.settle_all(Direction::ClientToServer) {
-            if self.own.remove(&orphan.id).is_none() {
+            if !self.takes_own(&orphan.id) {
                 let reason = format!("{reason}{}", warning(&orphan.asked));
                 let failed = line::failure(&orphan.id, "session.ended", &reason);
                 sink.send(Direction::ServerToClient, &failed, true);

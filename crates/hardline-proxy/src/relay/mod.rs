@@ -178,8 +178,11 @@ impl Relay {
 
     /// Takes a line of the client.
     pub fn handle_client(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
-        match self.state {
+        let state = self.state;
+        match state {
             State::Up => self.take_client(line, now, sink),
+            // The new server may ask something before it answers.
+            State::Restoring(_) if self.is_answer(line) => self.take_client(line, now, sink),
             State::Restoring(_) | State::Away => self.hold(line, now, sink),
             State::Broken(until) => self.refuse(line, until, now, sink),
         }
@@ -229,10 +232,13 @@ impl Relay {
         all.into_iter().flatten().min()
     }
 
-    /// Takes note of the time.
-    pub fn handle_timeout(&mut self, now: Duration, sink: &mut impl Sink) {
-        let verdict = self.guard.handle_timeout(now);
-        self.dispatch(verdict, now, sink);
+    /// Takes note of the time. `is_quiet` says that there is nothing to read from the server: what was
+    /// already there when the time ran out counts as if it had come before.
+    pub fn handle_timeout(&mut self, now: Duration, is_quiet: bool, sink: &mut impl Sink) {
+        if is_quiet {
+            let verdict = self.guard.handle_timeout(now);
+            self.dispatch(verdict, now, sink);
+        }
         self.expire_waiting(now, sink);
         self.expire_requests(now, sink);
         if matches!(self.state, State::Restoring(until) if until <= now) {
@@ -251,6 +257,13 @@ impl Relay {
         if !self.ids.is_empty()
             && let Some(text) = line.whole()
         {
+            if let Ok(Frame::Batch(batch)) = self.decoder.decode(text) {
+                // Each on its own: some may be for a server that is gone.
+                for element in batch.elements() {
+                    self.take_client(&Line::of_text(element.text), now, sink);
+                }
+                return;
+            }
             match self.ids.answer(text, &mut self.decoder, &self.limits) {
                 server_ids::Answer::Other => {}
                 server_ids::Answer::Late => return,
@@ -264,6 +277,13 @@ impl Relay {
         }
         let verdict = self.guard.inspect(Direction::ClientToServer, line, now);
         self.dispatch(verdict, now, sink);
+    }
+
+    /// Whether a line of the client answers a request.
+    fn is_answer(&mut self, line: &Line<'_>) -> bool {
+        let decoded = line.whole().map(|text| self.decoder.decode(text));
+        let Some(Ok(Frame::Message(message, _))) = decoded else { return false };
+        matches!(message, Message::Response(_) | Message::Error(_))
     }
 
     /// Does what a verdict says.
@@ -324,11 +344,13 @@ impl Relay {
             }
             (Carries::Reply(reply), _) => {
                 self.end_request(&reply.id);
-                if let Some(own) = self.own.remove(&reply.id) {
-                    self.own_failed(&own);
-                    return;
+                match self.own.remove(&reply.id) {
+                    None | Some(Own::Listen) => None,
+                    Some(own) => {
+                        self.own_failed(&own);
+                        return;
+                    }
                 }
-                None
             }
             _ => None,
         };

@@ -77,6 +77,8 @@ enum About {
     Ids(Vec<Id<'static>>),
     /// A request that needs no answer any more.
     Cancelled(Id<'static>),
+    /// The client is ready: the next server is told so when it has begun.
+    Ready,
     /// An answer to a server that is gone.
     Late,
     /// No message.
@@ -148,7 +150,11 @@ impl Relay {
             About::Ids(ids) => return Some((ids, text)),
             About::Cancelled(id) => {
                 self.waiting.cancel(&id);
+                // A subscription that is not wanted any more is not asked for again.
+                self.opening.end_listen(&id);
             }
+            About::Ready if self.opening.initialize().is_some() => self.opening.initialized(text),
+            About::Ready => return Some((Vec::new(), text)),
             About::Late => {}
             About::Unreadable => {
                 // The guard knows how it is answered. Nothing of it can go to a server.
@@ -174,6 +180,9 @@ impl Relay {
                         Some(Ok(id)) => About::Cancelled(id.into_owned()),
                         _ => About::Late,
                     }
+                }
+                Message::Notification(call) if call.method == "notifications/initialized" => {
+                    About::Ready
                 }
                 Message::Notification(_) => About::Ids(Vec::new()),
                 Message::Response(_) | Message::Error(_) => About::Late,

@@ -11,6 +11,7 @@
 
 mod outlet;
 mod outlets;
+mod phase;
 mod server;
 mod source;
 
@@ -26,9 +27,10 @@ use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::note::Note;
-use crate::relay::{After, Ended, Relay, Settings, Wish};
+use crate::relay::{After, Ended, Relay, Settings};
 use outlet::Outlet;
 use outlets::Outlets;
+use phase::Phase;
 use server::Server;
 use source::Source;
 
@@ -38,6 +40,9 @@ const GRACE: Duration = Duration::from_secs(60);
 const SIGNAL_GRACE: Duration = Duration::from_secs(1);
 /// How long the client may take to read what is left for it at the end.
 const LAST_WRITE: Duration = Duration::from_secs(2);
+/// How often a client that is not read from is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+const MOMENT: Duration = Duration::from_millis(50);
 const FAR: Duration = Duration::from_secs(86_400 * 365);
 
 /// Why there was no session.
@@ -97,6 +102,7 @@ pub async fn run(
             input: Source::new(input, &limits),
             output: Outlet::new(output),
             max_bytes: limits.max_queue_bytes(),
+            held_since: None,
         },
         server,
         command,
@@ -105,6 +111,7 @@ pub async fn run(
         restart_at: None,
         signal: None,
         last_exit: None,
+        has_heard: false,
         outcome: None,
         started,
         timer: Box::pin(sleep_until(started + FAR)),
@@ -113,16 +120,14 @@ pub async fn run(
     Ok(poll_fn(|context| session.poll(context, &mut observer)).await)
 }
 
-/// How far a session is.
+/// What reading from the server brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Phase {
-    Running,
-    /// The client sends no more; the server has until then.
-    Draining(Duration),
-    /// The server is being ended.
-    Closing,
-    /// The last is written to the client, until then.
-    Leaving(Duration),
+enum Read {
+    Something,
+    /// There is nothing to be read.
+    Nothing,
+    /// There may be something, but no room for it.
+    Unread,
 }
 
 struct Session<'a> {
@@ -135,6 +140,8 @@ struct Session<'a> {
     restart_at: Option<Duration>,
     signal: Option<i32>,
     last_exit: Option<Exit>,
+    /// Whether a server has ever said anything: one that could not be started has not.
+    has_heard: bool,
     /// What ends the session, if not the server's end.
     outcome: Option<Outcome>,
     started: Instant,
@@ -146,6 +153,17 @@ struct Client {
     input: Source<StandardInput>,
     output: Outlet<StandardOutput>,
     max_bytes: usize,
+    /// Since when it is not read from, because what it sends has nowhere to go.
+    held_since: Option<Duration>,
+}
+
+impl Client {
+    /// Whether it is seen to be gone although it is not read from. One that has only closed its end
+    /// may wait for answers, and has the time that it would have had.
+    fn is_gone(&self, now: Duration) -> bool {
+        let Some(since) = self.held_since else { return false };
+        self.output.writer().is_unread() || since + GRACE <= now && self.input.reader().is_closed()
+    }
 }
 
 impl Session<'_> {
@@ -158,9 +176,10 @@ impl Session<'_> {
             let now = self.started.elapsed();
             self.listen(now, context);
             let mut has_moved = self.read_client(now, context, observer);
-            has_moved |= self.read_server(now, context, observer);
+            let read = self.read_server(now, context, observer);
+            has_moved |= read == Read::Something;
             has_moved |= self.poll_server_end(now, context, observer);
-            has_moved |= self.keep_time(now, context, observer);
+            has_moved |= self.keep_time(now, read == Read::Nothing, context, observer);
             self.write(context);
             self.grant(now, context, observer);
             if let Some(outcome) = self.advance(now, context, observer) {
@@ -183,6 +202,7 @@ impl Session<'_> {
         let mut server = server.as_mut().and_then(|server| server.input.as_mut());
         let waiting = server.as_ref().map_or(0, |server| server.waiting());
         let is_full = client.max_bytes <= waiting.max(client.output.waiting_own());
+        client.held_since = is_full.then(|| client.held_since.unwrap_or(now));
         if self.phase != Phase::Running || client.input.is_ended() || is_full {
             return false;
         }
@@ -201,14 +221,17 @@ impl Session<'_> {
         now: Duration,
         context: &mut Context<'_>,
         observer: &mut impl FnMut(&Note<'_>),
-    ) -> bool {
+    ) -> Read {
         let Self { relay, client, server, .. } = self;
-        let Some(Server { input, output, .. }) = server else { return false };
+        let Some(Server { input, output, .. }) = server else { return Read::Nothing };
         let mut input = input.as_mut();
         let waiting_own = input.as_ref().map_or(0, |input| input.waiting_own());
         let is_full = client.max_bytes <= client.output.waiting().max(waiting_own);
-        if output.is_ended() || is_full {
-            return false;
+        if output.is_ended() {
+            return Read::Nothing;
+        }
+        if is_full {
+            return Read::Unread;
         }
         let to_client = &mut client.output;
         let polled = output.poll_lines(context, |line, context| {
@@ -221,7 +244,9 @@ impl Session<'_> {
         } else if polled == Poll::Ready(0) {
             relay.handle_server_bytes(now);
         }
-        polled.is_ready()
+        let is_something = polled.is_ready();
+        self.has_heard |= is_something && !output.is_ended();
+        if is_something { Read::Something } else { Read::Nothing }
     }
 
     /// Looks whether the server has ended.
@@ -243,7 +268,12 @@ impl Session<'_> {
             return false;
         };
         self.server = None;
-        let may_restart = self.phase == Phase::Running && !self.client.output.is_broken();
+        let is_unstartable = !self.has_heard && matches!(exit.code(), Some(126 | 127));
+        if is_unstartable {
+            self.outcome.get_or_insert(Outcome::Server(127));
+        }
+        let may_restart =
+            self.phase == Phase::Running && !self.client.output.is_broken() && !is_unstartable;
         let ended = Ended::new(exit.to_string(), exit.is_success());
         let mut sink = Outlets { client: &mut self.client.output, server: None, context, observer };
         match self.relay.handle_server_end(&ended, may_restart, now, &mut sink) {
@@ -258,6 +288,7 @@ impl Session<'_> {
     fn keep_time(
         &mut self,
         now: Duration,
+        is_quiet: bool,
         context: &mut Context<'_>,
         observer: &mut impl FnMut(&Note<'_>),
     ) -> bool {
@@ -266,8 +297,9 @@ impl Session<'_> {
             let Self { relay, client, server, .. } = self;
             let server = server.as_mut().and_then(|server| server.input.as_mut());
             let mut sink = Outlets { client: &mut client.output, server, context, observer };
-            relay.handle_timeout(now, &mut sink);
-            has_moved = true;
+            relay.handle_timeout(now, is_quiet, &mut sink);
+            // What waits for quiet has its turn when there is nothing to read.
+            has_moved = is_quiet;
         }
         if self.restart_at.is_some_and(|at| at <= now) && self.phase == Phase::Running {
             self.restart_at = None;
@@ -278,8 +310,11 @@ impl Session<'_> {
             Phase::Draining(until) | Phase::Leaving(until) => Some(until),
             Phase::Running | Phase::Closing => None,
         };
-        let all = [self.relay.poll_timeout(), self.restart_at, phase];
+        let look = self.client.held_since.map(|_| now + LOOK);
+        let all = [self.relay.poll_timeout(), self.restart_at, phase, look];
         let due = all.into_iter().flatten().min().unwrap_or(FAR);
+        // What is due and waits for quiet is looked at again when something moves, or in a moment.
+        let due = if due <= now { now + MOMENT } else { due };
         if due != self.due {
             self.due = due;
             self.timer.as_mut().reset(self.started + due);
@@ -321,111 +356,5 @@ impl Session<'_> {
         if let Some(input) = self.server.as_mut().and_then(|server| server.input.as_mut()) {
             let _ = input.poll_drain(context);
         }
-    }
-
-    /// Hears signals.
-    fn listen(&mut self, now: Duration, context: &mut Context<'_>) {
-        while let Poll::Ready(signal) = self.signals.poll_recv(context) {
-            match self.signal.replace(signal) {
-                None => {
-                    let until = now + SIGNAL_GRACE;
-                    match self.phase {
-                        Phase::Running => self.phase = Phase::Draining(until),
-                        Phase::Draining(other) => self.phase = Phase::Draining(until.min(other)),
-                        Phase::Closing | Phase::Leaving(_) => {}
-                    }
-                }
-                Some(_) => {
-                    if let Some(server) = self.server.take() {
-                        server.kill();
-                    }
-                    self.phase = Phase::Leaving(now);
-                }
-            }
-            self.outcome = Some(Outcome::Signal(signal));
-        }
-    }
-
-    /// Does what the relay wishes.
-    fn grant(
-        &mut self,
-        now: Duration,
-        context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
-    ) {
-        match self.relay.take_wish() {
-            None => {}
-            Some(Wish::KillServer) => {
-                if let Some(server) = &self.server {
-                    server.kill();
-                }
-            }
-            Some(Wish::EndSession) => {
-                self.outcome.get_or_insert(Outcome::Closed);
-                let mut sink =
-                    Outlets { client: &mut self.client.output, server: None, context, observer };
-                self.relay.fail_all("the session was closed", &mut sink);
-                self.phase = Phase::Draining(now);
-            }
-        }
-    }
-
-    /// Goes from one phase to the next.
-    fn advance(
-        &mut self,
-        now: Duration,
-        context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
-    ) -> Option<Outcome> {
-        if self.phase == Phase::Running {
-            if self.client.output.is_broken() {
-                self.phase = Phase::Draining(now);
-            } else if self.client.input.is_ended() {
-                self.phase = Phase::Draining(now + GRACE);
-                let Self { relay, client, server, .. } = self;
-                let server = server.as_mut().and_then(|server| server.input.as_mut());
-                let mut sink = Outlets { client: &mut client.output, server, context, observer };
-                relay.handle_client_end(&mut sink);
-            }
-        }
-        let is_alone = self.server.is_none() && self.restart_at.is_none();
-        if self.phase == Phase::Running && is_alone {
-            self.phase = Phase::Closing;
-        }
-        if let Phase::Draining(until) = self.phase {
-            let is_written = self
-                .server
-                .as_ref()
-                .and_then(|it| it.input.as_ref())
-                .is_none_or(|input| input.waiting() == 0 || input.is_broken());
-            // Nothing is started again any more.
-            let is_done = self.relay.is_idle() && is_written || self.server.is_none();
-            if is_done || until <= now || self.client.output.is_broken() {
-                self.phase = Phase::Closing;
-                self.restart_at = None;
-                self.server = self.server.take().map(Server::close);
-            }
-        }
-        if self.phase == Phase::Closing && self.server.is_none() {
-            let reason = "the session has ended";
-            let mut sink =
-                Outlets { client: &mut self.client.output, server: None, context, observer };
-            self.relay.fail_all(reason, &mut sink);
-            self.phase = Phase::Leaving(now + LAST_WRITE);
-        }
-        if let Phase::Leaving(until) = self.phase {
-            let is_written = self.client.output.poll_drain(context).is_ready();
-            if is_written || until <= now || self.client.output.is_broken() {
-                return Some(self.outcome.unwrap_or_else(|| self.server_outcome()));
-            }
-        }
-        None
-    }
-
-    fn server_outcome(&self) -> Outcome {
-        let exit = self.last_exit.as_ref();
-        let code = exit.and_then(Exit::code);
-        let signal = exit.and_then(Exit::signal);
-        Outcome::Server(code.or(signal.map(|signal| 128 + signal)).unwrap_or(1))
     }
 }

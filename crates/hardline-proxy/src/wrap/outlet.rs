@@ -21,16 +21,27 @@ pub(super) struct Outlet<W> {
     /// Bytes in the buffer that were added against the stream, or fewer.
     own_bytes: usize,
     is_broken: bool,
+    /// Why, if it is not just that nobody reads any more.
+    error: Option<io::Error>,
 }
 
 impl<W: AsyncWrite + Unpin> Outlet<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self { writer, buffer: Vec::new(), done: 0, own_bytes: 0, is_broken: false }
+        Self { writer, buffer: Vec::new(), done: 0, own_bytes: 0, is_broken: false, error: None }
+    }
+
+    pub(super) fn writer(&self) -> &W {
+        &self.writer
     }
 
     /// Whether nobody reads any more.
     pub(super) fn is_broken(&self) -> bool {
         self.is_broken
+    }
+
+    /// Why it is broken, once, if there is a reason worth telling.
+    pub(super) fn take_error(&mut self) -> Option<io::Error> {
+        self.error.take()
     }
 
     /// Bytes that wait.
@@ -71,10 +82,10 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
             let parts = [IoSlice::new(waiting), IoSlice::new(rest.0), IoSlice::new(rest.1)];
             let mut written = match Pin::new(&mut self.writer).poll_write_vectored(context, &parts)
             {
-                Poll::Ready(Ok(0)) => return self.give_up(),
+                Poll::Ready(Ok(0)) => return self.give_up(None),
                 Poll::Ready(Ok(written)) => written,
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Poll::Ready(Err(_)) => return self.give_up(),
+                Poll::Ready(Err(error)) => return self.give_up(Some(error)),
                 Poll::Pending => return rest,
             };
             let first = written.min(waiting.len());
@@ -88,8 +99,9 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         rest
     }
 
-    fn give_up(&mut self) -> (&'static [u8], &'static [u8]) {
+    fn give_up(&mut self, error: Option<io::Error>) -> (&'static [u8], &'static [u8]) {
         self.is_broken = true;
+        self.error = error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
         (self.buffer, self.done, self.own_bytes) = (Vec::new(), 0, 0);
         (&[], &[])
     }
@@ -101,14 +113,14 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
             match ready!(Pin::new(&mut self.writer).poll_write(context, waiting)) {
                 Ok(written) if 0 < written => self.done += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => {
-                    self.give_up();
+                outcome => {
+                    self.give_up(outcome.err());
                 }
             }
             self.tidy();
         }
-        if ready!(Pin::new(&mut self.writer).poll_flush(context)).is_err() {
-            self.give_up();
+        if let Err(error) = ready!(Pin::new(&mut self.writer).poll_flush(context)) {
+            self.give_up(Some(error));
         }
         Poll::Ready(())
     }

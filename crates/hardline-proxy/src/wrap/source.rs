@@ -29,6 +29,10 @@ impl<R: AsyncRead + Unpin> Source<R> {
         Self { reader, framer, chunk: vec![0; LEAST], idle_reads: 0, is_ended: false }
     }
 
+    pub(super) fn reader(&self) -> &R {
+        &self.reader
+    }
+
     /// Whether all was read.
     pub(super) fn is_ended(&self) -> bool {
         self.is_ended

@@ -99,7 +99,7 @@ impl Run {
     pub(crate) fn wait_until(&mut self, end: Duration) {
         while let Some(due) = self.relay.poll_timeout().filter(|due| *due <= end) {
             self.now = self.now.max(due);
-            self.relay.handle_timeout(self.now, &mut self.out);
+            self.relay.handle_timeout(self.now, true, &mut self.out);
         }
         self.now = end;
     }

@@ -228,6 +228,89 @@ fn a_server_that_dies_before_it_began_has_nothing_to_be_told() {
     assert_eq!(run.sent_to_client()[0]["id"], 0);
 }
 
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+const ACKNOWLEDGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{}}}"#;
+
+fn listen() -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{{META},"notifications":{{"toolsListChanged":true}}}}}}"#
+    )
+}
+
+#[test]
+fn a_subscription_that_was_asked_for_again_is_answered_when_the_server_ends() {
+    let mut run = Run::new();
+    run.client(&listen());
+    run.server(ACKNOWLEDGED);
+    run.restart();
+    run.sent_to_client();
+    // Before the new server acknowledged it.
+    assert_eq!(run.end("exited with code 0"), After::End);
+    let failed = run.sent_to_client();
+    assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
+    let mut run = Run::new();
+    run.client(&listen());
+    run.restart();
+    run.sent_to_client();
+    run.relay.fail_all("the session has ended", &mut run.out);
+    assert_eq!(run.sent_to_client()[0]["id"], 1);
+}
+
+#[test]
+fn a_subscription_cancelled_meanwhile_is_not_asked_for_again() {
+    let mut run = Run::new();
+    run.client(&listen());
+    run.server(ACKNOWLEDGED);
+    assert!(matches!(run.end("exited with code 3"), After::Start(_)));
+    run.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    run.sent_to_client();
+    run.sent_to_server();
+    run.relay.handle_server_start(run.now, &mut run.out);
+    assert_eq!(run.sent_to_server(), [""; 0]);
+}
+
+#[test]
+fn a_client_that_becomes_ready_meanwhile_is_ready_for_the_next_server() {
+    let mut run = Run::new();
+    run.client(INITIALIZE);
+    run.server(&agreed(CAPABILITIES));
+    run.sent_to_client();
+    run.sent_to_server();
+    let After::Start(_) = run.end("exited with code 3") else { panic!() };
+    run.client(INITIALIZED);
+    run.wait_until(Duration::from_secs(20));
+    run.relay.handle_server_start(run.now, &mut run.out);
+    run.server(&agreed(CAPABILITIES));
+    assert_eq!(run.sent_to_server(), [INITIALIZE, INITIALIZED]);
+}
+
+#[test]
+fn a_new_server_may_ask_before_it_answers() {
+    let mut run = Run::open();
+    run.restart();
+    run.sent_to_server();
+    run.server(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+    assert_eq!(run.sent_to_client()[0]["id"], "p");
+    run.client(r#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
+    assert_eq!(run.sent_to_server(), [r#"{"jsonrpc":"2.0","id":"p","result":{}}"#]);
+}
+
+#[test]
+fn late_answers_are_late_in_a_batch_too() {
+    let mut run = Run::new();
+    run.client(&INITIALIZE.replace("2025-06-18", "2025-03-26"));
+    let agreed = agreed(CAPABILITIES).replace("2025-06-18", "2025-03-26");
+    run.server(&agreed);
+    run.client(INITIALIZED);
+    run.server(&sampling("7"));
+    run.restart();
+    run.server(&agreed);
+    run.server(&sampling("8"));
+    run.sent_to_server();
+    run.client(r#"[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":8,"result":{}}]"#);
+    assert_eq!(run.sent_to_server(), [r#"{"jsonrpc":"2.0","id":8,"result":{}}"#]);
+}
+
 #[test]
 fn subscriptions_of_the_stateless_version_stay_open() {
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;

@@ -51,15 +51,34 @@ pub(crate) struct Probes {
 ///
 /// If it is called outside of a tokio runtime with I/O enabled.
 pub fn standard_streams() -> io::Result<(StandardInput, StandardOutput)> {
-    let Streams { input, output, .. } = open()?;
-    Ok((StandardInput(input), StandardOutput(output)))
+    let Streams { input, output, probes } = open()?;
+    let (is_closed, is_unread) = match probes {
+        Some(Probes { is_closed, is_unread }) => (Some(is_closed), Some(is_unread)),
+        None => (None, None),
+    };
+    Ok((StandardInput(input, is_closed), StandardOutput(output, is_unread)))
 }
 
 /// Standard input: see [`standard_streams`].
-pub struct StandardInput(Box<dyn AsyncRead + Send + Unpin>);
+pub struct StandardInput(Box<dyn AsyncRead + Send + Unpin>, Option<Probe>);
 
 /// Standard output: see [`standard_streams`].
-pub struct StandardOutput(Output);
+pub struct StandardOutput(Output, Option<Probe>);
+
+impl StandardInput {
+    /// Whether the other side has closed it, as far as can be told without reading. There may still be
+    /// something to read.
+    pub fn is_closed(&self) -> bool {
+        self.1.as_ref().is_some_and(|probe| probe())
+    }
+}
+
+impl StandardOutput {
+    /// Whether nobody reads it any more, as far as can be told without writing.
+    pub fn is_unread(&self) -> bool {
+        self.1.as_ref().is_some_and(|probe| probe())
+    }
+}
 
 impl AsyncRead for StandardInput {
     fn poll_read(

@@ -1,10 +1,9 @@
 //! Tests of the wire as its users see it.
 #![expect(
-    clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a test may panic, print, start processes and ask the time"
+    reason = "a test may panic and print"
 )]
 
 mod allocation;

@@ -1,0 +1,136 @@
+//! How a session goes from one phase to the next: signals, ends, the last that is written.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hardline_transport::process::Exit;
+
+use super::outlets::Outlets;
+use super::server::Server;
+use super::{GRACE, LAST_WRITE, Outcome, SIGNAL_GRACE, Session};
+use crate::note::Note;
+use crate::relay::Wish;
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Phase {
+    Running,
+    /// The client sends no more; the server has until then.
+    Draining(Duration),
+    /// The server is being ended.
+    Closing,
+    /// The last is written to the client, until then.
+    Leaving(Duration),
+}
+
+impl Session<'_> {
+    /// Hears signals.
+    pub(super) fn listen(&mut self, now: Duration, context: &mut Context<'_>) {
+        while let Poll::Ready(signal) = self.signals.poll_recv(context) {
+            match self.signal.replace(signal) {
+                None => {
+                    let until = now + SIGNAL_GRACE;
+                    match self.phase {
+                        Phase::Running => self.phase = Phase::Draining(until),
+                        Phase::Draining(other) => self.phase = Phase::Draining(until.min(other)),
+                        Phase::Closing | Phase::Leaving(_) => {}
+                    }
+                }
+                Some(_) => {
+                    if let Some(server) = self.server.take() {
+                        server.kill();
+                    }
+                    self.phase = Phase::Leaving(now);
+                }
+            }
+            self.outcome = Some(Outcome::Signal(signal));
+        }
+    }
+
+    /// Does what the relay wishes.
+    pub(super) fn grant(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) {
+        match self.relay.take_wish() {
+            None => {}
+            Some(Wish::KillServer) => {
+                if let Some(server) = &self.server {
+                    server.kill();
+                }
+            }
+            Some(Wish::EndSession) => {
+                self.outcome.get_or_insert(Outcome::Closed);
+                let mut sink =
+                    Outlets { client: &mut self.client.output, server: None, context, observer };
+                self.relay.fail_all("the session was closed", &mut sink);
+                self.phase = Phase::Draining(now);
+            }
+        }
+    }
+
+    /// Goes from one phase to the next.
+    pub(super) fn advance(
+        &mut self,
+        now: Duration,
+        context: &mut Context<'_>,
+        observer: &mut impl FnMut(&Note<'_>),
+    ) -> Option<Outcome> {
+        if let Some(error) = self.client.output.take_error() {
+            observer(&Note::Unwritable(&error));
+            self.outcome.get_or_insert(Outcome::Closed);
+        }
+        if self.phase == Phase::Running {
+            if self.client.output.is_broken() || self.client.is_gone(now) {
+                self.phase = Phase::Draining(now);
+            } else if self.client.input.is_ended() {
+                self.phase = Phase::Draining(now + GRACE);
+                let Self { relay, client, server, .. } = self;
+                let server = server.as_mut().and_then(|server| server.input.as_mut());
+                let mut sink = Outlets { client: &mut client.output, server, context, observer };
+                relay.handle_client_end(&mut sink);
+            }
+        }
+        let is_alone = self.server.is_none() && self.restart_at.is_none();
+        if self.phase == Phase::Running && is_alone {
+            self.phase = Phase::Closing;
+        }
+        if let Phase::Draining(until) = self.phase {
+            let is_written = self
+                .server
+                .as_ref()
+                .and_then(|it| it.input.as_ref())
+                .is_none_or(|input| input.waiting() == 0 || input.is_broken());
+            // Nothing is started again any more.
+            let is_done = self.relay.is_idle() && is_written || self.server.is_none();
+            if is_done || until <= now || self.client.output.is_broken() {
+                self.phase = Phase::Closing;
+                self.restart_at = None;
+                self.server = self.server.take().map(Server::close);
+            }
+        }
+        if self.phase == Phase::Closing && self.server.is_none() {
+            let reason = "the session has ended";
+            let mut sink =
+                Outlets { client: &mut self.client.output, server: None, context, observer };
+            self.relay.fail_all(reason, &mut sink);
+            self.phase = Phase::Leaving(now + LAST_WRITE);
+        }
+        if let Phase::Leaving(until) = self.phase {
+            let is_written = self.client.output.poll_drain(context).is_ready();
+            if is_written || until <= now || self.client.output.is_broken() {
+                return Some(self.outcome.unwrap_or_else(|| self.server_outcome()));
+            }
+        }
+        None
+    }
+
+    fn server_outcome(&self) -> Outcome {
+        let exit = self.last_exit.as_ref();
+        let code = exit.and_then(Exit::code);
+        let signal = exit.and_then(Exit::signal);
+        Outcome::Server(code.or(signal.map(|signal| 128 + signal)).unwrap_or(1))
+    }
+}

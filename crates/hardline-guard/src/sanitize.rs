@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - What no edit names stays byte for byte.
-//! - There are no more edits than hits can be listed, and one for each [`NEAR`] bytes of the text.
+//! - There are no more edits than hits can be listed, and one for each few bytes of the text.
 //! - What [`clean`] returns has no hit left of those that it was asked to remove, so that cleaning
 //!   it again changes nothing.
 

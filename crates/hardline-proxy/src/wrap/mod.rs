@@ -294,6 +294,7 @@ impl Session<'_> {
     ) -> bool {
         let mut has_moved = false;
         if self.relay.poll_timeout().is_some_and(|due| due <= now) {
+            let is_quiet = is_quiet && !self.server.as_ref().is_some_and(Server::has_bytes);
             let Self { relay, client, server, .. } = self;
             let server = server.as_mut().and_then(|server| server.input.as_mut());
             let mut sink = Outlets { client: &mut client.output, server, context, observer };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hardline_transport::process::{Child, Command, Exit, SpawnError};
 use hardline_wire::limits::Limits;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -64,6 +65,13 @@ impl Server {
         if let Life::Running(child, _) = &self.life {
             child.kill();
         }
+    }
+
+    /// Whether there is something to read, asked of the system itself: the runtime may not know yet.
+    pub(super) fn has_bytes(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut polled = [PollFd::new(self.output.reader(), PollFlags::IN)];
+        !self.output.is_ended() && poll(&mut polled, Some(&at_once)).is_ok_and(|count| 0 < count)
     }
 
     pub(super) fn is_closing(&self) -> bool {

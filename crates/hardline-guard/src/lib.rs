@@ -9,12 +9,14 @@ pub mod frame;
 mod guard;
 mod inspected;
 pub mod join;
+pub mod launch;
 pub mod pin;
 pub mod policy;
 pub mod rule;
 pub mod sanitize;
 pub mod scan;
 pub mod session;
+pub mod tools;
 
 pub use finding::{Direction, Finding, Severity};
 pub use guard::{Carries, Delivery, Found, FrameReport, Guard, MAX_FOUND, TextReport, Verdict};

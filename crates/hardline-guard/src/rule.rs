@@ -115,12 +115,22 @@ rules! {
     ToolNew = "tool.new", Low, Log, Log, "a tool that was not there when the server was pinned";
     ToolShadow = "tool.shadow", Medium, Log, Block, "two servers with one tool name, or two that look alike";
     ToolPoison = "tool.poison", High, Log, Block, "hidden characters or frames in a tool's description";
+    LaunchProgram = "launch.program", High, Block, Block, "a server whose program is not on the list of those allowed";
+    LaunchInlineCode = "launch.inline-code", Medium, Log, Block, "a server whose command line is code";
+    LaunchChanged = "launch.changed", Medium, Log, Block, "a server whose executable is not the one of before";
 }
 
 impl Rule {
     /// The part before the dot.
     pub fn layer(self) -> &'static str {
         self.name().split_once('.').map_or("", |(layer, _)| layer)
+    }
+}
+
+impl Rule {
+    /// Whether its findings belong to no tool: those about bytes, sessions and starts.
+    pub fn is_without_tool(self) -> bool {
+        matches!(self.layer(), "frame" | "session" | "launch")
     }
 }
 

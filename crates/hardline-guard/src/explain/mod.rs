@@ -44,7 +44,7 @@ pub fn explain(rule: Rule) -> String {
 pub fn narrow_allow(rule: Rule) -> String {
     let mut text = format!("[[allow]]\nrule = \"{rule}\"\nserver = \"docs\"\n");
     // What is found in bytes and sessions belongs to no tool.
-    if !matches!(rule.layer(), "frame" | "session") {
+    if !rule.is_without_tool() {
         text.push_str("tool = \"read_page\"\n");
     }
     text.push_str("reason = \"why this is fine, for whoever reads it next\"\n");
@@ -131,5 +131,8 @@ fn prose(rule: Rule) -> &'static str {
         Rule::ToolNew => include_str!("tool.new.md"),
         Rule::ToolShadow => include_str!("tool.shadow.md"),
         Rule::ToolPoison => include_str!("tool.poison.md"),
+        Rule::LaunchProgram => include_str!("launch.program.md"),
+        Rule::LaunchInlineCode => include_str!("launch.inline-code.md"),
+        Rule::LaunchChanged => include_str!("launch.changed.md"),
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Subject<'a> {
     pub(super) text: &'a [u8],
     /// Where the message starts on its line.
     pub(super) base: usize,
+    /// How often `jsonrpc` stands in it by right: once, in a whole message.
+    pub(super) names: u32,
 }
 
 /// An edit of bytes.
@@ -102,7 +104,7 @@ impl Judge {
         let edits = self.look(subject, direction, actions, sink);
         let verdict = match sink.action {
             Action::Allow | Action::Log => Verdict::Clean,
-            Action::Sanitize => self.sanitize(subject.text, edits, direction, actions),
+            Action::Sanitize => self.sanitize(subject, edits, direction, actions),
             Action::Block | Action::Close => Verdict::Blocked,
         };
         if KEPT_BYTES < self.buffer.capacity() {
@@ -114,17 +116,18 @@ impl Judge {
     /// Edits a message until there is nothing left to edit.
     fn sanitize(
         &mut self,
-        text: &[u8],
+        subject: Subject<'_>,
         mut edits: Vec<Edit>,
         direction: Direction,
         actions: &Actions,
     ) -> Verdict {
-        let mut edited = text.to_vec();
+        let names = subject.names;
+        let mut edited = subject.text.to_vec();
         for _ in 0..MAX_ROUNDS {
             edited = splice(&edited, edits);
             // An edit makes it longer, so that it may be too long now.
             let Ok(checked) = self.checker.check(&edited) else { return Verdict::Blocked };
-            let subject = Subject { value: checked.value, text: &edited, base: 0 };
+            let subject = Subject { value: checked.value, text: &edited, base: 0, names };
             let mut sink = Sink::of_worst(0);
             edits = self.look(subject, direction, actions, &mut sink);
             match sink.action {
@@ -146,7 +149,7 @@ impl Judge {
     ) -> Vec<Edit> {
         let (Self { scanner, buffer, max_bytes, .. }, base) = (self, subject.base);
         let mut edits = Vec::new();
-        if base + subject.text.len() <= *max_bytes && is_plain(subject.text, 1) {
+        if base + subject.text.len() <= *max_bytes && is_plain(subject.text, subject.names) {
             return edits;
         }
         for_each_string(subject.value, |string, place, is_key| {

@@ -13,6 +13,7 @@ use hardline_wire::message::Message;
 
 use super::content::{self, Subject};
 use super::sink::locate;
+use super::tools::List;
 use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
@@ -20,6 +21,7 @@ use crate::finding::{Direction, Finding};
 use crate::frame::{FrameOutcome, Refused};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
+use crate::scan::is_plain;
 use crate::session::{Fate, Outcome, Reply};
 
 /// How a message goes on.
@@ -92,7 +94,7 @@ impl Guard {
                         self.refuse(direction, refused, &mut work);
                     }
                     Frame::Message(message, value) => {
-                        let subject = Subject { value, text, base: 0 };
+                        let subject = Subject { value, text, base: 0, names: 1 };
                         let frame = match self.pass(direction, &message, subject, &mut work) {
                             Passing::AsIs => Cow::Borrowed(text),
                             Passing::Edited(edited) => Cow::Owned(edited),
@@ -196,7 +198,8 @@ impl Guard {
             let action = self.note(direction, judged.findings, work);
             match judged.outcome {
                 FrameOutcome::Frame(Frame::Message(message, value)) => {
-                    let subject = Subject { value, text: element.text, base: element.offset };
+                    let subject =
+                        Subject { value, text: element.text, base: element.offset, names: 1 };
                     match self.pass(direction, &message, subject, work) {
                         Passing::AsIs => parts.push(Cow::Borrowed(element.text)),
                         Passing::Edited(edited) => parts.push(Cow::Owned(edited)),
@@ -238,15 +241,14 @@ impl Guard {
             self.forget(key);
         }
         self.settle_joiner(direction, message, &outcome);
-        match outcome.fate {
+        let passing = match outcome.fate {
             Fate::Pass => self.pass_content(direction, message, &outcome, subject, work),
             Fate::Coalesce(ref key) => {
-                let frame = match self.pass_content(direction, message, &outcome, subject, work) {
-                    Passing::AsIs => subject.text.to_vec(),
-                    Passing::Edited(edited) => edited,
-                    Passing::Gone => return Passing::Gone,
-                };
-                self.keep(key.clone(), frame);
+                match self.pass_content(direction, message, &outcome, subject, work) {
+                    Passing::AsIs => self.keep(key.clone(), subject.text.to_vec()),
+                    Passing::Edited(edited) => self.keep(key.clone(), edited),
+                    Passing::Gone => {}
+                }
                 Passing::Gone
             }
             Fate::Drop => Passing::Gone,
@@ -258,7 +260,9 @@ impl Guard {
                 work.reply(direction, reply);
                 Passing::Gone
             }
-        }
+        };
+        work.answered = outcome.asked;
+        passing
     }
 
     /// Judges the strings of a message that the session lets pass.
@@ -270,14 +274,30 @@ impl Guard {
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> Passing {
-        let tool = outcome.tool(message);
-        let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
-        match self.strings.judge(subject, direction, actions, &mut work.sink) {
-            content::Verdict::Clean => return Passing::AsIs,
-            content::Verdict::Edited(edited) => return Passing::Edited(edited),
-            content::Verdict::Blocked => {}
+        if let Message::Request(request) = message
+            && direction == Direction::ClientToServer
+            && self.is_refused_call(request, work)
+        {
+            return Passing::Gone;
         }
-        let rule = work.sink.rule.unwrap_or(Rule::ContentFrame);
+        let asked = outcome.asked.as_ref();
+        let rule = match List::of(message, asked) {
+            Some(list) if self.has_tool_rules() || !is_plain(subject.text, 1) => {
+                match self.pass_list(&list, asked, subject, work) {
+                    Ok(passing) => return passing,
+                    Err(rule) => rule,
+                }
+            }
+            _ => {
+                let tool = outcome.tool(message);
+                let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
+                match self.strings.judge(subject, direction, actions, &mut work.sink) {
+                    content::Verdict::Clean => return Passing::AsIs,
+                    content::Verdict::Edited(edited) => return Passing::Edited(edited),
+                    content::Verdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
+                }
+            }
+        };
         if work.sink.action == Action::Close {
             work.close(rule);
         }

@@ -148,7 +148,7 @@ impl Guard {
         let judged = self.frames.of(direction).judge_text(&text, Ending::Whole);
         let passing = match judged.outcome {
             FrameOutcome::Frame(Frame::Message(message, value)) => {
-                let subject = Subject { value, text: &text, base: 0 };
+                let subject = Subject { value, text: &text, base: 0, names: 1 };
                 self.pass(direction, &message, subject, work)
             }
             FrameOutcome::Refused(refused) => {

@@ -15,6 +15,7 @@ mod inspect;
 mod join;
 mod refuse;
 mod sink;
+mod tools;
 mod verdict;
 mod work;
 
@@ -37,6 +38,7 @@ use crate::rule::{Action, Rule};
 use crate::sanitize;
 use crate::scan::{Hit, Scanner, Settings};
 use crate::session::{Bucket, Burst, CoalesceKey, Session};
+use crate::tools::Roster;
 use content::Subject;
 use sink::Sink;
 
@@ -78,6 +80,7 @@ pub struct Guard {
     blocked: u32,
     /// For replies to lines that have no id.
     anonymous: Bucket,
+    tools: Roster,
 }
 
 /// The judges of both directions.
@@ -156,6 +159,7 @@ impl Guard {
             kept_bytes: 0,
             blocked: 0,
             anonymous: Bucket::new(anonymous),
+            tools: Roster::new(settings.tools().clone()),
             limits,
             policy,
             server,
@@ -237,7 +241,7 @@ impl Guard {
             }
             FrameOutcome::Refused(_) => {}
             FrameOutcome::Frame(Frame::Message(_, value)) => {
-                let subject = Subject { value, text: line, base: 0 };
+                let subject = Subject { value, text: line, base: 0, names: 1 };
                 let verdict = self.strings.judge(subject, direction, actions, &mut sink);
                 action = action.max(verdict.action(sink.action));
                 edits.extend(verdict.edit(0..line.len()));
@@ -256,7 +260,7 @@ impl Guard {
                         continue;
                     };
                     let (text, base) = (element.text, element.offset);
-                    let subject = Subject { value, text, base };
+                    let subject = Subject { value, text, base, names: 1 };
                     let verdict = self.strings.judge(subject, direction, actions, &mut sink);
                     action = action.max(verdict.action(sink.action));
                     edits.extend(verdict.edit(base..base + text.len()));

@@ -8,7 +8,7 @@ use super::Found;
 use crate::finding::Direction;
 use crate::inspected::Inspected;
 use crate::rule::Rule;
-use crate::session::Reply;
+use crate::session::{Asked, Reply};
 
 /// What becomes of a line, or of the time: what goes on, and what was found.
 #[derive(Debug, Default)]
@@ -25,6 +25,12 @@ pub struct Verdict<'a> {
     pub noise: Option<&'a [u8]>,
     /// The policy wants the session to end, because of this rule.
     pub close: Option<Rule>,
+    /// What was asked, if the line is the answer.
+    pub answered: Option<Asked>,
+    /// A call of a tool that is hidden or denied was refused: the tool's name, as the client wrote it.
+    pub denied: Option<String>,
+    /// Trouble with the pins, in words for a person.
+    pub trouble: Option<String>,
 }
 
 /// Most findings of one line that are listed.
@@ -68,5 +74,7 @@ impl Verdict<'_> {
             && self.unlisted == 0
             && self.noise.is_none()
             && self.close.is_none()
+            && self.denied.is_none()
+            && self.trouble.is_none()
     }
 }

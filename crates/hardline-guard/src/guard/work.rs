@@ -8,7 +8,7 @@ use super::verdict::{Carries, Delivery, MAX_FOUND, Verdict};
 use crate::finding::Direction;
 use crate::inspected::Inspected;
 use crate::rule::Rule;
-use crate::session::Reply;
+use crate::session::{Asked, Reply};
 
 /// What comes of one line.
 #[derive(Debug)]
@@ -16,6 +16,9 @@ pub(super) struct Work<'a> {
     pub(super) now: Duration,
     pub(super) sink: Sink,
     pub(super) noise: Option<&'a [u8]>,
+    pub(super) answered: Option<Asked>,
+    pub(super) denied: Option<String>,
+    pub(super) trouble: Option<String>,
     deliveries: Vec<Delivery<'a>>,
     close: Option<Rule>,
 }
@@ -23,7 +26,16 @@ pub(super) struct Work<'a> {
 impl<'a> Work<'a> {
     pub(super) fn new(now: Duration) -> Self {
         let sink = Sink::of_worst(MAX_FOUND);
-        Self { now, sink, noise: None, deliveries: Vec::new(), close: None }
+        Self {
+            now,
+            sink,
+            noise: None,
+            answered: None,
+            denied: None,
+            trouble: None,
+            deliveries: Vec::new(),
+            close: None,
+        }
     }
 
     pub(super) fn deliver(
@@ -49,7 +61,8 @@ impl<'a> Work<'a> {
     }
 
     pub(super) fn finish(self) -> Verdict<'a> {
-        let Self { sink, noise, deliveries, close, .. } = self;
-        Verdict { deliveries, found: sink.found, unlisted: sink.unlisted, noise, close }
+        let Self { sink, noise, answered, denied, trouble, deliveries, close, .. } = self;
+        let Sink { found, unlisted, .. } = sink;
+        Verdict { deliveries, found, unlisted, noise, close, answered, denied, trouble }
     }
 }

@@ -72,10 +72,12 @@ use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
 
 mod error;
+mod launch;
 mod layer;
 mod profile;
 mod read;
 mod setting;
+mod settings;
 mod suggest;
 mod switch;
 mod table;
@@ -83,6 +85,7 @@ mod value;
 mod why;
 
 pub use error::{Fault, PolicyError};
+pub use launch::Launch;
 pub use profile::{Profile, UnknownProfile};
 pub use setting::{Burst, Settings};
 pub use switch::Switches;

@@ -12,7 +12,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Faults, PolicyError, quoted};
 use super::layer::{Layer, Layers, Says, ServerLayer, Statement};
-use super::setting::{Burst, Settings};
+use super::setting::Settings;
+use super::settings::read_settings;
 use super::suggest::{list, nearest_rule};
 use super::value::{Node, Reader, Scope, join};
 use super::{Origin, Place, Profile};
@@ -36,6 +37,10 @@ const TOP_KEYS: &[&str] = &[
     "close_after",
     "limits",
     "burst",
+    "allow_tools",
+    "deny_tools",
+    "read_only",
+    "launch",
     "rules",
     "client_rules",
     "server",
@@ -51,6 +56,10 @@ const SERVER_KEYS: &[&str] = &[
     "close_after",
     "limits",
     "burst",
+    "allow_tools",
+    "deny_tools",
+    "read_only",
+    "launch",
     "rules",
     "client_rules",
     "tool",
@@ -278,7 +287,7 @@ fn allow(reader: &mut Reader<'_>, entry: &Node<'_>, scope: &Scope<'_, '_>, layer
         Some((tool, _)) => Some(tool),
         None if scope.table.contains_key("tool") => return,
         // What is found in bytes and sessions belongs to no tool; the rest does.
-        None if named.is_none_or(|(rule, _)| matches!(rule.layer(), "frame" | "session")) => None,
+        None if named.is_none_or(|(rule, _)| rule.is_without_tool()) => None,
         None => {
             let help = "add `tool = \"NAME\"`, or `tool = \"*\"` for every tool of this server";
             reader.faults.add_with_help(entry.span(), path, "`tool` is missing", help);
@@ -340,34 +349,6 @@ fn rule(reader: &mut Reader<'_>, name: &str, span: Range<usize>, path: &str) -> 
         None => reader.faults.add(span, path, message),
     }
     None
-}
-
-/// Reads sizes, bursts and `close_after`.
-fn read_settings(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, settings: &mut Settings) {
-    if let Some(limits) = reader.table(scope, "limits") {
-        reader.known_keys(&limits, &["max_frame_bytes", "max_content_bytes", "max_depth"]);
-        let most = 1 << 30;
-        if let Some(bytes) = reader.integer(&limits, "max_frame_bytes", most) {
-            let limits = settings.limits.clone().with_max_frame_bytes(bytes);
-            settings.limits = limits.unwrap_or(settings.limits.clone());
-        }
-        if let Some(bytes) = reader.integer(&limits, "max_content_bytes", most) {
-            settings.max_content_bytes = Some(bytes);
-        }
-        if let Some(depth) = reader.integer(&limits, "max_depth", 1 << 16) {
-            let limits = settings.limits.clone().with_max_depth(depth);
-            settings.limits = limits.unwrap_or(settings.limits.clone());
-        }
-    }
-    if let Some(burst) = reader.table(scope, "burst") {
-        reader.known_keys(&burst, &["count", "window_ms"]);
-        let count = reader.integer(&burst, "count", Burst::MAX_COUNT);
-        let window_ms = reader.integer(&burst, "window_ms", Burst::MAX_WINDOW_MS);
-        settings.burst.count = count.unwrap_or(settings.burst.count);
-        settings.burst.window_ms = window_ms.unwrap_or(settings.burst.window_ms);
-    }
-    let close_after = reader.integer(scope, "close_after", Settings::MAX_CLOSE_AFTER);
-    settings.close_after = close_after.or(settings.close_after);
 }
 
 fn origin(reader: &Reader<'_>, value: &Node<'_>, key: String, reason: Option<String>) -> Origin {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use hardline_wire::limits::Limits;
 
-use super::Profile;
+use super::{Launch, Profile};
+use crate::tools::ToolFilter;
 
 /// The settings for one server.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,6 +14,8 @@ pub struct Settings {
     pub(super) max_content_bytes: Option<usize>,
     pub(super) burst: Burst,
     pub(super) close_after: Option<u32>,
+    pub(super) tools: ToolFilter,
+    pub(super) launch: Launch,
 }
 
 impl Settings {
@@ -25,7 +28,24 @@ impl Settings {
             Profile::Observe | Profile::Balanced => (Burst::BALANCED, None),
             Profile::Strict => (Burst::STRICT, Some(8)),
         };
-        Self { limits: Limits::default(), max_content_bytes: None, burst, close_after }
+        Self {
+            limits: Limits::default(),
+            max_content_bytes: None,
+            burst,
+            close_after,
+            tools: ToolFilter::new(),
+            launch: Launch::default(),
+        }
+    }
+
+    /// Which tools the client may see and call. Default: all.
+    pub fn tools(&self) -> &ToolFilter {
+        &self.tools
+    }
+
+    /// How the server is started.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// The limits of the wire, with the largest frame and the greatest depth that were set.

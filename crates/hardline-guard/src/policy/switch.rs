@@ -8,6 +8,7 @@ use super::layer::{Says, ServerLayer, Statement};
 use super::read::Read;
 use super::{Origin, Place, Policy};
 use crate::rule::{Action, Rule};
+use crate::tools::Glob;
 
 /// Switches for one server.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,16 @@ pub struct Switches {
     pub burst: Option<(u32, Duration)>,
     /// Whether JSON-RPC is what the content is about, as with documentation.
     pub allows_jsonrpc: bool,
+    /// Tools that the client may see and call, besides what the policy says; all if there are none.
+    pub allowed_tools: Vec<Glob>,
+    /// Tools that it may not.
+    pub denied_tools: Vec<Glob>,
+    /// Whether it may only see and call tools that only read.
+    pub is_read_only: bool,
+    /// Whether the server gets only a few variables of the environment.
+    pub is_env_clean: bool,
+    /// Variables that it then gets besides.
+    pub env: Vec<String>,
     /// Whether everything is allowed, and nothing is reported. Protects nobody.
     pub allows_everything: bool,
 }
@@ -38,6 +49,12 @@ impl Policy {
             settings.burst.count = count.max(1);
             settings.burst.window_ms = u32::try_from(window.as_millis()).unwrap_or(u32::MAX).max(1);
         }
+        let Switches { allowed_tools, denied_tools, .. } = switches;
+        let tools = settings.tools.allow(allowed_tools.iter().cloned());
+        let tools = tools.deny(denied_tools.iter().cloned());
+        settings.tools = tools.read_only(switches.is_read_only);
+        settings.launch.is_env_clean |= switches.is_env_clean;
+        settings.launch.env.extend(switches.env.iter().cloned());
         let said = |key: &str, says| {
             let origin = Origin { place: Place::Builtin, key: key.to_owned(), reason: None };
             Statement { says, origin }

@@ -52,6 +52,19 @@ impl Actions {
         cell.copied().unwrap_or(Action::Block)
     }
 
+    /// Makes content harmless that would be blocked, one way: for what somebody approved.
+    pub(crate) fn soften(&mut self, direction: Direction) {
+        let content = Rule::ALL.iter().filter(|rule| rule.layer() == "content");
+        for &rule in content {
+            for cell in self.row_mut(rule, direction) {
+                *cell = Action::Sanitize.min(*cell);
+            }
+        }
+        for cell in self.row_mut(Rule::ToolPoison, direction) {
+            *cell = Action::Log.min(*cell);
+        }
+    }
+
     /// Whether JSON-RPC is what the content is about, as with documentation.
     pub fn allows_jsonrpc(&self) -> bool {
         self.allows_jsonrpc

@@ -63,7 +63,7 @@ impl Session {
             self.era.begin(request.params);
         }
         let progress_token = self.progress_token(meta);
-        let asked = asked(&request.method, name);
+        let asked = Asked { since: now, ..asked(request, name) };
         let entry = InFlight { kind, progress_token, stateless, asked, deadline: None };
         self.requests(direction).insert(id, entry);
         Outcome::new(findings, Fate::Pass)
@@ -212,9 +212,13 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn asked(method: &str, name: Option<Value<'_>>) -> Asked {
+fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
+    let method = &*request.method;
     let known = method::all().find(|it| it.name == method).map(|it| it.name);
     let is_short = |name: &Value<'_>| name.text().len() <= MAX_TOOL_BYTES;
     let tool = name.filter(|it| method == "tools/call" && is_short(it));
-    Asked { method: known, tool: tool.and_then(|it| it.as_str()).map(Cow::into_owned) }
+    let has_cursor =
+        method == "tools/list" && request.params.and_then(|params| params.get("cursor")).is_some();
+    let tool = tool.and_then(|it| it.as_str()).map(Cow::into_owned);
+    Asked { method: known, tool, has_cursor, since: Duration::ZERO }
 }

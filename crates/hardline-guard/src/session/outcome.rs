@@ -1,5 +1,7 @@
 //! What becomes of a message.
 
+use std::time::Duration;
+
 use hardline_wire::id::Id;
 
 use super::{CoalesceKey, Reply};
@@ -35,6 +37,10 @@ pub struct Asked {
     pub method: Option<&'static str>,
     /// The tool that it called, unless its name is longer than [`MAX_TOOL_BYTES`].
     pub tool: Option<String>,
+    /// Whether it is for a later page of a list.
+    pub has_cursor: bool,
+    /// When it was.
+    pub since: Duration,
 }
 
 /// A request that nobody will answer any more.

@@ -13,8 +13,8 @@ pub struct Reply {
     pub id: Id<'static>,
     /// JSON-RPC's code.
     pub code: i64,
-    /// The rule behind it.
-    pub rule: Rule,
+    /// The name of the rule behind it.
+    pub rule: &'static str,
     /// What happened, in words for a person. Nothing in it was written by a peer.
     pub reason: String,
 }
@@ -22,7 +22,12 @@ pub struct Reply {
 impl Reply {
     /// An error that is the guard's doing: `-32603`.
     pub fn new(id: Id<'static>, rule: Rule, reason: impl Into<String>) -> Self {
-        Self { id, code: code::INTERNAL_ERROR, rule, reason: reason.into() }
+        Self { id, code: code::INTERNAL_ERROR, rule: rule.name(), reason: reason.into() }
+    }
+
+    /// The same because of something that is no finding.
+    pub(crate) fn with_rule(self, rule: &'static str) -> Self {
+        Self { rule, ..self }
     }
 
     /// The same with another code.
@@ -32,6 +37,6 @@ impl Reply {
 
     /// The reply as one line, with its end.
     pub fn to_line(&self) -> String {
-        refusal(&self.id, self.code, self.rule.name(), &self.reason)
+        refusal(&self.id, self.code, self.rule, &self.reason)
     }
 }

@@ -45,7 +45,7 @@ fn what_a_text_says_of_allowing_allows_that_rule_there_and_nothing_else() {
                     let expected = if other == rule { Action::Allow } else { usual };
                     assert_eq!(at("docs", Some("read_page")), expected, "{rule} {other}");
                     assert_eq!(at("mail", Some("read_page")), usual, "{rule} {other}");
-                    let has_tool = !matches!(rule.layer(), "frame" | "session");
+                    let has_tool = !rule.is_without_tool();
                     let elsewhere = if has_tool { usual } else { expected };
                     assert_eq!(at("docs", Some("search")), elsewhere, "{rule} {other}");
                 }

@@ -85,7 +85,7 @@ impl Run {
                     format!("joined{planted} {}", String::from_utf8(joined.text).unwrap())
                 }
                 JoinEvent::Failed(reply) => {
-                    assert_eq!(reply.rule, Rule::FrameSplit);
+                    assert_eq!(reply.rule, Rule::FrameSplit.name());
                     assert!(self.pending.borrow_mut().remove(&reply.id), "failed twice");
                     format!("failed {}", reply.id)
                 }

@@ -12,3 +12,4 @@ mod property;
 mod safety;
 mod scan;
 mod session;
+mod tools;

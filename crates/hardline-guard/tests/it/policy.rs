@@ -51,6 +51,8 @@ fn profiles_are_the_table_of_the_design() {
         (&["tool.changed", "tool.poison"], Log, Block),
         (&["tool.new"], Log, Log),
         (&["tool.shadow"], Log, Block),
+        (&["launch.program"], Block, Block),
+        (&["launch.inline-code", "launch.changed"], Log, Block),
     ];
     let mut seen = 0;
     for (rules, balanced, strict) in rows {

@@ -1,0 +1,18 @@
+//! What a command line would run, besides the program that it names.
+//!
+//! A list of programs that may be started is worth nothing if one of them runs whatever its arguments
+//! say: `npx -c`, `env sh -c`, `python -m`, `node --require`. [`inspect`] knows the interpreters,
+//! runners and wrappers of this field, and says which argument is code, which one names code, and
+//! which commands are started by another. [`Entry`] is one line of such a list.
+//!
+//! Nothing here looks at files: which file a name stands for is for others to find out.
+
+mod entry;
+mod environment;
+mod family;
+mod inspect;
+mod option;
+
+pub use entry::{Entry, EntryError};
+pub use environment::injects_code;
+pub use inspect::{Code, CodeKind, Look, inspect};

@@ -1,0 +1,128 @@
+//! Which tools whoever set Hardline up lets a client see and call.
+
+use super::Glob;
+
+/// Which tools a client may see and call. Without anything said, all of them.
+///
+/// A tool passes if some pattern of each list of allowed ones fits its name, none of the denied ones
+/// does, and, where only reading is allowed, the server says of it that it only reads. A denied name
+/// is denied whatever its case: a server may be less exact than its client.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ToolFilter {
+    allowed: Vec<Vec<Glob>>,
+    denied: Vec<Glob>,
+    is_read_only: bool,
+}
+
+/// Why a tool does not pass.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Denial {
+    Denied,
+    NotAllowed,
+    NotReadOnly,
+}
+
+impl Denial {
+    /// For whoever called it.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Denied => "this tool is denied here",
+            Self::NotAllowed => "this tool is not among those allowed here",
+            Self::NotReadOnly => {
+                "only tools that their server lists as read-only are allowed here, and this is none"
+            }
+        }
+    }
+}
+
+impl ToolFilter {
+    /// One that lets everything pass.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets only those pass that fit one of these as well. An empty list changes nothing.
+    #[must_use]
+    pub fn allow(mut self, patterns: impl IntoIterator<Item = Glob>) -> Self {
+        let list: Vec<_> = patterns.into_iter().collect();
+        if !list.is_empty() {
+            self.allowed.push(list);
+        }
+        self
+    }
+
+    /// Denies those that fit one of these as well.
+    #[must_use]
+    pub fn deny(mut self, patterns: impl IntoIterator<Item = Glob>) -> Self {
+        self.denied.extend(patterns);
+        self
+    }
+
+    /// Lets only those pass of which their server says `readOnlyHint`.
+    #[must_use]
+    pub fn read_only(mut self, is_read_only: bool) -> Self {
+        self.is_read_only |= is_read_only;
+        self
+    }
+
+    pub(crate) fn set_allowed(&mut self, patterns: Vec<Glob>) {
+        self.allowed = vec![patterns];
+    }
+
+    pub(crate) fn set_denied(&mut self, patterns: Vec<Glob>) {
+        self.denied = patterns;
+    }
+
+    pub(crate) fn set_read_only(&mut self, is_read_only: bool) {
+        self.is_read_only = is_read_only;
+    }
+
+    /// Whether everything passes.
+    pub fn is_open(&self) -> bool {
+        self.allowed.is_empty() && self.denied.is_empty() && !self.is_read_only
+    }
+
+    /// Whether only tools pass that only read.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// Why a tool of this name does not pass, if it does not; `only_reads` is what its server says.
+    pub(crate) fn denial(&self, name: &str, only_reads: bool) -> Option<Denial> {
+        if self.denied.iter().any(|glob| glob.matches_any_case(name)) {
+            return Some(Denial::Denied);
+        }
+        if self.allowed.iter().any(|list| !list.iter().any(|glob| glob.matches(name))) {
+            return Some(Denial::NotAllowed);
+        }
+        (self.is_read_only && !only_reads).then_some(Denial::NotReadOnly)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn globs(patterns: &[&str]) -> Vec<Glob> {
+        patterns.iter().map(|it| Glob::new(*it)).collect()
+    }
+
+    #[test]
+    fn every_list_must_allow_and_none_may_deny() {
+        let filter = ToolFilter::new()
+            .allow(globs(&["read_*", "list_*"]))
+            .allow(globs(&["*_file"]))
+            .deny(globs(&["read_SECRET*"]));
+        assert_eq!(filter.denial("read_file", false), None);
+        assert_eq!(filter.denial("read_dir", false), Some(Denial::NotAllowed));
+        assert_eq!(filter.denial("Read_file", false), Some(Denial::NotAllowed));
+        assert_eq!(filter.denial("read_secret_file", false), Some(Denial::Denied));
+    }
+
+    #[test]
+    fn an_empty_list_says_nothing() {
+        let filter = ToolFilter::new().allow(globs(&[])).deny(globs(&[]));
+        assert!(filter.is_open());
+        assert_eq!(filter.read_only(true).denial("x", false), Some(Denial::NotReadOnly));
+    }
+}

@@ -1,0 +1,261 @@
+//! The tools of one session's server.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::TOOL_DENIED;
+use super::filter::ToolFilter;
+use super::keeper::PinKeeper;
+use super::review::{Listed, Notice};
+use crate::pin::{Catalog, Definition, Fingerprint, Lock};
+use crate::rule::{Action, Rule};
+
+/// Most tools that are remembered as hidden or read-only, and most findings as told.
+///
+/// Bounds what a server can make us remember. A list with more hidden ones is refused, those that read
+/// count as others, and what is over it is told again.
+const MAX_NAMES: usize = 1 << 16;
+
+/// The tools of a server: what its client may see and call.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    filter: ToolFilter,
+    keeper: Option<Box<dyn PinKeeper>>,
+    hidden: HashMap<String, Hidden>,
+    /// Tools that their server says only read.
+    readers: HashSet<String>,
+    /// Whether the server has no pins but those of this session, and has not listed all yet.
+    is_pinning: bool,
+    /// Findings that were told already: a client lists the tools again and again.
+    told: HashSet<(Rule, String, Option<Fingerprint>)>,
+}
+
+/// A tool that may not be called.
+#[derive(Clone, Copy, Debug)]
+struct Hidden {
+    rule: Rule,
+    /// What it was when it was hidden. Pinned as just that, it is approved.
+    fingerprint: Option<Fingerprint>,
+}
+
+/// Why a call is refused.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) rule: &'static str,
+    pub(crate) reason: String,
+}
+
+/// There are more hidden tools than can be remembered.
+#[derive(Debug)]
+pub(crate) struct TooMany;
+
+impl Roster {
+    pub(crate) fn new(filter: ToolFilter) -> Self {
+        Self { filter, ..Self::default() }
+    }
+
+    pub(crate) fn set_keeper(&mut self, keeper: Box<dyn PinKeeper>) {
+        self.keeper = Some(keeper);
+    }
+
+    pub(crate) fn filter(&self) -> &ToolFilter {
+        &self.filter
+    }
+
+    /// Whether lists need no review for their own sake.
+    pub(crate) fn is_open(&self) -> bool {
+        self.keeper.is_none() && self.filter.is_open()
+    }
+
+    /// Whether every call may reach the server.
+    pub(crate) fn lets_all_pass(&self) -> bool {
+        self.filter.is_open() && self.hidden.is_empty()
+    }
+
+    /// What its keeper has to complain about.
+    pub(crate) fn take_trouble(&mut self) -> Option<String> {
+        self.keeper.as_mut()?.take_trouble()
+    }
+
+    /// Whether somebody approved a tool as it is, whatever is in it.
+    pub(crate) fn is_approved(&mut self, server: &str, tool: &Definition) -> bool {
+        let lock = self.keeper.as_mut().map(|keeper| keeper.lock());
+        lock.is_some_and(|lock| is_pinned_as(&lock, server, tool.name(), tool.fingerprint()))
+    }
+
+    /// Why a tool may not be called, if it may not.
+    pub(crate) fn refusal(&mut self, server: &str, tool: &str) -> Option<Refusal> {
+        if let Some(denial) = self.filter.denial(tool, self.readers.contains(tool)) {
+            return Some(Refusal { rule: TOOL_DENIED, reason: denial.reason().to_owned() });
+        }
+        let Hidden { rule, fingerprint } = *self.hidden.get(tool)?;
+        let lock = self.keeper.as_mut().map(|keeper| keeper.lock());
+        if let (Some(lock), Some(fingerprint)) = (lock, fingerprint)
+            && is_pinned_as(&lock, server, tool, fingerprint)
+        {
+            self.hidden.remove(tool);
+            return None;
+        }
+        let reason = format!(
+            "this tool is hidden: {}; `hardline pin diff` shows it, `hardline pin approve` lets it \
+             through",
+            rule.title()
+        );
+        Some(Refusal { rule: rule.name(), reason })
+    }
+
+    /// Reviews a page of what a server lists: pins it if it is the first, compares it, and remembers
+    /// what may be called. Says what it found, and hides what `decide` says is to be blocked.
+    pub(crate) fn review(
+        &mut self,
+        server: &str,
+        tools: &mut [Listed],
+        page: Page,
+        decide: impl Fn(Rule, &str) -> Action,
+    ) -> Result<Vec<Notice>, TooMany> {
+        let mut notices = Vec::new();
+        if let Some(mut keeper) = self.keeper.take() {
+            self.compare(server, tools, page, &decide, &mut *keeper, &mut notices);
+            self.keeper = Some(keeper);
+        }
+        for tool in tools.iter() {
+            self.remember(tool)?;
+        }
+        Ok(notices)
+    }
+
+    fn compare(
+        &mut self,
+        server: &str,
+        tools: &mut [Listed],
+        page: Page,
+        decide: &impl Fn(Rule, &str) -> Action,
+        keeper: &mut dyn PinKeeper,
+        notices: &mut Vec<Notice>,
+    ) {
+        let mut lock = keeper.lock();
+        self.is_pinning |= !lock.has_server(server);
+        let shadows = shadows(&lock, server, tools);
+        for (index, detail) in shadows {
+            let Some(tool) = tools.get_mut(index) else { continue };
+            self.notice(tool, index, Rule::ToolShadow, detail, decide, notices);
+        }
+        let own = tools.iter().filter_map(|tool| tool.definition.as_ref().ok());
+        let all: Vec<Definition> = own.cloned().collect();
+        if self.is_pinning {
+            let is_new = |tool: &&Listed| {
+                let is_fit = !tool.is_poisoned && tool.hidden.is_none();
+                is_fit && lock.tool(server, &tool.name).is_none()
+            };
+            let new = tools.iter().filter(is_new).filter_map(|it| it.definition.as_ref().ok());
+            let new: Vec<Definition> = new.cloned().collect();
+            keeper.pin(server, &new);
+            lock = keeper.lock();
+            self.is_pinning = !page.is_last;
+        }
+        keeper.list(server, &all, page.is_first);
+        for (index, tool) in tools.iter_mut().enumerate() {
+            // What is told of it already says more than that it is new.
+            let is_told = tool.is_poisoned || notices.iter().any(|it| it.index == index);
+            let Some((rule, detail)) = difference(&lock, server, tool) else { continue };
+            if rule == Rule::ToolChanged || !is_told {
+                self.notice(tool, index, rule, detail, decide, notices);
+            }
+        }
+    }
+
+    fn notice(
+        &mut self,
+        tool: &mut Listed,
+        index: usize,
+        rule: Rule,
+        detail: String,
+        decide: &impl Fn(Rule, &str) -> Action,
+        notices: &mut Vec<Notice>,
+    ) {
+        // Nobody sees it anyway.
+        if tool.denial.is_some() {
+            return;
+        }
+        let action = decide(rule, &tool.name);
+        if Action::Block <= action {
+            tool.hidden.get_or_insert(rule);
+        }
+        let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
+        let has_room = self.told.len() < MAX_NAMES;
+        let is_news = !has_room || self.told.insert((rule, tool.name.clone(), fingerprint));
+        if is_news && action != Action::Allow {
+            notices.push(Notice { index, rule, action, detail });
+        }
+    }
+
+    fn remember(&mut self, tool: &Listed) -> Result<(), TooMany> {
+        if self.filter.is_read_only() {
+            if tool.only_reads && self.readers.len() < MAX_NAMES {
+                self.readers.insert(tool.name.clone());
+            } else {
+                self.readers.remove(&tool.name);
+            }
+        }
+        let Some(rule) = tool.hidden else {
+            self.hidden.remove(&tool.name);
+            return Ok(());
+        };
+        if MAX_NAMES <= self.hidden.len() && !self.hidden.contains_key(&tool.name) {
+            return Err(TooMany);
+        }
+        let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
+        self.hidden.insert(tool.name.clone(), Hidden { rule, fingerprint });
+        Ok(())
+    }
+}
+
+/// Which page of a list it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Page {
+    pub(crate) is_first: bool,
+    pub(crate) is_last: bool,
+}
+
+fn is_pinned_as(lock: &Lock, server: &str, tool: &str, fingerprint: Fingerprint) -> bool {
+    lock.tool(server, tool).is_some_and(|pinned| pinned.fingerprint() == fingerprint)
+}
+
+/// How a tool differs from its pin.
+fn difference(lock: &Lock, server: &str, tool: &Listed) -> Option<(Rule, String)> {
+    match &tool.definition {
+        Ok(definition) => {
+            let difference = lock.compare_tool(server, definition)?;
+            Some((difference.rule()?, difference.to_string()))
+        }
+        // Not to be pinned, so that nobody knows what it will be.
+        Err(error) => match lock.tool(server, &tool.name) {
+            Some(_) => Some((Rule::ToolChanged, format!("it cannot be compared: {error}"))),
+            None => Some((Rule::ToolNew, format!("it cannot be pinned: {error}"))),
+        },
+    }
+}
+
+/// Newcomers that have the name of another server's tool, or one that looks like it.
+fn shadows(lock: &Arc<Lock>, server: &str, tools: &[Listed]) -> Vec<(usize, String)> {
+    let is_newcomer =
+        |tool: &Listed| !tool.name.is_empty() && lock.tool(server, &tool.name).is_none();
+    if !tools.iter().any(is_newcomer) {
+        return Vec::new();
+    }
+    let own = tools.iter().filter_map(|tool| tool.definition.as_ref().ok());
+    // The very same tool is no other: one server under two names.
+    let same: HashSet<Fingerprint> = own.map(Definition::fingerprint).collect();
+    let mut catalog = Catalog::new();
+    for other in lock.servers().filter(|other| *other != server) {
+        for tool in lock.tools(other).filter(|tool| !same.contains(&tool.fingerprint())) {
+            catalog.insert(other, tool.name());
+        }
+    }
+    let newcomers = tools.iter().enumerate().filter(|(_, tool)| is_newcomer(tool));
+    let found = newcomers.filter_map(|(index, tool)| {
+        let shadow = catalog.insert(server, &tool.name)?;
+        Some((index, shadow.to_string()))
+    });
+    found.collect()
+}

@@ -105,3 +105,24 @@ pub struct Finding {
     /// What it is, in words for a person.
     pub detail: String,
 }
+
+impl Finding {
+    /// A finding of `rule` that is in no frame, as bad as the rule is.
+    pub fn new(
+        rule: Rule,
+        direction: Direction,
+        excerpt: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            severity: rule.severity(),
+            direction,
+            path: None,
+            offset: 0,
+            length: 0,
+            excerpt: excerpt.into(),
+            detail: detail.into(),
+        }
+    }
+}

@@ -3,15 +3,26 @@
 use std::fmt;
 use std::time::Duration;
 
-use hardline_guard::{Found, Rule};
+use hardline_guard::session::Asked;
+use hardline_guard::{Direction, Found, Rule};
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::message::Message;
 use hardline_wire::version::Version;
+
+use crate::audit::Fate;
 
 /// Something that happened. Nothing in it is written to the protocol.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Note<'a> {
+    /// A line was judged. Only told to those who want lines.
+    Line(Seen<'a>),
     /// A rule found something.
     Found(&'a Found),
+    /// A call of a tool that is hidden or denied was refused: the name, as the client wrote it.
+    Denied(&'a str),
+    /// Something about the pins cannot be kept.
+    Trouble(&'a str),
     /// So many more findings of one line are not listed.
     Unlisted(usize),
     /// So many notifications and requests of a server that has ended were over its budget.
@@ -46,9 +57,33 @@ pub enum Note<'a> {
     Closed(Rule),
 }
 
+/// A line that was judged.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Seen<'a> {
+    /// Which way it goes.
+    pub direction: Direction,
+    /// The line as it came, without its end; of one that is too long, its beginning.
+    pub raw: &'a [u8],
+    /// How long it is.
+    pub length: u64,
+    /// What it is, if it is one message.
+    pub message: Option<&'a Message<'a>>,
+    /// What became of it.
+    pub fate: Fate,
+    /// What was asked, if it is the answer.
+    pub asked: Option<&'a Asked>,
+}
+
 impl fmt::Display for Note<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Line(seen) => write!(formatter, "a line of {} bytes", seen.length),
+            Self::Denied(tool) => {
+                let tool = Excerpt::new(tool.as_bytes(), 80);
+                write!(formatter, "a call of `{tool}` was refused: the tool is hidden or denied")
+            }
+            Self::Trouble(text) => formatter.write_str(text),
             Self::Found(found) => {
                 let finding = &found.finding;
                 write!(

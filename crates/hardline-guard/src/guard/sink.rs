@@ -15,6 +15,13 @@ pub struct Found {
     pub action: Action,
 }
 
+impl Found {
+    /// A finding and what is done about it.
+    pub fn new(finding: Finding, action: Action) -> Self {
+        Self { finding, action }
+    }
+}
+
 /// Collects findings, as many as are wanted, and remembers the worst of them.
 #[derive(Debug)]
 pub(super) struct Sink {

@@ -185,6 +185,8 @@ pub(super) fn of(program: &str) -> Option<Family> {
         },
         "env" => Family {
             inline: &["S", "--split-string"],
+            // Another `PATH` is another program.
+            named: &["P"],
             valued: &["u", "--unset", "C", "--chdir", "P", "a", "--argv0"],
             operand: Operand::Program(0),
             ..NONE

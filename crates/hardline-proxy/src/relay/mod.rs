@@ -19,12 +19,14 @@ mod line;
 mod opening;
 mod restore;
 mod server_ids;
+mod show;
 mod waiting;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use hardline_guard::policy::Policy;
+use hardline_guard::tools::PinKeeper;
 use hardline_guard::{Carries, Delivery, Direction, Guard, Verdict};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
@@ -59,7 +61,7 @@ pub enum Restart {
 }
 
 /// How a relay works.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Settings {
     /// What is done about findings.
@@ -70,12 +72,20 @@ pub struct Settings {
     pub restart: Restart,
     /// How long a request may take; without end if there is none.
     pub request_timeout: Option<Duration>,
+    /// Who keeps the pins of tools, if they are pinned.
+    pub pins: Option<Box<dyn PinKeeper>>,
 }
 
 impl Settings {
     /// The settings for a server with this name.
     pub fn new(server: impl Into<String>, policy: Policy) -> Self {
-        Self { policy, server: server.into(), restart: Restart::default(), request_timeout: None }
+        Self {
+            policy,
+            server: server.into(),
+            restart: Restart::default(),
+            request_timeout: None,
+            pins: None,
+        }
     }
 }
 
@@ -87,6 +97,11 @@ pub trait Sink {
 
     /// Tells whoever watches.
     fn note(&mut self, note: &Note<'_>);
+
+    /// Whether it is told of every line.
+    fn wants_lines(&self) -> bool {
+        false
+    }
 }
 
 /// What there is to do besides sending.
@@ -138,10 +153,14 @@ pub struct Relay {
 
 impl Relay {
     /// Creates a relay whose server is just being started.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(mut settings: Settings) -> Self {
         let limits = settings.policy.settings(Some(&settings.server)).limits().clone();
+        let mut guard = Guard::for_server(settings.policy.clone(), &settings.server);
+        if let Some(keeper) = settings.pins.take() {
+            guard = guard.with_pins(keeper);
+        }
         Self {
-            guard: Guard::for_server(settings.policy.clone(), &settings.server),
+            guard,
             state: State::Up,
             opening: Opening::default(),
             interests: HashMap::new(),
@@ -196,6 +215,7 @@ impl Relay {
             return;
         }
         let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
+        self.show(Direction::ServerToClient, line, &verdict, sink);
         self.dispatch(verdict, now, sink);
         if self.is_client_gone {
             self.fail_server_requests(sink);
@@ -268,14 +288,16 @@ impl Relay {
                 server_ids::Answer::Other => {}
                 server_ids::Answer::Late => return,
                 server_ids::Answer::Renamed(text) => {
-                    let verdict =
-                        self.guard.inspect(Direction::ClientToServer, &Line::of_text(&text), now);
+                    let renamed = Line::of_text(&text);
+                    let verdict = self.guard.inspect(Direction::ClientToServer, &renamed, now);
+                    self.show(Direction::ClientToServer, line, &verdict, sink);
                     self.dispatch(verdict, now, sink);
                     return;
                 }
             }
         }
         let verdict = self.guard.inspect(Direction::ClientToServer, line, now);
+        self.show(Direction::ClientToServer, line, &verdict, sink);
         self.dispatch(verdict, now, sink);
     }
 
@@ -296,6 +318,12 @@ impl Relay {
         }
         if let Some(noise) = verdict.noise {
             sink.note(&Note::Noise(noise));
+        }
+        if let Some(tool) = &verdict.denied {
+            sink.note(&Note::Denied(tool));
+        }
+        if let Some(trouble) = &verdict.trouble {
+            sink.note(&Note::Trouble(trouble));
         }
         for delivery in verdict.deliveries {
             match delivery.direction {

@@ -11,6 +11,7 @@ use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
 use super::{MAX_WAIT, Relay, Sink, line};
+use crate::audit::Fate;
 
 /// Lines in their order, bounded.
 #[derive(Debug)]
@@ -105,6 +106,7 @@ impl Relay {
         sink: &mut impl Sink,
     ) {
         let Some((ids, _)) = self.about(line, now, sink) else { return };
+        self.show_as(Direction::ClientToServer, line, Fate::Answered, sink);
         let reason = format!(
             "the server {}; it ended too often, and is tried again in {} s",
             self.last_end,
@@ -159,6 +161,7 @@ impl Relay {
             About::Unreadable => {
                 // The guard knows how it is answered. Nothing of it can go to a server.
                 let verdict = self.guard.inspect(Direction::ClientToServer, line, now);
+                self.show(Direction::ClientToServer, line, &verdict, sink);
                 for delivery in verdict.deliveries {
                     if delivery.direction == Direction::ServerToClient {
                         sink.send(Direction::ServerToClient, delivery.frame.get(), true);

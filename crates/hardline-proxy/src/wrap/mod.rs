@@ -72,6 +72,17 @@ pub enum Outcome {
     Closed,
 }
 
+/// Whoever watches a session.
+pub trait Observer {
+    /// Takes note of what happened, so long after the session's start.
+    fn note(&mut self, now: Duration, note: &Note<'_>);
+
+    /// Whether it is told of every line.
+    fn wants_lines(&self) -> bool {
+        false
+    }
+}
+
 /// Runs a session between standard input and output and a server, to its end.
 ///
 /// When the client's input ends, the server has a minute for what it was asked; then its input is
@@ -88,7 +99,7 @@ pub enum Outcome {
 pub async fn run(
     settings: Settings,
     command: &Command,
-    mut observer: impl FnMut(&Note<'_>),
+    mut observer: impl Observer,
 ) -> Result<Outcome, WrapError> {
     let relay = Relay::new(settings);
     let limits = relay.limits().clone();
@@ -167,11 +178,7 @@ impl Client {
 }
 
 impl Session<'_> {
-    fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
-    ) -> Poll<Outcome> {
+    fn poll(&mut self, context: &mut Context<'_>, observer: &mut impl Observer) -> Poll<Outcome> {
         loop {
             let now = self.started.elapsed();
             self.listen(now, context);
@@ -196,7 +203,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
+        observer: &mut impl Observer,
     ) -> bool {
         let Self { relay, client, server, .. } = self;
         let mut server = server.as_mut().and_then(|server| server.input.as_mut());
@@ -209,7 +216,7 @@ impl Session<'_> {
         let (input, output) = (&mut client.input, &mut client.output);
         let polled = input.poll_lines(context, |line, context| {
             let server = server.as_deref_mut();
-            let mut sink = Outlets { client: output, server, context, observer };
+            let mut sink = Outlets { client: output, server, context, observer, now };
             relay.handle_client(line, now, &mut sink);
         });
         polled.is_ready()
@@ -220,7 +227,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
+        observer: &mut impl Observer,
     ) -> Read {
         let Self { relay, client, server, .. } = self;
         let Some(Server { input, output, .. }) = server else { return Read::Nothing };
@@ -236,7 +243,7 @@ impl Session<'_> {
         let to_client = &mut client.output;
         let polled = output.poll_lines(context, |line, context| {
             let server = input.as_deref_mut();
-            let mut sink = Outlets { client: to_client, server, context, observer };
+            let mut sink = Outlets { client: to_client, server, context, observer, now };
             relay.handle_server(line, now, &mut sink);
         });
         if output.is_ended() {
@@ -254,7 +261,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
+        observer: &mut impl Observer,
     ) -> bool {
         let Some(server) = &mut self.server else { return false };
         let Poll::Ready(exit) = server.poll_end(context) else {
@@ -275,7 +282,8 @@ impl Session<'_> {
         let may_restart =
             self.phase == Phase::Running && !self.client.output.is_broken() && !is_unstartable;
         let ended = Ended::new(exit.to_string(), exit.is_success());
-        let mut sink = Outlets { client: &mut self.client.output, server: None, context, observer };
+        let mut sink =
+            Outlets { client: &mut self.client.output, server: None, context, observer, now };
         match self.relay.handle_server_end(&ended, may_restart, now, &mut sink) {
             After::Start(at) => self.restart_at = Some(at),
             After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
@@ -290,14 +298,14 @@ impl Session<'_> {
         now: Duration,
         is_quiet: bool,
         context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
+        observer: &mut impl Observer,
     ) -> bool {
         let mut has_moved = false;
         if self.relay.poll_timeout().is_some_and(|due| due <= now) {
             let is_quiet = is_quiet && !self.server.as_ref().is_some_and(Server::has_bytes);
             let Self { relay, client, server, .. } = self;
             let server = server.as_mut().and_then(|server| server.input.as_mut());
-            let mut sink = Outlets { client: &mut client.output, server, context, observer };
+            let mut sink = Outlets { client: &mut client.output, server, context, observer, now };
             relay.handle_timeout(now, is_quiet, &mut sink);
             // What waits for quiet has its turn when there is nothing to read.
             has_moved = is_quiet;
@@ -324,25 +332,26 @@ impl Session<'_> {
     }
 
     /// Starts the server again.
-    fn start(
-        &mut self,
-        now: Duration,
-        context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
-    ) {
+    fn start(&mut self, now: Duration, context: &mut Context<'_>, observer: &mut impl Observer) {
         let limits = self.relay.limits().clone();
         match Server::start(self.command, &limits) {
             Ok(server) => {
                 self.server = server;
                 let Self { relay, client, server, .. } = self;
                 let server = server.as_mut().and_then(|server| server.input.as_mut());
-                let mut sink = Outlets { client: &mut client.output, server, context, observer };
+                let mut sink =
+                    Outlets { client: &mut client.output, server, context, observer, now };
                 relay.handle_server_start(now, &mut sink);
             }
             Err(error) => {
                 let ended = Ended::new(format!("could not be started again: {error}"), false);
-                let mut sink =
-                    Outlets { client: &mut self.client.output, server: None, context, observer };
+                let mut sink = Outlets {
+                    client: &mut self.client.output,
+                    server: None,
+                    context,
+                    observer,
+                    now,
+                };
                 match self.relay.handle_server_end(&ended, true, now, &mut sink) {
                     After::Start(at) => self.restart_at = Some(at),
                     After::End => self.phase = Phase::Leaving(now + LAST_WRITE),

@@ -1,11 +1,13 @@
 //! Both ways out, as a relay uses them.
 
 use std::task::Context;
+use std::time::Duration;
 
 use hardline_guard::Direction;
 use hardline_transport::StandardOutput;
 use tokio::net::unix::pipe::Sender;
 
+use super::Observer;
 use super::outlet::Outlet;
 use crate::note::Note;
 use crate::relay::Sink;
@@ -16,9 +18,10 @@ pub(super) struct Outlets<'a, 'b, 'c, F> {
     pub(super) server: Option<&'a mut Outlet<Sender>>,
     pub(super) context: &'a mut Context<'b>,
     pub(super) observer: &'c mut F,
+    pub(super) now: Duration,
 }
 
-impl<F: FnMut(&Note<'_>)> Sink for Outlets<'_, '_, '_, F> {
+impl<F: Observer> Sink for Outlets<'_, '_, '_, F> {
     fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
         match direction {
             Direction::ServerToClient => self.client.send(frame, is_own, self.context),
@@ -31,6 +34,10 @@ impl<F: FnMut(&Note<'_>)> Sink for Outlets<'_, '_, '_, F> {
     }
 
     fn note(&mut self, note: &Note<'_>) {
-        (self.observer)(note);
+        self.observer.note(self.now, note);
+    }
+
+    fn wants_lines(&self) -> bool {
+        self.observer.wants_lines()
     }
 }

@@ -7,7 +7,7 @@ use hardline_transport::process::Exit;
 
 use super::outlets::Outlets;
 use super::server::Server;
-use super::{GRACE, LAST_WRITE, Outcome, SIGNAL_GRACE, Session};
+use super::{GRACE, LAST_WRITE, Observer, Outcome, SIGNAL_GRACE, Session};
 use crate::note::Note;
 use crate::relay::Wish;
 
@@ -52,7 +52,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
+        observer: &mut impl Observer,
     ) {
         match self.relay.take_wish() {
             None => {}
@@ -63,8 +63,13 @@ impl Session<'_> {
             }
             Some(Wish::EndSession) => {
                 self.outcome.get_or_insert(Outcome::Closed);
-                let mut sink =
-                    Outlets { client: &mut self.client.output, server: None, context, observer };
+                let mut sink = Outlets {
+                    client: &mut self.client.output,
+                    server: None,
+                    context,
+                    observer,
+                    now,
+                };
                 self.relay.fail_all("the session was closed", &mut sink);
                 self.phase = Phase::Draining(now);
             }
@@ -76,10 +81,10 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl FnMut(&Note<'_>),
+        observer: &mut impl Observer,
     ) -> Option<Outcome> {
         if let Some(error) = self.client.output.take_error() {
-            observer(&Note::Unwritable(&error));
+            observer.note(now, &Note::Unwritable(&error));
             self.outcome.get_or_insert(Outcome::Closed);
         }
         if self.phase == Phase::Running {
@@ -89,7 +94,8 @@ impl Session<'_> {
                 self.phase = Phase::Draining(now + GRACE);
                 let Self { relay, client, server, .. } = self;
                 let server = server.as_mut().and_then(|server| server.input.as_mut());
-                let mut sink = Outlets { client: &mut client.output, server, context, observer };
+                let mut sink =
+                    Outlets { client: &mut client.output, server, context, observer, now };
                 relay.handle_client_end(&mut sink);
             }
         }
@@ -114,7 +120,7 @@ impl Session<'_> {
         if self.phase == Phase::Closing && self.server.is_none() {
             let reason = "the session has ended";
             let mut sink =
-                Outlets { client: &mut self.client.output, server: None, context, observer };
+                Outlets { client: &mut self.client.output, server: None, context, observer, now };
             self.relay.fail_all(reason, &mut sink);
             self.phase = Phase::Leaving(now + LAST_WRITE);
         }

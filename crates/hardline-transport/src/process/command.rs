@@ -140,6 +140,29 @@ impl Command {
         self
     }
 
+    /// The file that would be started.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn), as far as that can be told before.
+    pub fn resolve(&self) -> Result<PathBuf, SpawnError> {
+        let directory = self.absolute_directory()?;
+        program::find(&self.program, self.path().as_deref(), &directory)
+    }
+
+    /// The environment that the child would get.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        let mut all: Vec<(OsString, OsString)> = match self.environment {
+            Environment::Inherit => env::vars_os().collect(),
+            Environment::Base => base_variables().map(|(name, value)| (name.into(), value)).collect(),
+        };
+        for (name, value) in &self.variables {
+            all.retain(|(known, _)| known != name);
+            all.push((name.clone(), value.clone()));
+        }
+        all
+    }
+
     /// Starts the process.
     ///
     /// # Errors

@@ -1,0 +1,477 @@
+//! What the relay said and the thread has not taken yet.
+//!
+//! Invariants:
+//! - Pushing takes constant time and waits for nobody but whoever swaps a few vectors.
+//! - There are no more than [`MAX_ROWS`] messages, [`MAX_COUNTERS`] counters and a few, [`MAX_FINDINGS`]
+//!   findings and one for each kind, and [`MAX_EVENTS`] events and launches.
+//! - The texts of findings stay here until they are told, whoever works on the findings.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hardline_guard::{Direction, Found};
+
+use super::record::{Counter, End, Event, Finding, Kind, Row, Started, cut, kind};
+use super::{Fate, Launch, Seen};
+use crate::redact;
+
+/// Messages that get a row of their own in each second; the others are counted.
+pub(super) const MAX_ROWS_PER_SECOND: u32 = 1000;
+/// Findings that get a row of their own in each second; the others are merged with those of their kind.
+pub(super) const MAX_FINDINGS_PER_SECOND: u32 = 1000;
+/// Messages that wait; more are counted.
+const MAX_ROWS: usize = 4096;
+/// Findings that wait; more are merged with those of their kind.
+const MAX_FINDINGS: usize = 4096;
+/// Counters that wait; more go to one for all methods.
+const MAX_COUNTERS: usize = 1024;
+/// Counters that are looked through for the right one: as many as there are methods in one second, and
+/// those beyond are counted together.
+const MAX_METHODS: usize = 64;
+/// Events and launches that wait, each; more are left out.
+const MAX_EVENTS: usize = 1024;
+/// The text of all messages that wait, in bytes; of more, no text is kept.
+const MAX_BODIES_BYTES: usize = 4 << 20;
+/// As much of one message's text as is looked at: a little more than is kept, so that a secret at the
+/// end is seen as a whole.
+const MAX_BODY_BYTES: usize = super::body::MAX_BYTES + (8 << 10);
+/// Longest method that has a counter of its own, in bytes.
+const MAX_METHOD_BYTES: usize = 64;
+/// What stands in a counter for all methods that have none of their own.
+const OTHER: &str = "(other)";
+/// In microseconds.
+const SECOND: i64 = 1_000_000;
+
+/// What waits, and whom it wakes.
+#[derive(Debug)]
+pub(super) struct Queue {
+    keeps_bodies: bool,
+    inside: Mutex<Inside>,
+    /// There is something to take.
+    filled: Condvar,
+    /// The thread is done.
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    waiting: Waiting,
+    /// Texts of findings, with the number of the finding.
+    shown: VecDeque<(i64, String)>,
+    /// Which second it is, of the session.
+    second: u64,
+    rows_in_second: u32,
+    findings_in_second: u32,
+    last_seq: i64,
+    /// Whether there is something to take, and the thread was told so.
+    is_filled: bool,
+    /// Whether it should be taken at once.
+    is_urgent: bool,
+    /// How long whoever ends the session waits.
+    ending: Option<Duration>,
+    /// Whether there is no thread, or none any more.
+    is_done: bool,
+}
+
+/// What waits to be written.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    pub(super) rows: Vec<Row>,
+    pub(super) counts: Counts,
+    pub(super) findings: Vec<Finding>,
+    /// The last finding of each kind, which takes those that are merged.
+    kinds: HashMap<Kind, usize>,
+    pub(super) events: Vec<Event>,
+    pub(super) launches: Vec<Started>,
+    pub(super) end: Option<End>,
+    body_bytes: usize,
+}
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+            && self.counts.all.is_empty()
+            && self.findings.is_empty()
+            && self.events.is_empty()
+            && self.launches.is_empty()
+            && self.end.is_none()
+    }
+}
+
+/// How the thread was woken.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) waiting: Waiting,
+    /// The number of the last finding.
+    pub(super) last_seq: i64,
+    /// Whether the session ends, and how long whoever ends it waits.
+    pub(super) ending: Option<Duration>,
+}
+
+impl Queue {
+    pub(super) fn new(keeps_bodies: bool) -> Self {
+        let inside = Mutex::new(Inside::default());
+        Self { keeps_bodies, inside, filled: Condvar::new(), done: Condvar::new() }
+    }
+
+    pub(super) fn message(&self, now: Duration, seen: &Seen<'_>) {
+        let mut inside = self.lock();
+        inside.enter(now.as_secs());
+        let Inside { waiting, rows_in_second, second, is_done, .. } = &mut *inside;
+        if *is_done {
+            return;
+        }
+        if MAX_ROWS_PER_SECOND <= *rows_in_second || MAX_ROWS <= waiting.rows.len() {
+            waiting.counts.add(*second, seen);
+        } else {
+            *rows_in_second += 1;
+            let body = self.keeps_bodies.then(|| waiting.take_body(seen.body)).flatten();
+            waiting.rows.push(Row::new(micros(now), seen, body));
+        }
+        if !inside.is_filled {
+            inside.is_filled = true;
+            self.filled.notify_one();
+        }
+    }
+
+    /// Gives the text back if there is nobody who would tell it.
+    pub(super) fn finding(
+        &self,
+        now: Duration,
+        found: &Found,
+        shown: Option<String>,
+    ) -> Option<String> {
+        let mut inside = self.lock();
+        if inside.is_done {
+            return shown;
+        }
+        inside.enter(now.as_secs());
+        let kind = kind(found);
+        let is_over = MAX_FINDINGS_PER_SECOND <= inside.findings_in_second
+            || MAX_FINDINGS <= inside.waiting.findings.len();
+        let alike = inside.waiting.kinds.get(&kind).copied();
+        let alike = alike.filter(|_| is_over);
+        let seq = match alike.and_then(|index| inside.waiting.findings.get_mut(index)) {
+            Some(finding) => {
+                finding.count += 1;
+                finding.seq
+            }
+            None => {
+                let seq = inside.next_seq();
+                inside.findings_in_second = inside.findings_in_second.saturating_add(1);
+                let Waiting { findings, kinds, .. } = &mut inside.waiting;
+                kinds.insert(kind, findings.len());
+                findings.push(Finding::new(seq, micros(now), found));
+                seq
+            }
+        };
+        if let Some(shown) = shown {
+            inside.shown.push_back((seq, shown));
+        }
+        self.hurry(&mut inside);
+        None
+    }
+
+    pub(super) fn event(&self, now: Duration, kind: &str, text: &str) {
+        let mut inside = self.lock();
+        if inside.waiting.events.len() < MAX_EVENTS {
+            let event = Event::new(inside.next_seq(), micros(now), kind, text);
+            inside.waiting.events.push(event);
+        }
+        self.hurry(&mut inside);
+    }
+
+    pub(super) fn launch(&self, now: Duration, launch: &Launch) {
+        let mut inside = self.lock();
+        if inside.waiting.launches.len() < MAX_EVENTS {
+            let launch = Started::new(inside.next_seq(), micros(now), launch);
+            inside.waiting.launches.push(launch);
+        }
+        self.hurry(&mut inside);
+    }
+
+    /// Has the thread end, and waits for that.
+    pub(super) fn end(&self, end: Option<(Duration, &str)>, patience: Duration) {
+        let mut inside = self.lock();
+        if inside.ending.is_some() {
+            return;
+        }
+        inside.ending = Some(patience);
+        inside.waiting.end =
+            end.map(|(now, outcome)| End { at: micros(now), outcome: outcome.to_owned() });
+        self.hurry(&mut inside);
+        let waited = self.done.wait_timeout_while(inside, patience, |inside| !inside.is_done);
+        drop(waited.map_err(PoisonError::into_inner));
+    }
+
+    /// Texts of findings up to this number, in order.
+    pub(super) fn take_shown(&self, last: i64) -> Vec<String> {
+        let mut inside = self.lock();
+        let (ready, rest) = inside.shown.drain(..).partition(|(seq, _)| *seq <= last);
+        inside.shown = rest;
+        let ready: VecDeque<(i64, String)> = ready;
+        ready.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Takes note that there is no thread, or none any more.
+    pub(super) fn finish(&self) {
+        self.lock().is_done = true;
+        self.done.notify_all();
+    }
+
+    /// Takes what waits, once there is something or `patience` is over. Waits another `gather` for more,
+    /// unless it is urgent.
+    pub(super) fn take(&self, patience: Duration, gather: Duration) -> Taken {
+        let is_idle = |inside: &mut Inside| !inside.is_filled && inside.ending.is_none();
+        let waited = self.filled.wait_timeout_while(self.lock(), patience, is_idle);
+        let mut inside = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if inside.is_filled {
+            let is_calm = |inside: &mut Inside| !inside.is_urgent && inside.ending.is_none();
+            let waited = self.filled.wait_timeout_while(inside, gather, is_calm);
+            inside = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        inside.is_filled = false;
+        inside.is_urgent = false;
+        let waiting = std::mem::take(&mut inside.waiting);
+        Taken { waiting, last_seq: inside.last_seq, ending: inside.ending }
+    }
+
+    fn hurry(&self, inside: &mut Inside) {
+        inside.is_filled = true;
+        if !inside.is_urgent {
+            inside.is_urgent = true;
+            self.filled.notify_one();
+        }
+    }
+
+    /// What a panic elsewhere left is still sound: each change is one push.
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    /// Takes note of the time. It does not go back.
+    fn enter(&mut self, second: u64) {
+        if self.second < second {
+            self.second = second;
+            self.rows_in_second = 0;
+            self.findings_in_second = 0;
+        }
+    }
+
+    fn next_seq(&mut self) -> i64 {
+        self.last_seq += 1;
+        self.last_seq
+    }
+}
+
+impl Waiting {
+    /// Copies the text of a message, if there is room for it.
+    fn take_body(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        let body = body.get(..MAX_BODY_BYTES).unwrap_or(body);
+        let sum = self.body_bytes + body.len();
+        (sum <= MAX_BODIES_BYTES).then(|| {
+            self.body_bytes = sum;
+            body.to_vec()
+        })
+    }
+
+    /// Adds what came later. Findings over the bound are merged.
+    pub(super) fn append(&mut self, later: Self) {
+        self.kinds.clear();
+        self.rows.extend(later.rows);
+        for count in later.counts.all {
+            self.counts.merge(&count);
+        }
+        for finding in later.findings {
+            self.append_finding(finding);
+        }
+        self.events.extend(later.events);
+        self.events.truncate(MAX_EVENTS);
+        self.launches.extend(later.launches);
+        self.launches.truncate(MAX_EVENTS);
+        self.end = later.end.or(self.end.take());
+    }
+
+    fn append_finding(&mut self, finding: Finding) {
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(finding);
+            return;
+        }
+        let is_alike = |other: &&mut Finding| {
+            other.rule == finding.rule
+                && other.severity == finding.severity
+                && other.direction == finding.direction
+                && other.action == finding.action
+        };
+        // The newest: those of one kind come together.
+        match self.findings.iter_mut().rev().find(is_alike) {
+            Some(other) => other.count += finding.count,
+            None => self.findings.push(finding),
+        }
+    }
+
+    /// Turns times of a session that began at `base` into times since 1970.
+    pub(super) fn settle(&mut self, base: i64) {
+        for row in &mut self.rows {
+            row.at = row.at.saturating_add(base);
+        }
+        for count in &mut self.counts.all {
+            let second = i64::try_from(count.second).unwrap_or(0);
+            let at = second.saturating_mul(SECOND).saturating_add(base);
+            count.second = u64::try_from(at / SECOND).unwrap_or(0);
+        }
+        let findings = self.findings.iter_mut().map(|it| &mut it.at);
+        let events = self.events.iter_mut().map(|it| &mut it.at);
+        let launches = self.launches.iter_mut().map(|it| &mut it.at);
+        let ends = self.end.iter_mut().map(|it| &mut it.at);
+        for at in findings.chain(events).chain(launches).chain(ends) {
+            *at = at.saturating_add(base);
+        }
+    }
+
+    /// Takes secrets out of texts. Those of messages are redacted when they are cut.
+    pub(super) fn redact(&mut self) {
+        for finding in &mut self.findings {
+            redact::redact_text(&mut finding.excerpt);
+            redact::redact_text(&mut finding.detail);
+        }
+        for event in &mut self.events {
+            redact::redact_text(&mut event.text);
+        }
+        for launch in &mut self.launches {
+            launch.argv = redact::redact_command(&launch.argv);
+        }
+    }
+
+    /// Turns rows into counts, as there is no place for them.
+    pub(super) fn count_rows(&mut self) {
+        for row in self.rows.drain(..) {
+            let second = row.at / SECOND;
+            let second = u64::try_from(second).unwrap_or(0);
+            let method = cut(row.method.as_deref().unwrap_or_default(), MAX_METHOD_BYTES);
+            self.counts.count((second, row.direction, row.fate, method), 1, row.bytes);
+        }
+        self.body_bytes = 0;
+    }
+}
+
+/// Messages that have no row.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) all: Vec<Count>,
+    /// Where the last one of each direction was counted.
+    last: [usize; 2],
+}
+
+#[derive(Debug)]
+pub(super) struct Count {
+    /// Of the session.
+    pub(super) second: u64,
+    pub(super) direction: Direction,
+    pub(super) fate: Fate,
+    pub(super) method: Box<str>,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+}
+
+impl Counts {
+    fn add(&mut self, second: u64, seen: &Seen<'_>) {
+        let method = cut(seen.method.unwrap_or_default(), MAX_METHOD_BYTES);
+        let Seen { direction, fate, bytes, .. } = *seen;
+        let key = (second, direction, fate, method);
+        self.count(key, 1, bytes as u64);
+    }
+
+    fn merge(&mut self, other: &Count) {
+        let Count { second, direction, fate, method, messages, bytes } = other;
+        self.count((*second, *direction, *fate, method), *messages, *bytes);
+    }
+
+    fn count(&mut self, key: Key<'_>, messages: u64, bytes: u64) {
+        let index = self.find(key);
+        if let Some(count) = self.all.get_mut(index) {
+            count.messages += messages;
+            count.bytes += bytes;
+        }
+    }
+
+    /// Where messages are counted: in another second's or for all methods if there are too many.
+    fn find(&mut self, key: Key<'_>) -> usize {
+        let (second, direction, fate, _) = key;
+        let [server, client] = self.last;
+        let last = match direction {
+            Direction::ServerToClient => server,
+            Direction::ClientToServer => client,
+        };
+        if self.all.get(last).is_some_and(|count| count.key() == key) {
+            return last;
+        }
+        let index = match self.search(MAX_METHODS, |count| count.key() == key) {
+            Ok(index) => index,
+            Err(in_second) if self.all.len() < MAX_COUNTERS && in_second < MAX_METHODS => {
+                self.push(key)
+            }
+            Err(_) => {
+                let is_other = |count: &Count| {
+                    &*count.method == OTHER && (count.direction, count.fate) == (direction, fate)
+                };
+                let found = self.search(MAX_METHODS, is_other);
+                found.unwrap_or_else(|_| self.push((second, direction, fate, OTHER)))
+            }
+        };
+        let [server, client] = &mut self.last;
+        match direction {
+            Direction::ServerToClient => *server = index,
+            Direction::ClientToServer => *client = index,
+        }
+        index
+    }
+
+    /// The one that is meant among the newest, or how many of them are of the last second.
+    fn search(&self, most: usize, is_meant: impl Fn(&Count) -> bool) -> Result<usize, usize> {
+        let newest = self.all.last().map(|count| count.second);
+        let mut in_second = 0;
+        for (index, count) in self.all.iter().enumerate().rev().take(most) {
+            if is_meant(count) {
+                return Ok(index);
+            }
+            in_second += usize::from(Some(count.second) == newest);
+        }
+        Err(in_second)
+    }
+
+    fn push(&mut self, (second, direction, fate, method): Key<'_>) -> usize {
+        let method = Box::from(method);
+        self.all.push(Count { second, direction, fate, method, messages: 0, bytes: 0 });
+        self.all.len() - 1
+    }
+}
+
+/// What messages that are counted together have in common.
+type Key<'a> = (u64, Direction, Fate, &'a str);
+
+impl Count {
+    /// As it is kept.
+    pub(super) fn record(&self) -> Counter {
+        Counter {
+            second: i64::try_from(self.second).unwrap_or(0).saturating_mul(SECOND),
+            direction: Cow::Borrowed(self.direction.name()),
+            method: self.method.to_string(),
+            verdict: Cow::Borrowed(self.fate.name()),
+            messages: self.messages,
+            bytes: self.bytes,
+        }
+    }
+
+    fn key(&self) -> Key<'_> {
+        (self.second, self.direction, self.fate, &self.method)
+    }
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}

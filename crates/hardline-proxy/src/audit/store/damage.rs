@@ -1,0 +1,52 @@
+//! A database that is broken is moved aside, and a new one takes its place.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::gate::Gate;
+use super::{BUSY, StoreError, beside, connect};
+
+/// Moves a broken database aside, unless another process did so already. Returns where it is now.
+pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, StoreError> {
+    let gate = Gate::open(&beside(path, ".lock"))?;
+    let _pass = gate.pass_alone(BUSY * 4)?;
+    if !is_broken(path)? {
+        return Ok(None);
+    }
+    let aside = free_name(path, now);
+    fs::rename(path, &aside)?;
+    for end in ["-wal", "-shm"] {
+        match fs::rename(beside(path, end), beside(&aside, end)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(Some(aside))
+}
+
+/// Looks at the whole database. It is as large as retention lets it be.
+fn is_broken(path: &Path) -> Result<bool, StoreError> {
+    let checked = connect(path).and_then(|opened| match opened {
+        None => Ok("ok".to_owned()),
+        Some((connection, _)) => {
+            Ok(connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?)
+        }
+    });
+    match checked {
+        Ok(result) => Ok(result != "ok"),
+        Err(error) if error.is_damage() => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn free_name(path: &Path, now: i64) -> PathBuf {
+    let mut at = now;
+    loop {
+        let aside = beside(path, &format!(".corrupt-{at}"));
+        if !fs::exists(&aside).unwrap_or(false) {
+            return aside;
+        }
+        at += 1;
+    }
+}

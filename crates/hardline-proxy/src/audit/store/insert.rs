@@ -1,0 +1,211 @@
+//! Records, put into the tables.
+
+use rusqlite::{Result, Transaction, params};
+
+use super::super::body;
+use super::super::queue::Waiting;
+use super::super::record::{Counter, End, Event, Finding, Row, Session, Started};
+use super::super::spill::Line;
+
+/// Puts records of one session into a transaction, and counts them.
+pub(super) struct Insert<'a> {
+    transaction: &'a Transaction<'a>,
+    session: i64,
+    messages: u64,
+    bytes: u64,
+    findings: u64,
+}
+
+impl<'a> Insert<'a> {
+    pub(super) fn of_session(transaction: &'a Transaction<'a>, session: i64) -> Self {
+        Self { transaction, session, messages: 0, bytes: 0, findings: 0 }
+    }
+
+    /// For a session that may have no row yet.
+    pub(super) fn new_session(transaction: &'a Transaction<'a>, session: &Session) -> Result<Self> {
+        transaction.execute(
+            "INSERT OR IGNORE INTO sessions
+               (key, server, command, profile, version, pid, cwd, started, seen)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+            params![
+                session.key,
+                session.server,
+                json(&session.command),
+                session.profile,
+                session.version,
+                session.pid,
+                session.cwd,
+                session.started
+            ],
+        )?;
+        let sql = "SELECT id FROM sessions WHERE key = ?1";
+        let id = transaction.query_row(sql, [&session.key], |row| row.get(0))?;
+        Ok(Self::of_session(transaction, id))
+    }
+
+    pub(super) fn batch(&mut self, batch: &Waiting) -> Result<()> {
+        self.rows(&batch.rows)?;
+        for count in &batch.counts.all {
+            self.counter(&count.record())?;
+        }
+        for launch in &batch.launches {
+            self.launch(launch)?;
+        }
+        for finding in &batch.findings {
+            self.finding(finding)?;
+        }
+        for event in &batch.events {
+            self.event(event)?;
+        }
+        match &batch.end {
+            Some(end) => self.end(end),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &Line) -> Result<()> {
+        match line {
+            Line::Session(_) => Ok(()),
+            Line::Launch(launch) => self.launch(launch),
+            Line::Counter(counter) => self.counter(counter),
+            Line::Finding(finding) => self.finding(finding),
+            Line::Event(event) => self.event(event),
+            Line::End(end) => self.end(end),
+        }
+    }
+
+    /// Adds up what was put in. Returns the session's row, if it is still there.
+    pub(super) fn finish(self, now: i64) -> Result<Option<i64>> {
+        let found = self.transaction.execute(
+            "UPDATE sessions SET seen = max(seen, ?2), messages = messages + ?3, bytes = bytes + ?4,
+               findings = findings + ?5 WHERE id = ?1",
+            params![
+                self.session,
+                now,
+                signed(self.messages),
+                signed(self.bytes),
+                signed(self.findings)
+            ],
+        )?;
+        Ok((0 < found).then_some(self.session))
+    }
+
+    fn rows(&mut self, rows: &[Row]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut statement = self.transaction.prepare(
+            "INSERT INTO messages
+               (session, at, direction, method, tool, request, bytes, latency, verdict, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?;
+        for row in rows {
+            statement.execute(params![
+                self.session,
+                row.at,
+                row.direction.name(),
+                row.method.as_deref(),
+                row.tool.as_deref(),
+                row.id.as_deref(),
+                signed(row.bytes),
+                row.latency,
+                row.fate.name(),
+                row.body.as_ref().map(|text| body::kept(text, row.bytes))
+            ])?;
+            self.messages += 1;
+            self.bytes += row.bytes;
+        }
+        Ok(())
+    }
+
+    fn counter(&mut self, counter: &Counter) -> Result<()> {
+        self.transaction.execute(
+            "INSERT INTO counters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT DO UPDATE SET
+               messages = messages + excluded.messages, bytes = bytes + excluded.bytes",
+            params![
+                self.session,
+                counter.second,
+                counter.direction,
+                counter.method,
+                counter.verdict,
+                signed(counter.messages),
+                signed(counter.bytes)
+            ],
+        )?;
+        self.messages += counter.messages;
+        self.bytes += counter.bytes;
+        Ok(())
+    }
+
+    fn finding(&mut self, finding: &Finding) -> Result<()> {
+        let added = self.transaction.execute(
+            "INSERT OR IGNORE INTO findings (session, seq, at, rule, severity, direction, action,
+               path, \"offset\", length, excerpt, detail, count)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            params![
+                self.session,
+                finding.seq,
+                finding.at,
+                finding.rule,
+                finding.severity,
+                finding.direction,
+                finding.action,
+                finding.path,
+                signed(finding.offset),
+                signed(finding.length),
+                finding.excerpt,
+                finding.detail,
+                signed(finding.count)
+            ],
+        )?;
+        if 0 < added {
+            self.findings += finding.count;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> Result<()> {
+        self.transaction.execute(
+            "INSERT OR IGNORE INTO events (session, seq, at, kind, text)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![self.session, event.seq, event.at, event.kind, event.text],
+        )?;
+        if event.kind == "client" {
+            let sql = "UPDATE sessions SET client = ?2 WHERE id = ?1";
+            self.transaction.execute(sql, params![self.session, event.text])?;
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Started) -> Result<()> {
+        self.transaction.execute(
+            "INSERT OR IGNORE INTO launches (session, seq, at, argv, path, sha256)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                self.session,
+                launch.seq,
+                launch.at,
+                json(&launch.argv),
+                launch.path,
+                launch.sha256
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End) -> Result<()> {
+        let sql = "UPDATE sessions SET ended = ?2, outcome = ?3 WHERE id = ?1";
+        self.transaction.execute(sql, params![self.session, end.at, end.outcome])?;
+        Ok(())
+    }
+}
+
+fn json(words: &[String]) -> String {
+    // Strings can always be written.
+    serde_json::to_string(words).unwrap_or_default()
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

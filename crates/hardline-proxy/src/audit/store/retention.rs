@@ -1,0 +1,156 @@
+//! What is too old or too much, dropped in small steps.
+//!
+//! A step is one short transaction, so that nobody else waits long for it. Messages and counters go first,
+//! whole sessions with their findings only if they are too old, or if there is nothing else left and still
+//! too much.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use super::super::Retention;
+use super::{Store, StoreError};
+
+/// Rows that one step drops of a table.
+const STEP_ROWS: i64 = 2000;
+/// Pages that one step gives back.
+const STEP_PAGES: u32 = 500;
+/// How long a session without an end counts as running, in microseconds: a day.
+const RUNNING: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// What one step, or all of them, dropped.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// Messages with a row of their own.
+    pub messages: u64,
+    /// Counters.
+    pub counters: u64,
+    /// Sessions with all that is known of them.
+    pub sessions: u64,
+    /// Bytes by which the file became smaller.
+    pub bytes: u64,
+}
+
+impl Pruned {
+    /// Adds another step.
+    pub(in super::super) fn add(&mut self, step: Self) {
+        self.messages += step.messages;
+        self.counters += step.counters;
+        self.sessions += step.sessions;
+        self.bytes += step.bytes;
+    }
+}
+
+impl Store {
+    /// Whether it is our turn to prune: nobody did for so many microseconds.
+    pub(in super::super) fn claims_pruning(&self, now: i64, every: i64) -> Result<bool> {
+        let sql = "UPDATE housekeeping SET pruned = ?1 WHERE pruned <= ?1 - ?2 OR ?1 < pruned";
+        Ok(0 < self.connection.execute(sql, (now, every))?)
+    }
+
+    /// One step, or `None` if there is nothing to drop. `now` is in microseconds since 1970.
+    pub(in super::super) fn prune(
+        &mut self,
+        retention: &Retention,
+        now: i64,
+    ) -> Result<Option<Pruned>, StoreError> {
+        let _pass = self.gate.pass(super::BUSY)?;
+        if self.identity != super::identity(&self.path) {
+            return Err(StoreError::Moved);
+        }
+        let transaction =
+            self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let pruned = drop_old(&transaction, retention, now)?;
+        let pruned = match pruned {
+            None => drop_some(&transaction, retention.max_bytes, now)?,
+            some => some,
+        };
+        transaction.commit()?;
+        match pruned {
+            None => Ok(shrink(&self.connection)?),
+            some => Ok(some),
+        }
+    }
+}
+
+/// Drops some of what is too old.
+fn drop_old(connection: &Connection, retention: &Retention, now: i64) -> Result<Option<Pruned>> {
+    let before = |age: Duration| now - i64::try_from(age.as_micros()).unwrap_or(now);
+    let messages = before(retention.messages);
+    let sql = "DELETE FROM messages WHERE at < ?1
+               AND id IN (SELECT id FROM messages ORDER BY id LIMIT ?2)";
+    let count = connection.execute(sql, (messages, STEP_ROWS))?;
+    if 0 < count {
+        return Ok(Some(Pruned { messages: count as u64, ..Pruned::default() }));
+    }
+    let sql = "DELETE FROM counters WHERE (session, second, direction, method, verdict) IN
+               (SELECT session, second, direction, method, verdict FROM counters
+                WHERE second < ?1 LIMIT ?2)";
+    let count = connection.execute(sql, (messages, STEP_ROWS))?;
+    if 0 < count {
+        return Ok(Some(Pruned { counters: count as u64, ..Pruned::default() }));
+    }
+    let sessions = before(retention.findings.max(retention.messages));
+    connection.execute("DELETE FROM spills WHERE at < ?1", [sessions])?;
+    let sql = "SELECT id FROM sessions WHERE seen < ?1 ORDER BY id LIMIT 1";
+    let old = connection.query_row(sql, [sessions], |row| row.get(0)).optional()?;
+    old.map(|id| drop_session(connection, id)).transpose()
+}
+
+/// Drops some of the oldest, if there is too much.
+fn drop_some(connection: &Connection, max_bytes: u64, now: i64) -> Result<Option<Pruned>> {
+    let used =
+        pages(connection, "page_count")?.saturating_sub(pages(connection, "freelist_count")?);
+    if used * pages(connection, "page_size")? <= max_bytes {
+        return Ok(None);
+    }
+    let sql = "DELETE FROM messages WHERE id IN (SELECT id FROM messages ORDER BY id LIMIT ?1)";
+    let count = connection.execute(sql, [STEP_ROWS])?;
+    if 0 < count {
+        return Ok(Some(Pruned { messages: count as u64, ..Pruned::default() }));
+    }
+    let sql = "DELETE FROM counters WHERE (session, second, direction, method, verdict) IN
+               (SELECT session, second, direction, method, verdict FROM counters LIMIT ?1)";
+    let count = connection.execute(sql, [STEP_ROWS])?;
+    if 0 < count {
+        return Ok(Some(Pruned { counters: count as u64, ..Pruned::default() }));
+    }
+    // One that was heard of not long ago may still be running.
+    let sql = "SELECT id FROM sessions WHERE ended IS NOT NULL OR seen < ?1 ORDER BY id LIMIT 1";
+    let oldest = connection.query_row(sql, [now - RUNNING], |row| row.get(0)).optional()?;
+    oldest.map(|id| drop_session(connection, id)).transpose()
+}
+
+/// Drops some of a session, or the session itself if there is nothing else left of it.
+fn drop_session(connection: &Connection, id: i64) -> Result<Pruned> {
+    for table in ["messages", "findings", "events", "launches"] {
+        let sql = format!(
+            "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE session = ?1 LIMIT ?2)"
+        );
+        let count = connection.execute(&sql, (id, STEP_ROWS))?;
+        if STEP_ROWS <= i64::try_from(count).unwrap_or(0) {
+            return Ok(Pruned::default());
+        }
+    }
+    connection.execute("DELETE FROM counters WHERE session = ?1", [id])?;
+    connection.execute("DELETE FROM sessions WHERE id = ?1", [id])?;
+    Ok(Pruned { sessions: 1, ..Pruned::default() })
+}
+
+/// Gives some of the pages back that hold nothing.
+fn shrink(connection: &Connection) -> Result<Option<Pruned>> {
+    let free = pages(connection, "freelist_count")?;
+    if free == 0 {
+        return Ok(None);
+    }
+    connection.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    let freed = free.saturating_sub(pages(connection, "freelist_count")?);
+    let bytes = freed * pages(connection, "page_size")?;
+    Ok((0 < freed).then(|| Pruned { bytes, ..Pruned::default() }))
+}
+
+fn pages(connection: &Connection, pragma: &str) -> Result<u64> {
+    let count: i64 = connection.pragma_query_value(None, pragma, |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}

@@ -1,0 +1,104 @@
+//! Whether a program is on the policy's list: by the file, not by what it is called.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use hardline_guard::launch::{Entry, Look};
+use hardline_guard::policy::Launch;
+use hardline_wire::excerpt::Excerpt;
+
+use super::Start;
+
+/// Where programs without a directory are looked for, if the policy says so.
+pub fn search_path(launch: &Launch) -> Option<OsString> {
+    let directories = launch.path()?;
+    std::env::join_paths(directories).ok()
+}
+
+/// Why a start is not covered by the list, if it is not: its program, or one that it starts.
+pub(super) fn objection(
+    start: &Start,
+    look: &Look,
+    entries: &[Entry],
+    launch: &Launch,
+    path: Option<&str>,
+) -> Option<String> {
+    if let Some(objection) = one(&start.program, &start.command, entries, launch) {
+        return Some(objection);
+    }
+    for at in &look.nested {
+        let command = start.command.get(*at..).unwrap_or_default();
+        let word = command.first().map_or("", String::as_str);
+        let before = start.command.get(..*at).unwrap_or_default();
+        if before.iter().any(|it| it.starts_with("PATH=")) {
+            return Some("`PATH=` on the command line decides which program it is".to_owned());
+        }
+        let file = match word.contains('/') {
+            false => find(word, path.unwrap_or_default()),
+            true if word.starts_with('/') => PathBuf::from(word),
+            true => {
+                return Some("a program that another starts must have an absolute path".to_owned());
+            }
+        };
+        if let Some(objection) = one(&file, command, entries, launch) {
+            return Some(objection);
+        }
+    }
+    None
+}
+
+fn one(file: &Path, command: &[String], entries: &[Entry], launch: &Launch) -> Option<String> {
+    let mut meant = entries.iter().filter(|entry| is_meant(entry, file, launch)).peekable();
+    if meant.peek().is_none() {
+        let shown = Excerpt::new(file.to_string_lossy().as_bytes(), 200).to_string();
+        let hint = match entries.iter().any(|entry| Some(entry.name()) == name(file)) {
+            true => {
+                "; a name on the list stands for a file in `launch.path` or the system's own directories"
+            }
+            false => "",
+        };
+        return Some(format!("{shown} is not on the list of programs{hint}"));
+    }
+    let mut last = None;
+    for entry in meant {
+        last = Some(entry.objection(command)?);
+    }
+    last
+}
+
+/// Whether an entry stands for a file.
+fn is_meant(entry: &Entry, file: &Path, launch: &Launch) -> bool {
+    if Some(name_of(entry)) != name(file).map(str::to_owned) {
+        // One file under several names does what its name says.
+        return false;
+    }
+    if entry.is_path() {
+        let wanted = Path::new(entry.name());
+        return wanted == file || is_same(wanted, file);
+    }
+    let Some(parent) = file.parent().and_then(|it| it.canonicalize().ok()) else { return false };
+    let is_parent = |directory: &Path| directory.canonicalize().is_ok_and(|it| it == parent);
+    match launch.path() {
+        Some(directories) => directories.iter().any(|it| is_parent(Path::new(it))),
+        None => Launch::STANDARD_PATH.iter().any(|it| is_parent(Path::new(it))),
+    }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+fn name(file: &Path) -> Option<&str> {
+    file.file_name()?.to_str()
+}
+
+fn name_of(entry: &Entry) -> String {
+    let name = Path::new(entry.name()).file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The file that a name stands for to whoever looks for it in `path`.
+fn find(name: &str, path: &str) -> PathBuf {
+    let found = std::env::split_paths(path).map(|it| it.join(name)).find(|it| it.is_file());
+    found.unwrap_or_else(|| PathBuf::from(name))
+}

@@ -1,0 +1,81 @@
+//! How a server is started: which file, whether the policy allows it, and whether it is the one of
+//! before.
+//!
+//! [`judge`] looks at a command before it runs: what file its first word stands for, whether that is
+//! on the policy's list, whether an argument is code. [`known`] remembers the executables of servers
+//! by their hash.
+
+mod allowed;
+pub mod known;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use hardline_guard::launch::{CodeKind, injects_code, inspect};
+use hardline_guard::policy::Policy;
+use hardline_guard::{Action, Direction, Finding, Found, Rule};
+use hardline_wire::excerpt::Excerpt;
+
+pub use allowed::search_path;
+
+/// How much of a command goes into a finding.
+const EXCERPT_BYTES: usize = 200;
+
+/// What is known of a start.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Start {
+    /// The file that runs.
+    pub program: PathBuf,
+    /// The command, its first word as it was given.
+    pub command: Vec<String>,
+}
+
+impl Start {
+    /// A start of the file that `command`'s first word stands for.
+    pub fn new(program: impl Into<PathBuf>, command: &[OsString]) -> Self {
+        let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Self { program: program.into(), command }
+    }
+
+    /// A finding about it, and what `policy` does about it for `server`.
+    pub fn found(&self, policy: &Policy, server: &str, rule: Rule, detail: String) -> Found {
+        let direction = Direction::ServerToClient;
+        let excerpt = Excerpt::new(self.command.join(" ").as_bytes(), EXCERPT_BYTES).to_string();
+        let finding = Finding::new(rule, direction, excerpt, detail);
+        let action = policy.decide(&finding, Some(server), None);
+        Found::new(finding, action)
+    }
+}
+
+/// Looks at a start by what the policy says of it. `variables` is the environment that the server gets.
+///
+/// Findings that the policy allows are left out.
+pub fn judge(
+    start: &Start,
+    variables: &[(String, String)],
+    policy: &Policy,
+    server: &str,
+) -> Vec<Found> {
+    let mut details = Vec::new();
+    let look = inspect(&start.command);
+    let inline = look.code.iter().find(|code| code.kind == CodeKind::Inline);
+    if let Some(code) = inline {
+        let detail = format!("`{}` runs code from the command line", code.shown);
+        details.push((Rule::LaunchInlineCode, detail));
+    }
+    let launch = policy.settings(Some(server)).launch();
+    if let Some(entries) = launch.programs() {
+        let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| &**value);
+        let objection = allowed::objection(start, &look, entries, launch, path);
+        let injected = variables.iter().find(|(name, value)| injects_code(name, value));
+        let injected = injected.map(|(name, _)| {
+            format!("the variable `{name}` makes programs load other code; unset it, or clean the environment")
+        });
+        if let Some(detail) = objection.or(injected) {
+            details.push((Rule::LaunchProgram, detail));
+        }
+    }
+    let found = details.into_iter().map(|(rule, detail)| start.found(policy, server, rule, detail));
+    found.filter(|found| found.action != Action::Allow).collect()
+}

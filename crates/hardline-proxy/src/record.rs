@@ -1,0 +1,208 @@
+//! A session, line by line, in a file: for `hardline scan` and `hardline replay`.
+//!
+//! Each line of the file is a JSON object: `time`, `session`, `direction`, `raw` (or `raw_base64`, where
+//! it is no UTF-8), `verdict`, and `length` if only the beginning was kept. Secrets are redacted.
+//!
+//! A thread writes it, so that a slow disk does not hold the session up.
+//!
+//! Invariants:
+//! - No more than [`MAX_WAITING`] bytes wait to be written. Lines beyond that are left out, and the file
+//!   says how many.
+//! - What cannot be written costs a warning, never the session.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hardline_guard::Direction;
+use hardline_wire::encode::push_json_string;
+
+use crate::audit::Fate;
+use crate::audit::time::Time;
+use crate::note::Seen;
+use crate::redact::redact;
+
+/// Most bytes that wait to be written.
+const MAX_WAITING: usize = 64 << 20;
+/// Most lines that wait to be written.
+const MAX_LINES: usize = 1 << 16;
+/// So much is collected before it is written, if there is more.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Writes a session to a file.
+#[derive(Debug)]
+pub struct Recorder {
+    lines: Option<SyncSender<Raw>>,
+    waiting: Arc<AtomicUsize>,
+    left_out: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A line on its way to the file.
+#[derive(Debug)]
+struct Raw {
+    now: Duration,
+    direction: Direction,
+    text: Vec<u8>,
+    /// How long it is, if that is not all of it.
+    length: Option<u64>,
+    fate: Fate,
+    /// Lines before it that are missing.
+    left_out: u64,
+}
+
+impl Recorder {
+    /// Begins to record into a file, behind what is there. `started` is when the session began; `tell`
+    /// is told if it cannot go on.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened.
+    pub fn open(
+        path: &Path,
+        started: SystemTime,
+        tell: impl Fn(String) + Send + 'static,
+    ) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        // It has what was said in the session.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path)?;
+        let (lines, inbox) = sync_channel(MAX_LINES);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let session = format!("{}-{}", since.as_micros(), std::process::id());
+        let desk = Desk { file, session, since, buffer: Vec::new(), waiting: Arc::clone(&waiting) };
+        let name = path.display().to_string();
+        let builder = std::thread::Builder::new().name("hardline-record".into());
+        let thread = builder.spawn(move || {
+            if let Err(error) = desk.run(&inbox) {
+                tell(format!("{name} cannot be written, and ends here: {error}"));
+            }
+        })?;
+        Ok(Self { lines: Some(lines), waiting, left_out: 0, thread: Some(thread) })
+    }
+
+    /// Takes a line.
+    pub fn line(&mut self, now: Duration, seen: &Seen<'_>) {
+        let Some(lines) = &self.lines else { return };
+        let length = u64::try_from(seen.raw.len()).unwrap_or(u64::MAX);
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        if MAX_WAITING < waiting.saturating_add(seen.raw.len()) && 0 < waiting {
+            self.left_out += 1;
+            return;
+        }
+        let raw = Raw {
+            now,
+            direction: seen.direction,
+            text: seen.raw.to_vec(),
+            length: (length != seen.length).then_some(seen.length),
+            fate: seen.fate,
+            left_out: self.left_out,
+        };
+        self.waiting.fetch_add(raw.text.len(), Ordering::Relaxed);
+        match lines.try_send(raw) {
+            Ok(()) => self.left_out = 0,
+            Err(error) => {
+                let (std::sync::mpsc::TrySendError::Full(raw)
+                | std::sync::mpsc::TrySendError::Disconnected(raw)) = error;
+                self.waiting.fetch_sub(raw.text.len(), Ordering::Relaxed);
+                self.left_out += 1;
+            }
+        }
+    }
+
+    /// Waits until all is written, for `patience` at most.
+    pub fn close(mut self, patience: Duration) {
+        const STEP: Duration = Duration::from_millis(5);
+        drop(self.lines.take());
+        let Some(thread) = self.thread.take() else { return };
+        let mut waited = Duration::ZERO;
+        while !thread.is_finished() && waited < patience {
+            std::thread::sleep(STEP);
+            waited += STEP;
+        }
+    }
+}
+
+/// What the thread has.
+struct Desk {
+    file: File,
+    session: String,
+    since: Duration,
+    buffer: Vec<u8>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Desk {
+    fn run(mut self, lines: &Receiver<Raw>) -> io::Result<()> {
+        loop {
+            // What comes at once is written at once.
+            let next = match self.buffer.is_empty() {
+                true => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                false => lines.recv_timeout(Duration::ZERO),
+            };
+            match next {
+                Ok(raw) => {
+                    let bytes = raw.text.len();
+                    self.push(&raw);
+                    self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+                    if self.buffer.len() < CHUNK_BYTES {
+                        continue;
+                    }
+                    self.write()?;
+                }
+                Err(RecvTimeoutError::Timeout) => self.write()?,
+                Err(RecvTimeoutError::Disconnected) => return self.write(),
+            }
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        if CHUNK_BYTES < self.buffer.capacity() {
+            self.buffer = Vec::new();
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, raw: &Raw) {
+        let mut line = String::from("{\"time\":\"");
+        let time = i64::try_from((self.since + raw.now).as_micros()).unwrap_or(i64::MAX);
+        line.push_str(&Time(time).to_string());
+        line.push_str("\",\"session\":");
+        push_json_string(&mut line, &self.session);
+        line.push_str(",\"direction\":");
+        push_json_string(&mut line, raw.direction.name());
+        let text = redact(&raw.text);
+        match str::from_utf8(&text) {
+            Ok(text) => {
+                line.push_str(",\"raw\":");
+                push_json_string(&mut line, text);
+            }
+            Err(_) => {
+                line.push_str(",\"raw_base64\":");
+                push_json_string(&mut line, &STANDARD.encode(&text));
+            }
+        }
+        line.push_str(",\"verdict\":");
+        push_json_string(&mut line, raw.fate.name());
+        if let Some(length) = raw.length {
+            line.push_str(&format!(",\"length\":{length}"));
+        }
+        if 0 < raw.left_out {
+            line.push_str(&format!(",\"left_out\":{}", raw.left_out));
+        }
+        line.push_str("}\n");
+        self.buffer.extend_from_slice(line.as_bytes());
+    }
+}

@@ -1,0 +1,306 @@
+//! Secrets in text of any kind: prose, code, configuration, headers, broken JSON.
+//!
+//! The text is cut into chunks of letters, digits, `_`, `-` and `.`, which is what keys and most secrets
+//! are made of. A chunk is a secret by its shape, or a key whose value follows, or the scheme of a URL.
+
+use std::borrow::Cow;
+
+use super::{Edit, REDACTED, apply, key, shape};
+
+/// Values that stand for something else, or say what kind of value belongs there.
+const PLACEHOLDERS: [&str; 24] = [
+    "string",
+    "str",
+    "number",
+    "integer",
+    "int",
+    "boolean",
+    "bool",
+    "object",
+    "array",
+    "any",
+    "null",
+    "none",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "required",
+    "optional",
+    "text",
+    "bytes",
+    "unknown",
+    "empty",
+    "hidden",
+    "redacted",
+];
+/// Ways to say who one is, in a header.
+const SCHEMES: [&str; 7] =
+    ["bearer", "basic", "digest", "token", "apikey", "negotiate", "aws4-hmac-sha256"];
+/// Shortest secret after one of those, in bytes.
+const MIN_CREDENTIAL_BYTES: usize = 10;
+/// Longest first line of a private key, after `-----BEGIN`.
+const MAX_PEM_HEAD_BYTES: usize = 48;
+
+/// Takes secrets out of a text.
+pub(super) fn redact(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut search = Search { text, edits: Vec::new() };
+    let mut at = 0;
+    while let Some(start) = search.next_chunk(at) {
+        at = search.chunk(start);
+    }
+    apply(text, &search.edits)
+}
+
+struct Search<'a> {
+    text: &'a [u8],
+    edits: Vec<Edit>,
+}
+
+impl Search<'_> {
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.get(at).copied()
+    }
+
+    fn rest(&self, at: usize) -> &[u8] {
+        self.text.get(at..).unwrap_or_default()
+    }
+
+    /// Where bytes of a kind end that begin at `at`.
+    fn end_of(&self, at: usize, is_part: impl Fn(u8) -> bool) -> usize {
+        at + self.rest(at).iter().take_while(|byte| is_part(**byte)).count()
+    }
+
+    fn next_chunk(&self, at: usize) -> Option<usize> {
+        let start = self.end_of(at, |byte| !is_chunk(byte));
+        self.byte(start).map(|first| {
+            // The letter of an escape is no part of what follows.
+            let before = start.checked_sub(1).and_then(|before| self.byte(before));
+            let is_escape = before == Some(b'\\') && b"nrtbf".contains(&first);
+            start + usize::from(is_escape)
+        })
+    }
+
+    /// Takes note of a secret. Returns where to go on.
+    fn hide(&mut self, start: usize, end: usize) -> usize {
+        if start < end && self.text.get(start..end) != Some(REDACTED.as_bytes()) {
+            self.edits.push(Edit { start, end, with: Cow::Borrowed(REDACTED) });
+        }
+        end
+    }
+
+    /// Looks at the chunk that begins here and what follows it. Returns where to go on.
+    fn chunk(&mut self, start: usize) -> usize {
+        let end = self.end_of(start, is_chunk);
+        let mut at = start;
+        while at < end {
+            if let Some(length) = shape::length_at(self.text, at) {
+                return self.hide(at, at + length);
+            }
+            // The next place where a word begins.
+            at = self.end_of(at, |byte| byte.is_ascii_alphanumeric());
+            at = self.end_of(at, |byte| is_chunk(byte) && !byte.is_ascii_alphanumeric());
+        }
+        let chunk = self.text.get(start..end).unwrap_or_default();
+        if chunk.ends_with(b"-----BEGIN") {
+            return self.private_key(end);
+        }
+        if self.rest(end).starts_with(b"://") {
+            return self.address(end + 3);
+        }
+        if chunk.eq_ignore_ascii_case(b"bearer") || chunk.eq_ignore_ascii_case(b"basic") {
+            return self.credential(end);
+        }
+        if key::is_secret(chunk) {
+            return self.value(start, end);
+        }
+        end
+    }
+
+    /// A private key, to its end or that of the text.
+    fn private_key(&mut self, at: usize) -> usize {
+        let head = self.rest(at);
+        let head = head.get(..MAX_PEM_HEAD_BYTES).unwrap_or(head);
+        if memchr::memmem::find(head, b"PRIVATE KEY").is_none() {
+            return at;
+        }
+        let start = at - "-----BEGIN".len();
+        let end = match memchr::memmem::find(self.rest(at), b"-----END") {
+            None => self.text.len(),
+            Some(last) => {
+                let last = at + last + "-----END".len();
+                let line = self.rest(last);
+                let line = line.get(..MAX_PEM_HEAD_BYTES).unwrap_or(line);
+                last + memchr::memmem::find(line, b"-----").map_or(0, |dashes| dashes + 5)
+            }
+        };
+        self.hide(start, end)
+    }
+
+    /// The password of a URL, before its host.
+    fn address(&mut self, at: usize) -> usize {
+        let end =
+            self.end_of(at, |byte| !byte.is_ascii_whitespace() && !b"/?#\"'<>\\`".contains(&byte));
+        let authority = self.text.get(at..end).unwrap_or_default();
+        let host = authority.iter().rposition(|byte| *byte == b'@');
+        let colon = authority.iter().position(|byte| *byte == b':');
+        match (colon, host) {
+            (Some(colon), Some(host)) if colon + 1 < host => {
+                let password = authority.get(colon + 1..host).unwrap_or_default();
+                let is_variable = is_variable(password);
+                if is_variable { end } else { self.hide(at + colon + 1, at + host) }
+            }
+            // What follows the colon is a port, or belongs to something else.
+            _ => at,
+        }
+    }
+
+    /// What follows `Bearer` or `Basic`.
+    fn credential(&mut self, at: usize) -> usize {
+        let start = self.end_of(at, |byte| byte == b' ');
+        let end = self.end_of(start, is_credential);
+        let value = self.text.get(start..end).unwrap_or_default();
+        let is_one = at < start && MIN_CREDENTIAL_BYTES <= value.len() && is_mixed(value);
+        if is_one { self.hide(start, end) } else { at }
+    }
+
+    /// What follows a key, if it is its value.
+    fn value(&mut self, start: usize, end: usize) -> usize {
+        let (key, before) = (self.text.get(start..end).unwrap_or_default(), start.checked_sub(1));
+        let before = before.and_then(|before| self.byte(before));
+        if before == Some(b'<') && self.byte(end) == Some(b'>') {
+            let close = self.end_of(end + 1, |byte| byte != b'<');
+            return self.hide(end + 1, close);
+        }
+        // The quote that ends the key, and the blanks around what stands between.
+        let quoted = self.end_of(end, |byte| b"\\\"'`".contains(&byte));
+        let sign = self.end_of(quoted, is_blank);
+        let after = self.end_of(sign, |byte| b":=>".contains(&byte));
+        if sign == after {
+            let is_option = key.starts_with(b"--") && quoted == end && end < sign;
+            return if is_option { self.argument(sign) } else { end };
+        }
+        let is_tight = quoted == sign && self.byte(sign) == Some(b'=');
+        let value = self.end_of(after, is_blank);
+        let quote = self.end_of(value, |byte| byte == b'\\');
+        match self.byte(quote) {
+            Some(mark @ (b'"' | b'\'' | b'`')) => self.quoted(quote + 1, mark, quote - value),
+            _ if is_header(key) => self.header(value),
+            _ => self.unquoted(value, key, is_tight && value == after),
+        }
+    }
+
+    /// What follows an option after a blank.
+    fn argument(&mut self, at: usize) -> usize {
+        let end = self.end_of(at, |byte| !is_end(byte));
+        let value = self.text.get(at..end).unwrap_or_default();
+        if value.starts_with(b"-") || is_placeholder(value) { at } else { self.hide(at, end) }
+    }
+
+    /// A value in quotes, which were written with so many backslashes.
+    fn quoted(&mut self, start: usize, mark: u8, backslashes: usize) -> usize {
+        let mut at = start;
+        let mut run = 0;
+        while let Some(byte) = self.byte(at) {
+            if byte == mark && (run <= backslashes || (backslashes == 0 && run % 2 == 0)) {
+                break;
+            }
+            if byte == b'\n' && mark != b'`' {
+                break;
+            }
+            run = if byte == b'\\' { run + 1 } else { 0 };
+            at += 1;
+        }
+        let end = if self.byte(at) == Some(mark) { at - run.min(backslashes) } else { at };
+        let value = self.text.get(start..end).unwrap_or_default();
+        if is_placeholder(value) { start } else { self.hide(start, end) }
+    }
+
+    /// The rest of a header.
+    fn header(&mut self, start: usize) -> usize {
+        let end = self.end_of(start, |byte| !b"\r\n\"'\\`".contains(&byte));
+        let value = self.text.get(start..end).unwrap_or_default();
+        let first = value.split(|byte| is_blank(*byte)).next().unwrap_or_default();
+        let has_scheme = SCHEMES.iter().any(|it| first.eq_ignore_ascii_case(it.as_bytes()));
+        let rest = value.get(first.len()..).unwrap_or_default().trim_ascii();
+        if is_variable(if has_scheme { rest } else { value }) {
+            return start;
+        }
+        let is_secret = match has_scheme {
+            true => !rest.is_empty() && !rest.contains(&b' '),
+            false => value.contains(&b'=') || (first == value.trim_ascii() && is_mixed(value)),
+        };
+        let is_parameters = has_scheme && rest.contains(&b'=');
+        if is_secret || is_parameters { self.hide(start, end) } else { start }
+    }
+
+    /// A value without quotes.
+    fn unquoted(&mut self, start: usize, key: &[u8], is_tight: bool) -> usize {
+        let end = self.end_of(start, |byte| !is_end(byte));
+        let value = self.text.get(start..end).unwrap_or_default();
+        let is_path = value.starts_with(b"/") || value.starts_with(b"~") || value.starts_with(b".");
+        let is_directory = is_path && key.to_ascii_lowercase().ends_with(b"pwd");
+        let is_code = value.iter().any(|byte| b"(){}[]$*".contains(byte));
+        if value.is_empty() || is_placeholder(value) || is_directory || is_code {
+            return start;
+        }
+        let is_last = matches!(self.byte(end), None | Some(b'\n' | b'\r'));
+        let is_secret =
+            is_tight || (6 <= value.len() && has_both(value)) || (is_last && is_word(value));
+        if is_secret { self.hide(start, end) } else { start }
+    }
+}
+
+fn is_chunk(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+/// Whether the value of this key goes on to the end of its line.
+fn is_header(key: &[u8]) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.ends_with(b"authorization") || key.ends_with(b"cookie")
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn is_credential(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
+}
+
+/// What ends a value without quotes.
+fn is_end(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"\"'`,;&<>|\\".contains(&byte)
+}
+
+/// Whether there is more in it than the letters of a word.
+fn is_mixed(value: &[u8]) -> bool {
+    let has_lower = value.iter().any(u8::is_ascii_lowercase);
+    let has_upper_inside = value.iter().skip(1).any(u8::is_ascii_uppercase);
+    has_both(value) || (has_lower && has_upper_inside)
+}
+
+/// Whether there are letters and digits in it.
+fn has_both(value: &[u8]) -> bool {
+    value.iter().any(u8::is_ascii_digit) && value.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// Whether it is one word of a configuration file.
+fn is_word(value: &[u8]) -> bool {
+    4 <= value.len() && value.iter().all(|byte| byte.is_ascii_graphic())
+}
+
+fn is_placeholder(value: &[u8]) -> bool {
+    let word = value.trim_ascii();
+    let is_known = PLACEHOLDERS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
+    word.is_empty()
+        || is_known
+        || is_variable(word)
+        || word.iter().all(|byte| b"*.xX-".contains(byte))
+}
+
+/// Whether it is a name that stands for a value: `$TOKEN`, `${TOKEN}`, `<token>`, `{{token}}`, `%TOKEN%`.
+fn is_variable(value: &[u8]) -> bool {
+    value.first().is_some_and(|first| b"$<{%[".contains(first))
+}

@@ -5,9 +5,13 @@
 #[cfg(unix)]
 mod demo;
 mod demo_server;
+mod doctor;
 mod frames;
+mod install;
 #[cfg(unix)]
 mod keeper;
+mod pin;
+mod place;
 mod policy;
 mod scan;
 mod terminal;
@@ -32,8 +36,13 @@ struct Cli {
 enum Command {
     #[cfg(unix)]
     Wrap(wrap::Args),
+    Pin(pin::Args),
     Frames(frames::Args),
     Scan(scan::Args),
+    Install(install::Args),
+    Uninstall(install::uninstall::Args),
+    Doctor(doctor::Args),
+    Policy(policy::Args),
     #[cfg(unix)]
     Demo(demo::Args),
     DemoServer(demo_server::Args),
@@ -46,8 +55,13 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         #[cfg(unix)]
         Command::Wrap(args) => wrap::run(&args),
+        Command::Pin(args) => pin::run(&args),
         Command::Frames(args) => frames::run(&args),
         Command::Scan(args) => scan::run(&args),
+        Command::Install(args) => install::run(&args),
+        Command::Uninstall(args) => install::uninstall::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Policy(args) => policy::run(&args),
         #[cfg(unix)]
         Command::Demo(args) => demo::run(&args),
         Command::DemoServer(args) => demo_server::run(&args),

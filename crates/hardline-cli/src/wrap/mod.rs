@@ -1,22 +1,39 @@
 //! `hardline wrap`: a guarded relay in front of a server.
 
+mod desk;
 mod name;
 mod report;
+mod start;
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
 use hardline_guard::policy::{Policy, Switches};
+use hardline_guard::tools::{Glob, PinKeeper};
+use hardline_guard::{Action, Direction, Rule};
+use hardline_proxy::audit::{self, Audit, Options, SessionStart, Tell};
+use hardline_proxy::launch::known;
+use hardline_proxy::pins::{self, PinFile};
+use hardline_proxy::record::Recorder;
 use hardline_proxy::relay::{Restart, Settings};
 use hardline_proxy::wrap::{Outcome, WrapError};
-use hardline_transport::process::{Command, Environment, Keeper, Stderr, flush_stderr};
+use hardline_transport::process::{flush_stderr, write_stderr};
+use tokio::time::Instant;
 
+use crate::place;
 use crate::policy::PolicyArgs;
+use desk::{Desk, Watcher};
 use report::Report;
+use start::Server;
+
+/// How long the end of a session waits until its executable was read.
+const LAST_LOOK: Duration = Duration::from_secs(2);
 
 /// Put a guard in front of an MCP server
 ///
@@ -58,6 +75,47 @@ pub(crate) struct Args {
     #[arg(long)]
     allow_jsonrpc: bool,
 
+    /// Let the client see and call only tools of this name; * is any run of characters. Can be given
+    /// several times
+    #[arg(long, value_name = "PATTERN", help_heading = "Tools")]
+    allow_tool: Vec<String>,
+
+    /// Hide tools of this name, and refuse their calls
+    #[arg(long, value_name = "PATTERN", help_heading = "Tools")]
+    deny_tool: Vec<String>,
+
+    /// Let the client see and call only tools whose annotations say readOnlyHint
+    #[arg(long, help_heading = "Tools")]
+    read_only: bool,
+
+    /// Where tools are pinned; without it, in the state directory
+    #[arg(long, value_name = "FILE", help_heading = "Tools")]
+    lock: Option<PathBuf>,
+
+    /// Do not compare the tools, nor the executable, with those of before
+    #[arg(long, conflicts_with = "lock", help_heading = "Tools")]
+    no_pins: bool,
+
+    /// Give the server only a few variables of the environment: PATH, HOME, LANG and the like
+    #[arg(long, help_heading = "Start")]
+    clean_env: bool,
+
+    /// With --clean-env: give it this one too; * is any run of characters
+    #[arg(long, value_name = "NAME", help_heading = "Start")]
+    env: Vec<String>,
+
+    /// Where to keep what happened, or off; without it, audit.db in the state directory
+    #[arg(long, value_name = "PATH|off", help_heading = "Books")]
+    audit: Option<PathBuf>,
+
+    /// Keep the text of messages too, without secrets
+    #[arg(long, help_heading = "Books")]
+    audit_bodies: bool,
+
+    /// Write every line of the session into a file, without secrets, for scan and replay
+    #[arg(long, value_name = "FILE", help_heading = "Books")]
+    record: Option<PathBuf>,
+
     /// When the server is started again: on-failure, always or never
     #[arg(long, value_name = "WHEN", default_value = "on-failure", value_parser = read_restart)]
     restart: Restart,
@@ -78,33 +136,130 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let name = args.name.clone().unwrap_or_else(|| name::of(&args.command));
     let policy = args.policy(&name)?;
-    let mut settings = Settings::new(&name, policy);
-    settings.restart = args.restart;
-    settings.request_timeout = args.request_timeout;
-    let command = args.server(&name)?;
-    if io::stdin().is_terminal() {
-        let hint = "an MCP proxy: waiting for JSON-RPC, one message a line, until Ctrl-D";
-        let _ = writeln!(io::stderr(), "hardline: {hint}");
-    }
+    let server = match Server::new(&args.command, &name, &policy)? {
+        Ok(server) => server,
+        Err(error) => return Ok(unstartable(&WrapError::from(error))),
+    };
+    let mut desk = Desk { report: Report::new(&name), audit: None, recorder: None };
+    desk.recorder = args.recorder()?;
+    let pins = args.pins(&name, &policy, &mut desk)?;
+    desk.audit = args.audit(&name, &policy, &server, &mut desk);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
-    let mut report = Report::new(&name);
-    let outcome = runtime.block_on(async {
-        let outcome = hardline_proxy::wrap::run(settings, &command, |note| report.take(note)).await;
+
+    let mut settings = Settings::new(&name, policy.clone());
+    settings.restart = args.restart;
+    settings.request_timeout = args.request_timeout;
+    settings.pins = pins;
+    let begun = Instant::now();
+    let desk = RefCell::new(desk);
+    let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &desk));
+    let told = match &outcome {
+        Ok(Some(Outcome::Server(code))) => format!("the server ended with {code}"),
+        Ok(Some(Outcome::Signal(number))) => format!("ended by signal {number}"),
+        Ok(Some(_)) => "closed".to_owned(),
+        Ok(None) => "not started: the policy forbids it".to_owned(),
+        Err(error) => format!("not started: {error}"),
+    };
+    desk.into_inner().close(begun.elapsed(), &told);
+    runtime.block_on(async {
         let _ = tokio::time::timeout(Duration::from_secs(1), flush_stderr()).await;
-        outcome
     });
     runtime.shutdown_background();
     match outcome {
-        Ok(Outcome::Server(code)) => Ok(ExitCode::from(code.to_le_bytes()[0])),
-        Ok(Outcome::Signal(number)) => Ok(ExitCode::from((128 + number).to_le_bytes()[0])),
+        Ok(Some(Outcome::Server(code))) => Ok(ExitCode::from(code.to_le_bytes()[0])),
+        Ok(Some(Outcome::Signal(number))) => Ok(ExitCode::from((128 + number).to_le_bytes()[0])),
         Ok(_) => Ok(ExitCode::from(1)),
-        Err(error @ WrapError::Spawn(_)) => {
-            let _ = writeln!(io::stderr(), "hardline: {error}");
-            Ok(ExitCode::from(127))
-        }
+        Err(error @ WrapError::Spawn(_)) => Ok(unstartable(&error)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Runs the session, if the policy lets the server start.
+async fn session(
+    args: &Args,
+    name: &str,
+    policy: &Policy,
+    settings: Settings,
+    server: &Server,
+    desk: &RefCell<Desk>,
+) -> Result<Option<Outcome>, WrapError> {
+    for found in &server.found {
+        desk.borrow_mut().found(Duration::ZERO, found);
+    }
+    if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
+        let rule = found.finding.rule;
+        write_stderr(format!(
+            "hardline: {name} is not started, because of {rule}: {}\n\
+             `hardline scan --explain {rule}` tells how to allow it",
+            found.finding.detail
+        ));
+        return Ok(None);
+    }
+    let (begun, patience) = (Instant::now(), LAST_LOOK);
+    let look = {
+        let (start, policy, name) = (server.start.clone(), policy.clone(), name.to_owned());
+        let state = place::state().filter(|_| !args.no_pins && !args.danger_no_guard);
+        let file = state.map(|state| state.join(known::FILE_NAME));
+        move || start::identify(&start, &policy, &name, file)
+    };
+    let tell = |identity: start::Identity| {
+        let mut desk = desk.borrow_mut();
+        desk.launch(begun.elapsed(), &identity.launch);
+        if let Some(found) = &identity.found {
+            desk.found(begun.elapsed(), found);
+        }
+        if let Some(trouble) = &identity.trouble {
+            desk.trouble(begun.elapsed(), trouble);
+        }
+    };
+    let action = policy.action(Rule::LaunchChanged, Some(name), None, Direction::ServerToClient);
+    let mut looking = None;
+    if Action::Block <= action {
+        let identity = look();
+        let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
+        let detail = identity.found.as_ref().map(|found| found.finding.detail.clone());
+        tell(identity);
+        if is_blocked {
+            let detail = detail.unwrap_or_default();
+            write_stderr(format!(
+                "hardline: {name} is not started: {detail}\n\
+                 if that is right, `hardline pin approve {name}` lets it start"
+            ));
+            return Ok(None);
+        }
+    } else if Action::Allow < action || desk.borrow().audit.is_some() {
+        looking = Some(tokio::task::spawn_blocking(look));
+    }
+    if io::stdin().is_terminal() {
+        let hint = "an MCP proxy: waiting for JSON-RPC, one message a line, until Ctrl-D";
+        write_stderr(format!("hardline: {hint}"));
+    }
+    let run = hardline_proxy::wrap::run(settings, &server.command, Watcher(desk));
+    let watch = async {
+        if let Some(looking) = looking
+            && let Ok(identity) = looking.await
+        {
+            tell(identity);
+        }
+    };
+    let mut watch = std::pin::pin!(watch);
+    let mut run = std::pin::pin!(run);
+    let outcome = tokio::select! {
+        biased;
+        outcome = &mut run => {
+            // A short session: its start is still worth knowing.
+            let _ = tokio::time::timeout(patience, watch).await;
+            return outcome.map(Some);
+        }
+        () = &mut watch => run.await,
+    };
+    outcome.map(Some)
+}
+
+fn unstartable(error: &WrapError) -> ExitCode {
+    let _ = writeln!(io::stderr(), "hardline: {error}");
+    ExitCode::from(127)
 }
 
 impl Args {
@@ -116,20 +271,92 @@ impl Args {
         switches.burst = self.burst;
         switches.allows_jsonrpc = self.allow_jsonrpc;
         switches.allows_everything = self.danger_no_guard;
+        switches.allowed_tools = self.allow_tool.iter().map(Glob::new).collect();
+        switches.denied_tools = self.deny_tool.iter().map(Glob::new).collect();
+        switches.is_read_only = self.read_only;
+        switches.is_env_clean = self.clean_env;
+        switches.env.clone_from(&self.env);
         self.policy.read()?.with_switches(server, &switches).context("--max-frame")
     }
 
-    fn server(&self, name: &str) -> Result<Command> {
-        let (program, rest) = self.command.split_first().context("no command was given")?;
-        let command = Command::new(program, Environment::Inherit);
-        let command = command.args(rest).stderr(Stderr::forward(name));
-        let keeper = std::env::current_exe().map(|this| Keeper::new(this, ["keeper"]));
-        // Without one, the server still ends with its standard input.
-        Ok(match keeper {
-            Ok(keeper) => command.keeper(keeper),
-            Err(_) => command,
-        })
+    fn recorder(&self) -> Result<Option<Recorder>> {
+        let Some(path) = &self.record else { return Ok(None) };
+        let tell = |text| write_stderr(format!("[hardline] the recording {text}"));
+        let recorder = Recorder::open(path, now(), tell);
+        let recorder =
+            recorder.with_context(|| format!("cannot record into {}", path.display()))?;
+        Ok(Some(recorder))
     }
+
+    fn audit(
+        &self,
+        name: &str,
+        policy: &Policy,
+        server: &Server,
+        desk: &mut Desk,
+    ) -> Option<Audit> {
+        let path = match &self.audit {
+            Some(path) if path.as_os_str() == "off" => return None,
+            Some(path) => path.clone(),
+            None => match place::state() {
+                Some(state) => state.join(audit::FILE_NAME),
+                None => {
+                    let trouble = "nothing is kept of what happens: neither XDG_STATE_HOME nor HOME \
+                                   says where; give --audit PATH, or --audit off";
+                    desk.trouble(Duration::ZERO, trouble);
+                    return None;
+                }
+            },
+        };
+        let mut options = Options::new(path);
+        options.bodies = self.audit_bodies;
+        let command = server.start.command.clone();
+        let session = SessionStart::new(name, command, policy.base().name());
+        let own = name.to_owned();
+        let tell = move |tell| match tell {
+            Tell::Shown(text) => report::write(text),
+            Tell::Warning(text) => report::write(format!("[hardline] {own}: {text}")),
+        };
+        Some(Audit::open(options, session, Box::new(tell)))
+    }
+
+    fn pins(
+        &self,
+        name: &str,
+        policy: &Policy,
+        desk: &mut Desk,
+    ) -> Result<Option<Box<dyn PinKeeper>>> {
+        if self.no_pins || self.danger_no_guard {
+            return Ok(None);
+        }
+        let state = place::state();
+        let own = state.as_ref().map(|state| state.join(pins::FILE_NAME));
+        let Some(path) = self.lock.clone().or(own) else {
+            let trouble = "tools are not pinned: neither XDG_STATE_HOME nor HOME says where; give \
+                           --lock FILE, or --no-pins";
+            desk.trouble(Duration::ZERO, trouble);
+            return Ok(None);
+        };
+        let listed = state.map(|state| pins::listed_path(&state, &path));
+        match PinFile::open(path, listed) {
+            Ok(pins) => Ok(Some(Box::new(pins))),
+            Err(error) => {
+                let rule = Rule::ToolChanged;
+                let action = policy.action(rule, Some(name), None, Direction::ServerToClient);
+                // Whoever relies on the pins does not want to go on without.
+                if self.lock.is_some() || Action::Block <= action {
+                    bail!("{error}");
+                }
+                desk.trouble(Duration::ZERO, &format!("tools are not compared: {error}"));
+                Ok(None)
+            }
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a recording says when it was made")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 fn read_restart(text: &str) -> Result<Restart, String> {

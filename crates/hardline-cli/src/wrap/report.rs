@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hardline_guard::{Found, Rule};
 use hardline_proxy::Note;
 use hardline_transport::process::write_stderr;
 use hardline_wire::excerpt::Excerpt;
@@ -14,6 +15,7 @@ const MAX_LINES: u32 = 40;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Writes notes, so many and no more.
+#[derive(Debug)]
 pub(super) struct Report {
     name: String,
     left: u32,
@@ -29,24 +31,38 @@ impl Report {
     pub(super) fn take(&mut self, note: &Note<'_>) {
         if let Note::Noise(line) = note {
             let name = &self.name;
-            write_stderr(format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES)));
+            write(format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES)));
             return;
         }
+        if let Some(text) = self.text(note) {
+            write(text);
+        }
+    }
+
+    /// The line about a finding, if there is to be one.
+    pub(super) fn found(&mut self, found: &Found) -> Option<String> {
         // The line itself is shown.
-        if matches!(note, Note::Found(found) if found.finding.rule == hardline_guard::Rule::FrameNoise)
-        {
-            return;
+        if found.finding.rule == Rule::FrameNoise {
+            return None;
         }
+        self.text(&Note::Found(found))
+    }
+
+    fn text(&mut self, note: &Note<'_>) -> Option<String> {
         if !self.has_room() {
             self.withheld += 1;
-            return;
+            return None;
         }
-        if 0 < self.withheld {
-            let Self { name, withheld, .. } = self;
-            write_stderr(format!("[hardline] {name}: {withheld} lines were left out"));
-            self.withheld = 0;
+        let Self { name, withheld, .. } = self;
+        let mut text = String::new();
+        if 0 < *withheld {
+            text = format!("[hardline] {name}: {withheld} lines were left out\n");
+            *withheld = 0;
         }
-        write_stderr(format!("[hardline] {}: {note}", self.name));
+        // What has several lines is one thing all the same.
+        let note = note.to_string().replace('\n', "\n    ");
+        text.push_str(&format!("[hardline] {name}: {note}"));
+        Some(text)
     }
 
     fn has_room(&mut self) -> bool {
@@ -61,4 +77,9 @@ impl Report {
         self.left = self.left.saturating_sub(1);
         has_room
     }
+}
+
+/// Writes a line to standard error, without waiting for it.
+pub(super) fn write(text: String) {
+    write_stderr(text);
 }

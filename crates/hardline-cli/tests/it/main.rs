@@ -10,8 +10,20 @@ mod child;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
+#[cfg(unix)]
+mod doctor;
 mod frames;
+#[cfg(unix)]
+mod home;
 mod hostile;
+#[cfg(unix)]
+mod install;
+#[cfg(unix)]
+mod launch;
+#[cfg(unix)]
+mod pin;
+#[cfg(unix)]
+mod policy_command;
 #[cfg(target_os = "linux")]
 mod process;
 mod rmcp_client;
@@ -35,8 +47,11 @@ fn is_ignored(signal: i32) -> bool {
 
 /// Runs `hardline` with `stdin` as its standard input.
 fn hardline(args: &[&str], stdin: &[u8]) -> Output {
+    let state = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_hardline"))
         .args(args)
+        .env("XDG_STATE_HOME", state.path())
+        .env("XDG_CONFIG_HOME", state.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

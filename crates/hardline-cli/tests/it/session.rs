@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// How long a server may be silent when it ought to say or do something.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -17,6 +18,8 @@ pub(crate) struct Session {
     server: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
+    /// Where it keeps what it must remember.
+    _state: TempDir,
 }
 
 impl Session {
@@ -33,6 +36,8 @@ impl Session {
     }
 
     fn spawn(command: &mut Command) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        command.env("XDG_STATE_HOME", state.path());
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = server.stdin.take();
         let stdout = BufReader::new(server.stdout.take().unwrap());
@@ -46,7 +51,7 @@ impl Session {
                 }
             }
         });
-        Self { server, stdin, lines }
+        Self { server, stdin, lines, _state: state }
     }
 
     pub(crate) fn send(&mut self, message: &Value) {

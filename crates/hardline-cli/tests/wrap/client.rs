@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -13,6 +15,9 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Longer than anything takes here, also on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 const MARK: &str = "HARDLINE_WRAP_TEST";
+
+/// Where `wrap` keeps what it must remember.
+pub(crate) static STATE: OnceLock<PathBuf> = OnceLock::new();
 
 /// `wrap` with the server of this test behind it.
 pub(crate) struct Client {
@@ -32,6 +37,7 @@ pub(crate) fn command(options: &[&str], server: &[&str]) -> (Command, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hardline"));
     command.arg("wrap").args(options).arg("--").arg(std::env::current_exe().unwrap());
     command.arg("--server").args(server).env(MARK, &mark);
+    command.env("XDG_STATE_HOME", STATE.get().unwrap());
     (command, mark)
 }
 

@@ -60,6 +60,9 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
+    let state = tempfile::tempdir().unwrap();
+    #[cfg(target_os = "linux")]
+    client::STATE.get_or_init(|| state.path().to_owned());
     let is_exact = arguments.iter().any(|it| it == "--exact");
     let filters: Vec<_> = arguments.iter().filter(|it| !it.starts_with("--")).collect();
     let is_wanted = |name: &str| {

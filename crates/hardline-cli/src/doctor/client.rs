@@ -1,0 +1,162 @@
+//! The configurations of clients, and whether what they start is there.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::own::{find_in_path, is_executable, is_same_program};
+use super::report::{File, Report, Server, Status};
+use crate::install::document::{Document, Format};
+use crate::install::file::Original;
+use crate::install::program::{Program, is_absolute};
+use crate::install::select::{Selection, Target};
+use crate::install::server::{self, Kind};
+
+pub(super) fn check(report: &mut Report, selection: &Selection, program: &Program) -> Result<()> {
+    let mut commands = HashMap::new();
+    for target in selection.targets()? {
+        let title = target.client.unwrap_or("file");
+        match servers(&target) {
+            Ok(None) if target.is_named => {
+                let detail = format!("{} does not exist", target.path.display());
+                report.add("client", title, Status::Fail, detail);
+            }
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                let chosen = found.into_iter().filter(|server| selection.has(server)).collect();
+                file(report, target, chosen, program, &mut commands);
+            }
+            Err(error) => {
+                let detail = format!("{}: {error:#}", target.path.display());
+                report.add("client", title, Status::Fail, detail);
+            }
+        }
+    }
+    if report.files.is_empty() {
+        report.add("client", "clients", Status::Skip, "no configuration of a client was found");
+    }
+    Ok(())
+}
+
+fn servers(target: &Target) -> Result<Option<Vec<server::Server>>> {
+    let Some(original) = Original::read(&target.path)? else { return Ok(None) };
+    let document = Document::parse(&original.bytes, Format::of(&original.path))?;
+    server::find(&document, target.places).map(Some)
+}
+
+/// What each name of a server starts, and where that was first seen.
+type Commands = HashMap<String, (Vec<String>, String)>;
+
+fn file(
+    report: &mut Report,
+    target: Target,
+    found: Vec<server::Server>,
+    program: &Program,
+    commands: &mut Commands,
+) {
+    let title = target.client.unwrap_or("file");
+    let path = target.path.display().to_string();
+    let mut servers = Vec::new();
+    let mut problems = Vec::new();
+    for server in found {
+        let what = server.title();
+        let mut is_fixable = false;
+        let mut command = None;
+        let kind = match &server.kind {
+            Kind::Wrapped { launch, inner } => {
+                command = Some(launch.program.text.clone());
+                if let Some(why) = wrong_program(&launch.program.text, program) {
+                    is_fixable = true;
+                    problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));
+                }
+                let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
+                let inner = items.get(*inner..).unwrap_or_default();
+                let inner: Vec<_> = inner.iter().map(|item| item.text.clone()).collect();
+                problems.extend(
+                    missing(&inner)
+                        .map(|why| ("command", Status::Fail, format!("{path}: {what}: {why}"))),
+                );
+                problems.extend(
+                    shared(commands, &server.name, inner, &path)
+                        .map(|why| ("name", Status::Warn, format!("{path}: {what}: {why}"))),
+                );
+                "wrapped"
+            }
+            Kind::Plain(launch) => {
+                command = Some(launch.program.text.clone());
+                "plain"
+            }
+            Kind::Remote => "remote",
+            Kind::Builtin => "builtin",
+            Kind::Odd(why) => {
+                let detail = format!("{path}, line {}: {what}: {why}", server.line);
+                problems.push(("entry", Status::Fail, detail));
+                "odd"
+            }
+        };
+        servers.push(Server { name: server.name, kind, command, is_fixable });
+    }
+    let has_plain = servers.iter().any(|server| server.kind == "plain");
+    let status = if has_plain { Status::Warn } else { Status::Pass };
+    report.add("client", title, status, format!("{path}: {}", counts(&servers)));
+    for (id, status, detail) in problems {
+        report.add(id, title, status, detail);
+    }
+    report.files.push(File { target, servers });
+}
+
+/// What is wrong with the hardline that an entry starts.
+fn wrong_program(path: &str, program: &Program) -> Option<String> {
+    let found = if is_absolute(path) { Some(path.into()) } else { find_in_path(path) };
+    let Some(found) = found else { return Some(format!("{path} is not in PATH")) };
+    if !found.exists() {
+        return Some(format!("{path} is not there any more"));
+    }
+    if !is_executable(&found) {
+        return Some(format!("{path} cannot be started: it is not executable"));
+    }
+    let is_same = is_same_program(&found, Path::new(&program.path));
+    (!is_same).then(|| format!("{path} is another hardline than this one, {}", program.path))
+}
+
+/// Why the command of a server cannot be started, as far as can be seen from here.
+fn missing(command: &[String]) -> Option<String> {
+    let program = command.first()?;
+    // Only the client knows what a variable stands for, and where a path begins.
+    if program.contains('$') || program.contains('%') || program.starts_with('~') {
+        return None;
+    }
+    if is_absolute(program) {
+        let is_there = is_executable(Path::new(program));
+        return (!is_there).then(|| format!("its command {program} is not there"));
+    }
+    let is_name = !program.contains(['/', '\\']);
+    (is_name && find_in_path(program).is_none())
+        .then(|| format!("its command {program} is not in PATH"))
+}
+
+/// A name that stands for different servers: they would share pins, policy and audit.
+fn shared(commands: &mut Commands, name: &str, command: Vec<String>, path: &str) -> Option<String> {
+    let first =
+        commands.entry(name.to_owned()).or_insert_with(|| (command.clone(), path.to_owned()));
+    (first.0 != command).then(|| {
+        format!("the same name starts something else in {}; both share pins and policy", first.1)
+    })
+}
+
+fn counts(servers: &[Server]) -> String {
+    let kinds = [
+        ("wrapped", "guarded"),
+        ("plain", "not guarded (hardline install)"),
+        ("remote", "remote"),
+        ("builtin", "without a command"),
+        ("odd", "not understood"),
+    ];
+    let counts = kinds.iter().filter_map(|(kind, name)| {
+        let count = servers.iter().filter(|server| server.kind == *kind).count();
+        (0 < count).then(|| format!("{count} {name}"))
+    });
+    let counts: Vec<_> = counts.collect();
+    if counts.is_empty() { "no servers".to_owned() } else { counts.join(", ") }
+}

@@ -1,0 +1,209 @@
+//! Our program, our directories, and what is in them.
+
+use std::env;
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use bytesize::ByteSize;
+use hardline_guard::pin::Lock;
+
+use super::report::{Report, Status};
+use crate::install::file::read_all;
+use crate::install::program::Program;
+use crate::{place, policy};
+
+/// Most entries of a directory that are counted: what is in ours may come from a careless hand.
+const MAX_ENTRIES: usize = 10_000;
+
+pub(super) fn check(report: &mut Report, program: &Program) {
+    own_program(report, program);
+    state(report);
+    if let Some(state) = place::state() {
+        audit(report, &state.join("audit.db"));
+        lock(report, &state.join("hardline.lock"));
+    }
+    own_policy(report);
+}
+
+fn own_program(report: &mut Report, program: &Program) {
+    let version = env!("CARGO_PKG_VERSION");
+    let (status, detail) = match &program.warning {
+        None => (Status::Pass, format!("{} ({version})", program.path)),
+        Some(warning) => (Status::Warn, format!("{version}; {warning}")),
+    };
+    report.add("program", "program", status, detail);
+    let found = find_in_path("hardline");
+    let (status, detail) = match &found {
+        None => (Status::Warn, "there is no hardline in PATH".to_owned()),
+        Some(path) if is_same_program(path, Path::new(&program.path)) => {
+            (Status::Pass, path.display().to_string())
+        }
+        Some(path) => {
+            (Status::Warn, format!("{} is another hardline than this one", path.display()))
+        }
+    };
+    report.add("path", "PATH", status, detail);
+}
+
+fn state(report: &mut Report) {
+    let Some(folder) = place::state() else {
+        let detail = "nobody knows where it is; set HOME or XDG_STATE_HOME";
+        report.add("state", "state directory", Status::Fail, detail);
+        return;
+    };
+    let name = folder.display();
+    let (status, detail) = match fs::metadata(&folder) {
+        Err(_) => (Status::Skip, format!("{name} is not there yet; it will be made")),
+        Ok(it) if !it.is_dir() => {
+            (Status::Fail, format!("{name} is no directory; move it out of the way"))
+        }
+        Ok(it) if it.permissions().readonly() => {
+            (Status::Fail, format!("{name} is read-only; allow writing to it"))
+        }
+        Ok(it) if is_open(&it) => {
+            (Status::Warn, format!("others can read {name}; it should be yours alone: chmod 700"))
+        }
+        Ok(_) => {
+            let size = ByteSize::b(size(&folder, &mut 0));
+            (Status::Pass, format!("{name} ({size})"))
+        }
+    };
+    report.add("state", "state directory", status, detail);
+}
+
+fn audit(report: &mut Report, path: &Path) {
+    const BEGINNING: &[u8] = b"SQLite format 3\0";
+    let name = path.display();
+    let (status, detail) = match File::open(path) {
+        Err(_) if !path.exists() => (Status::Skip, "nothing was recorded yet".to_owned()),
+        Err(error) => (Status::Fail, format!("cannot read {name}: {error}")),
+        Ok(mut file) => {
+            let mut begin = [0; 16];
+            let length = file.metadata().map_or(0, |it| it.len());
+            match file.read_exact(&mut begin) {
+                Err(_) if length == 0 => (Status::Pass, format!("{name} is empty")),
+                Ok(()) if begin == *BEGINNING => {
+                    (Status::Pass, format!("{name} ({})", ByteSize::b(length)))
+                }
+                _ => (Status::Fail, format!("{name} is no database; move it out of the way")),
+            }
+        }
+    };
+    report.add("audit", "audit", status, detail);
+}
+
+fn lock(report: &mut Report, path: &Path) {
+    let name = path.display();
+    let (status, detail) = match File::open(path) {
+        Err(_) if !path.exists() => (Status::Skip, "no tool was pinned yet".to_owned()),
+        Err(error) => (Status::Fail, format!("cannot read {name}: {error}")),
+        Ok(file) => {
+            let text = read_all(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            match text.map(|text| Lock::parse(&text)) {
+                Err(error) => (Status::Fail, format!("{name}: {error:#}")),
+                Ok(Err(error)) => (Status::Fail, format!("{name}: {error}")),
+                Ok(Ok(lock)) => {
+                    let servers = lock.servers().count();
+                    (Status::Pass, format!("{name} (servers: {servers})"))
+                }
+            }
+        }
+    };
+    report.add("lock", "pinned tools", status, detail);
+}
+
+fn own_policy(report: &mut Report) {
+    let path = policy::default_file().filter(|path| path.exists());
+    let (status, detail) = match path {
+        None => (Status::Skip, "there is none; the profile balanced holds".to_owned()),
+        Some(path) => match policy::read(&path, None) {
+            Ok(policy) => (Status::Pass, format!("{} (profile {})", path.display(), policy.base())),
+            Err(error) => (Status::Fail, format!("{error:#}")),
+        },
+    };
+    report.add("policy", "policy", status, detail);
+}
+
+/// The program that a name stands for in `PATH`.
+pub(super) fn find_in_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
+    let folders: Vec<_> = env::split_paths(&path).collect();
+    let candidates = folders.iter().flat_map(|folder| {
+        endings.iter().map(move |ending| folder.join(format!("{name}{ending}")))
+    });
+    candidates.into_iter().find(|path| is_executable(path))
+}
+
+/// Whether a file is there and can be started.
+pub(super) fn is_executable(path: &Path) -> bool {
+    let Ok(metadata) = fs::metadata(path) else { return false };
+    #[cfg(unix)]
+    let has_bit = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let has_bit = true;
+    metadata.is_file() && has_bit
+}
+
+/// Whether two paths are one file, or copies of it.
+pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
+    let whole = |path| fs::canonicalize(path).ok();
+    if whole(one).is_some() && whole(one) == whole(other) {
+        return true;
+    }
+    let length = |path| fs::metadata(path).map(|it| it.len()).ok();
+    if length(one).is_none() || length(one) != length(other) {
+        return false;
+    }
+    let (Ok(mut one), Ok(mut other)) = (File::open(one), File::open(other)) else { return false };
+    let (mut own, mut others) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let (Ok(read), Ok(other_read)) = (fill(&mut one, &mut own), fill(&mut other, &mut others))
+        else {
+            return false;
+        };
+        if own.get(..read) != others.get(..other_read) {
+            return false;
+        }
+        if read == 0 {
+            return true;
+        }
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+fn size(folder: &Path, seen: &mut usize) -> u64 {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        *seen += 1;
+        if MAX_ENTRIES < *seen {
+            break;
+        }
+        // Links are not followed.
+        let Ok(metadata) = entry.metadata() else { continue };
+        bytes += if metadata.is_dir() { size(&entry.path(), seen) } else { metadata.len() };
+    }
+    bytes
+}
+
+#[cfg(unix)]
+fn is_open(metadata: &Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &Metadata) -> bool {
+    false
+}

@@ -1,0 +1,247 @@
+//! The clients we know, and where each keeps its servers.
+//!
+//! All of this is data, so that the paths of every platform can be looked at on any. To add a client is
+//! to add an entry to [`CLIENTS`].
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::server::Keys;
+use crate::place;
+use Root::{Claude, Codex, Config, Editor, Extension, Home, Local, Xdg};
+
+/// A program that starts servers.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// What it is called on the command line.
+    pub(crate) id: &'static str,
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// The files of a user: where a path begins and how it goes on, where a directory `*` is any; and
+    /// which keys lead to servers.
+    files: &'static [(Root, &'static str, &'static [Keys])],
+    /// The files of a project, in its directory.
+    project_files: &'static [(&'static str, &'static [Keys])],
+}
+
+/// Where a path begins.
+#[derive(Clone, Copy, Debug)]
+enum Root {
+    Home,
+    /// Where programs keep their configuration on this platform.
+    Config,
+    /// The same for programs that keep to `~/.config` on macOS too.
+    Xdg,
+    /// `%LOCALAPPDATA%`: on Windows alone.
+    Local,
+    /// What Claude Code takes for the home.
+    Claude,
+    /// Where Codex has its files.
+    Codex,
+    /// The user's directory in each edition of VS Code.
+    Editor,
+    /// Where extensions keep their files, in each editor that has those of VS Code.
+    Extension,
+}
+
+const MCP_SERVERS: &[Keys] = &[&["mcpServers"]];
+const CLAUDE_CODE: &[Keys] = &[&["mcpServers"], &["projects", "*", "mcpServers"]];
+const SERVERS: &[Keys] = &[&["servers"]];
+const SETTINGS: &[Keys] = &[&["mcp", "servers"], &["mcp.servers"]];
+const CONTEXT_SERVERS: &[Keys] = &[&["context_servers"]];
+const CODEX: &[Keys] = &[&["mcp_servers"]];
+
+const EDITIONS: &[&str] = &["Code", "Code - Insiders", "VSCodium"];
+const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+
+pub(crate) const CLIENTS: &[Client] = &[
+    Client {
+        id: "claude-desktop",
+        name: "Claude Desktop",
+        files: &[
+            (Config, "Claude/claude_desktop_config.json", MCP_SERVERS),
+            // Windows gives a program from its store a directory of its own.
+            (
+                Local,
+                "Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json",
+                MCP_SERVERS,
+            ),
+        ],
+        project_files: &[],
+    },
+    Client {
+        id: "claude-code",
+        name: "Claude Code",
+        files: &[(Claude, ".claude.json", CLAUDE_CODE)],
+        project_files: &[(".mcp.json", MCP_SERVERS)],
+    },
+    Client {
+        id: "cursor",
+        name: "Cursor",
+        files: &[(Home, ".cursor/mcp.json", MCP_SERVERS)],
+        project_files: &[(".cursor/mcp.json", MCP_SERVERS)],
+    },
+    Client {
+        id: "vscode",
+        name: "VS Code",
+        files: &[
+            (Editor, "mcp.json", SERVERS),
+            (Editor, "settings.json", SETTINGS),
+            (Editor, "profiles/*/mcp.json", SERVERS),
+        ],
+        project_files: &[(".vscode/mcp.json", SERVERS), (".vscode/settings.json", SETTINGS)],
+    },
+    Client {
+        id: "windsurf",
+        name: "Windsurf",
+        files: &[
+            (Home, ".codeium/windsurf/mcp_config.json", MCP_SERVERS),
+            (Home, ".codeium/mcp_config.json", MCP_SERVERS),
+        ],
+        project_files: &[],
+    },
+    Client {
+        id: "zed",
+        name: "Zed",
+        files: &[(Xdg, "zed/settings.json", CONTEXT_SERVERS)],
+        project_files: &[(".zed/settings.json", CONTEXT_SERVERS)],
+    },
+    Client {
+        id: "gemini-cli",
+        name: "Gemini CLI",
+        files: &[(Home, ".gemini/settings.json", MCP_SERVERS)],
+        project_files: &[(".gemini/settings.json", MCP_SERVERS)],
+    },
+    Client {
+        id: "codex",
+        name: "Codex",
+        files: &[(Codex, "config.toml", CODEX)],
+        project_files: &[(".codex/config.toml", CODEX)],
+    },
+    Client {
+        id: "cline",
+        name: "Cline",
+        files: &[
+            (Extension, "saoudrizwan.claude-dev/settings/cline_mcp_settings.json", MCP_SERVERS),
+            (Home, ".cline/data/settings/cline_mcp_settings.json", MCP_SERVERS),
+        ],
+        project_files: &[],
+    },
+    Client {
+        id: "roo",
+        name: "Roo Code",
+        files: &[
+            (Extension, "rooveterinaryinc.roo-cline/settings/mcp_settings.json", MCP_SERVERS),
+            (Extension, "rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json", MCP_SERVERS),
+        ],
+        project_files: &[(".roo/mcp.json", MCP_SERVERS)],
+    },
+    Client {
+        id: "lm-studio",
+        name: "LM Studio",
+        files: &[
+            (Home, ".lmstudio/mcp.json", MCP_SERVERS),
+            (Home, ".cache/lm-studio/mcp.json", MCP_SERVERS),
+        ],
+        project_files: &[],
+    },
+];
+
+impl Client {
+    /// The files that a user may have, there or not.
+    pub(crate) fn files(&self, system: &System<'_>) -> Vec<(PathBuf, &'static [Keys])> {
+        let files = self.files.iter().flat_map(|&(root, rest, keys)| {
+            system.roots(root).into_iter().map(move |root| (root.join(rest), keys))
+        });
+        files.collect()
+    }
+
+    /// The files that a project may have, there or not.
+    pub(crate) fn project_files(&self, folder: &Path) -> Vec<(PathBuf, &'static [Keys])> {
+        self.project_files.iter().map(|&(path, keys)| (folder.join(path), keys)).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Platform {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+/// What paths depend on.
+pub(crate) struct System<'a> {
+    platform: Platform,
+    home: PathBuf,
+    /// Variables that hold a directory.
+    variable: &'a dyn Fn(&str) -> Option<PathBuf>,
+}
+
+impl System<'static> {
+    /// The one that we run on. `None` if it does not say where the user is at home.
+    pub(crate) fn own() -> Option<Self> {
+        let platform = match env::consts::OS {
+            "windows" => Platform::Windows,
+            "macos" => Platform::MacOs,
+            _ => Platform::Linux,
+        };
+        let variable =
+            &|name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        Some(Self { platform, home: place::home()?, variable })
+    }
+}
+
+impl System<'_> {
+    fn roots(&self, root: Root) -> Vec<PathBuf> {
+        let Self { platform, home, variable } = self;
+        let one = match root {
+            Home => Some(home.clone()),
+            Config => Some(self.config()),
+            Xdg if *platform == Platform::MacOs => Some(home.join(".config")),
+            Xdg => Some(self.config()),
+            Local if *platform == Platform::Windows => {
+                Some(variable("LOCALAPPDATA").unwrap_or_else(|| home.join("AppData/Local")))
+            }
+            Local => None,
+            Claude => Some(variable("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone())),
+            Codex => Some(variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"))),
+            Editor => return self.each(EDITIONS, "User"),
+            Extension => return self.each(EDITORS, "User/globalStorage"),
+        };
+        one.into_iter().collect()
+    }
+
+    fn each(&self, editors: &[&str], rest: &str) -> Vec<PathBuf> {
+        editors.iter().map(|editor| self.config().join(editor).join(rest)).collect()
+    }
+
+    fn config(&self) -> PathBuf {
+        let Self { platform, home, variable } = self;
+        match platform {
+            Platform::Linux => variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
+            Platform::MacOs => home.join("Library/Application Support"),
+            Platform::Windows => {
+                variable("APPDATA").unwrap_or_else(|| home.join("AppData/Roaming"))
+            }
+        }
+    }
+}
+
+/// The paths that a path with a directory `*` stands for.
+pub(crate) fn expand(path: &Path) -> Vec<PathBuf> {
+    let parts: Vec<_> = path.components().collect();
+    let Some(star) = parts.iter().position(|part| part.as_os_str() == "*") else {
+        return vec![path.to_owned()];
+    };
+    let (before, rest) = parts.split_at(star);
+    let before: PathBuf = before.iter().collect();
+    let rest: PathBuf = rest.iter().skip(1).collect();
+    let mut found: Vec<_> =
+        fs::read_dir(before).into_iter().flatten().flatten().map(|it| it.path()).collect();
+    found.sort();
+    found.into_iter().map(|folder| folder.join(&rest)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! The text of a configuration file, and where in it everything stands.
+//!
+//! JSON with comments and TOML become the same tree. It says of every value which bytes of the text it
+//! is, so that a change replaces these and leaves every other byte as it was.
+//!
+//! Invariants:
+//! - Every range lies within the text, on character boundaries.
+//! - The bytes are the text, and a byte order mark before it if there was one.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::{json, toml};
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Format {
+    /// With comments and trailing commas, if there are any.
+    Json,
+    Toml,
+}
+
+impl Format {
+    /// The format of the file of this name.
+    pub(crate) fn of(path: &Path) -> Self {
+        let is_toml = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml"));
+        if is_toml { Self::Toml } else { Self::Json }
+    }
+}
+
+/// A configuration that was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub(crate) format: Format,
+    /// Without a byte order mark.
+    pub(crate) text: String,
+    has_mark: bool,
+    /// `None` if there is nothing in the text but space and comments.
+    pub(crate) root: Option<Node>,
+}
+
+impl Document {
+    /// Reads a text.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, with its line and column.
+    pub(crate) fn parse(bytes: &[u8], format: Format) -> Result<Self> {
+        let text = match str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) => {
+                bail!("it is UTF-16; save it as UTF-8")
+            }
+            Err(error) => {
+                let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                let (line, column) = place(&String::from_utf8_lossy(before), usize::MAX);
+                bail!("line {line}, column {column}: this is not UTF-8; save the file as UTF-8")
+            }
+        };
+        let has_mark = text.starts_with(BYTE_ORDER_MARK);
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).to_owned();
+        let root = match format {
+            Format::Json => json::parse(&text)?,
+            Format::Toml => toml::parse(&text)?,
+        };
+        Ok(Self { format, text, has_mark, root })
+    }
+
+    /// The file with another text.
+    pub(crate) fn with_text(&self, text: &str) -> Vec<u8> {
+        let mark = if self.has_mark { BYTE_ORDER_MARK } else { "" };
+        [mark, text].concat().into_bytes()
+    }
+
+    /// What stands in a range.
+    pub(crate) fn slice(&self, range: &Range<usize>) -> &str {
+        self.text.get(range.clone()).unwrap_or_default()
+    }
+
+    /// The line of a value, from 1.
+    pub(crate) fn line(&self, node: &Node) -> usize {
+        place(&self.text, node.range.start).0
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// In TOML, a table has that of its heading.
+    pub(crate) range: Range<usize>,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// JSON may have a key twice.
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    String(String),
+    /// A number, a date, `true`, `null` …, as it is written.
+    Other(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) key: String,
+    pub(crate) key_range: Range<usize>,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    pub(crate) fn members(&self) -> Option<&[Member]> {
+        match &self.value {
+            Value::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The first member of this name.
+    pub(crate) fn member(&self, key: &str) -> Option<&Member> {
+        self.members()?.iter().find(|member| member.key == key)
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A key that an object has twice.
+    pub(crate) fn duplicate(&self) -> Option<&Member> {
+        let mut seen = std::collections::HashSet::new();
+        self.members()?.iter().find(|member| !seen.insert(&member.key))
+    }
+
+    /// Whether both say the same, wherever they stand and whatever the order of their keys.
+    pub(crate) fn says_what(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Object(own), Value::Object(others)) => {
+                let pairs = sorted(own).into_iter().zip(sorted(others));
+                own.len() == others.len()
+                    && pairs.into_iter().all(|(a, b)| a.key == b.key && a.node.says_what(&b.node))
+            }
+            (Value::Array(own), Value::Array(others)) => {
+                own.len() == others.len() && own.iter().zip(others).all(|(a, b)| a.says_what(b))
+            }
+            (Value::String(own), Value::String(other)) => own == other,
+            (Value::Other(own), Value::Other(other)) => own == other,
+            _ => false,
+        }
+    }
+}
+
+fn sorted(members: &[Member]) -> Vec<&Member> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|member| &member.key);
+    members
+}
+
+/// The line and the column of an offset, both from 1, the column in characters.
+pub(crate) fn place(text: &str, offset: usize) -> (usize, usize) {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = text.get(..end).unwrap_or_default();
+    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = before.get(start..).unwrap_or_default().chars().count() + 1;
+    (line, column)
+}

@@ -1,0 +1,255 @@
+//! Changes to a configuration, as replacements of bytes.
+//!
+//! Wrapping puts our program in the place of the server's, and the server's, as it is written there,
+//! before its own arguments. Taking it out again is the opposite, and needs nothing but the text, except
+//! where there was no list of arguments at all.
+//!
+//! Invariants:
+//! - Bytes outside a command and the beginning of its arguments are never touched.
+//! - Wrapping and unwrapping give the same text, byte for byte.
+//! - A changed text was read again, and says what it should and nothing else.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::document::{Document, Format, Node, Value};
+use super::server::{Args, Kind, Launch, Server};
+use super::{json, toml};
+
+/// What is to be done with servers.
+#[derive(Clone, Debug)]
+pub(crate) enum Change<'a> {
+    /// Put `program` before the server, with these options of `wrap`.
+    Wrap { program: &'a str, options: &'a [String] },
+    /// Take it out. `added` are the servers that had no list of arguments.
+    Unwrap { added: &'a [Vec<String>] },
+    /// Have a wrapped server started by `program`.
+    Repoint { program: &'a str },
+}
+
+/// Changes some servers of a document.
+///
+/// Those that the change is not for, like one that is wrapped already, stay as they are.
+///
+/// # Errors
+///
+/// The text is written in a way that we do not know how to change: nothing is guessed.
+pub(crate) fn apply(
+    document: &Document,
+    servers: &[&Server],
+    change: &Change<'_>,
+) -> Result<String> {
+    let mut edits = Vec::new();
+    let mut expected = document.root.clone();
+    for server in servers {
+        let Some(step) = Step::new(document, server, change) else { continue };
+        edits.extend(step.edits);
+        let root = expected.as_mut().context("there is no server in an empty file")?;
+        expect(root, &server.path, &step.command)?;
+    }
+    let text = splice(&document.text, edits)?;
+    let changed = Document::parse(text.as_bytes(), document.format);
+    let is_right = changed.is_ok_and(|changed| match (&changed.root, &expected) {
+        (Some(changed), Some(expected)) => changed.says_what(expected),
+        (changed, expected) => changed.is_none() && expected.is_none(),
+    });
+    if !is_right {
+        bail!("it is written in a way that cannot be changed safely; change it by hand");
+    }
+    Ok(text)
+}
+
+/// What is done about one server.
+struct Step {
+    edits: Vec<Edit>,
+    /// The program and the arguments that the entry has then; no list is `None`.
+    command: (String, Option<Vec<String>>),
+}
+
+type Edit = (Range<usize>, String);
+
+impl Step {
+    fn new(document: &Document, server: &Server, change: &Change<'_>) -> Option<Self> {
+        match (change, &server.kind) {
+            (Change::Wrap { program, options }, Kind::Plain(launch)) => {
+                Some(Self::wrap(document, launch, &server.name, program, options))
+            }
+            (Change::Unwrap { added }, Kind::Wrapped { launch, inner }) => {
+                Self::unwrap(document, launch, *inner, added.contains(&server.path))
+            }
+            (Change::Repoint { program }, Kind::Wrapped { launch, .. }) => {
+                let edit = (launch.program.range.clone(), quote(document.format, program));
+                let args = launch.args.as_ref().map(texts);
+                Some(Self { edits: vec![edit], command: ((*program).to_owned(), args) })
+            }
+            _ => None,
+        }
+    }
+
+    fn wrap(
+        document: &Document,
+        launch: &Launch,
+        name: &str,
+        program: &str,
+        options: &[String],
+    ) -> Self {
+        let mut ours = vec!["wrap".to_owned()];
+        match name {
+            "" => {}
+            // Not an option of its own.
+            _ if name.starts_with('-') => ours.push(format!("--name={name}")),
+            _ => ours.extend(["--name".to_owned(), name.to_owned()]),
+        }
+        ours.extend_from_slice(options);
+        ours.push("--".to_owned());
+
+        let space = if is_dense(document, launch) { "" } else { " " };
+        let mut written: Vec<_> = ours.iter().map(|it| quote(document.format, it)).collect();
+        written.push(document.slice(&launch.program.range).to_owned());
+        let written = written.join(&format!(",{space}"));
+        ours.push(launch.program.text.clone());
+
+        let mut edits = vec![(launch.program.range.clone(), quote(document.format, program))];
+        edits.push(match &launch.args {
+            None => {
+                let at = launch.program.range.end;
+                (at..at, format!("{}[{written}]", before_added(document, launch)))
+            }
+            Some(Args { range, items, .. }) => match items.first() {
+                None => (range.start + 1..range.start + 1, written),
+                Some(first) => {
+                    let at = first.range.start;
+                    let gap = line_start(document, at)
+                        .map_or(space, |start| document.slice(&(start..at)));
+                    (at..at, format!("{written},{gap}"))
+                }
+            },
+        });
+        ours.extend(launch.args.as_ref().map(texts).unwrap_or_default());
+        Self { edits, command: (program.to_owned(), Some(ours)) }
+    }
+
+    fn unwrap(document: &Document, launch: &Launch, inner: usize, was_added: bool) -> Option<Self> {
+        let args = launch.args.as_ref()?;
+        let (first, program) = (args.items.first()?, args.items.get(inner)?);
+        let mut edits = Vec::new();
+        edits.push((launch.program.range.clone(), document.slice(&program.range).to_owned()));
+        let rest = args.items.get(inner + 1..).unwrap_or_default();
+        let mut texts: Option<Vec<_>> = Some(rest.iter().map(|it| it.text.clone()).collect());
+        let between = launch.program.range.end..args.range.start;
+        if let Some(next) = rest.first() {
+            edits.push((first.range.start..next.range.start, String::new()));
+        } else if was_added && document.slice(&between) == before_added(document, launch) {
+            edits.push((between.start..args.range.end, String::new()));
+            texts = None;
+        } else {
+            edits.push((first.range.start..program.range.end, String::new()));
+        }
+        Some(Self { edits, command: (program.text.clone(), texts) })
+    }
+}
+
+/// What stands between a program and a list of arguments that is added after it: as it stands before
+/// the program.
+fn before_added(document: &Document, launch: &Launch) -> String {
+    let key = launch.key.start;
+    match document.format {
+        Format::Json => {
+            let start = line_start(document, key);
+            let space = if is_dense(document, launch) { "" } else { " " };
+            let gap = start.map_or(space, |start| document.slice(&(start..key)));
+            format!(",{gap}\"args\":{space}")
+        }
+        // What stands before the key, as indentation and the beginning of a key with dots, goes before
+        // the new key as well.
+        Format::Toml if launch.is_inline => {
+            let before = document.text.get(..key).unwrap_or_default();
+            let start = before.rfind(['{', ',', '\n']).map_or(0, |at| at + 1);
+            format!(", {}args = ", document.slice(&(start..key)).trim_start())
+        }
+        Format::Toml => {
+            let before = document.text.get(..key).unwrap_or_default();
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            let end = if document.text.contains("\r\n") { "\r\n" } else { "\n" };
+            format!("{end}{}args = ", document.slice(&(start..key)))
+        }
+    }
+}
+
+/// Where the line end before an offset is, if there is nothing but space in between.
+fn line_start(document: &Document, at: usize) -> Option<usize> {
+    let before = document.text.get(..at)?.trim_end_matches([' ', '\t']);
+    let before = before.strip_suffix('\n')?;
+    Some(before.strip_suffix('\r').unwrap_or(before).len())
+}
+
+/// Whether the text is written without spaces.
+fn is_dense(document: &Document, launch: &Launch) -> bool {
+    let between = launch.key.end..launch.program.range.start;
+    matches!(document.slice(&between), ":" | "=")
+}
+
+fn quote(format: Format, text: &str) -> String {
+    match format {
+        Format::Json => json::quote(text),
+        Format::Toml => toml::quote(text),
+    }
+}
+
+fn texts(args: &Args) -> Vec<String> {
+    args.items.iter().map(|item| item.text.clone()).collect()
+}
+
+/// Puts into a tree what an entry is to say.
+fn expect(root: &mut Node, path: &[String], command: &(String, Option<Vec<String>>)) -> Result<()> {
+    let lost = || anyhow!("the entry of a server is not where it was");
+    let mut node = root;
+    for key in path {
+        node = member_mut(node, key).ok_or_else(lost)?;
+    }
+    if member_mut(node, "command").is_some_and(|it| it.members().is_some()) {
+        node = member_mut(node, "command").ok_or_else(lost)?;
+        set(node, "path", Some(Value::String(command.0.clone())));
+    } else {
+        set(node, "command", Some(Value::String(command.0.clone())));
+    }
+    let args = command.1.as_ref().map(|args| {
+        let items = args.iter().map(|it| Node { range: 0..0, value: Value::String(it.clone()) });
+        Value::Array(items.collect())
+    });
+    set(node, "args", args);
+    Ok(())
+}
+
+fn member_mut<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
+    let Value::Object(members) = &mut node.value else { return None };
+    members.iter_mut().find(|member| member.key == key).map(|member| &mut member.node)
+}
+
+fn set(node: &mut Node, key: &str, value: Option<Value>) {
+    let Value::Object(members) = &mut node.value else { return };
+    members.retain(|member| member.key != key);
+    members.extend(value.map(|value| super::document::Member {
+        key: key.to_owned(),
+        key_range: 0..0,
+        node: Node { range: 0..0, value },
+    }));
+}
+
+fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String> {
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut changed = String::with_capacity(text.len() + 256 * edits.len());
+    let mut at = 0;
+    for (range, new) in edits {
+        let kept = text.get(at..range.start).context("two changes are in each other's way")?;
+        changed.push_str(kept);
+        changed.push_str(&new);
+        at = range.end;
+    }
+    changed.push_str(text.get(at..).unwrap_or_default());
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Files that belong to somebody else: read within a limit, replaced whole or not at all.
+//!
+//! Invariants:
+//! - A file holds its old or its new contents at every moment, whenever the process or the machine dies:
+//!   the new ones are written beside it, and take its name when they are on the disk.
+//! - A link stays a link; what it points to is replaced.
+//! - The new file has the permissions of the old one and, where the system lets us, its owner. It never
+//!   was readable for more people, not even while it was written.
+//! - A file that is not to be written is not replaced either, though its directory would allow it.
+//! - What a killed run has left beside a file has one fixed name, and the next run takes it away.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// Largest configuration that is read.
+///
+/// Bounds memory. Some clients keep their history beside their servers, which takes megabytes; a larger
+/// file is refused.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// A file as it was when it was read.
+#[derive(Debug)]
+pub(crate) struct Original {
+    /// Where it is in truth, all links followed.
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+    metadata: Metadata,
+}
+
+/// How replacing a file went.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Replaced {
+    Done,
+    /// Somebody else wrote it after it was read. It was left alone.
+    Changed,
+}
+
+impl Original {
+    /// Reads a file; `None` if there is none.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
+        let path = match fs::canonicalize(path) {
+            Ok(path) => path,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    bail!("it is a link to a file that does not exist");
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        // Opening a pipe would wait for somebody to write into it.
+        if !fs::metadata(&path)?.is_file() {
+            bail!("it is no file");
+        }
+        let file = File::open(&path)?;
+        let metadata = file.metadata()?;
+        let bytes = read_all(file)?;
+        Ok(Some(Self { path, bytes, metadata }))
+    }
+
+    /// Says why the file may not be replaced, if it may not.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.metadata.permissions().readonly() {
+            bail!("it is read-only; allow writing to it, or change it where it comes from");
+        }
+        let folder = self.folder()?;
+        let is_readonly = fs::metadata(folder)?.permissions().readonly();
+        if is_readonly {
+            let folder = folder.display();
+            bail!(
+                "its directory {folder} is read-only; allow writing to it, or change the file where it comes from"
+            );
+        }
+        Ok(())
+    }
+
+    /// Puts other contents in the place of the file, unless it has changed.
+    pub(crate) fn replace(&self, bytes: &[u8]) -> Result<Replaced> {
+        self.check_writable()?;
+        let beside = self.beside()?;
+        remove_leftover(&beside)?;
+        let outcome = self.write_beside(&beside, bytes).and_then(|()| {
+            if read_all(File::open(&self.path)?)? != self.bytes {
+                return Ok(Replaced::Changed);
+            }
+            fs::rename(&beside, &self.path).context("cannot take its place")?;
+            Ok(Replaced::Done)
+        });
+        if !matches!(outcome, Ok(Replaced::Done)) {
+            // There may be nothing to remove.
+            let _ = fs::remove_file(&beside);
+        }
+        let outcome = outcome?;
+        sync_folder(self.folder()?);
+        Ok(outcome)
+    }
+
+    /// Takes away what a killed run has left.
+    pub(crate) fn clean(&self) -> Result<()> {
+        remove_leftover(&self.beside()?)
+    }
+
+    fn write_beside(&self, beside: &Path, bytes: &[u8]) -> Result<()> {
+        let name = || format!("cannot write {}", beside.display());
+        let mut file = create(beside).with_context(name)?;
+        file.write_all(bytes).with_context(name)?;
+        own(&file, &self.metadata);
+        file.set_permissions(self.metadata.permissions()).with_context(name)?;
+        file.sync_all().with_context(name)
+    }
+
+    fn folder(&self) -> Result<&Path> {
+        self.path.parent().context("it is in no directory")
+    }
+
+    /// Where the new contents are written.
+    fn beside(&self) -> Result<PathBuf> {
+        let mut name = OsString::from(".");
+        name.push(self.path.file_name().context("it has no name")?);
+        name.push(".hardline-new");
+        Ok(self.folder()?.join(name))
+    }
+}
+
+/// Writes a file of our own, which nobody but its owner can read.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = || format!("cannot write {}", path.display());
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    remove_leftover(&beside)?;
+    let mut file = create(&beside).with_context(name)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).with_context(name)?;
+    fs::rename(&beside, path).with_context(name)?;
+    path.parent().map(sync_folder);
+    Ok(())
+}
+
+/// Creates a directory of our own, which nobody but its owner can enter.
+pub(crate) fn create_private_folder(path: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).with_context(|| format!("cannot create {}", path.display()))
+}
+
+/// Reads a file of our own, within the limit.
+pub(crate) fn read_all(file: File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    #[expect(clippy::disallowed_methods, reason = "no more is read than a file may have")]
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if MAX_BYTES < bytes.len() as u64 {
+        bail!("it is larger than {} MiB", MAX_BYTES >> 20);
+    }
+    Ok(bytes)
+}
+
+/// Creates a file that was not there and that nobody else can read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn remove_leftover(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives a file the owner of another. Only an administrator has to, and can.
+#[cfg(unix)]
+fn own(file: &File, like: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let is_same = file.metadata().is_ok_and(|it| (it.uid(), it.gid()) == (like.uid(), like.gid()));
+    if !is_same && fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
+        // The group alone may be one of the user's own.
+        let _ = fchown(file, None, Some(like.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn own(_: &File, _: &Metadata) {}
+
+/// Has the new name on the disk too. Not every file system can.
+fn sync_folder(folder: &Path) {
+    #[cfg(unix)]
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+}

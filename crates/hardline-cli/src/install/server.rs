@@ -1,0 +1,245 @@
+//! The servers of a configuration: where they stand and what each one is.
+//!
+//! A client's servers are the members of an object that is found by its keys, one list of keys for each
+//! place where a client looks (`*` is any key). An entry that says it is started by a command is the
+//! only kind that is ever changed; whatever cannot be understood for certain is left alone and told.
+
+use std::ops::Range;
+
+use anyhow::{Result, bail};
+use hardline_wire::excerpt::Excerpt;
+
+use super::document::{Document, Member, Node, Value};
+
+/// Keys that lead to an object with servers in it.
+pub(crate) type Keys = &'static [&'static str];
+
+/// Every place that some client looks at.
+pub(crate) const ALL_PLACES: &[Keys] = &[
+    &["mcpServers"],
+    &["projects", "*", "mcpServers"],
+    &["servers"],
+    &["mcp", "servers"],
+    &["mcp.servers"],
+    &["context_servers"],
+    &["mcp_servers"],
+];
+
+/// Keys whose value is where a remote server is.
+const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl", "server_url"];
+
+/// A server that a client knows.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// All keys from the top to the entry.
+    pub(crate) path: Vec<String>,
+    pub(crate) name: String,
+    /// Where the entry begins.
+    start: usize,
+    /// The same as a line, for messages.
+    pub(crate) line: usize,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// Started by a command.
+    Plain(Launch),
+    /// Started by us already; `inner` is how many arguments come before the command of the server.
+    Wrapped { launch: Launch, inner: usize },
+    /// Somewhere else: nothing is started.
+    Remote,
+    /// Neither a command nor an address: the client knows how.
+    Builtin,
+    /// An entry that makes no sense, and why.
+    Odd(String),
+}
+
+/// How a server is started, and where that is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) program: Literal,
+    /// The key before the program.
+    pub(crate) key: Range<usize>,
+    /// Its arguments, if there is a list of them.
+    pub(crate) args: Option<Args>,
+    /// Whether all this stands between `{` and `}`.
+    pub(crate) is_inline: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Args {
+    pub(crate) range: Range<usize>,
+    pub(crate) items: Vec<Literal>,
+}
+
+/// A string and where it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Literal {
+    pub(crate) range: Range<usize>,
+    pub(crate) text: String,
+}
+
+impl Server {
+    /// The name, and the project that the server is for: what nobody else in the file is called.
+    pub(crate) fn title(&self) -> String {
+        let name = Excerpt::new(self.name.as_bytes(), 80);
+        match &*self.path {
+            [projects, project, ..] if projects == "projects" => {
+                format!("{name} of {}", Excerpt::new(project.as_bytes(), 200))
+            }
+            _ => name.to_string(),
+        }
+    }
+}
+
+/// Finds the servers of a configuration, in the order of the text.
+///
+/// # Errors
+///
+/// A key that is there twice, where it matters: clients take the first or the last.
+pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<Server>> {
+    let mut servers = Vec::new();
+    let Some(root) = &document.root else { return Ok(servers) };
+    if root.members().is_none() {
+        bail!("line 1: it is no object, so it has no servers");
+    }
+    for keys in places {
+        descend(document, root, keys, &mut Vec::new(), &mut servers)?;
+    }
+    servers.sort_by_key(|server| server.start);
+    Ok(servers)
+}
+
+/// Whether a command of this name is ours.
+pub(crate) fn is_hardline(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
+    let rest = name.strip_prefix("hardline");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '_']))
+}
+
+fn descend(
+    document: &Document,
+    node: &Node,
+    keys: &[&str],
+    path: &mut Vec<String>,
+    servers: &mut Vec<Server>,
+) -> Result<()> {
+    let Some(members) = node.members() else { return Ok(()) };
+    let Some((first, rest)) = keys.split_first() else {
+        if let Some(twice) = node.duplicate() {
+            let line = document.line(&twice.node);
+            let name = Excerpt::new(twice.key.as_bytes(), 80);
+            bail!("line {line}: there are two servers called {name}; take one of them out");
+        }
+        for Member { key, node, .. } in members {
+            let mut path = path.clone();
+            path.push(key.clone());
+            let (start, line) = (node.range.start, document.line(node));
+            let kind = kind(document, node).unwrap_or_else(Kind::Odd);
+            servers.push(Server { path, name: key.clone(), start, line, kind });
+        }
+        return Ok(());
+    };
+    let mut found = members.iter().filter(|member| *first == "*" || member.key == *first);
+    if *first != "*" && found.clone().nth(1).is_some() {
+        let line = found.nth(1).map_or(1, |member| document.line(&member.node));
+        bail!("line {line}: the key {first} is there twice; take one of them out");
+    }
+    for member in found {
+        path.push(member.key.clone());
+        descend(document, &member.node, rest, path, servers)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+/// What an entry is, or what is odd about it.
+fn kind(document: &Document, entry: &Node) -> Result<Kind, String> {
+    if entry.members().is_none() {
+        return Err("it is no object".into());
+    }
+    if let Some(twice) = entry.duplicate() {
+        return Err(format!("the key {} is there twice", Excerpt::new(twice.key.as_bytes(), 80)));
+    }
+    let is_remote = ADDRESSES.iter().any(|key| {
+        entry.member(key).and_then(|it| it.node.as_str()).is_some_and(|it| !it.is_empty())
+    });
+    let Some(command) = entry.member("command") else {
+        return Ok(if is_remote { Kind::Remote } else { Kind::Builtin });
+    };
+    if is_remote {
+        return Err("it has both a command and an address".into());
+    }
+    // Zed has had the program, its arguments and its environment in one object.
+    let launch = match &command.node.value {
+        Value::Object(_) => {
+            if let Some(twice) = command.node.duplicate() {
+                let key = Excerpt::new(twice.key.as_bytes(), 80);
+                return Err(format!("the key command.{key} is there twice"));
+            }
+            let path = command.node.member("path").ok_or("command.path is missing")?;
+            launch(document, &command.node, path, "command.path", "command.args")?
+        }
+        _ => launch(document, entry, command, "command", "args")?,
+    };
+    Ok(match inner(&launch)? {
+        Some(inner) => Kind::Wrapped { launch, inner },
+        None => Kind::Plain(launch),
+    })
+}
+
+fn launch(
+    document: &Document,
+    holder: &Node,
+    program: &Member,
+    program_name: &str,
+    args_name: &str,
+) -> Result<Launch, String> {
+    let text = program.node.as_str().ok_or_else(|| format!("{program_name} is no text"))?;
+    if text.trim().is_empty() {
+        return Err(format!("{program_name} is empty"));
+    }
+    let args = match holder.member("args") {
+        None => None,
+        Some(member) => {
+            let Value::Array(items) = &member.node.value else {
+                return Err(format!("{args_name} is no list"));
+            };
+            let items = items.iter().map(|item| {
+                let text = item.as_str()?.to_owned();
+                Some(Literal { range: item.range.clone(), text })
+            });
+            let items: Option<Vec<_>> = items.collect();
+            let items =
+                items.ok_or_else(|| format!("{args_name} has something that is no text"))?;
+            Some(Args { range: member.node.range.clone(), items })
+        }
+    };
+    Ok(Launch {
+        program: Literal { range: program.node.range.clone(), text: text.to_owned() },
+        key: program.key_range.clone(),
+        args,
+        is_inline: document.slice(&holder.range).starts_with('{'),
+    })
+}
+
+/// How many arguments of ours come before the command of the server, if it is started by us.
+fn inner(launch: &Launch) -> Result<Option<usize>, String> {
+    let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
+    let mut inner = 0;
+    let mut program = &launch.program.text;
+    // Somebody may have wrapped it twice.
+    while is_hardline(program) && items.get(inner).is_some_and(|item| item.text == "wrap") {
+        let rest = items.get(inner..).unwrap_or_default();
+        let end = rest.iter().position(|item| item.text == "--");
+        let end = end.ok_or("hardline wrap is there without -- and a command")?;
+        inner += end + 1;
+        let Some(next) = items.get(inner) else {
+            return Err("hardline wrap has no command after --".into());
+        };
+        program = &next.text;
+        inner += 1;
+    }
+    Ok(inner.checked_sub(1))
+}

@@ -1,0 +1,72 @@
+//! `hardline pin approve`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use hardline_guard::pin::Difference;
+use hardline_proxy::launch::known::Programs;
+use hardline_proxy::pins;
+
+use super::{PATIENCE, Place, shown};
+
+/// Pin what a server lists now
+///
+/// Without tools, all that it listed last, and the executable that it would be started with: what is
+/// not listed any more is forgotten. A session that runs takes it up at once.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The server
+    server: String,
+
+    /// Only these tools
+    tools: Vec<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let (files, server) = (args.place.files()?, args.server.as_str());
+    let read = files.read()?;
+    read.check(server)?;
+    let differences = read.differences(server);
+    for tool in &args.tools {
+        if !differences.iter().any(|it| it.tool() == tool) {
+            bail!(
+                "tool `{}` of `{}` is as it was pinned, or was never listed",
+                shown(tool),
+                shown(server)
+            );
+        }
+    }
+    let is_meant =
+        |it: &&Difference| args.tools.is_empty() || args.tools.iter().any(|tool| tool == it.tool());
+    let approved: Vec<&Difference> = differences.iter().filter(is_meant).collect();
+    let mut output = io::stdout().lock();
+    if !approved.is_empty() {
+        pins::update(&files.lock, PATIENCE, |lock| {
+            for difference in &approved {
+                match read.listed.tool(server, difference.tool()) {
+                    Some(tool) => lock.approve(server, tool)?,
+                    None => {
+                        lock.forget_tool(server, difference.tool());
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    for difference in &approved {
+        writeln!(output, "approved: {}", difference.to_string().replace('\n', "\n  "))?;
+    }
+    let refused = read.programs.refused(server).filter(|_| args.tools.is_empty());
+    if let Some(program) = refused {
+        Programs::remember(&files.programs, server, program, PATIENCE)?;
+        writeln!(output, "approved: executable {}", shown(&program.path.to_string_lossy()))?;
+    }
+    if approved.is_empty() && refused.is_none() {
+        writeln!(output, "everything is as it was pinned")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

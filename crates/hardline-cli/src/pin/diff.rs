@@ -1,0 +1,82 @@
+//! `hardline pin diff`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use hardline_guard::pin::Difference;
+use serde_json::{Value, json};
+
+use super::{Format, Pins, Place, shown};
+
+/// Show what is not what was pinned
+///
+/// Compares what servers listed last with what is pinned.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only this server
+    server: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let pins = args.place.files()?.read()?;
+    if let Some(server) = &args.server {
+        pins.check(server)?;
+    }
+    let servers = pins.servers().into_iter();
+    let servers = servers.filter(|it| args.server.as_deref().is_none_or(|wanted| wanted == *it));
+    let servers: Vec<&str> = servers.filter(|server| has_any(&pins, server)).collect();
+    let mut output = io::stdout().lock();
+    match args.format {
+        Format::Json => {
+            let all: Vec<Value> = servers.iter().flat_map(|it| document(&pins, it)).collect();
+            writeln!(output, "{:#}", json!({ "differences": all }))?;
+        }
+        Format::Text if servers.is_empty() => writeln!(output, "everything is as it was pinned")?,
+        Format::Text => {
+            for server in &servers {
+                print(&mut output, &pins, server)?;
+            }
+        }
+    }
+    Ok(if servers.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn has_any(pins: &Pins, server: &str) -> bool {
+    !pins.differences(server).is_empty() || pins.programs.refused(server).is_some()
+}
+
+fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
+    writeln!(output, "{}", shown(server))?;
+    if let Some(now) = pins.programs.refused(server) {
+        let path = shown(&now.path.to_string_lossy());
+        let before = pins.programs.get(server).map_or("", |it| &*it.sha256);
+        writeln!(output, "  executable {path}:\n    sha256: {before} → {}", now.sha256)?;
+    }
+    for difference in pins.differences(server) {
+        writeln!(output, "  {}", difference.to_string().replace('\n', "\n  "))?;
+    }
+    writeln!(output, "  approve with: hardline pin approve {}", shown(server))
+}
+
+fn document(pins: &Pins, server: &str) -> Vec<Value> {
+    let program = pins.programs.refused(server).map(|now| {
+        let before = pins.programs.get(server).map(|it| &it.sha256);
+        json!({"server": server, "kind": "executable", "path": now.path, "before": before, "now": now.sha256})
+    });
+    let tools = pins.differences(server).into_iter().map(|it| {
+        let kind = match it {
+            Difference::Changed { .. } => "changed",
+            Difference::New { .. } => "new",
+            _ => "gone",
+        };
+        json!({"server": server, "kind": kind, "tool": it.tool(), "detail": it.to_string()})
+    });
+    program.into_iter().chain(tools).collect()
+}

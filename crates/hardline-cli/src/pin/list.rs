@@ -1,0 +1,101 @@
+//! `hardline pin list`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use hardline_guard::pin::Difference;
+use serde_json::{Value, json};
+
+use super::{Format, Pins, Place, shown};
+
+/// How much of a hash is shown.
+const DIGITS: usize = 12;
+
+/// List what is pinned
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only this server
+    server: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let pins = args.place.files()?.read()?;
+    if let Some(server) = &args.server {
+        pins.check(server)?;
+    }
+    let servers = pins.servers().into_iter();
+    let servers = servers.filter(|it| args.server.as_deref().is_none_or(|wanted| wanted == *it));
+    let mut output = io::stdout().lock();
+    match args.format {
+        Format::Json => {
+            let all: Vec<Value> = servers.map(|server| document(&pins, server)).collect();
+            writeln!(output, "{:#}", json!({ "servers": all }))?;
+        }
+        Format::Text => {
+            let mut is_empty = true;
+            for server in servers {
+                is_empty = false;
+                print(&mut output, &pins, server)?;
+            }
+            if is_empty {
+                writeln!(output, "nothing is pinned: start a server with `hardline wrap`")?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
+    writeln!(output, "{}", shown(server))?;
+    if let Some(program) = pins.programs.get(server) {
+        let path = shown(&program.path.to_string_lossy());
+        let mark = match pins.programs.refused(server) {
+            Some(_) => "  not what it was: `hardline pin diff`",
+            None => "",
+        };
+        writeln!(output, "  {}  {path}{mark}", short(&program.sha256))?;
+    }
+    let differences = pins.differences(server);
+    let found = |tool: &str| differences.iter().find(|it| it.tool() == tool);
+    for tool in pins.lock.tools(server) {
+        let mark = found(tool.name()).map_or("", |it| mark(it));
+        let hash = tool.fingerprint().to_string();
+        writeln!(output, "  {}  {}{mark}", short(&hash), shown(tool.name()))?;
+    }
+    for new in differences.iter().filter(|it| matches!(it, Difference::New { .. })) {
+        writeln!(output, "  {:DIGITS$}  {}{}", "", shown(new.tool()), mark(new))?;
+    }
+    Ok(())
+}
+
+fn mark(difference: &Difference) -> &'static str {
+    match difference {
+        Difference::Changed { .. } => "  changed: `hardline pin diff`",
+        Difference::New { .. } => "  new, not pinned",
+        _ => "  not listed any more",
+    }
+}
+
+fn document(pins: &Pins, server: &str) -> Value {
+    let tools: Vec<Value> = pins
+        .lock
+        .tools(server)
+        .map(|tool| json!({"name": tool.name(), "sha256": tool.fingerprint().to_string()}))
+        .collect();
+    let program = pins.programs.get(server);
+    let program = program.map(|it| json!({"path": it.path, "sha256": it.sha256}));
+    let differences = pins.differences(server);
+    let changed: Vec<&str> = differences.iter().map(Difference::tool).collect();
+    json!({"name": server, "executable": program, "tools": tools, "different": changed})
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..DIGITS).unwrap_or(hash)
+}

@@ -1,0 +1,160 @@
+//! `hardline pin`: what was pinned, what is different now, and whether that is fine.
+
+mod approve;
+mod diff;
+mod forget;
+mod list;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Subcommand, ValueEnum};
+use hardline_guard::pin::Lock;
+use hardline_proxy::launch::known::{self, Programs};
+use hardline_proxy::pins;
+use hardline_wire::excerpt::Excerpt;
+
+use crate::place;
+
+/// How long we wait for sessions that write pins.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How much of a name is shown.
+const NAME_BYTES: usize = 80;
+
+/// Look at pinned tools, and approve what changed
+///
+/// The first time a server lists its tools they are pinned: name, description, schemas, annotations.
+/// From then on a tool that is not what was pinned is reported, and under the profile strict hidden
+/// until it is approved here. The same goes for the executable that a server is started with.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 if there is nothing to approve; 1 if diff found something; 2 for wrong use or\n\
+    files that cannot be read.\n\n\
+    Examples:\n  \
+    hardline pin list\n  \
+    hardline pin diff\n  \
+    hardline pin approve github\n  \
+    hardline pin approve github create_issue\n  \
+    hardline pin forget github --lock ./hardline.lock"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::Args),
+    Diff(diff::Args),
+    Approve(approve::Args),
+    Forget(forget::Args),
+}
+
+/// Where the pins are.
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The file with the pins; without it, the one in the state directory
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Command::List(args) => list::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Approve(args) => approve::run(args),
+        Command::Forget(args) => forget::run(args),
+    }
+}
+
+/// The files that pins are in.
+struct Files {
+    lock: PathBuf,
+    listed: PathBuf,
+    programs: PathBuf,
+}
+
+impl Place {
+    fn files(&self) -> Result<Files> {
+        let state = place::state();
+        let state = state.context("neither XDG_STATE_HOME nor HOME says where the pins are")?;
+        let lock = self.lock.clone().unwrap_or_else(|| state.join(pins::FILE_NAME));
+        let listed = pins::listed_path(&state, &lock);
+        Ok(Files { lock, listed, programs: state.join(known::FILE_NAME) })
+    }
+}
+
+/// What is in them.
+struct Pins {
+    lock: Lock,
+    listed: Lock,
+    programs: Programs,
+}
+
+impl Files {
+    fn read(&self) -> Result<Pins> {
+        Ok(Pins {
+            lock: pins::read(&self.lock)?,
+            // What was only seen is not worth a failure.
+            listed: pins::read(&self.listed).unwrap_or_default(),
+            programs: Programs::read(&self.programs).unwrap_or_default(),
+        })
+    }
+}
+
+impl Pins {
+    /// The servers that anything is known of, sorted.
+    fn servers(&self) -> Vec<&str> {
+        let programs = self.programs.iter().map(|(server, _)| server);
+        let mut all: Vec<&str> =
+            self.lock.servers().chain(self.listed.servers()).chain(programs).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The tools that a server listed when they were not what was pinned.
+    fn differences(&self, server: &str) -> Vec<hardline_guard::pin::Difference> {
+        if !self.listed.has_server(server) {
+            return Vec::new();
+        }
+        let listed: Vec<_> = self.listed.tools(server).cloned().collect();
+        if self.lock.has_server(server) {
+            return self.lock.compare(server, &listed);
+        }
+        // Nothing of it is pinned: all of it is new.
+        let mut empty = Lock::new();
+        // A server without tools always fits.
+        let _ = empty.pin(server, []);
+        empty.compare(server, &listed)
+    }
+
+    /// Fails if nothing is known of a server, and says of which something is.
+    fn check(&self, server: &str) -> Result<()> {
+        if self.servers().contains(&server) {
+            return Ok(());
+        }
+        let names: Vec<String> = self.servers().into_iter().map(shown).collect();
+        let known = match names.is_empty() {
+            true => "nothing is pinned yet: start a server with `hardline wrap`".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        Err(anyhow!("nothing is known of a server `{}`; {known}", shown(server)))
+    }
+}
+
+/// A name that somebody else chose, escaped and cut.
+fn shown(name: &str) -> String {
+    Excerpt::new(name.as_bytes(), NAME_BYTES).to_string()
+}

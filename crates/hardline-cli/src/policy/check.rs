@@ -1,0 +1,37 @@
+//! `hardline policy check`: whether a file is a policy.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use super::{default_file, read};
+
+/// Say whether a file is a policy, and everything that is wrong with it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit status: 0 it is a policy; 2 it is none, or cannot be read.\n\n\
+    Examples:\n  hardline policy check\n  hardline policy check team-policy.toml")]
+pub(super) struct Args {
+    /// The policy; without it, policy.toml in the configuration directory
+    file: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let path = args.file.clone().or_else(default_file);
+    let path = path.context("HOME is not set, so there is no policy of yours: name a file")?;
+    if args.file.is_none() && !path.exists() {
+        bail!("there is no {}: name a file", path.display());
+    }
+    let policy = read(&path, None)?;
+    let servers = policy.servers();
+    let about = match &*servers {
+        [] => "nothing of single servers".to_owned(),
+        names => names.join(", "),
+    };
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} is a policy", path.display())?;
+    writeln!(out, "  profile: {}", policy.base())?;
+    writeln!(out, "  says something of: {about}")?;
+    Ok(ExitCode::SUCCESS)
+}

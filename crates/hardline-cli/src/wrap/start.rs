@@ -1,0 +1,130 @@
+//! The server's start: what is started, whether it may be, and whether it is the one of before.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hardline_guard::policy::Policy;
+use hardline_guard::tools::Glob;
+use hardline_guard::{Action, Found, Rule};
+use hardline_proxy::audit::Launch;
+use hardline_proxy::launch::known::{Change, Programs};
+use hardline_proxy::launch::{Start, judge, search_path};
+use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stderr};
+
+/// How long we wait for others that write down what they start.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How much of a hash is shown.
+const SHOWN_DIGITS: usize = 12;
+
+/// A server to be started.
+pub(super) struct Server {
+    pub(super) command: Command,
+    pub(super) start: Start,
+    /// What the policy says of the command.
+    pub(super) found: Vec<Found>,
+}
+
+impl Server {
+    /// Looks at what would be started, by the policy for the server `name`.
+    pub(super) fn new(
+        command: &[OsString],
+        name: &str,
+        policy: &Policy,
+    ) -> Result<Result<Self, SpawnError>> {
+        let (program, rest) = command.split_first().context("no command was given")?;
+        let launch = policy.settings(Some(name)).launch();
+        let (environment, variables) = match launch.is_env_clean() {
+            true => (Environment::Base, listed_variables(launch.env())),
+            false => (Environment::Inherit, Vec::new()),
+        };
+        let found_as = match search_path(launch) {
+            // A name is looked for where the policy says, whatever the client's `PATH` is.
+            Some(path) => Command::new(program, environment).env("PATH", path).resolve(),
+            None => Command::new(program, environment).envs(variables.clone()).resolve(),
+        };
+        let file = match found_as {
+            Ok(file) => file,
+            Err(error) => return Ok(Err(error)),
+        };
+        let command_line = Command::new(&file, environment).args(rest).envs(variables);
+        let command_line = command_line.stderr(Stderr::forward(name));
+        let keeper = std::env::current_exe().map(|this| Keeper::new(this, ["keeper"]));
+        // Without one, the server still ends with its standard input.
+        let command_line = match keeper {
+            Ok(keeper) => command_line.keeper(keeper),
+            Err(_) => command_line,
+        };
+        let start = Start::new(file, command);
+        let text = |word: OsString| word.to_string_lossy().into_owned();
+        let variables = command_line.variables().into_iter();
+        let variables: Vec<_> = variables.map(|(key, value)| (text(key), text(value))).collect();
+        let found = judge(&start, &variables, policy, name);
+        Ok(Ok(Self { command: command_line, start, found }))
+    }
+}
+
+/// Our variables that are listed.
+fn listed_variables(names: &[String]) -> Vec<(OsString, OsString)> {
+    let globs: Vec<Glob> = names.iter().map(Glob::new).collect();
+    let is_listed = |name: &OsString| globs.iter().any(|it| it.matches(&name.to_string_lossy()));
+    std::env::vars_os().filter(|(name, _)| is_listed(name)).collect()
+}
+
+/// What is known of an executable.
+#[derive(Debug)]
+pub(super) struct Identity {
+    pub(super) launch: Launch,
+    pub(super) found: Option<Found>,
+    pub(super) trouble: Option<String>,
+}
+
+/// Looks whether a server's executable is the one of before. May read all of it.
+pub(super) fn identify(
+    start: &Start,
+    policy: &Policy,
+    name: &str,
+    file: Option<PathBuf>,
+) -> Identity {
+    let launch =
+        Launch { argv: start.command.clone(), path: Some(start.program.clone()), sha256: None };
+    let mut identity = Identity { launch, found: None, trouble: None };
+    let known = match file.as_deref().map(Programs::read) {
+        Some(Ok(known)) => known,
+        Some(Err(error)) => {
+            identity.trouble = Some(format!("executables are not compared: {error}"));
+            return identity;
+        }
+        None => Programs::default(),
+    };
+    let (program, change) = match known.look(name, &start.program) {
+        Ok(looked) => looked,
+        Err(error) => {
+            let path = start.program.display();
+            identity.trouble = Some(format!("{path} cannot be compared with before: {error}"));
+            return identity;
+        }
+    };
+    identity.launch.sha256 = Some(program.sha256.clone());
+    if let Change::Changed { before } = change {
+        let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
+        let path = start.program.display();
+        let detail = format!(
+            "{path} is not the one of before: sha256 {}… → {}…",
+            short(&before.sha256),
+            short(&program.sha256)
+        );
+        let found = start.found(policy, name, Rule::LaunchChanged, detail);
+        identity.found = Some(found).filter(|found| found.action != Action::Allow);
+    }
+    let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
+    let Some(file) = file else { return identity };
+    let kept = match is_blocked {
+        true => Programs::refuse(&file, name, &program, PATIENCE),
+        false if known.get(name) == Some(&program) => Ok(()),
+        false => Programs::remember(&file, name, &program, PATIENCE),
+    };
+    identity.trouble = kept.err().map(|error| error.to_string());
+    identity
+}

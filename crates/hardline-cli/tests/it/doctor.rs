@@ -1,0 +1,129 @@
+//! `hardline doctor`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::install::{HARDLINE, Home, Outcome, read};
+
+const CONFIG: &str = "{\"mcpServers\": {\"a\": {\"command\": \"sh\", \"args\": [\"x\"]}, \"b\": {\"command\": \"sh\"}}}";
+
+#[test]
+fn all_is_well_where_there_is_nothing() {
+    let home = Home::new();
+    let outcome = home.expect(0, &["doctor"]);
+    for expected in [
+        "program",
+        env!("CARGO_PKG_VERSION"),
+        "no configuration of a client was found",
+        "all is well",
+    ] {
+        assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
+    }
+    assert!(!home.path("state").exists(), "looking writes nothing");
+}
+
+#[test]
+fn says_which_servers_are_guarded() {
+    let home = Home::new();
+    home.write(".cursor/mcp.json", CONFIG);
+    let outcome = home.expect(0, &["doctor"]);
+    assert!(outcome.stdout.contains("2 not guarded (hardline install)"), "{outcome:?}");
+    home.expect(0, &["install", "--server", "a"]);
+    let report = json(&home.expect(0, &["doctor", "--format", "json"]));
+    assert_eq!(report["summary"]["fail"], 0);
+    let servers = &report["clients"][0]["servers"];
+    assert_eq!((&servers[0]["name"], &servers[0]["kind"]), (&"a".into(), &"wrapped".into()));
+    assert_eq!(servers[0]["command"], HARDLINE);
+    assert_eq!((&servers[1]["name"], &servers[1]["kind"]), (&"b".into(), &"plain".into()));
+}
+
+#[test]
+fn mends_a_program_that_has_moved() {
+    let home = Home::new();
+    let path = home.write(".cursor/mcp.json", CONFIG);
+    home.expect(0, &["install", "--command", "/opt/gone/hardline"]);
+    let outcome = home.expect(1, &["doctor"]);
+    assert!(outcome.stdout.contains("/opt/gone/hardline is not there any more"), "{outcome:?}");
+    assert!(outcome.stdout.contains("hardline doctor --fix mends 2"), "{outcome:?}");
+
+    let moved = read(&path);
+    let outcome = home.expect(1, &["doctor", "--fix", "--dry-run"]);
+    assert!(outcome.stdout.contains(&format!("\"command\": \"{HARDLINE}\"")), "{outcome:?}");
+    assert_eq!(read(&path), moved);
+
+    home.expect(0, &["doctor", "--fix"]);
+    assert_eq!(read(&path), moved.replace("/opt/gone/hardline", HARDLINE));
+    home.expect(0, &["doctor"]);
+    home.expect(0, &["uninstall"]);
+    assert_eq!(read(&path), CONFIG, "the original is still known");
+}
+
+#[test]
+fn notices_another_program_of_the_same_name() {
+    let home = Home::new();
+    let other = home.write("bin/hardline", "#!/bin/sh\n");
+    let name = other.to_str().unwrap();
+    let path = home.write(".cursor/mcp.json", CONFIG);
+    home.expect(0, &["install", "--command", name]);
+    let outcome = home.expect(1, &["doctor"]);
+    assert!(outcome.stdout.contains("it is not executable"), "{outcome:?}");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
+    let outcome = home.expect(1, &["doctor"]);
+    assert!(outcome.stdout.contains("is another hardline than this one"), "{outcome:?}");
+    // A copy is as good.
+    fs::copy(HARDLINE, &other).unwrap();
+    home.expect(0, &["doctor"]);
+    fs::write(&other, "#!/bin/sh\n").unwrap();
+    home.expect(0, &["doctor", "--fix"]);
+    assert!(read(&path).contains(HARDLINE));
+}
+
+#[test]
+fn notices_what_is_broken() {
+    let home = Home::new();
+    home.write(".config/hardline/policy.toml", "profile = \"lenient\"\n");
+    home.write("state/hardline/hardline.lock", "{}");
+    home.write("state/hardline/audit.db", "certainly not a database of anything");
+    home.write(".gemini/settings.json", "{\"mcpServers\": {");
+    home.write(
+        ".cursor/mcp.json",
+        format!(
+            "{{\"mcpServers\": {{\"a\": {{\"command\": \"{HARDLINE}\", \"args\": [\"wrap\", \"--\", \"no-such-command\"]}},\n\
+            \"b\": {{\"command\": 1}}}}}}"
+        ),
+    );
+    let outcome = home.expect(1, &["doctor"]);
+    for expected in [
+        "policy.toml is no policy",
+        "hardline.lock: ",
+        "audit.db is no database",
+        "settings.json: line 1, column ",
+        "a: its command no-such-command is not in PATH",
+        "line 2: b: command is no text",
+    ] {
+        assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
+    }
+    let report = json(&home.expect(1, &["doctor", "--format", "json"]));
+    assert!(report["checks"].as_array().unwrap().iter().all(|check| check["id"].is_string()));
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn notices_a_name_that_stands_for_two_servers() {
+    let home = Home::new();
+    home.write(".cursor/mcp.json", CONFIG);
+    home.write(".gemini/settings.json", CONFIG.replace("\"x\"", "\"y\""));
+    home.expect(0, &["install"]);
+    let outcome = home.expect(0, &["doctor"]);
+    assert_eq!(
+        outcome.stdout.matches("the same name starts something else").count(),
+        1,
+        "{outcome:?}"
+    );
+}
+
+fn json(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.stdout).unwrap()
+}

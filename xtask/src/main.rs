@@ -10,6 +10,7 @@ mod bench;
 mod clients;
 mod environment;
 mod fuzz;
+mod picture;
 mod process;
 mod servers;
 mod step;
@@ -26,7 +27,8 @@ Usage: cargo xtask COMMAND
                            format, clippy, targets, tests, clients, servers, docs, deny,
                            advisories, fuzz, benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
-  fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus";
+  fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
+  picture                  the demo as an SVG recording, docs/demo.svg";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
             Ok(seconds @ 1..) => fuzz::run(seconds, targets),
             _ => Err(format!("{seconds} is not a number of seconds")),
         },
+        (Some("picture"), []) => picture::run(),
         (Some("help" | "--help" | "-h"), _) => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -16,7 +16,9 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,8 @@ const ROWS: [(&str, usize, f64, f64); 3] =
 /// How many calls one measured step makes with 64 in flight.
 const BURST: usize = 256;
 const IN_FLIGHT: usize = 64;
+/// The least of the speed without an audit that there may be with one.
+const LEAST_AUDITED: f64 = 0.95;
 /// The most that starting may take longer, and how much memory there may be.
 const MAX_START: f64 = 15.0;
 const MAX_RESIDENT: f64 = 10.0;
@@ -40,6 +44,8 @@ fn main() -> ExitCode {
         Some("--copy") => return copy(&arguments[2..]),
         _ => {}
     }
+    let state = tempfile::tempdir().unwrap();
+    STATE.get_or_init(|| state.path().to_owned());
     let once = arguments.iter().any(|it| it == "--test");
     let effort = if once { Effort::ONCE } else { Effort::FULL };
     let mut missed = round_trips(effort);
@@ -56,30 +62,38 @@ fn main() -> ExitCode {
 
 /// One call at a time, everything on one core. Returns how many goals were missed.
 fn round_trips(effort: Effort) -> u32 {
-    println!("One call through `wrap`, guard on, and through a byte copy, µs (all on one core):\n");
-    println!("| message | `wrap` | byte copy | ratio | no proxy |");
-    println!("|---|---|---|---|---|");
+    println!(
+        "One call through `wrap`, guard and audit on, and through a byte copy, µs (all on one core):\n"
+    );
+    println!(
+        "| message | `wrap` | byte copy | ratio | no proxy | `--audit off` | speed with audit |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     pin(true);
     let mut missed = 0;
     for (name, size, most, _) in ROWS {
-        let [wrap, copy, none] = peers(size).map(RefCell::new);
+        let [wrap, off, copy, none] = peers(size).map(RefCell::new);
         let outcome = run(
             effort,
             vec![
                 Candidate::new("wrap", || wrap.borrow_mut().call()),
+                Candidate::new("off", || off.borrow_mut().call()),
                 Candidate::new("copy", || copy.borrow_mut().call()),
                 Candidate::new("none", || none.borrow_mut().call()),
             ],
         );
         let micros = |name| outcome.seconds(name) * 1e6;
         let ratio = micros("wrap") / micros("copy");
-        missed += u32::from(most < ratio);
-        let mark = mark(ratio, most, most < ratio);
+        let audited = micros("off") / micros("wrap");
+        missed += u32::from(most < ratio) + u32::from(audited < LEAST_AUDITED);
         println!(
-            "| {name} | {:.1} | {:.1} | {mark} | {:.1} |",
+            "| {name} | {:.1} | {:.1} | {} | {:.1} | {:.1} | {} |",
             micros("wrap"),
             micros("copy"),
-            micros("none")
+            mark(ratio, most, most < ratio),
+            micros("none"),
+            micros("off"),
+            mark(audited, LEAST_AUDITED, audited < LEAST_AUDITED),
         );
     }
     missed
@@ -88,29 +102,35 @@ fn round_trips(effort: Effort) -> u32 {
 /// Many calls at a time, on all cores.
 fn bursts(effort: Effort) -> u32 {
     println!("\nThe same with {IN_FLIGHT} in flight, calls a second (on all cores):\n");
-    println!("| message | `wrap` | byte copy | ratio | no proxy |");
-    println!("|---|---|---|---|---|");
+    println!(
+        "| message | `wrap` | byte copy | ratio | no proxy | `--audit off` | speed with audit |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     pin(false);
     let mut missed = 0;
     for (name, size, _, least) in ROWS {
-        let [wrap, copy, none] = peers(size).map(RefCell::new);
+        let [wrap, off, copy, none] = peers(size).map(RefCell::new);
         let outcome = run(
             effort,
             vec![
                 Candidate::new("wrap", || wrap.borrow_mut().burst()),
+                Candidate::new("off", || off.borrow_mut().burst()),
                 Candidate::new("copy", || copy.borrow_mut().burst()),
                 Candidate::new("none", || none.borrow_mut().burst()),
             ],
         );
         let speed = |name| BURST as f64 / outcome.seconds(name);
         let ratio = speed("wrap") / speed("copy");
-        missed += u32::from(ratio < least);
-        let mark = mark(ratio, least, ratio < least);
+        let audited = speed("wrap") / speed("off");
+        missed += u32::from(ratio < least) + u32::from(audited < LEAST_AUDITED);
         println!(
-            "| {name} | {:.0} | {:.0} | {mark} | {:.0} |",
+            "| {name} | {:.0} | {:.0} | {} | {:.0} | {:.0} | {} |",
             speed("wrap"),
             speed("copy"),
-            speed("none")
+            mark(ratio, least, ratio < least),
+            speed("none"),
+            speed("off"),
+            mark(audited, LEAST_AUDITED, audited < LEAST_AUDITED),
         );
     }
     missed
@@ -170,9 +190,17 @@ fn server(size: usize) -> Command {
     command
 }
 
+/// Where `wrap` keeps its audit.
+static STATE: OnceLock<PathBuf> = OnceLock::new();
+
 fn wrapped(size: usize) -> Command {
+    with_options(&[], size)
+}
+
+fn with_options(options: &[&str], size: usize) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hardline"));
-    command.args(["wrap", "--"]).arg(std::env::current_exe().unwrap());
+    command.env("XDG_STATE_HOME", STATE.get().unwrap());
+    command.arg("wrap").args(options).arg("--").arg(std::env::current_exe().unwrap());
     command.args(["--serve", &size.to_string()]);
     command
 }
@@ -184,8 +212,9 @@ fn copied(size: usize) -> Command {
     command
 }
 
-fn peers(size: usize) -> [Peer; 3] {
-    [wrapped(size), copied(size), server(size)].map(|mut it| Peer::start(&mut it, size))
+fn peers(size: usize) -> [Peer; 4] {
+    let off = with_options(&["--audit", "off"], size);
+    [wrapped(size), off, copied(size), server(size)].map(|mut it| Peer::start(&mut it, size))
 }
 
 /// Keeps this process, and those it starts from now on, to one core or to none in particular.

@@ -63,7 +63,7 @@ pub mod recover;
 pub mod sse;
 pub mod version;
 
-/// The examples of the README, compiled and run with the documentation's.
+/// The examples of the page for library users, compiled and run with the documentation's.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../docs/library.md")]
 struct Readme;

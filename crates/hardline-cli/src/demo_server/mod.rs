@@ -40,7 +40,7 @@ const ALL: &str = "all";
     after_help = "Exit status: 0 at the end of standard input, 2 if the session could not be begun.\n\n\
     Examples:\n  \
     echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
-    Anything but a ping wants an initialize before it: the README has a whole session.\n  \
+    Anything but a ping wants an initialize before it: docs/tools.md has a whole session.\n  \
     In a client's configuration:\n    \
     {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}\n  \
     hardline demo-server --hostile split-request"

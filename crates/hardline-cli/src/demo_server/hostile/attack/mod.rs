@@ -101,7 +101,9 @@ mod tests {
 
     #[test]
     fn every_rule_has_an_attack() {
-        let missing = Rule::ALL.iter().filter(|rule| !all().any(|it| it.rule == Some(**rule)));
+        // A server that is running cannot change how it was started.
+        let rules = Rule::ALL.iter().filter(|rule| rule.layer() != "launch");
+        let missing = rules.filter(|rule| !all().any(|it| it.rule == Some(**rule)));
         assert_eq!(missing.collect::<Vec<_>>(), Vec::<&Rule>::new());
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 fine, 1 findings or failed checks, 2 wrong use or unreadable input.
 
+mod audit;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
@@ -13,6 +14,9 @@ mod keeper;
 mod pin;
 mod place;
 mod policy;
+mod recording;
+#[cfg(unix)]
+mod replay;
 mod scan;
 mod terminal;
 #[cfg(unix)]
@@ -37,8 +41,11 @@ enum Command {
     #[cfg(unix)]
     Wrap(wrap::Args),
     Pin(pin::Args),
+    Audit(audit::Args),
     Frames(frames::Args),
     Scan(scan::Args),
+    #[cfg(unix)]
+    Replay(replay::Args),
     Install(install::Args),
     Uninstall(install::uninstall::Args),
     Doctor(doctor::Args),
@@ -56,8 +63,11 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Wrap(args) => wrap::run(&args),
         Command::Pin(args) => pin::run(&args),
+        Command::Audit(args) => audit::run(&args),
         Command::Frames(args) => frames::run(&args),
         Command::Scan(args) => scan::run(&args),
+        #[cfg(unix)]
+        Command::Replay(args) => replay::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => install::uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -11,7 +11,7 @@
 //! - What cannot be written costs a warning, never the session.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,7 +80,9 @@ impl Recorder {
         let waiting = Arc::new(AtomicUsize::new(0));
         let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let session = format!("{}-{}", since.as_micros(), std::process::id());
-        let desk = Desk { file, session, since, buffer: Vec::new(), waiting: Arc::clone(&waiting) };
+        // Half a line is what a full disk leaves.
+        let buffer = if is_torn(path) { b"\n".to_vec() } else { Vec::new() };
+        let desk = Desk { file, session, since, buffer, waiting: Arc::clone(&waiting) };
         let name = path.display().to_string();
         let builder = std::thread::Builder::new().name("hardline-record".into());
         let thread = builder.spawn(move || {
@@ -131,6 +133,15 @@ impl Recorder {
             waited += STEP;
         }
     }
+}
+
+/// Whether the last line of a file has no end.
+fn is_torn(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|data| data.is_file());
+    let Some(mut file) = File::open(path).ok().filter(|_| is_file) else { return false };
+    let mut last = [b'\n'];
+    let is_read = file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok();
+    is_read && last != [b'\n']
 }
 
 /// What the thread has.

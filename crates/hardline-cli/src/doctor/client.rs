@@ -41,7 +41,7 @@ pub(super) fn check(report: &mut Report, selection: &Selection, program: &Progra
 
 fn servers(target: &Target) -> Result<Option<Vec<server::Server>>> {
     let Some(original) = Original::read(&target.path)? else { return Ok(None) };
-    let document = Document::parse(&original.bytes, Format::of(&original.path))?;
+    let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
     server::find(&document, target.places).map(Some)
 }
 

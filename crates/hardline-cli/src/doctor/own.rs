@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use hardline_guard::pin::Lock;
+use hardline_proxy::{audit, pins};
 
 use super::report::{Report, Status};
 use crate::install::file::read_all;
@@ -20,8 +21,8 @@ pub(super) fn check(report: &mut Report, program: &Program) {
     own_program(report, program);
     state(report);
     if let Some(state) = place::state() {
-        audit(report, &state.join("audit.db"));
-        lock(report, &state.join("hardline.lock"));
+        database(report, &state.join(audit::FILE_NAME));
+        lock(report, &state.join(pins::FILE_NAME));
     }
     own_policy(report);
 }
@@ -72,7 +73,7 @@ fn state(report: &mut Report) {
     report.add("state", "state directory", status, detail);
 }
 
-fn audit(report: &mut Report, path: &Path) {
+fn database(report: &mut Report, path: &Path) {
     const BEGINNING: &[u8] = b"SQLite format 3\0";
     let name = path.display();
     let (status, detail) = match File::open(path) {

@@ -109,7 +109,7 @@ impl<'a> Plan<'a> {
         backups: &Backups,
         original: &Original,
     ) -> Result<Self> {
-        let document = Document::parse(&original.bytes, Format::of(&original.path))?;
+        let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
         let servers = server::find(&document, target.places)?;
         let mut added = backups.record(&original.path).map(|it| it.added_args).unwrap_or_default();
         let backup = backups.original(&original.path, &original.bytes);

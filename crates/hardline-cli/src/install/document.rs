@@ -25,10 +25,22 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format of the file of this name.
-    pub(crate) fn of(path: &Path) -> Self {
-        let is_toml = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml"));
-        if is_toml { Self::Toml } else { Self::Json }
+    /// The format of a file with this name and these contents.
+    pub(crate) fn of(path: &Path, bytes: &[u8]) -> Self {
+        let has_ending =
+            |ending| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending));
+        if has_ending("toml") {
+            return Self::Toml;
+        }
+        // TOML has no line that begins with one of these.
+        let text =
+            bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes).trim_ascii_start();
+        let is_json = has_ending("json") || has_ending("jsonc") || text.is_empty();
+        if is_json || text.starts_with(b"{") || text.starts_with(b"/") {
+            Self::Json
+        } else {
+            Self::Toml
+        }
     }
 }
 

@@ -67,6 +67,8 @@ impl Original {
         if self.metadata.permissions().readonly() {
             bail!("it is read-only; allow writing to it, or change it where it comes from");
         }
+        // Its directory may be ours, and the file somebody else's.
+        File::options().append(true).open(&self.path).context("cannot write it")?;
         let folder = self.folder()?;
         let is_readonly = fs::metadata(folder)?.permissions().readonly();
         if is_readonly {
@@ -200,4 +202,43 @@ fn sync_folder(folder: &Path) {
     }
     #[cfg(not(unix))]
     let _ = folder;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_meanwhile_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp.json");
+        fs::write(&path, "old").unwrap();
+        let original = Original::read(&path).unwrap().unwrap();
+        fs::write(&path, "theirs").unwrap();
+        assert_eq!(original.replace(b"ours").unwrap(), Replaced::Changed);
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+
+        let original = Original::read(&path).unwrap().unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(original.replace(b"ours").is_err(), "what was deleted stays so");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_has_left_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp.json");
+        fs::write(&path, "old").unwrap();
+        let original = Original::read(&path).unwrap().unwrap();
+        for _ in 0..2 {
+            fs::write(original.beside().unwrap(), "half").unwrap();
+            original.clean().unwrap();
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+        fs::write(original.beside().unwrap(), "half").unwrap();
+        assert_eq!(original.replace(b"new").unwrap(), Replaced::Done);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

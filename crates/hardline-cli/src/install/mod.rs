@@ -31,7 +31,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use self::apply::Action;
 use self::program::Program;
@@ -90,6 +90,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if cfg!(not(unix)) {
+        bail!("hardline wrap is not there on this platform yet, so servers would not start");
+    }
     let program = Program::find(args.command.as_deref())?;
     if let Some(warning) = &program.warning {
         let _ = writeln!(io::stderr(), "hardline: warning: {warning}");

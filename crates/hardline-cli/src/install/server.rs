@@ -243,3 +243,24 @@ fn inner(launch: &Launch) -> Result<Option<usize>, String> {
     }
     Ok(inner.checked_sub(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_its_own_name() {
+        for path in [
+            "hardline",
+            "/usr/bin/hardline",
+            "C:\\bin\\Hardline.EXE",
+            "/opt/hardline-0.1.0",
+            "hardline_x86_64",
+        ] {
+            assert!(is_hardline(path), "{path}");
+        }
+        for path in ["", "hardliner", "/usr/bin/hardline/npx", "my-hardline", "hard"] {
+            assert!(!is_hardline(path), "{path}");
+        }
+    }
+}

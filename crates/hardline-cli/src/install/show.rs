@@ -1,11 +1,15 @@
-//! What is shown of a change: the difference, without secrets.
+//! What is shown of a change: the difference, without secrets as far as they can be told: what is in the
+//! environment or in headers, and arguments that look like it.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
+use hardline_proxy::redact::redact_command;
 use similar::{ChangeTag, TextDiff};
 
 use super::document::{Document, Node, Value};
+use super::json;
 use crate::terminal::Pieces;
 
 /// Keys whose texts are often secret.
@@ -51,29 +55,43 @@ fn shown(line: &str) -> String {
 fn masked(document: &Document) -> String {
     let mut secrets = Vec::new();
     if let Some(root) = &document.root {
-        find(root, false, &mut secrets);
+        find(root, "", &mut secrets);
     }
-    secrets.sort_by_key(|range: &std::ops::Range<usize>| range.start);
+    secrets.sort_by_key(|(range, _)| range.start);
     let mut text = String::with_capacity(document.text.len());
     let mut at = 0;
-    for range in secrets {
+    for (range, mask) in secrets {
         text.push_str(document.slice(&(at..range.start)));
-        text.push_str(MASK);
+        text.push_str(&mask);
         at = range.end;
     }
     text.push_str(document.slice(&(at..document.text.len())));
     text
 }
 
-fn find(node: &Node, is_secret: bool, secrets: &mut Vec<std::ops::Range<usize>>) {
+/// Finds what is not to be shown in `node`, which stands under `key`, and what is shown instead.
+fn find(node: &Node, key: &str, secrets: &mut Vec<(Range<usize>, String)>) {
     match &node.value {
-        Value::String(_) if is_secret => secrets.push(node.range.clone()),
+        Value::String(_) if SECRETS.contains(&key) => {
+            secrets.push((node.range.clone(), MASK.to_owned()));
+        }
         Value::Object(members) => {
             for member in members {
-                find(&member.node, is_secret || SECRETS.contains(&&*member.key), secrets);
+                let key = if SECRETS.contains(&key) { key } else { &member.key };
+                find(&member.node, key, secrets);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
+        Value::Array(items) if key == "args" => {
+            let words: Vec<_> =
+                items.iter().map(|it| it.as_str().unwrap_or_default().to_owned()).collect();
+            for (item, (word, shown)) in items.iter().zip(words.iter().zip(redact_command(&words)))
+            {
+                if *word != shown {
+                    secrets.push((item.range.clone(), json::quote(&shown)));
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| find(item, key, secrets)),
         Value::String(_) | Value::Other(_) => {}
     }
 }

@@ -10,9 +10,9 @@ use memchr::memchr2;
 
 use super::encoding::Encoding;
 use super::place::{Place, Ruler};
-use super::recording::Written;
 use super::report::Report;
 use super::{Judges, Stop};
+use crate::recording::Written;
 
 /// All that judging needs.
 pub(super) struct Desk<'a, 'r> {

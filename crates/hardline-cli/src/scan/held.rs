@@ -14,8 +14,8 @@ use super::Stop;
 use super::desk::{BOM, Desk, Finder, Heard, Origin};
 use super::encoding::Encoding;
 use super::place::{Place, Ruler};
-use super::recording::Written;
 use super::trace::Trace;
+use crate::recording::Written;
 
 /// Lines of the server.
 #[derive(Debug, Default)]

@@ -12,7 +12,6 @@ mod output;
 mod place;
 mod print;
 mod progress;
-mod recording;
 mod report;
 mod snippet;
 mod source;
@@ -40,6 +39,8 @@ use output::Output;
 use progress::Progress;
 use report::{File, Report};
 use source::Source;
+
+pub(crate) use print::{color, escaped};
 
 /// Look for planted messages, hidden characters and broken frames in texts, transcripts and recordings
 ///

@@ -16,11 +16,11 @@ use hardline_wire::message::Message;
 use super::desk::{BOM, Desk, Origin};
 use super::kind::Kind;
 use super::place::Place;
-use super::recording::{Recorded, file_limits};
 use super::report::Report;
 use super::source::Source;
 use super::torn::Torn;
 use super::{Judges, Stop, read_on};
+use crate::recording::{Recorded, file_limits};
 
 /// Scans a source.
 pub(super) fn scan(

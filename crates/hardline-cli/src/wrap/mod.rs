@@ -378,7 +378,7 @@ fn read_burst(text: &str) -> Result<(u32, Duration), String> {
 }
 
 /// Reads a time: `500ms`, `30s`, `5m`, `1h`, or seconds.
-fn read_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn read_time(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);

@@ -149,13 +149,13 @@ impl Seen {
 
     /// The tools that the client sees.
     pub(crate) fn tools(&self) -> Vec<&str> {
-        let tools = self.answer(2)["result"]["tools"].as_array();
+        let tools = self.answer(2).pointer("/result/tools").and_then(Value::as_array);
         tools.into_iter().flatten().map(|tool| tool["name"].as_str().unwrap()).collect()
     }
 
     /// The rule for which a call was refused, if it was.
     pub(crate) fn refusal(&self, id: i64) -> Option<&str> {
-        self.answer(id)["error"]["data"]["hardline"]["rule"].as_str()
+        self.answer(id).pointer("/error/data/hardline/rule").and_then(Value::as_str)
     }
 }
 

@@ -6,10 +6,13 @@
 )]
 
 #[cfg(unix)]
+mod audit;
+#[cfg(unix)]
 mod child;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
+mod docs;
 #[cfg(unix)]
 mod doctor;
 mod frames;
@@ -26,6 +29,10 @@ mod pin;
 mod policy_command;
 #[cfg(target_os = "linux")]
 mod process;
+#[cfg(unix)]
+mod record;
+#[cfg(unix)]
+mod replay;
 mod rmcp_client;
 mod scan;
 mod session;

@@ -71,7 +71,7 @@ async fn discovers_and_is_not_troubled_by_malformed_lines() {
     run_shimmed(discover(), "2026-07-28").await;
 }
 
-fn discover() -> ClientLifecycleMode {
+pub(crate) fn discover() -> ClientLifecycleMode {
     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
 }
 
@@ -103,7 +103,7 @@ fn check(report: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-async fn run(lifecycle: ClientLifecycleMode, version: &str, server: Command) {
+pub(crate) async fn run(lifecycle: ClientLifecycleMode, version: &str, server: Command) {
     let (progress, seen) = mpsc::channel(STEPS as usize);
     let server = TokioChildProcess::new(server).unwrap();
     let session = async {

@@ -26,8 +26,8 @@ const MAX_SILENCE: Duration = Duration::from_secs(2);
 /// When the database is tried again: soon at first, then ever later.
 const RETRY: Duration = Duration::from_millis(100);
 const MAX_RETRY: Duration = Duration::from_secs(30);
-/// How often old records are looked for, and when first.
-const FIRST_PRUNE: Duration = Duration::from_secs(10);
+/// How often it is asked whether there is too much, and how often one of all processes drops what is old.
+const LOOK: Duration = Duration::from_secs(15);
 const PRUNE: Duration = Duration::from_secs(60 * 60);
 
 pub(super) struct Desk<'a> {
@@ -53,6 +53,8 @@ pub(super) struct Desk<'a> {
     has_warned: bool,
     prune_at: Instant,
     is_pruning: bool,
+    /// Whether something was written since it was asked whether there is too much.
+    has_written: bool,
     /// How long whoever ends the session waits for us.
     ending: Option<Duration>,
 }
@@ -94,8 +96,9 @@ impl<'a> Desk<'a> {
             spill: None,
             spills: 0,
             has_warned: false,
-            prune_at: now + FIRST_PRUNE,
+            prune_at: now + LOOK,
             is_pruning: false,
+            has_written: false,
             ending: None,
         }
     }
@@ -122,7 +125,12 @@ impl<'a> Desk<'a> {
     fn take(&mut self) -> bool {
         let now = self.clock.now();
         let is_behind = !self.is_begun || !self.backlog.is_empty() || self.spill.is_some();
-        let mut next = if is_behind { self.retry_at } else { self.prune_at };
+        let mut next = match self.has_written {
+            _ if is_behind => self.retry_at,
+            true => self.prune_at,
+            // Nothing is too much that was not a while ago.
+            false => now + PRUNE,
+        };
         if let Some((since, _)) = &self.failing
             && now < *since + MAX_SILENCE
         {
@@ -178,6 +186,7 @@ impl<'a> Desk<'a> {
 
     fn succeed(&mut self) {
         self.is_begun = true;
+        self.has_written = true;
         self.backlog = Waiting::default();
         self.retry = RETRY;
         self.shared.tell_up_to(self.last_seq);
@@ -189,16 +198,12 @@ impl<'a> Desk<'a> {
 
     fn fail(&mut self, error: &StoreError) {
         let now = self.clock.now();
-        if error.is_damage() {
-            match store::mend(&self.path, self.clock.wall()) {
-                Ok(Some(aside)) => {
-                    let aside = aside.display();
-                    let what = format!("is broken ({error}): it was moved to {aside}");
-                    self.tell_warning(&what);
-                }
-                // Somebody else did, or nothing can be done now.
-                Ok(None) | Err(_) => {}
-            }
+        // Somebody else did, or nothing can be done now, if it is not moved.
+        if error.is_damage()
+            && let Ok(Some(aside)) = store::mend(&self.path, self.clock.wall())
+        {
+            let aside = aside.display();
+            self.tell_warning(&format!("is broken ({error}): it was moved to {aside}"));
         }
         let since = match &self.failing {
             _ if error.is_final() => now.checked_sub(MAX_SILENCE).unwrap_or(now),
@@ -265,22 +270,24 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Drops a little of what is too old or too much.
+    /// Drops a little of what is too old or too much, if it is our turn.
     fn prune(&mut self) {
         let (now, wall) = (self.clock.now(), self.clock.wall());
-        let Some(store) = &mut self.store else {
-            self.prune_at = now + FIRST_PRUNE;
-            return;
-        };
+        self.prune_at = now + LOOK;
+        // A database that is busy is pruned another time.
+        let Some(store) = &mut self.store else { return };
         if !self.is_pruning {
             let every = i64::try_from(PRUNE.as_micros()).unwrap_or(i64::MAX);
-            self.is_pruning = store.claims_pruning(wall, every).unwrap_or(false);
+            let is_over = || store.is_over(self.retention.max_bytes);
+            let is_turn = store.claims_pruning(wall, every);
+            self.is_pruning =
+                is_turn.and_then(|it| if it { Ok(it) } else { is_over() }).unwrap_or(false);
         }
-        // A database that is busy is pruned another time.
         self.is_pruning =
             self.is_pruning && store.prune(&self.retention, wall).is_ok_and(|it| it.is_some());
-        if !self.is_pruning {
-            self.prune_at = now + PRUNE;
+        self.has_written = self.is_pruning;
+        if self.is_pruning {
+            self.prune_at = now;
         }
     }
 

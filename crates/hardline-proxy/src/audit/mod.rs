@@ -13,6 +13,7 @@
 
 mod body;
 mod clock;
+mod count;
 mod desk;
 mod queue;
 pub mod read;
@@ -253,6 +254,11 @@ pub fn prune(path: &Path, retention: &Retention, now: SystemTime) -> Result<Prun
         all.add(step);
     }
     Ok(all)
+}
+
+/// How many sessions left records beside a database that it does not have yet.
+pub fn waiting(path: &Path) -> usize {
+    spill::waiting(path).count()
 }
 
 /// Why a database cannot be pruned.

@@ -2,19 +2,19 @@
 //!
 //! Invariants:
 //! - Pushing takes constant time and waits for nobody but whoever swaps a few vectors.
-//! - There are no more than [`MAX_ROWS`] messages, [`MAX_COUNTERS`] counters and a few, [`MAX_FINDINGS`]
+//! - There are no more than [`MAX_ROWS`] messages, a thousand counters and a few, [`MAX_FINDINGS`]
 //!   findings and one for each kind, and [`MAX_EVENTS`] events and launches.
 //! - The texts of findings stay here until they are told, whoever works on the findings.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hardline_guard::{Direction, Found};
+use hardline_guard::Found;
 
-use super::record::{Counter, End, Event, Finding, Kind, Row, Started, cut, kind};
-use super::{Fate, Launch, Seen};
+use super::count::Counts;
+use super::record::{End, Event, Finding, Kind, Row, SECOND, Started, kind};
+use super::{Launch, Seen};
 use crate::redact;
 
 /// Messages that get a row of their own in each second; the others are counted.
@@ -25,11 +25,6 @@ pub(super) const MAX_FINDINGS_PER_SECOND: u32 = 1000;
 const MAX_ROWS: usize = 4096;
 /// Findings that wait; more are merged with those of their kind.
 const MAX_FINDINGS: usize = 4096;
-/// Counters that wait; more go to one for all methods.
-const MAX_COUNTERS: usize = 1024;
-/// Counters that are looked through for the right one: as many as there are methods in one second, and
-/// those beyond are counted together.
-const MAX_METHODS: usize = 64;
 /// Events and launches that wait, each; more are left out.
 const MAX_EVENTS: usize = 1024;
 /// The text of all messages that wait, in bytes; of more, no text is kept.
@@ -37,12 +32,6 @@ const MAX_BODIES_BYTES: usize = 4 << 20;
 /// As much of one message's text as is looked at: a little more than is kept, so that a secret at the
 /// end is seen as a whole.
 const MAX_BODY_BYTES: usize = super::body::MAX_BYTES + (8 << 10);
-/// Longest method that has a counter of its own, in bytes.
-const MAX_METHOD_BYTES: usize = 64;
-/// What stands in a counter for all methods that have none of their own.
-const OTHER: &str = "(other)";
-/// In microseconds.
-const SECOND: i64 = 1_000_000;
 
 /// What waits, and whom it wakes.
 #[derive(Debug)]
@@ -282,7 +271,12 @@ impl Waiting {
     /// Adds what came later. Findings over the bound are merged.
     pub(super) fn append(&mut self, later: Self) {
         self.kinds.clear();
-        self.rows.extend(later.rows);
+        let has_room = self.body_bytes + later.body_bytes <= MAX_BODIES_BYTES;
+        self.body_bytes += if has_room { later.body_bytes } else { 0 };
+        self.rows.extend(later.rows.into_iter().map(|mut row| {
+            row.body = row.body.filter(|_| has_room);
+            row
+        }));
         for count in later.counts.all {
             self.counts.merge(&count);
         }
@@ -319,11 +313,7 @@ impl Waiting {
         for row in &mut self.rows {
             row.at = row.at.saturating_add(base);
         }
-        for count in &mut self.counts.all {
-            let second = i64::try_from(count.second).unwrap_or(0);
-            let at = second.saturating_mul(SECOND).saturating_add(base);
-            count.second = u64::try_from(at / SECOND).unwrap_or(0);
-        }
+        self.counts.settle(base);
         let findings = self.findings.iter_mut().map(|it| &mut it.at);
         let events = self.events.iter_mut().map(|it| &mut it.at);
         let launches = self.launches.iter_mut().map(|it| &mut it.at);
@@ -350,125 +340,9 @@ impl Waiting {
     /// Turns rows into counts, as there is no place for them.
     pub(super) fn count_rows(&mut self) {
         for row in self.rows.drain(..) {
-            let second = row.at / SECOND;
-            let second = u64::try_from(second).unwrap_or(0);
-            let method = cut(row.method.as_deref().unwrap_or_default(), MAX_METHOD_BYTES);
-            self.counts.count((second, row.direction, row.fate, method), 1, row.bytes);
+            self.counts.add_row(u64::try_from(row.at / SECOND).unwrap_or(0), &row);
         }
         self.body_bytes = 0;
-    }
-}
-
-/// Messages that have no row.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) all: Vec<Count>,
-    /// Where the last one of each direction was counted.
-    last: [usize; 2],
-}
-
-#[derive(Debug)]
-pub(super) struct Count {
-    /// Of the session.
-    pub(super) second: u64,
-    pub(super) direction: Direction,
-    pub(super) fate: Fate,
-    pub(super) method: Box<str>,
-    pub(super) messages: u64,
-    pub(super) bytes: u64,
-}
-
-impl Counts {
-    fn add(&mut self, second: u64, seen: &Seen<'_>) {
-        let method = cut(seen.method.unwrap_or_default(), MAX_METHOD_BYTES);
-        let Seen { direction, fate, bytes, .. } = *seen;
-        let key = (second, direction, fate, method);
-        self.count(key, 1, bytes as u64);
-    }
-
-    fn merge(&mut self, other: &Count) {
-        let Count { second, direction, fate, method, messages, bytes } = other;
-        self.count((*second, *direction, *fate, method), *messages, *bytes);
-    }
-
-    fn count(&mut self, key: Key<'_>, messages: u64, bytes: u64) {
-        let index = self.find(key);
-        if let Some(count) = self.all.get_mut(index) {
-            count.messages += messages;
-            count.bytes += bytes;
-        }
-    }
-
-    /// Where messages are counted: in another second's or for all methods if there are too many.
-    fn find(&mut self, key: Key<'_>) -> usize {
-        let (second, direction, fate, _) = key;
-        let [server, client] = self.last;
-        let last = match direction {
-            Direction::ServerToClient => server,
-            Direction::ClientToServer => client,
-        };
-        if self.all.get(last).is_some_and(|count| count.key() == key) {
-            return last;
-        }
-        let index = match self.search(MAX_METHODS, |count| count.key() == key) {
-            Ok(index) => index,
-            Err(in_second) if self.all.len() < MAX_COUNTERS && in_second < MAX_METHODS => {
-                self.push(key)
-            }
-            Err(_) => {
-                let is_other = |count: &Count| {
-                    &*count.method == OTHER && (count.direction, count.fate) == (direction, fate)
-                };
-                let found = self.search(MAX_METHODS, is_other);
-                found.unwrap_or_else(|_| self.push((second, direction, fate, OTHER)))
-            }
-        };
-        let [server, client] = &mut self.last;
-        match direction {
-            Direction::ServerToClient => *server = index,
-            Direction::ClientToServer => *client = index,
-        }
-        index
-    }
-
-    /// The one that is meant among the newest, or how many of them are of the last second.
-    fn search(&self, most: usize, is_meant: impl Fn(&Count) -> bool) -> Result<usize, usize> {
-        let newest = self.all.last().map(|count| count.second);
-        let mut in_second = 0;
-        for (index, count) in self.all.iter().enumerate().rev().take(most) {
-            if is_meant(count) {
-                return Ok(index);
-            }
-            in_second += usize::from(Some(count.second) == newest);
-        }
-        Err(in_second)
-    }
-
-    fn push(&mut self, (second, direction, fate, method): Key<'_>) -> usize {
-        let method = Box::from(method);
-        self.all.push(Count { second, direction, fate, method, messages: 0, bytes: 0 });
-        self.all.len() - 1
-    }
-}
-
-/// What messages that are counted together have in common.
-type Key<'a> = (u64, Direction, Fate, &'a str);
-
-impl Count {
-    /// As it is kept.
-    pub(super) fn record(&self) -> Counter {
-        Counter {
-            second: i64::try_from(self.second).unwrap_or(0).saturating_mul(SECOND),
-            direction: Cow::Borrowed(self.direction.name()),
-            method: self.method.to_string(),
-            verdict: Cow::Borrowed(self.fate.name()),
-            messages: self.messages,
-            bytes: self.bytes,
-        }
-    }
-
-    fn key(&self) -> Key<'_> {
-        (self.second, self.direction, self.fate, &self.method)
     }
 }
 

@@ -15,6 +15,9 @@ const MAX_NAME_BYTES: usize = 128;
 /// Longest text of a finding or event that is kept, in bytes.
 const MAX_TEXT_BYTES: usize = 4 << 10;
 
+/// In microseconds.
+pub(super) const SECOND: i64 = 1_000_000;
+
 /// A name that is known beforehand, or was read from a file.
 pub(super) type Name = Cow<'static, str>;
 

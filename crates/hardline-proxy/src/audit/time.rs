@@ -1,6 +1,7 @@
 //! A time as people and programs read it: UTC, as RFC 3339 has it.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use serde::{Serialize, Serializer};
 
@@ -13,6 +14,11 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 24 * 60 * 60;
 
 impl Time {
+    /// The time of a clock.
+    pub fn of(time: SystemTime) -> Self {
+        Self(super::micros(time))
+    }
+
     /// The date and the time of day.
     fn parts(self) -> (i64, i64, i64, i64) {
         let seconds = self.0.div_euclid(SECOND);

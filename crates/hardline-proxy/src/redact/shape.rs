@@ -82,6 +82,11 @@ pub(super) fn length_at(text: &[u8], start: usize) -> Option<usize> {
     let first = rest.first()?;
     let mut shapes = SHAPES.iter().filter(|shape| shape.prefix.first() == Some(first));
     let shape = shapes.find(|shape| rest.starts_with(shape.prefix))?;
+    // A web token does not begin inside what could be one, so that no byte is looked at twice.
+    let before = start.checked_sub(1).and_then(|before| text.get(before));
+    if shape.prefix == b"eyJ" && before.is_some_and(|byte| b"-_.".contains(byte)) {
+        return None;
+    }
     let body = rest.get(shape.prefix.len()..)?;
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.extra.contains(byte);
     // Looked at first, so that what is none costs little, however long it is.
@@ -95,7 +100,7 @@ pub(super) fn length_at(text: &[u8], start: usize) -> Option<usize> {
     let end = body.get(..end)?.iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
     let body = body.get(..end)?;
     let is_whole = match shape.prefix {
-        b"eyJ" => is_jwt(text, start, body),
+        b"eyJ" => is_jwt(body),
         b"AKIA" | b"ASIA" => body.iter().all(|byte| !byte.is_ascii_lowercase()),
         b"SG." => body.contains(&b'.'),
         _ => true,
@@ -103,13 +108,8 @@ pub(super) fn length_at(text: &[u8], start: usize) -> Option<usize> {
     (is_whole && shape.least <= body.len()).then(|| shape.prefix.len() + body.len())
 }
 
-/// Whether it has the parts of a JSON Web Token, after its first letters. A token does not begin inside
-/// what could be one, so that no byte is looked at twice.
-fn is_jwt(text: &[u8], start: usize, body: &[u8]) -> bool {
-    let before = start.checked_sub(1).and_then(|before| text.get(before));
-    if before.is_some_and(|byte| b"-_.".contains(byte)) {
-        return false;
-    }
+/// Whether it has the parts of a JSON Web Token, after its first letters.
+fn is_jwt(body: &[u8]) -> bool {
     let mut parts = body.split(|byte| *byte == b'.');
     let (head, payload) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     // One without a signature ends with a full stop, which was taken for the end of a sentence.

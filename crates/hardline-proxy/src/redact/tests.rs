@@ -1,3 +1,5 @@
+use hardline_testkit::generate::Rng;
+
 use super::*;
 
 #[track_caller]
@@ -245,13 +247,9 @@ fn any_line_stays_what_it_is() {
         "value",
         "name",
     ];
-    let mut state = 7_u64;
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        usize::try_from(state >> 33).unwrap() % below
-    };
+    let mut rng = Rng::new(7);
     for _ in 0..100_000 {
-        let text: String = (0..next(30)).map(|_| pieces[next(pieces.len())]).collect();
+        let text: String = (0..rng.below(30)).map(|_| rng.pick(&pieces)).collect();
         let lines = [
             text.clone(),
             serde_json::json!({"password": 1, "x": [&text], &text: {"token": &text}}).to_string(),

@@ -39,6 +39,8 @@ const SCHEMES: [&str; 7] =
     ["bearer", "basic", "digest", "token", "apikey", "negotiate", "aws4-hmac-sha256"];
 /// Shortest secret after one of those, in bytes.
 const MIN_CREDENTIAL_BYTES: usize = 10;
+/// As much of a header as is looked at to find out whether it is one.
+const MAX_NEAR_BYTES: usize = 128;
 /// Longest first line of a private key, after `-----BEGIN`.
 const MAX_PEM_HEAD_BYTES: usize = 48;
 
@@ -216,22 +218,24 @@ impl Search<'_> {
         if is_placeholder(value) { start } else { self.hide(start, end) }
     }
 
-    /// The rest of a header.
+    /// The rest of a header, if its beginning looks like one.
     fn header(&mut self, start: usize) -> usize {
-        let end = self.end_of(start, |byte| !b"\r\n\"'\\`".contains(&byte));
-        let value = self.text.get(start..end).unwrap_or_default();
-        let first = value.split(|byte| is_blank(*byte)).next().unwrap_or_default();
+        let is_part = |byte: u8| !b"\r\n\"'\\`".contains(&byte);
+        let near = self.rest(start);
+        let near = near.get(..MAX_NEAR_BYTES).unwrap_or(near);
+        let near = near.split(|byte| !is_part(*byte)).next().unwrap_or_default();
+        let first = near.split(|byte| is_blank(*byte)).next().unwrap_or_default();
         let has_scheme = SCHEMES.iter().any(|it| first.eq_ignore_ascii_case(it.as_bytes()));
-        let rest = value.get(first.len()..).unwrap_or_default().trim_ascii();
-        if is_variable(if has_scheme { rest } else { value }) {
+        let rest = near.get(first.len()..).unwrap_or_default().trim_ascii();
+        let (value, is_one) = match has_scheme {
+            true => (rest, !rest.is_empty() && (!rest.contains(&b' ') || rest.contains(&b'='))),
+            false => (near, near.contains(&b'=') || (rest.is_empty() && is_mixed(first))),
+        };
+        if !is_one || is_variable(value) {
             return start;
         }
-        let is_secret = match has_scheme {
-            true => !rest.is_empty() && !rest.contains(&b' '),
-            false => value.contains(&b'=') || (first == value.trim_ascii() && is_mixed(value)),
-        };
-        let is_parameters = has_scheme && rest.contains(&b'=');
-        if is_secret || is_parameters { self.hide(start, end) } else { start }
+        let end = self.end_of(start, is_part);
+        self.hide(start, end)
     }
 
     /// A value without quotes.
@@ -288,7 +292,7 @@ fn has_both(value: &[u8]) -> bool {
 
 /// Whether it is one word of a configuration file.
 fn is_word(value: &[u8]) -> bool {
-    4 <= value.len() && value.iter().all(|byte| byte.is_ascii_graphic())
+    4 <= value.len() && value.iter().all(u8::is_ascii_graphic)
 }
 
 fn is_placeholder(value: &[u8]) -> bool {

@@ -154,7 +154,9 @@ impl Command {
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = match self.environment {
             Environment::Inherit => env::vars_os().collect(),
-            Environment::Base => base_variables().map(|(name, value)| (name.into(), value)).collect(),
+            Environment::Base => {
+                base_variables().map(|(name, value)| (name.into(), value)).collect()
+            }
         };
         for (name, value) in &self.variables {
             all.retain(|(known, _)| known != name);

@@ -111,7 +111,7 @@ impl Printer for Json {
 
 /// The value on one line, whoever reads it and whatever shows it: what ends lines or commands terminals
 /// is escaped.
-pub(super) fn escaped(value: &impl Serialize) -> io::Result<String> {
+pub(crate) fn escaped(value: &impl Serialize) -> io::Result<String> {
     let text = serde_json::to_string(value)?;
     let is_plain = |char: char| !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}');
     if text.chars().all(is_plain) {

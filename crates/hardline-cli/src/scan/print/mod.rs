@@ -11,6 +11,9 @@ use hardline_guard::Rule;
 use super::Format;
 use super::report::{File, Located, Seen};
 
+pub(crate) use json::escaped;
+pub(crate) use text::color;
+
 /// What can be done with findings.
 pub(super) trait Printer {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;

@@ -115,7 +115,8 @@ impl Printer for Text {
     }
 }
 
-fn color(severity: Severity) -> Style {
+/// The color of a severity.
+pub(crate) fn color(severity: Severity) -> Style {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     match severity {
         Severity::Critical => color(AnsiColor::Red).bold(),

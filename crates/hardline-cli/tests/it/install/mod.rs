@@ -1,4 +1,10 @@
 //! `hardline install` and `uninstall`, on files as each client writes them.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test may panic"
+)]
 
 mod entry;
 mod fixture;

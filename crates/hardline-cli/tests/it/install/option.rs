@@ -42,7 +42,7 @@ fn a_broken_file_is_told_with_its_place_and_stays_as_it_is() {
     let home = Home::new();
     let good = home.write(".cursor/mcp.json", CONFIG);
     for (name, text, expected) in [
-        ("comma.json", "{\n  \"a\": 1\n  \"b\": 2}", "line 3, column 3: expected comma"),
+        ("comma.json", "{\n  \"a\": 1\n  \"b\": 2}", "line 2, column 9: expected comma"),
         ("open.json", "{\"mcpServers\": {", "line 1, column"),
         ("half.json", "{\"mcpServers\": {\"a\": {\"comm", "line 1, column 23: unterminated string"),
         (
@@ -164,7 +164,7 @@ fn a_server_that_is_added_later_is_wrapped_by_the_next_run() {
     let path = home.write(".cursor/mcp.json", CONFIG);
     home.expect(0, &["install"]);
     let add = |text: &str| text.replace("}}}", "}, \"c\":{\"command\":\"new\"}}}");
-    fs::write(&path, add(&read(&path).replace("]}}}", "]}}}"))).unwrap();
+    fs::write(&path, add(&read(&path))).unwrap();
     home.expect(0, &["install"]);
     assert_eq!(read(&path).matches("\"wrap\"").count(), 3, "{}", read(&path));
     let [backup] = &*home.backups() else { panic!("{:?}", home.backups()) };

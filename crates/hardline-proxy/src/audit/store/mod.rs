@@ -16,13 +16,13 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use thiserror::Error;
 
 use super::queue::Waiting;
 use super::record::Session;
 use super::spill;
-use gate::Gate;
+use gate::{Gate, Pass};
 use insert::Insert;
 
 pub(super) use damage::mend;
@@ -113,13 +113,9 @@ impl Store {
         batch: &Waiting,
         now: i64,
     ) -> Result<(), StoreError> {
-        let _pass = self.gate.pass(BUSY)?;
-        if self.identity != identity(&self.path) {
-            return Err(StoreError::Moved);
-        }
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut insert = match self.session {
+        let known = self.session;
+        let (transaction, pass) = self.begin()?;
+        let mut insert = match known {
             Some(id) => Insert::of_session(&transaction, id),
             None => Insert::new_session(&transaction, session)?,
         };
@@ -127,8 +123,19 @@ impl Store {
         // A session that slept for long may be dropped: it begins again.
         let id = insert.finish(now)?.ok_or(StoreError::Moved)?;
         transaction.commit()?;
+        drop(pass);
         self.session = Some(id);
         Ok(())
+    }
+
+    /// Begins a transaction that nobody else writes in, in a file that is still the database.
+    fn begin(&mut self) -> Result<(Transaction<'_>, Pass<'_>), StoreError> {
+        let pass = self.gate.pass(BUSY)?;
+        if self.identity != identity(&self.path) {
+            return Err(StoreError::Moved);
+        }
+        let immediate = TransactionBehavior::Immediate;
+        Ok((self.connection.transaction_with_behavior(immediate)?, pass))
     }
 
     /// Reads in what stands in a file, once. Does nothing if that was done before.
@@ -138,12 +145,7 @@ impl Store {
         lines: impl Iterator<Item = spill::Line>,
         now: i64,
     ) -> Result<(), StoreError> {
-        let _pass = self.gate.pass(BUSY)?;
-        if self.identity != identity(&self.path) {
-            return Err(StoreError::Moved);
-        }
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (transaction, _pass) = self.begin()?;
         let sql = "INSERT OR IGNORE INTO spills VALUES (?1, ?2)";
         if transaction.execute(sql, (name, now))? == 0 {
             return Ok(());
@@ -167,7 +169,8 @@ impl Store {
     }
 }
 
-type Identity = (u64, u64);
+/// A file, whatever its name.
+pub(super) type Identity = (u64, u64);
 
 /// Opens a database that has its tables; `None` if it has none yet.
 fn connect(path: &Path) -> Result<Option<(Connection, Option<Identity>)>, StoreError> {
@@ -249,13 +252,13 @@ pub(super) fn keep_private(options: &mut OpenOptions) {
 
 /// Which file a path names: not opened, as closing it would take SQLite's locks away.
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
 }
 
 /// An open file cannot be moved away here.
 #[cfg(not(unix))]
-fn identity(_: &Path) -> Option<Identity> {
+pub(super) fn identity(_: &Path) -> Option<Identity> {
     None
 }

@@ -12,7 +12,7 @@ use super::super::Retention;
 use super::{Store, StoreError};
 
 /// Rows that one step drops of a table.
-const STEP_ROWS: i64 = 2000;
+const STEP_ROWS: i64 = 500;
 /// Pages that one step gives back.
 const STEP_PAGES: u32 = 500;
 /// How long a session without an end counts as running, in microseconds: a day.
@@ -49,24 +49,25 @@ impl Store {
         Ok(0 < self.connection.execute(sql, (now, every))?)
     }
 
+    /// Whether there is too much, whatever its age.
+    pub(in super::super) fn is_over(&self, max_bytes: u64) -> Result<bool> {
+        is_over(&self.connection, max_bytes)
+    }
+
     /// One step, or `None` if there is nothing to drop. `now` is in microseconds since 1970.
     pub(in super::super) fn prune(
         &mut self,
         retention: &Retention,
         now: i64,
     ) -> Result<Option<Pruned>, StoreError> {
-        let _pass = self.gate.pass(super::BUSY)?;
-        if self.identity != super::identity(&self.path) {
-            return Err(StoreError::Moved);
-        }
-        let transaction =
-            self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let (transaction, pass) = self.begin()?;
         let pruned = drop_old(&transaction, retention, now)?;
         let pruned = match pruned {
             None => drop_some(&transaction, retention.max_bytes, now)?,
             some => some,
         };
         transaction.commit()?;
+        drop(pass);
         match pruned {
             None => Ok(shrink(&self.connection)?),
             some => Ok(some),
@@ -120,6 +121,12 @@ fn drop_some(connection: &Connection, max_bytes: u64, now: i64) -> Result<Option
     let sql = "SELECT id FROM sessions WHERE ended IS NOT NULL OR seen < ?1 ORDER BY id LIMIT 1";
     let oldest = connection.query_row(sql, [now - RUNNING], |row| row.get(0)).optional()?;
     oldest.map(|id| drop_session(connection, id)).transpose()
+}
+
+fn is_over(connection: &Connection, max_bytes: u64) -> Result<bool> {
+    let used =
+        pages(connection, "page_count")?.saturating_sub(pages(connection, "freelist_count")?);
+    Ok(max_bytes < used * pages(connection, "page_size")?)
 }
 
 /// Drops some of a session, or the session itself if there is nothing else left of it.

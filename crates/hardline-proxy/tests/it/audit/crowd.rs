@@ -14,8 +14,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use hardline_proxy::audit::{Audit, Options, SessionStart, Tell};
+use hardline_testkit::generate::Rng;
 
-use super::{PATIENCE, SECOND, all, check_sums, found, one, open, seen};
+use super::{PATIENCE, SECOND, all, check_sums, database, found, one, open, seen};
 
 const CHILD: &str = "HARDLINE_AUDIT_CHILD";
 const PROCESSES: usize = 50;
@@ -76,12 +77,15 @@ fn start(directory: &Path, rounds: u32) -> Child {
 /// What processes told, line by line: only whole lines count.
 fn told(directory: &Path, kind: &str) -> Vec<String> {
     let files = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("told-"));
+    let files =
+        files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("told-"));
     let mut lines = Vec::new();
     for file in files {
         let text = fs::read_to_string(file).unwrap();
         let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-        lines.extend(whole.filter_map(|line| line.strip_prefix(kind)).map(|it| it.trim().to_owned()));
+        lines.extend(
+            whole.filter_map(|line| line.strip_prefix(kind)).map(|it| it.trim().to_owned()),
+        );
     }
     lines
 }
@@ -112,23 +116,21 @@ fn fifty_processes_write_at_once() {
     check(directory.path());
     let path = directory.path().join("audit.db");
     assert_eq!(told(directory.path(), "sent").len(), PROCESSES);
-    let sql = "SELECT count(*) FROM sessions WHERE messages = 1200 AND findings = 30 AND outcome = 'end'";
-    assert_eq!(one::<i64>(&path, sql), PROCESSES as i64);
+    let sql =
+        "SELECT count(*) FROM sessions WHERE messages = 1200 AND findings = 30 AND outcome = 'end'";
+    assert_eq!(one::<i64>(&path, sql), i64::try_from(PROCESSES).unwrap());
     assert_eq!(told(directory.path(), "shown").len(), PROCESSES * 30);
 }
 
 #[test]
 fn a_hundred_kills_lose_no_finding_that_was_told() {
     let directory = tempfile::tempdir().unwrap();
-    let mut state = u64::from(std::process::id());
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        usize::try_from(state >> 33).unwrap() % below
-    };
-    let mut children: Vec<Child> = (0..PROCESSES).map(|_| start(directory.path(), 100_000)).collect();
+    let mut rng = Rng::new(u64::from(std::process::id()));
+    let mut children: Vec<Child> =
+        (0..PROCESSES).map(|_| start(directory.path(), 100_000)).collect();
     for _ in 0..KILLS {
-        sleep(Duration::from_millis(next(60) as u64));
-        let victim = next(children.len());
+        sleep(Duration::from_millis(rng.below(60) as u64));
+        let victim = rng.below(children.len());
         children[victim].kill().unwrap();
         children[victim].wait().unwrap();
         children[victim] = start(directory.path(), 100_000);
@@ -140,6 +142,27 @@ fn a_hundred_kills_lose_no_finding_that_was_told() {
     check(directory.path());
     let path = directory.path().join("audit.db");
     assert_eq!(one::<i64>(&path, "SELECT count(*) FROM sessions WHERE ended IS NOT NULL"), 1);
+}
+
+#[test]
+fn kills_while_the_database_is_locked_lose_no_finding_that_was_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut children: Vec<Child> = (0..8).map(|_| start(directory.path(), 100_000)).collect();
+    while told(directory.path(), "shown").len() < 50 {
+        sleep(Duration::from_millis(10));
+    }
+    let locker = database(&directory.path().join("audit.db"));
+    locker.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let before = told(directory.path(), "shown").len();
+    while told(directory.path(), "shown").len() < before + 400 {
+        sleep(Duration::from_millis(10));
+    }
+    for child in &mut children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    drop(locker);
+    check(directory.path());
 }
 
 #[test]
@@ -183,7 +206,10 @@ fn a_full_disk_costs_a_warning_and_what_could_not_be_kept_is_counted() {
         let kept: HashSet<String> = all(&path, "SELECT detail FROM findings").into_iter().collect();
         let missing = told_lines.iter().filter(|it| !kept.contains(*it)).count();
         let counted = warnings.iter().find_map(|it| {
-            let text = it.split_once("audit.db ")?.1.strip_suffix(" findings are on standard error alone")?;
+            let text = it
+                .split_once("audit.db ")?
+                .1
+                .strip_suffix(" findings are on standard error alone")?;
             text.parse().ok()
         });
         assert_eq!(missing, counted.unwrap_or(0), "{warnings:?}");

@@ -20,10 +20,7 @@ fn a_session_is_kept_with_all_that_happened() {
     };
     audit.launch(Duration::ZERO, &launch);
     let id = Id::from_string("a\"b");
-    audit.message(
-        SECOND,
-        &Seen { id: Some(&id), tool: Some("read"), ..seen("tools/call") },
-    );
+    audit.message(SECOND, &Seen { id: Some(&id), tool: Some("read"), ..seen("tools/call") });
     audit.message(
         SECOND,
         &Seen {
@@ -43,7 +40,8 @@ fn a_session_is_kept_with_all_that_happened() {
     assert_eq!(told.warnings(), Vec::<String>::new());
     let sql = "SELECT server || ' ' || command || ' ' || profile || ' ' || client || ' ' || outcome || ' '
                || messages || ' ' || bytes || ' ' || findings FROM sessions WHERE ended BETWEEN started + 1900000 AND started + 2100000";
-    let expected = r#"files ["npx","-y","server-files"] balanced Some Client 1.2 server ended with 0 2 107 1"#;
+    let expected =
+        r#"files ["npx","-y","server-files"] balanced Some Client 1.2 server ended with 0 2 107 1"#;
     assert_eq!(one::<String>(&path, sql), expected);
     let sql = "SELECT direction || ' ' || method || ' ' || coalesce(tool, '-') || ' '
                || coalesce(request, '-') || ' ' || bytes || ' ' || coalesce(latency, '-') || ' ' || verdict
@@ -59,10 +57,8 @@ fn a_session_is_kept_with_all_that_happened() {
     let sql = "SELECT kind || ' ' || text FROM events ORDER BY id";
     assert_eq!(all(&path, sql), ["client Some Client 1.2", "server-ended the server ended with 1"]);
     let sql = "SELECT argv || ' ' || path || ' ' || sha256 FROM launches";
-    let expected = format!(
-        r#"["npx","server","--api-key","[redacted]"] /usr/bin/npx {}"#,
-        "ab".repeat(32)
-    );
+    let expected =
+        format!(r#"["npx","server","--api-key","[redacted]"] /usr/bin/npx {}"#, "ab".repeat(32));
     assert_eq!(all(&path, sql), [expected]);
     check_sums(&path);
 }
@@ -97,7 +93,10 @@ fn what_is_shown_was_committed_before() {
         let text = format!("finding {number}");
         audit.finding(SECOND, &found(&text), Some(text));
         told.wait_for_shown(number);
-        assert_eq!(one::<i64>(&path, "SELECT count(*) FROM findings"), number as i64);
+        assert_eq!(
+            one::<i64>(&path, "SELECT count(*) FROM findings"),
+            i64::try_from(number).unwrap()
+        );
     }
     assert_eq!(told.shown(), all(&path, "SELECT detail FROM findings ORDER BY seq"));
     audit.close(SECOND, "end", PATIENCE);

@@ -2,7 +2,6 @@
 
 mod crowd;
 mod keep;
-mod read;
 mod trouble;
 
 use std::path::Path;
@@ -76,8 +75,7 @@ pub(crate) fn open_with(options: Options, server: &str) -> (Audit, Told) {
 pub(crate) fn found(detail: &str) -> Found {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));
     let line = br#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#;
-    let verdict =
-        guard.inspect(Direction::ServerToClient, &Line::of_text(line), Duration::ZERO);
+    let verdict = guard.inspect(Direction::ServerToClient, &Line::of_text(line), Duration::ZERO);
     let mut found = verdict.found.first().unwrap().clone();
     found.finding.detail = detail.to_owned();
     found

@@ -3,22 +3,26 @@
 //! Nothing is ever changed. Readers get along with any number of sessions that write, and with a
 //! directory that cannot be written.
 
+mod row;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use hardline_guard::Severity;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
-use serde::Serialize;
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use thiserror::Error;
 
-use super::store::{self, StoreError, beside};
+use super::store::{self, Identity, StoreError, beside, identity};
 use super::time::Time;
+
+pub use row::{Event, Finding, Message, Session};
 
 /// The database, open for reading.
 #[derive(Debug)]
 pub struct Reader {
     connection: Connection,
     may_miss_newest: bool,
+    identity: Option<Identity>,
 }
 
 /// Which records are wanted. Those of all sessions unless it says otherwise.
@@ -46,127 +50,21 @@ impl Default for Query {
     }
 }
 
-/// A session.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Session {
-    /// Its key: 16 hexadecimal digits.
-    pub session: String,
-    /// The server's name.
-    pub server: String,
-    /// The server's command line, as a JSON array.
-    #[serde(serialize_with = "raw")]
-    pub command: String,
-    /// The profile in force.
-    pub profile: String,
-    /// The version of Hardline.
-    pub version: String,
-    /// The client, as it names itself.
-    pub client: Option<String>,
-    /// The process that relays.
-    pub pid: u32,
-    /// Where it runs.
-    pub cwd: Option<String>,
-    /// When it began.
-    pub started: Time,
-    /// When it was last heard of.
-    pub seen: Time,
-    /// When it ended. None if it runs, or was killed.
-    pub ended: Option<Time>,
-    /// How it ended.
-    pub outcome: Option<String>,
-    /// Messages, in both directions.
-    pub messages: u64,
-    /// The bytes of those.
-    pub bytes: u64,
-    /// Findings.
-    pub findings: u64,
-}
-
-/// A finding.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Finding {
-    /// When it was found.
-    pub at: Time,
-    /// The session's key.
-    pub session: String,
-    /// The server's name.
-    pub server: String,
-    /// The rule.
-    pub rule: String,
-    /// How bad it is.
-    pub severity: String,
-    /// Which way the frame went.
-    pub direction: String,
-    /// What was done about it.
-    pub action: String,
-    /// Where in the frame's JSON it was.
-    pub path: Option<String>,
-    /// Where it started in the frame, in bytes.
-    pub offset: u64,
-    /// How many bytes it took there.
-    pub length: u64,
-    /// What stood there.
-    pub excerpt: String,
-    /// What it is, in words.
-    pub detail: String,
-    /// How many findings of this kind it stands for.
-    pub count: u64,
-}
-
-/// A message that has a row of its own.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Message {
-    /// When it was seen.
-    pub at: Time,
-    /// The session's key.
-    pub session: String,
-    /// The server's name.
-    pub server: String,
-    /// Which way it went.
-    pub direction: String,
-    /// Its method, or that of the request that it answers.
-    pub method: Option<String>,
-    /// The tool that was called.
-    pub tool: Option<String>,
-    /// Its id, as JSON.
-    pub id: Option<String>,
-    /// Its size.
-    pub bytes: u64,
-    /// For an answer, the microseconds since its request.
-    pub latency: Option<u64>,
-    /// What became of it.
-    pub verdict: String,
-    /// Its text, redacted and cut, if bodies were kept.
-    pub body: Option<String>,
-}
-
-/// Something else that happened: a launch, a restart, an end.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Event {
-    /// When.
-    pub at: Time,
-    /// The session's key.
-    pub session: String,
-    /// The server's name.
-    pub server: String,
-    /// What kind of event: `launch` for a server that was started.
-    pub kind: String,
-    /// What happened, in words.
-    pub text: String,
-    /// The SHA-256 of what was started.
-    pub sha256: Option<String>,
-}
-
 /// Up to where somebody has read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     findings: i64,
     events: i64,
     launches: i64,
+}
+
+impl Marks {
+    /// Goes on to `other`, where that is further.
+    pub fn advance(&mut self, other: Self) {
+        self.findings = self.findings.max(other.findings);
+        self.events = self.events.max(other.events);
+        self.launches = self.launches.max(other.launches);
+    }
 }
 
 /// Why the database cannot be read.
@@ -202,14 +100,20 @@ impl Reader {
         if !fs::exists(path).unwrap_or(true) {
             return Err(ReadError::Missing(path.to_owned()));
         }
+        let identity = identity(path);
         let opened = match connect(path, false) {
             Err(StoreError::Database(error)) if is_unwritable(&error) => {
                 let log = fs::metadata(beside(path, "-wal"));
                 let may_miss_newest = log.is_ok_and(|it| 0 < it.len());
-                connect(path, true).map(|connection| Self { connection, may_miss_newest })
+                connect(path, true).map(|connection| (connection, may_miss_newest))
             }
-            other => other.map(|connection| Self { connection, may_miss_newest: false }),
+            other => other.map(|connection| (connection, false)),
         };
+        let opened = opened.map(|(connection, may_miss_newest)| Self {
+            connection,
+            may_miss_newest,
+            identity,
+        });
         opened.map_err(|error| match error {
             StoreError::Newer(_) => ReadError::Newer(path.to_owned()),
             StoreError::Database(error)
@@ -224,6 +128,11 @@ impl Reader {
     /// Whether the newest records cannot be seen, because the directory cannot be written.
     pub fn may_miss_newest(&self) -> bool {
         self.may_miss_newest
+    }
+
+    /// Whether another database is there now.
+    pub fn is_replaced(&self, path: &Path) -> bool {
+        identity(path).is_some_and(|now| self.identity != Some(now))
     }
 
     /// Sessions, oldest first.
@@ -253,23 +162,7 @@ impl Reader {
             query.limit
         ])?;
         while let Some(row) = rows.next()? {
-            each(Session {
-                session: row.get(1)?,
-                server: row.get(2)?,
-                command: row.get(3)?,
-                profile: row.get(4)?,
-                version: row.get(5)?,
-                client: row.get(6)?,
-                pid: row.get(7)?,
-                cwd: row.get(8)?,
-                started: Time(row.get(9)?),
-                seen: Time(row.get(10)?),
-                ended: row.get::<_, Option<i64>>(11)?.map(Time),
-                outcome: row.get(12)?,
-                messages: count(row, 13)?,
-                bytes: count(row, 14)?,
-                findings: count(row, 15)?,
-            })?;
+            each(Session::read(row)?)?;
         }
         Ok(())
     }
@@ -318,21 +211,7 @@ impl Reader {
         let mut last = after;
         while let Some(row) = rows.next()? {
             last = row.get(0)?;
-            each(Finding {
-                at: Time(row.get(1)?),
-                session: row.get(2)?,
-                server: row.get(3)?,
-                rule: row.get(4)?,
-                severity: row.get(5)?,
-                direction: row.get(6)?,
-                action: row.get(7)?,
-                path: row.get(8)?,
-                offset: count(row, 9)?,
-                length: count(row, 10)?,
-                excerpt: row.get(11)?,
-                detail: row.get(12)?,
-                count: count(row, 13)?,
-            })?;
+            each(Finding::read(row)?)?;
         }
         Ok(last)
     }
@@ -364,19 +243,7 @@ impl Reader {
             query.limit
         ])?;
         while let Some(row) = rows.next()? {
-            each(Message {
-                at: Time(row.get(1)?),
-                session: row.get(2)?,
-                server: row.get(3)?,
-                direction: row.get(4)?,
-                method: row.get(5)?,
-                tool: row.get(6)?,
-                id: row.get(7)?,
-                bytes: count(row, 8)?,
-                latency: row.get::<_, Option<i64>>(9)?.and_then(|it| u64::try_from(it).ok()),
-                verdict: row.get(10)?,
-                body: row.get(11)?,
-            })?;
+            each(Message::read(row)?)?;
         }
         Ok(())
     }
@@ -393,7 +260,7 @@ impl Reader {
              WHERE (?1 IS NULL OR s.server = ?1)
                AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= second",
             params![query.server, query.session, query.since_micros()],
-            |row| count(row, 0),
+            |row| row::count(row, 0),
         )
     }
 
@@ -451,6 +318,20 @@ impl Reader {
             })?;
         }
         Ok(())
+    }
+
+    /// The end: nothing has come since.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    pub fn newest(&self) -> Result<Marks, rusqlite::Error> {
+        let newest = |table: &str| {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+            self.connection.query_row(&sql, (), |row| row.get(0))
+        };
+        let (findings, events) = (newest("findings")?, newest("events")?);
+        Ok(Marks { findings, events, launches: newest("launches")? })
     }
 
     /// Findings and events that came since, each kind in its order.
@@ -528,14 +409,4 @@ fn uri(path: &Path) -> String {
     }
     uri.push_str("?immutable=1");
     uri
-}
-
-fn count(row: &Row<'_>, index: usize) -> Result<u64, rusqlite::Error> {
-    Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
-}
-
-/// A text that is JSON itself.
-fn raw<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    let words: Vec<String> = serde_json::from_str(text).unwrap_or_default();
-    words.serialize(serializer)
 }

@@ -1,7 +1,8 @@
 //! A recording's line: what a peer wrote, who and when, and where each byte of that stands in the file.
 //!
-//! `{"time":"2026-11-15T22:22:38.123Z","direction":"server-to-client","raw":"…"}`, with `raw_base64` in
-//! place of `raw` where the line is no UTF-8. Other members are of no interest here.
+//! `{"time":"2026-11-15T22:22:38.123Z","session":"1","direction":"server-to-client","raw":"…",
+//! "verdict":"passed"}`, with `raw_base64` in place of `raw` where the line is no UTF-8, `length` where only
+//! the beginning of it was kept, and `left_out` where lines before it are missing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,24 +11,37 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hardline_guard::Direction;
+use hardline_proxy::audit::Fate;
 use hardline_wire::json::{Checker, Value};
 use hardline_wire::limits::Limits;
 use memchr::memchr;
 
 /// A line of a recording.
 #[derive(Debug)]
-pub(super) struct Recorded<'a> {
-    pub(super) direction: Direction,
+pub(crate) struct Recorded<'a> {
+    pub(crate) direction: Direction,
     /// Since 1970, if it is told.
-    pub(super) time: Option<Duration>,
+    pub(crate) time: Option<Duration>,
+    /// Which of the sessions in the file it is from.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
+    pub(crate) session: Cow<'a, str>,
+    /// What became of it, if it is told.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
+    pub(crate) fate: Option<Fate>,
+    /// Whether there was more of it than is kept.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
+    pub(crate) is_cut: bool,
+    /// How many lines before it are missing.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
+    pub(crate) left_out: u64,
     /// What the peer wrote.
-    pub(super) raw: Cow<'a, [u8]>,
-    pub(super) written: Written,
+    pub(crate) raw: Cow<'a, [u8]>,
+    pub(crate) written: Written,
 }
 
 /// Where what a peer wrote stands in the line of the file.
 #[derive(Clone, Debug)]
-pub(super) enum Written {
+pub(crate) enum Written {
     /// Byte for byte, but for escapes.
     Escaped {
         start: usize,
@@ -40,7 +54,7 @@ pub(super) enum Written {
 
 /// The limits for the lines of a recording whose frames obey `limits`: escapes make them longer, twice
 /// as long if every character needs one.
-pub(super) fn file_limits(limits: &Limits) -> Limits {
+pub(crate) fn file_limits(limits: &Limits) -> Limits {
     let longest = limits.max_frame_bytes().saturating_mul(2).saturating_add(64 << 10);
     let limits = limits.clone();
     // Over the ceiling, they stay as they are.
@@ -49,15 +63,20 @@ pub(super) fn file_limits(limits: &Limits) -> Limits {
 
 impl<'a> Recorded<'a> {
     /// Reads a line, if it is one of a recording.
-    pub(super) fn read(checker: &mut Checker, line: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(checker: &mut Checker, line: &'a [u8]) -> Option<Self> {
         let checked = checker.check(line).ok()?;
         let (mut direction, mut time, mut raw, mut base64) = (None, None, None, None);
+        let (mut session, mut fate, mut is_cut, mut left_out) = (Cow::default(), None, false, 0);
         for (key, value) in checked.value.members() {
             match &*key {
                 "direction" => direction = value.as_str(),
                 "time" => time = value.as_str().and_then(|it| parse_time(&it)),
                 "raw" => raw = Some(value),
                 "raw_base64" => base64 = Some(value),
+                "session" => session = value.as_str().unwrap_or_default(),
+                "verdict" => fate = value.as_str().and_then(|name| read_fate(&name)),
+                "length" => is_cut = true,
+                "left_out" => left_out = value.text().parse().unwrap_or(0),
                 _ => {}
             }
         }
@@ -67,13 +86,13 @@ impl<'a> Recorded<'a> {
             (Some(raw), _) => read_escaped(raw)?,
             (None, base64) => read_base64(base64?)?,
         };
-        Some(Self { direction, time, raw, written })
+        Some(Self { direction, time, session, fate, is_cut, left_out, raw, written })
     }
 }
 
 impl Written {
     /// How much memory it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Escaped { marks, .. } => size_of_val(marks.as_slice()),
             Self::Within(_) => 0,
@@ -81,7 +100,7 @@ impl Written {
     }
 
     /// Where a part of what the peer wrote is written.
-    pub(super) fn find(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn find(&self, range: &Range<usize>) -> Range<usize> {
         match self {
             Self::Escaped { start, marks } => {
                 let place = |at: usize| {
@@ -127,6 +146,11 @@ fn read_base64(value: Value<'_>) -> Option<(Cow<'_, [u8]>, Written)> {
     let raw = STANDARD.decode(value.as_str()?.as_bytes()).ok()?;
     let start = value.offset();
     Some((Cow::Owned(raw), Written::Within(start..start + value.text().len())))
+}
+
+fn read_fate(name: &str) -> Option<Fate> {
+    let all = [Fate::Passed, Fate::Sanitized, Fate::Blocked, Fate::Answered];
+    all.into_iter().find(|fate| fate.name() == name)
 }
 
 /// Reads a time as RFC 3339 writes it in UTC: the time since 1970.
@@ -190,6 +214,17 @@ mod tests {
         assert_eq!(&*recorded.raw, b"\xffa");
         assert_eq!(line.get(recorded.written.find(&(1..2))), Some("\"/2E=\""));
         assert_eq!(recorded.direction, Direction::ClientToServer);
+    }
+
+    #[test]
+    fn says_which_session_and_what_became_of_it() {
+        let line = r#"{"session":"a","direction":"client-to-server","raw":"x","verdict":"answered","length":9,"left_out":2}"#;
+        let recorded = read(line).unwrap();
+        assert_eq!((&*recorded.session, recorded.fate), ("a", Some(Fate::Answered)));
+        assert!(recorded.is_cut && recorded.left_out == 2);
+        let other =
+            read(r#"{"direction":"client-to-server","raw":"x","verdict":{"a":1}}"#).unwrap();
+        assert_eq!((&*other.session, other.fate), ("", None));
     }
 
     #[test]

@@ -1,0 +1,181 @@
+//! Records as a table or as one JSON document.
+
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style as Ansi};
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::table::{Cell, Table};
+use super::{Format, Style};
+use crate::scan::escaped;
+
+/// Where records go.
+pub(super) struct List {
+    out: BufWriter<Box<dyn Write>>,
+    format: Format,
+    is_colored: bool,
+    width: Option<usize>,
+    table: Table,
+    has_some: bool,
+}
+
+impl List {
+    pub(super) fn new(style: Style, heads: &[&'static str]) -> Self {
+        let choice = choice(style);
+        let is_colored = choice != ColorChoice::Never;
+        Self {
+            out: BufWriter::new(output(choice)),
+            format: style.format,
+            is_colored,
+            width: width(),
+            table: Table::new(heads, is_colored),
+            has_some: false,
+        }
+    }
+
+    /// Begins a member of the document, or a table.
+    pub(super) fn begin(&mut self, name: &str, is_first: bool) -> Result<()> {
+        self.has_some = false;
+        if self.format == Format::Json {
+            let before = if is_first { "{" } else { ",\n" };
+            write!(self.out, "{before}\"{name}\":[")?;
+        }
+        Ok(())
+    }
+
+    /// Adds a record.
+    pub(super) fn add<T: Serialize>(
+        &mut self,
+        record: &T,
+        row: impl FnOnce(&T) -> Vec<Cell>,
+    ) -> Result<()> {
+        match self.format {
+            Format::Text => self.table.push(row(record)),
+            Format::Json => {
+                let comma = if self.has_some { "," } else { "" };
+                write!(self.out, "{comma}\n{}", escaped(record)?)?;
+            }
+        }
+        self.has_some = true;
+        Ok(())
+    }
+
+    /// Ends what was begun, and begins another table.
+    pub(super) fn end(&mut self, nothing: &str, heads: &[&'static str]) -> Result<()> {
+        let mut table = std::mem::replace(&mut self.table, Table::new(heads, self.is_colored));
+        match self.format {
+            Format::Json => write!(self.out, "\n]")?,
+            Format::Text if table.is_empty() => writeln!(self.out, "{nothing}")?,
+            Format::Text => table.write(&mut self.out, self.width)?,
+        }
+        Ok(())
+    }
+
+    /// A line for people.
+    pub(super) fn say(&mut self, text: &str) -> Result<()> {
+        if self.format == Format::Text {
+            writeln!(self.out, "{text}")?;
+        }
+        Ok(())
+    }
+
+    /// A member for programs.
+    pub(super) fn member(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
+        if self.format == Format::Json {
+            write!(self.out, ",\n\"{name}\":{}", escaped(value)?)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        if self.format == Format::Json {
+            writeln!(self.out, "}}")?;
+        }
+        self.out.flush()?;
+        Ok(())
+    }
+}
+
+/// What a command ends with. Whoever read the output may have seen enough.
+pub(super) fn outcome(written: Result<()>) -> Result<ExitCode> {
+    match written {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) if is_closed(&error) => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn is_closed(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == ErrorKind::BrokenPipe)
+}
+
+/// Whether there are colors: never `Auto`.
+pub(super) fn choice(style: Style) -> ColorChoice {
+    match style.format {
+        Format::Text => style.color.choice(),
+        Format::Json => ColorChoice::Never,
+    }
+}
+
+pub(super) fn output(choice: ColorChoice) -> Box<dyn Write> {
+    match choice {
+        ColorChoice::Never => Box::new(io::stdout()),
+        choice => Box::new(AutoStream::new(io::stdout(), choice)),
+    }
+}
+
+/// Whether nobody reads what is written.
+pub(super) fn is_unread() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdout = io::stdout();
+        let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+        let gone = PollFlags::ERR | PollFlags::HUP;
+        let is_asked = poll(&mut asked, Some(&Timespec::default())).is_ok();
+        is_asked && asked.iter().any(|it| it.revents().intersects(gone))
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+/// How wide the terminal is, if there is one.
+pub(super) fn width() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(stdout)
+        && 0 < size.ws_col
+    {
+        return Some(size.ws_col.into());
+    }
+    Some(100)
+}
+
+/// The color of a severity.
+pub(super) fn color(severity: &str) -> Ansi {
+    severity.parse().map_or_else(|_| Ansi::new(), crate::scan::color)
+}
+
+/// The color of what was done about a finding or a message.
+pub(super) fn verdict_color(verdict: &str) -> Ansi {
+    let color = |color: AnsiColor| Ansi::new().fg_color(Some(color.into()));
+    match verdict {
+        "block" | "close" | "blocked" | "answered" => color(AnsiColor::Red),
+        "sanitize" | "sanitized" => color(AnsiColor::Yellow),
+        _ => Ansi::new(),
+    }
+}
+
+/// The database, which may break off.
+pub(super) fn context<T>(read: Result<T>) -> Result<T> {
+    match read {
+        Err(error) if is_closed(&error) => Err(error),
+        other => other.context("cannot read the audit database"),
+    }
+}

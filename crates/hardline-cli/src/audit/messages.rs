@@ -1,0 +1,71 @@
+//! `hardline audit messages`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use hardline_proxy::audit::read::Message;
+
+use super::Which;
+use super::list::{List, context, outcome, verdict_color};
+use super::table::Cell;
+
+/// List messages, the newest last
+///
+/// Up to 1000 messages a second of a session have a row of their own; more are only counted.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    which: Which,
+
+    /// The newest so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u32,
+}
+
+const HEADS: [&str; 10] =
+    ["TIME (UTC)", "SERVER", "FROM", "METHOD", "TOOL", "ID", "BYTES", "LATENCY", "VERDICT", "BODY"];
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let reader = args.which.place.open()?;
+    let query = args.which.query(args.limit);
+    let mut list = List::new(args.which.style, &HEADS);
+    let written = (|| {
+        list.begin("messages", true)?;
+        context(reader.messages(&query, |message| list.add(&message, row)))?;
+        list.end("no messages", &[])?;
+        let counted = context(reader.counted(&query).map_err(Into::into))?;
+        if 0 < counted {
+            list.say(&format!("{counted} more messages were counted and have no row"))?;
+        }
+        list.member("counted", &counted)?;
+        list.finish()
+    })();
+    outcome(written)
+}
+
+fn row(message: &Message) -> Vec<Cell> {
+    let or_nothing = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or_default());
+    let from = if message.direction == "client-to-server" { "client" } else { "server" };
+    vec![
+        Cell::new(message.at.short()),
+        Cell::new(&message.server),
+        Cell::new(from),
+        or_nothing(&message.method),
+        or_nothing(&message.tool),
+        or_nothing(&message.id),
+        Cell::number(message.bytes),
+        Cell::right(message.latency.map(latency).unwrap_or_default()),
+        Cell::new(&message.verdict).style(verdict_color(&message.verdict)),
+        or_nothing(&message.body),
+    ]
+}
+
+fn latency(micros: u64) -> String {
+    let time = Duration::from_micros(micros);
+    match micros {
+        0..1000 => format!("{micros} µs"),
+        1000..10_000_000 => format!("{} ms", time.as_millis()),
+        _ => format!("{} s", time.as_secs()),
+    }
+}

@@ -1,0 +1,110 @@
+//! `hardline audit sessions`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use hardline_proxy::audit::read::Session;
+use serde::Serialize;
+
+use super::Which;
+use super::list::{List, context, outcome};
+use super::table::Cell;
+
+/// List sessions, the newest last
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A session that has no end was killed or is running: it is shown as running if there is a process\n\
+    with its number."
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    which: Which,
+
+    /// The newest so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+}
+
+pub(super) const HEADS: [&str; 8] =
+    ["SESSION", "STARTED (UTC)", "LASTED", "SERVER", "MESSAGES", "FINDINGS", "STATE", "COMMAND"];
+
+/// A session with what is known of its process.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    session: &'a Session,
+    state: &'static str,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let reader = args.which.place.open()?;
+    let query = args.which.query(args.limit);
+    let mut list = List::new(args.which.style, &HEADS);
+    let written = (|| {
+        list.begin("sessions", true)?;
+        context(reader.sessions(&query, |session| add(&mut list, &session)))?;
+        list.end("no sessions", &[])?;
+        list.finish()
+    })();
+    outcome(written)
+}
+
+pub(super) fn add(list: &mut List, session: &Session) -> Result<()> {
+    list.add(&Shown { session, state: state(session) }, |shown| row(shown.session))
+}
+
+fn row(session: &Session) -> Vec<Cell> {
+    let state = match (&session.outcome, state(session)) {
+        (Some(outcome), "ended") => outcome.clone(),
+        (_, state) => state.to_owned(),
+    };
+    let words: Vec<String> = serde_json::from_str(&session.command).unwrap_or_default();
+    let command = words.join(" ");
+    let findings = Cell::number(session.findings);
+    let warning = anstyle::Style::new().fg_color(Some(anstyle::AnsiColor::Yellow.into()));
+    vec![
+        Cell::new(session.session.get(..8).unwrap_or(&session.session)),
+        Cell::new(session.started.short()),
+        Cell::right(lasted(session)),
+        Cell::new(&session.server),
+        Cell::number(session.messages),
+        if 0 < session.findings { findings.style(warning) } else { findings },
+        Cell::new(state),
+        Cell::new(command),
+    ]
+}
+
+/// `ended`, `running` or `killed`.
+pub(super) fn state(session: &Session) -> &'static str {
+    match session.ended {
+        Some(_) => "ended",
+        None if is_there(session.pid) => "running",
+        None => "killed",
+    }
+}
+
+fn lasted(session: &Session) -> String {
+    let end = session.ended.unwrap_or(session.seen);
+    let micros = u64::try_from(end.0.saturating_sub(session.started.0)).unwrap_or(0);
+    let seconds = Duration::from_micros(micros).as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// Whether there is a process with this number: ours, or one that came later.
+#[cfg(unix)]
+fn is_there(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let asked = pid.map(rustix::process::test_kill_process);
+    matches!(asked, Some(Ok(()) | Err(rustix::io::Errno::PERM)))
+}
+
+#[cfg(not(unix))]
+fn is_there(_: u32) -> bool {
+    true
+}

@@ -1,0 +1,66 @@
+//! `hardline audit show`: all about one session but its messages.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use hardline_proxy::audit::read::Query;
+
+use super::list::{List, context, outcome};
+use super::table::Cell;
+use super::{Place, Style, findings, line, sessions};
+
+/// Show one session: how it was started, what happened, what was found
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The session's id, or as much of its beginning as no other has
+    #[arg(value_name = "SESSION")]
+    session: String,
+
+    #[command(flatten)]
+    place: Place,
+
+    #[command(flatten)]
+    style: Style,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let reader = args.place.open()?;
+    let mut query = Query::default();
+    query.session = Some(args.session.to_ascii_lowercase());
+    query.limit = 2;
+    let mut found = Vec::new();
+    context(reader.sessions::<anyhow::Error>(&query, |session| {
+        found.push(session);
+        Ok(())
+    }))?;
+    let session = match found.as_slice() {
+        [session] => session,
+        [] => {
+            bail!("no session begins with {:?}; `hardline audit sessions` lists them", args.session)
+        }
+        _ => bail!("more than one session begins with {:?}: give more of its id", args.session),
+    };
+    query.session = Some(session.session.clone());
+    query.limit = u32::MAX;
+    let mut list = List::new(args.style, &sessions::HEADS);
+    let written = (|| {
+        list.begin("sessions", true)?;
+        sessions::add(&mut list, session)?;
+        list.end("", &["TIME (UTC)", "EVENT", "WHAT"])?;
+        list.say("")?;
+        list.begin("events", false)?;
+        context(reader.events(&query, |event| {
+            list.add(&event, |event| {
+                let (at, kind) = (Cell::new(event.at.short()), Cell::new(&event.kind));
+                vec![at, kind, Cell::new(line::happened(event))]
+            })
+        }))?;
+        list.end("no events", &findings::HEADS)?;
+        list.say("")?;
+        list.begin("findings", false)?;
+        context(reader.findings(&query, |finding| list.add(&finding, findings::row)))?;
+        list.end("no findings", &[])?;
+        list.finish()
+    })();
+    outcome(written)
+}

@@ -1,0 +1,122 @@
+//! `hardline audit tail`.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anstream::ColorChoice;
+use anstyle::Style as Ansi;
+use anyhow::Result;
+use hardline_proxy::audit::read::{Event, Finding, Marks, Query, Reader};
+use hardline_wire::excerpt::Excerpt;
+use serde::Serialize;
+
+use super::list::{choice, color, context, is_closed, is_unread, output};
+use super::{Format, Rules, Which, line};
+use crate::scan::escaped;
+
+/// How often the database is asked.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Longest text of a line, in bytes.
+const MAX_TEXT_BYTES: usize = 2000;
+
+/// Show findings and events as they come, until Ctrl-C
+///
+/// With --rule or --severity, only findings.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    rules: Rules,
+
+    /// So many of the newest first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u32,
+
+    /// Show those and end
+    #[arg(long)]
+    no_follow: bool,
+}
+
+/// A line for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Entry<'a> {
+    Finding(&'a Finding),
+    Event(&'a Event),
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let mut query = args.which.query(args.limit);
+    args.rules.add_to(&mut query);
+    match follow(args, query) {
+        Err(error) if is_closed(&error) => Ok(ExitCode::SUCCESS),
+        other => other.map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn follow(args: &Args, mut query: Query) -> Result<()> {
+    let mut reader = args.which.place.open()?;
+    let path = args.which.place.path()?;
+    let mut marks = Marks::default();
+    let newest = context(reader.newest().map_err(Into::into))?;
+    let choice = choice(args.which.style);
+    let mut out = output(choice);
+    let mut is_first = true;
+    loop {
+        let (findings, events) = context(reader.since(&mut marks, &query).map_err(Into::into))?;
+        let mut entries: Vec<_> = findings.iter().map(|it| (it.at, Entry::Finding(it))).collect();
+        entries.extend(events.iter().map(|it| (it.at, Entry::Event(it))));
+        entries.sort_by_key(|(at, _)| *at);
+        let skipped = entries.len().saturating_sub(args.limit as usize);
+        for (_, entry) in entries.iter().skip(if is_first { skipped } else { 0 }) {
+            match args.which.style.format {
+                Format::Text => print(&mut out, entry, choice != ColorChoice::Never)?,
+                Format::Json => writeln!(out, "{}", escaped(entry)?)?,
+            }
+        }
+        out.flush()?;
+        if args.no_follow || is_unread() {
+            return Ok(());
+        }
+        if std::mem::take(&mut is_first) {
+            marks.advance(newest);
+            query.limit = u32::MAX;
+        }
+        sleep(INTERVAL);
+        // A database that was broken is replaced by an empty one.
+        if reader.is_replaced(&path)
+            && let Ok(new) = Reader::open(&path)
+        {
+            (reader, marks) = (new, Marks::default());
+        }
+    }
+}
+
+fn print(out: &mut dyn Write, entry: &Entry<'_>, is_colored: bool) -> Result<()> {
+    let styled = |style: Ansi| if is_colored { style } else { Ansi::new() };
+    // Excerpts are escaped already: backslashes stay.
+    let show = |text: &str| Excerpt::of_json(text, MAX_TEXT_BYTES).to_string();
+    match entry {
+        Entry::Finding(finding) => {
+            let Finding { at, server, severity, rule, action, .. } = finding;
+            let (time, server) = (at.short(), show(server));
+            let (color, bold) = (styled(color(severity)), styled(Ansi::new().bold()));
+            let what = show(&line::what(finding));
+            let rule = show(rule);
+            writeln!(
+                out,
+                "{time} {server}: {color}{severity}{color:#} {bold}{rule}{bold:#} ({action}): {what}"
+            )?;
+        }
+        Entry::Event(event) => {
+            let (time, server, kind) = (event.at.short(), show(&event.server), show(&event.kind));
+            let dim = styled(Ansi::new().dimmed());
+            writeln!(out, "{dim}{time} {server}: {kind}: {}{dim:#}", show(&line::happened(event)))?;
+        }
+    }
+    Ok(())
+}

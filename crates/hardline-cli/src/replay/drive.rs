@@ -1,0 +1,193 @@
+//! A server that is started, and spoken to as a [`Player`] says.
+
+use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use hardline_transport::Signals;
+use hardline_transport::process::{Child, Command, Exit};
+use hardline_wire::limits::Limits;
+use hardline_wire::line::LineFramer;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::player::Player;
+use super::report::Report;
+
+const CHUNK: usize = 64 << 10;
+/// How long the last of its output may take when the server is gone.
+const DRAIN_TIME: Duration = Duration::from_millis(500);
+/// How long a server that has closed its output may take to end before it is called so.
+const EXIT_TIME: Duration = Duration::from_secs(1);
+
+/// What came of it.
+pub(super) enum Outcome {
+    Played(Report),
+    /// Somebody wants us to end.
+    Signal(i32),
+}
+
+/// What to do next.
+enum Next {
+    Wrote(io::Result<usize>),
+    Read(usize),
+    Time,
+    Signal(i32),
+}
+
+/// The server's side of the pipes.
+struct Pipes {
+    stdin: Option<Sender>,
+    stdout: Receiver,
+    framer: LineFramer,
+    buffer: Vec<u8>,
+    began: Instant,
+}
+
+/// Starts the server, plays, and ends it.
+pub(super) async fn play(
+    command: &Command,
+    limits: &Limits,
+    mut player: Player<'_>,
+) -> Result<Outcome> {
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let mut child = command.spawn()?;
+    let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
+        bail!("the server has no standard streams");
+    };
+    let mut pipes = Pipes {
+        stdin: Some(stdin),
+        stdout,
+        framer: LineFramer::new(limits),
+        buffer: vec![0; CHUNK],
+        began: Instant::now(),
+    };
+    let mut has_spoken = false;
+    let mut is_gone = false;
+    // When the server took or said something.
+    let mut moved = Duration::ZERO;
+    // What is being said, and how much of it was.
+    let mut saying: (Cow<'_, [u8]>, usize) = (Cow::default(), 0);
+    while !is_gone {
+        if saying.0.len() <= saying.1 {
+            let now = pipes.began.elapsed();
+            player.handle_timeout(now);
+            match player.poll_send(now) {
+                Some(mut line) => {
+                    line.to_mut().push(b'\n');
+                    (saying, moved) = ((line, 0), now);
+                }
+                None if player.is_done() => break,
+                None => {}
+            }
+        }
+        let rest = saying.0.get(saying.1..).unwrap_or_default();
+        let until = match rest.is_empty() {
+            true => player.poll_timeout(),
+            false => Some(moved + player.patience()),
+        };
+        match pipes.next(rest, until, &mut signals).await {
+            Next::Wrote(Ok(length)) => {
+                moved = pipes.began.elapsed();
+                saying.1 += length;
+            }
+            Next::Wrote(Err(_)) | Next::Read(0) => is_gone = true,
+            Next::Read(length) => {
+                (moved, has_spoken) = (pipes.began.elapsed(), true);
+                pipes.hear(length, &mut player);
+            }
+            Next::Time => is_gone = !rest.is_empty(),
+            Next::Signal(number) => {
+                child.kill();
+                child.close().await;
+                return Ok(Outcome::Signal(number));
+            }
+        }
+    }
+    let early = if is_gone { Some(end_of(&child).await) } else { None };
+    let exit = match pipes.close(child, &mut player, &mut signals).await {
+        Ok(exit) => exit,
+        Err(number) => return Ok(Outcome::Signal(number)),
+    };
+    if is_gone && !has_spoken && matches!(exit.code(), Some(126 | 127)) {
+        bail!("the server cannot be started: it {exit}");
+    }
+    Ok(Outcome::Played(player.finish(early.as_deref())))
+}
+
+/// How a server ended that does not read or write any more.
+async fn end_of(child: &Child) -> String {
+    match timeout(EXIT_TIME, child.wait()).await {
+        Ok(exit) => exit.to_string(),
+        Err(_) => "does not read any more, or closed its standard output".to_owned(),
+    }
+}
+
+impl Pipes {
+    /// Writes, reads or waits, whatever can be done first.
+    async fn next(&mut self, rest: &[u8], until: Option<Duration>, signals: &mut Signals) -> Next {
+        let until = until.map(|until| self.began + until);
+        let Self { stdin, stdout, buffer, .. } = self;
+        let write = async {
+            match stdin {
+                Some(stdin) if !rest.is_empty() => stdin.write(rest).await,
+                _ => std::future::pending().await,
+            }
+        };
+        let time = async {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            number = std::future::poll_fn(|context| signals.poll_recv(context)) => Next::Signal(number),
+            outcome = stdout.read(buffer) => Next::Read(outcome.unwrap_or(0)),
+            outcome = write => Next::Wrote(outcome),
+            () = time => Next::Time,
+        }
+    }
+
+    fn hear(&mut self, length: usize, player: &mut Player<'_>) {
+        let now = self.began.elapsed();
+        let mut chunk = self.buffer.get(..length).unwrap_or_default();
+        while let Some(line) = self.framer.next_line(&mut chunk) {
+            player.handle_line(&line, now);
+        }
+    }
+
+    /// Ends the server, and hears what it says until it is gone. Returns the signal that ends us, if
+    /// there is one.
+    async fn close(
+        mut self,
+        child: Child,
+        player: &mut Player<'_>,
+        signals: &mut Signals,
+    ) -> Result<Exit, i32> {
+        self.stdin = None;
+        let mut closing = std::pin::pin!(child.close());
+        let mut has_ended = false;
+        let exit = loop {
+            tokio::select! {
+                exit = &mut closing => break exit,
+                next = self.next(&[], None, signals), if !has_ended => match next {
+                    Next::Read(0) => has_ended = true,
+                    Next::Read(length) => self.hear(length, player),
+                    Next::Signal(number) => return Err(number),
+                    Next::Wrote(_) | Next::Time => {}
+                },
+            }
+        };
+        while let Ok(Ok(length @ 1..)) =
+            timeout(DRAIN_TIME, self.stdout.read(&mut self.buffer)).await
+        {
+            self.hear(length, player);
+        }
+        if let Some(line) = self.framer.finish() {
+            player.handle_line(&line, self.began.elapsed());
+        }
+        Ok(exit)
+    }
+}

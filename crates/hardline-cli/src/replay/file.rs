@@ -1,0 +1,138 @@
+//! A file of recorded sessions, read line by line.
+//!
+//! `wrap --record` appends, and several may write at once: a file holds any number of sessions, mixed.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use hardline_guard::Direction;
+use hardline_wire::json::Checker;
+use hardline_wire::limits::Limits;
+use hardline_wire::line::LineFramer;
+
+use super::script::{Script, Writer};
+use crate::recording::{Recorded, file_limits};
+
+const CHUNK_BYTES: usize = 256 << 10;
+/// Lines of a file that are named because they are no recording's.
+const MAX_COMPLAINTS: u64 = 3;
+
+/// A session in a file.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// When its first line was said, since 1970.
+    pub(super) since: Option<Duration>,
+    /// Lines of the client.
+    pub(super) client: u64,
+    /// Lines of the server.
+    pub(super) server: u64,
+}
+
+/// The sessions of a file, in the order in which they begin.
+pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut broken = 0;
+    each_line(path, limits, |number, recorded| {
+        let Some(recorded) = recorded else {
+            broken += 1;
+            if broken <= MAX_COMPLAINTS {
+                complain(&format!("{}:{number}: no line of a recording: left out", path.display()));
+            }
+            return Ok(());
+        };
+        // Few write at once, so it is one of the last.
+        let known = sessions.iter().rposition(|session| session.id == *recorded.session);
+        let index = known.unwrap_or_else(|| {
+            let (id, since) = (recorded.session.clone().into_owned(), recorded.time);
+            sessions.push(Session { id, since, ..Session::default() });
+            sessions.len() - 1
+        });
+        if let Some(session) = sessions.get_mut(index) {
+            match recorded.direction {
+                Direction::ClientToServer => session.client += 1,
+                Direction::ServerToClient => session.server += 1,
+            }
+        }
+        Ok(())
+    })?;
+    if sessions.is_empty() {
+        bail!("{}: no recording; `hardline wrap --record FILE` makes one", path.display());
+    }
+    if MAX_COMPLAINTS < broken {
+        complain(&format!("{} more lines like that", broken - MAX_COMPLAINTS));
+    }
+    Ok(sessions)
+}
+
+/// The session with an id, or the only one whose id begins so; the last one if none is wanted.
+pub(super) fn choose<'a>(sessions: &'a [Session], wanted: Option<&str>) -> Result<&'a Session> {
+    let Some(wanted) = wanted else {
+        return sessions.last().context("there is no session");
+    };
+    if let Some(session) = sessions.iter().find(|session| session.id == wanted) {
+        return Ok(session);
+    }
+    let mut fitting = sessions.iter().filter(|session| session.id.starts_with(wanted));
+    match (fitting.next(), fitting.next()) {
+        (Some(session), None) => Ok(session),
+        (None, _) => bail!("no session is called {wanted:?}; --list tells which there are"),
+        (Some(_), Some(_)) => bail!("several sessions begin with {wanted:?}; --list tells which"),
+    }
+}
+
+/// Reads one session.
+pub(super) fn script(
+    path: &Path,
+    session: &Session,
+    limits: &Limits,
+    is_strict: bool,
+) -> Result<Script> {
+    let mut writer = Writer::new(limits, is_strict);
+    each_line(path, limits, |_, recorded| match recorded {
+        Some(recorded) if *recorded.session == session.id => writer.take(&recorded),
+        _ => Ok(()),
+    })?;
+    Ok(writer.finish())
+}
+
+/// Calls `take` with each line of a file and its number; `None` is a line of no recording.
+fn each_line(
+    path: &Path,
+    limits: &Limits,
+    mut take: impl FnMut(u64, Option<Recorded<'_>>) -> Result<()>,
+) -> Result<()> {
+    let unreadable = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(unreadable)?;
+    let limits = file_limits(limits);
+    let (mut framer, mut checker) = (LineFramer::new(&limits), Checker::new(&limits));
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut number = 0;
+    loop {
+        let length = match file.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            outcome => outcome.with_context(unreadable)?,
+        };
+        let mut chunk = buffer.get(..length).unwrap_or_default();
+        loop {
+            let line = if length == 0 { framer.finish() } else { framer.next_line(&mut chunk) };
+            let Some(line) = line else { break };
+            number += 1;
+            if !line.is_blank() {
+                let text = line.whole().unwrap_or_default();
+                take(number, Recorded::read(&mut checker, text))?;
+            }
+        }
+        if length == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn complain(what: &str) {
+    // Nobody is left to tell if this fails.
+    let _ = writeln!(std::io::stderr(), "hardline: {what}");
+}

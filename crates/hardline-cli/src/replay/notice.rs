@@ -1,0 +1,93 @@
+//! Notifications, compared by what they say and not by when.
+
+use std::collections::HashMap;
+
+use hardline_wire::json::{Checker, Value};
+use hardline_wire::limits::Limits;
+
+use super::diff;
+use super::path::Pattern;
+use super::report::{About, Kind, Report};
+use super::script::Script;
+
+/// Among how many of the recording one that came is looked for.
+const WINDOW: usize = 256;
+/// Most of one method that are kept because the recording has none like them; others are counted.
+const MAX_EXTRA: usize = 100;
+
+/// Those of the recording, and those that came.
+#[derive(Debug)]
+pub(super) struct Notices<'a> {
+    of: HashMap<String, Group<'a>>,
+    checker: Checker,
+    other: Checker,
+}
+
+/// Those of one method.
+#[derive(Debug, Default)]
+struct Group<'a> {
+    /// Of the recording, without those that came.
+    missing: Vec<&'a str>,
+    /// That came and are not in the recording.
+    extra: Vec<String>,
+    more: usize,
+    came: usize,
+}
+
+impl<'a> Notices<'a> {
+    pub(super) fn new(script: &'a Script, limits: &Limits) -> Self {
+        let of = script.notices.iter().map(|(method, notices)| {
+            let missing = notices.iter().map(String::as_str).collect();
+            (method.clone(), Group { missing, ..Group::default() })
+        });
+        Self { of: of.collect(), checker: Checker::new(limits), other: Checker::new(limits) }
+    }
+
+    /// How many of a method came.
+    pub(super) fn came(&self, method: &str) -> usize {
+        self.of.get(method).map_or(0, |group| group.came)
+    }
+
+    /// Takes one that came.
+    pub(super) fn take(&mut self, method: &str, value: Value<'_>, ignore: &[Pattern]) {
+        if !self.of.contains_key(method) {
+            self.of.insert(method.to_owned(), Group::default());
+        }
+        let Some(group) = self.of.get_mut(method) else { return };
+        group.came += 1;
+        let same = group.missing.iter().take(WINDOW).position(|text| {
+            let recorded = self.checker.check(text.as_bytes());
+            recorded.is_ok_and(|recorded| diff::is_same(recorded.value, value, ignore))
+        });
+        match same {
+            Some(index) => drop(group.missing.remove(index)),
+            None if group.extra.len() < MAX_EXTRA => group.extra.push(value.text().to_owned()),
+            None => group.more += 1,
+        }
+    }
+
+    /// Reports what is left on either side: one of each is a change.
+    pub(super) fn finish(&mut self, ignore: &[Pattern], report: &mut Report) {
+        let mut of: Vec<_> = self.of.iter().collect();
+        of.sort_unstable_by_key(|(method, _)| *method);
+        for (method, group) in of {
+            let about = About::method(method);
+            let pairs = group.missing.len().min(group.extra.len());
+            for (recorded, replayed) in group.missing.iter().zip(&group.extra) {
+                let recorded = self.checker.check(recorded.as_bytes());
+                let replayed = self.other.check(replayed.as_bytes());
+                if let (Ok(recorded), Ok(replayed)) = (recorded, replayed) {
+                    let room = report.room() + 1;
+                    let changes = diff::changes(recorded.value, replayed.value, ignore, room);
+                    report.push_changes(&about, changes);
+                }
+            }
+            for _ in group.missing.iter().skip(pairs) {
+                report.push(about.clone(), Kind::NoNotification, "");
+            }
+            for _ in 0..group.extra.len() - pairs + group.more {
+                report.push(about.clone(), Kind::ExtraNotification, "");
+            }
+        }
+    }
+}

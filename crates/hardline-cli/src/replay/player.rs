@@ -1,0 +1,358 @@
+//! Plays a script: says what is next when it is time, and compares what comes.
+//!
+//! There is no I/O in it: it is shown the server's lines and the time.
+//!
+//! Invariants:
+//! - A line is not said before all that came before it in the recording has come, or was waited for as
+//!   long as that is allowed.
+//! - Every request of the server gets an answer, if it got one in the recording or is not in it.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use hardline_proxy::redact::redact;
+use hardline_wire::encode::{ReplyTo, code, error};
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::frame::Decoder;
+use hardline_wire::id::Id;
+use hardline_wire::json::{Checker, Value};
+use hardline_wire::limits::Limits;
+use hardline_wire::line::Line;
+use hardline_wire::message::{Message, Request};
+
+use super::diff;
+use super::notice::Notices;
+use super::path::Pattern;
+use super::report::{About, Kind, Report};
+use super::script::{ERROR, Need, PING, Reply, Script, counts, each_message};
+
+/// How long an answer may take, if that is not said; longer if it took long in the recording.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a notification may take behind all the answers before it.
+const NOTICE_PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes shown of a line that is no message.
+const MAX_SHOWN: usize = 100;
+
+/// How to play.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    /// What may differ.
+    pub(super) ignore: Vec<Pattern>,
+    /// Whether progress and log messages are compared.
+    pub(super) is_strict: bool,
+    /// How long an answer may take.
+    pub(super) timeout: Option<Duration>,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    /// It has no answer in the recording.
+    Unanswered,
+    Waiting,
+    Same,
+    Differs,
+}
+
+pub(super) struct Player<'a> {
+    script: &'a Script,
+    settings: &'a Settings,
+    decoder: Decoder,
+    checker: Checker,
+    /// The next turn, how many of its needs are met, and how many of its notices.
+    turn: usize,
+    met: usize,
+    noticed: usize,
+    /// When the line before was said, and when something came last.
+    since: Duration,
+    heard: Duration,
+    /// What is said before the next turn.
+    replies: VecDeque<Vec<u8>>,
+    /// How many answers came to an id.
+    answers: HashMap<Id<'static>, usize>,
+    /// Which requests of the server came, by method.
+    calls: HashMap<&'a str, Vec<bool>>,
+    notices: Notices<'a>,
+    states: Vec<State>,
+    /// Requests without an answer in the recording that have one now.
+    answered_now: usize,
+    noise: u64,
+    last_noise: String,
+    report: Report,
+}
+
+impl<'a> Player<'a> {
+    pub(super) fn new(script: &'a Script, settings: &'a Settings, limits: &Limits) -> Self {
+        let mut states = vec![State::Unanswered; script.requests.len()];
+        for (id, answers) in &script.answers {
+            for nth in 0..answers.len() {
+                let state = script.request(id, nth).and_then(|index| states.get_mut(index));
+                state.into_iter().for_each(|state| *state = State::Waiting);
+            }
+        }
+        let calls = script.calls.iter();
+        Self {
+            decoder: Decoder::new(limits),
+            checker: Checker::new(limits),
+            turn: 0,
+            met: 0,
+            noticed: 0,
+            since: Duration::ZERO,
+            heard: Duration::ZERO,
+            replies: VecDeque::new(),
+            answers: HashMap::new(),
+            calls: calls.map(|(method, calls)| (&**method, vec![false; calls.len()])).collect(),
+            notices: Notices::new(script, limits),
+            states,
+            answered_now: 0,
+            noise: 0,
+            last_noise: String::new(),
+            report: Report::default(),
+            script,
+            settings,
+        }
+    }
+
+    /// The next line to say, if it is time for one.
+    pub(super) fn poll_send(&mut self, now: Duration) -> Option<Cow<'a, [u8]>> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(Cow::Owned(reply));
+        }
+        let script = self.script;
+        let turn = script.turns.get(self.turn)?;
+        self.look();
+        if self.met < turn.needs.len() || self.noticed < turn.notices.len() {
+            return None;
+        }
+        (self.turn, self.met, self.noticed) = (self.turn + 1, 0, 0);
+        (self.since, self.heard) = (now, now);
+        turn.line.as_deref().map(Cow::Borrowed)
+    }
+
+    /// Whether all is said, and what was to be heard was heard or waited for.
+    pub(super) fn is_done(&self) -> bool {
+        self.script.turns.len() <= self.turn && self.replies.is_empty()
+    }
+
+    /// Until when it waits, if nothing comes.
+    pub(super) fn poll_timeout(&self) -> Option<Duration> {
+        let turn = self.script.turns.get(self.turn)?;
+        if turn.needs.len() <= self.met {
+            let patience = self.settings.timeout.unwrap_or(NOTICE_PATIENCE).min(NOTICE_PATIENCE);
+            return Some(self.heard + patience);
+        }
+        let patience = self.settings.timeout.unwrap_or_else(|| PATIENCE.max(turn.latency * 2));
+        Some(self.since + patience)
+    }
+
+    /// How long a server may do nothing that is to read.
+    pub(super) fn patience(&self) -> Duration {
+        self.settings.timeout.unwrap_or(PATIENCE)
+    }
+
+    /// Takes note of the time: what did not come by now is not waited for any longer.
+    pub(super) fn handle_timeout(&mut self, now: Duration) {
+        if self.poll_timeout().is_none_or(|then| now < then) {
+            return;
+        }
+        if let Some(turn) = self.script.turns.get(self.turn) {
+            (self.met, self.noticed) = (turn.needs.len(), turn.notices.len());
+        }
+    }
+
+    /// Takes a line of the server.
+    pub(super) fn handle_line(&mut self, line: &Line<'_>, now: Duration) {
+        self.heard = now;
+        if line.is_blank() {
+            return;
+        }
+        let text = redact(line.whole().unwrap_or_default());
+        let mut messages = Vec::new();
+        each_message(&mut self.decoder, &text, |message, value| messages.push((message, value)));
+        for (message, value) in &messages {
+            self.take(message, *value);
+        }
+        if messages.is_empty() {
+            self.noise += 1;
+            self.last_noise = match line.whole() {
+                Some(_) => Excerpt::new(&text, MAX_SHOWN).to_string(),
+                None => "a line that is too long".to_owned(),
+            };
+        }
+    }
+
+    /// Ends it. `end` says how the server ended, if it was too early.
+    pub(super) fn finish(mut self, end: Option<&str>) -> Report {
+        if let Some(end) = end {
+            self.report.push(About::server(), Kind::ServerEnded, format!("the server {end}"));
+        }
+        let why = match end {
+            Some(_) => "no answer before the server ended",
+            None => "no answer in time",
+        };
+        for (id, answers) in &self.script.answers {
+            let came = self.answers.get(id).copied().unwrap_or(0);
+            for (nth, answer) in answers.iter().enumerate().skip(came) {
+                let request = self.script.request(id, nth);
+                if answer.is_optional {
+                    self.settle(request, true);
+                    continue;
+                }
+                self.settle(request, false);
+                self.report.push(self.about(request, id), Kind::NoAnswer, why);
+            }
+        }
+        for (method, came) in &self.calls {
+            for _ in came.iter().filter(|came| !**came) {
+                self.report.push(About::method(method), Kind::NoRequest, "");
+            }
+        }
+        self.notices.finish(&self.settings.ignore, &mut self.report);
+        self.conclude()
+    }
+
+    fn conclude(mut self) -> Report {
+        let count = |wanted: State| self.states.iter().filter(|state| **state == wanted).count();
+        let report = &mut self.report;
+        report.requests = self.states.len();
+        report.same = count(State::Same);
+        report.differing = count(State::Differs);
+        report.unanswered = count(State::Unanswered);
+        if 0 < self.answered_now {
+            let count = self.answered_now;
+            report.notes.push(format!(
+                "{count} of the requests without an answer in the recording got one now"
+            ));
+        }
+        if self.script.lost.noise < self.noise {
+            report.notes.push(format!(
+                "the server wrote {} lines that are no messages ({} in the recording), the last: {}",
+                self.noise, self.script.lost.noise, self.last_noise
+            ));
+        }
+        report.sort();
+        self.report
+    }
+
+    /// Moves on past what has come.
+    fn look(&mut self) {
+        let Some(turn) = self.script.turns.get(self.turn) else { return };
+        let came = |need: &Need| match need {
+            Need::Answer(id, count) => self.answers.get(id).is_some_and(|came| *count <= *came),
+            Need::Call(method, count) => {
+                let came = self.calls.get(&**method);
+                came.is_some_and(|came| *count <= came.iter().filter(|came| **came).count())
+            }
+        };
+        self.met += turn.needs.iter().skip(self.met).take_while(|need| came(need)).count();
+        let notices = turn.notices.iter().skip(self.noticed);
+        self.noticed +=
+            notices.take_while(|(method, count)| *count <= self.notices.came(method)).count();
+    }
+
+    fn take(&mut self, message: &Message<'_>, value: Value<'_>) {
+        match message {
+            Message::Response(_) | Message::Error(_) => match message.id() {
+                Some(id) => self.take_answer(&id.clone().into_owned(), value),
+                None => self.notices.take(ERROR, value, &self.settings.ignore),
+            },
+            Message::Notification(call) => {
+                if counts(&call.method, self.settings.is_strict) {
+                    self.notices.take(&call.method, value, &self.settings.ignore);
+                }
+            }
+            Message::Request(request) => self.take_request(request, value),
+        }
+    }
+
+    fn take_answer(&mut self, id: &Id<'static>, value: Value<'_>) {
+        let came = self.answers.entry(id.clone()).or_default();
+        let nth = *came;
+        *came += 1;
+        let request = self.script.request(id, nth);
+        let recorded = self.script.answers.get(id).and_then(|answers| answers.get(nth));
+        let Some(recorded) = recorded.and_then(|it| self.checker.check(it.text.as_bytes()).ok())
+        else {
+            let state = request.and_then(|index| self.states.get(index));
+            if state == Some(&State::Unanswered) && !self.script.answers.contains_key(id) {
+                self.answered_now += usize::from(nth == 0);
+                return;
+            }
+            self.settle(request, false);
+            let detail = if request.is_some() { "one more answer" } else { "nobody asked" };
+            self.report.push(self.about(request, id), Kind::ExtraAnswer, detail);
+            return;
+        };
+        let room = self.report.room() + 1;
+        let changes = diff::changes(recorded.value, value, &self.settings.ignore, room);
+        self.settle(request, changes.is_empty());
+        self.report.push_changes(&self.about(request, id), changes);
+    }
+
+    fn take_request(&mut self, request: &Request<'_>, value: Value<'_>) {
+        let id = &request.id;
+        if request.method == PING {
+            self.reply(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+            return;
+        }
+        let ignore = &self.settings.ignore;
+        let known = self.script.calls.get_key_value(&*request.method);
+        let came = known.and_then(|(method, _)| self.calls.get_mut(&**method));
+        let free = came.as_deref().into_iter().flatten().enumerate();
+        let free: Vec<usize> = free.filter(|(_, came)| !**came).map(|(index, _)| index).collect();
+        let calls = known.map(|(_, calls)| calls.as_slice()).unwrap_or_default();
+        let same = free.iter().copied().find(|index| {
+            let call = calls.get(*index);
+            let recorded = call.and_then(|call| self.checker.check(call.text.as_bytes()).ok());
+            recorded.is_some_and(|recorded| diff::is_same(recorded.value, value, ignore))
+        });
+        let about = About::method(&request.method);
+        let chosen = same.or(free.first().copied());
+        let Some((index, call)) = chosen.and_then(|index| Some((index, calls.get(index)?))) else {
+            self.report.push(about, Kind::ExtraRequest, "");
+            let to = ReplyTo::Id(id);
+            self.reply(error(to, code::METHOD_NOT_FOUND, "not in the recording", None));
+            return;
+        };
+        came.and_then(|came| came.get_mut(index)).into_iter().for_each(|came| *came = true);
+        if same.is_none()
+            && let Ok(recorded) = self.checker.check(call.text.as_bytes())
+        {
+            let room = self.report.room() + 1;
+            self.report.push_changes(&about, diff::changes(recorded.value, value, ignore, room));
+        }
+        match &call.reply {
+            Reply::Given(before, after) => self.reply(format!("{before}{id}{after}")),
+            Reply::Refused => {
+                let to = ReplyTo::Id(id);
+                let reason = "refused by the guard when it was recorded";
+                self.reply(error(to, code::INTERNAL_ERROR, reason, None));
+            }
+            Reply::Nothing => {}
+        }
+    }
+
+    /// Says a line, whose end comes with all others'.
+    fn reply(&mut self, line: String) {
+        self.replies.push_back(line.trim_end().as_bytes().to_vec());
+    }
+
+    fn settle(&mut self, request: Option<usize>, is_same: bool) {
+        let Some(state) = request.and_then(|index| self.states.get_mut(index)) else { return };
+        *state = match (*state, is_same) {
+            (State::Differs, _) | (_, false) => State::Differs,
+            (_, true) => State::Same,
+        };
+    }
+
+    fn about(&self, request: Option<usize>, id: &Id<'static>) -> About {
+        let Some((order, asked)) =
+            request.and_then(|index| Some((index, self.script.requests.get(index)?)))
+        else {
+            return About::stray(id);
+        };
+        let (method, target) = (Some(asked.method.clone()), asked.target.clone());
+        About { order, id: Some(asked.id.to_string()), method, target }
+    }
+}

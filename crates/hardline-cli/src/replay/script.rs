@@ -1,0 +1,356 @@
+//! What is said and what is expected, as a recording has it.
+//!
+//! A [`Script`] is made of the lines of one session. Each line of the client is a [`Turn`], with what it
+//! came after: a line that followed an answer is not said before that answer. The client's answers to
+//! requests of the server are no turns; they are given when the request comes.
+//!
+//! Invariants:
+//! - A script holds no more than [`MAX_BYTES`] of the recording.
+
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use hardline_guard::Direction;
+use hardline_proxy::audit::Fate;
+use hardline_proxy::redact::{REDACTED, redact};
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::limits::Limits;
+use hardline_wire::message::{Message, Request};
+use memchr::memmem;
+
+use crate::recording::Recorded;
+
+/// Most bytes of a session that are held.
+const MAX_BYTES: usize = 1 << 30;
+/// What relays of ours ask for themselves begins with this.
+const OWN_ID: &str = "hardline:";
+/// What notices are called that answer nobody.
+pub(super) const ERROR: &str = "an error without an id";
+/// Each side may send one at any time, and it says nothing.
+pub(super) const PING: &str = "ping";
+
+/// A session, to be played.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// What the client says. The last turn says nothing: it is when all was heard.
+    pub(super) turns: Vec<Turn>,
+    /// The client's requests, in their order.
+    pub(super) requests: Vec<Asked>,
+    /// Which of them have an id.
+    pub(super) by_id: HashMap<Id<'static>, Vec<usize>>,
+    /// What the server answered to each id, in their order.
+    pub(super) answers: HashMap<Id<'static>, Vec<Answer>>,
+    /// What the server asked, by method.
+    pub(super) calls: HashMap<String, Vec<Call>>,
+    /// What else it said, by method.
+    pub(super) notices: HashMap<String, Vec<String>>,
+    pub(super) lost: Lost,
+}
+
+/// What the client says, and what must have come before.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) line: Option<Vec<u8>>,
+    pub(super) needs: Vec<Need>,
+    /// Notices that came before: a method, and how many of it.
+    pub(super) notices: Vec<(String, usize)>,
+    /// How long the slowest of the answers took.
+    pub(super) latency: Duration,
+}
+
+/// Something that the server must have said.
+#[derive(Clone, Debug)]
+pub(super) enum Need {
+    /// So many answers to an id.
+    Answer(Id<'static>, usize),
+    /// So many requests of a method.
+    Call(String, usize),
+}
+
+/// A request of the client.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) id: Id<'static>,
+    pub(super) method: String,
+    /// The tool, prompt or resource that it is about.
+    pub(super) target: Option<String>,
+    since: Option<Duration>,
+    is_cancelled: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    /// It may come or not, as when it crossed the client's word that it is not wanted any more.
+    pub(super) is_optional: bool,
+}
+
+/// A request of the server.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) text: String,
+    pub(super) reply: Reply,
+    id: Id<'static>,
+}
+
+/// What became of a request of the server.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    /// The client's answer, around its id.
+    Given(String, String),
+    /// The guard answered it.
+    Refused,
+    /// Nobody answered.
+    Nothing,
+}
+
+/// Lines of a recording that are not played, or not as they were.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lost {
+    /// Lines of the client that the guard kept back.
+    pub(super) kept_back: u64,
+    /// Lines of the client of which there is only the beginning.
+    pub(super) cut: u64,
+    /// Lines of the client with a secret taken out.
+    pub(super) redacted: u64,
+    /// Lines that the recording lacks.
+    pub(super) left_out: u64,
+    /// Lines of the server that are no messages.
+    pub(super) noise: u64,
+}
+
+/// Makes a script of recorded lines.
+#[derive(Debug)]
+pub(super) struct Writer {
+    script: Script,
+    /// The turn that comes next.
+    turn: Turn,
+    decoder: Decoder,
+    bytes: usize,
+    /// Whether progress and log messages are compared.
+    is_strict: bool,
+    pings: HashSet<Id<'static>>,
+}
+
+impl Writer {
+    pub(super) fn new(limits: &Limits, is_strict: bool) -> Self {
+        Self {
+            script: Script::default(),
+            turn: Turn::default(),
+            decoder: Decoder::new(limits),
+            bytes: 0,
+            is_strict,
+            pings: HashSet::new(),
+        }
+    }
+
+    /// Takes the next line of the session.
+    pub(super) fn take(&mut self, recorded: &Recorded<'_>) -> Result<()> {
+        self.bytes += recorded.raw.len();
+        if MAX_BYTES < self.bytes {
+            bail!("the session has more than {} MiB, which is too much to replay", MAX_BYTES >> 20);
+        }
+        self.script.lost.left_out += recorded.left_out;
+        match recorded.direction {
+            Direction::ClientToServer => self.take_client(recorded),
+            Direction::ServerToClient => self.take_server(recorded),
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Script {
+        for (method, calls) in self.script.calls.iter().filter(|(method, _)| *method != PING) {
+            self.turn.needs.push(Need::Call(method.clone(), calls.len()));
+        }
+        self.script.turns.push(self.turn);
+        self.script
+    }
+
+    fn take_client(&mut self, recorded: &Recorded<'_>) {
+        let lost = &mut self.script.lost;
+        if matches!(recorded.fate, Some(Fate::Blocked | Fate::Answered)) {
+            lost.kept_back += 1;
+            return;
+        }
+        if recorded.is_cut {
+            lost.cut += 1;
+            return;
+        }
+        lost.redacted += u64::from(memmem::find(&recorded.raw, REDACTED.as_bytes()).is_some());
+        let mut said: Vec<&str> = Vec::new();
+        let mut has_answers = false;
+        let Self { decoder, script, turn, pings, .. } = self;
+        each_message(decoder, &recorded.raw, |message, value| {
+            match message {
+                Message::Request(request) => script.ask(&request, recorded.time),
+                Message::Notification(call) if call.method == "notifications/cancelled" => {
+                    let id = call.params.and_then(|params| params.get("requestId"));
+                    if let Some(Ok(id)) = id.map(|id| Id::read(id, usize::MAX)) {
+                        script.cancel(&id.into_owned());
+                    }
+                }
+                Message::Notification(_) => {}
+                Message::Response(_) | Message::Error(_) => {
+                    has_answers = true;
+                    if let Some(id) = message.id()
+                        && !pings.remove(&id.clone().into_owned())
+                        && let Some(reply) = around_id(value)
+                    {
+                        turn.needs.extend(script.answer(id, reply));
+                    }
+                    return;
+                }
+            }
+            said.push(value.text());
+        });
+        let line = match (has_answers, said.as_slice()) {
+            (false, _) => recorded.raw.to_vec(),
+            (true, []) => return,
+            (true, said) => format!("[{}]", said.join(",")).into_bytes(),
+        };
+        self.turn.line = Some(line);
+        self.script.turns.push(mem::take(&mut self.turn));
+    }
+
+    fn take_server(&mut self, recorded: &Recorded<'_>) {
+        let raw = redact(&recorded.raw);
+        let Self { decoder, script, turn, pings, is_strict, .. } = self;
+        let is_message = !recorded.is_cut
+            && each_message(decoder, &raw, |message, value| match &message {
+                Message::Request(request) if request.method == PING => {
+                    pings.insert(request.id.clone().into_owned());
+                }
+                Message::Request(request) => {
+                    let reply = match recorded.fate {
+                        Some(Fate::Answered) => Reply::Refused,
+                        _ => Reply::Nothing,
+                    };
+                    let id = request.id.clone().into_owned();
+                    let call = Call { text: value.text().to_owned(), reply, id };
+                    script.calls.entry(request.method.to_string()).or_default().push(call);
+                }
+                Message::Notification(call) => {
+                    if counts(&call.method, *is_strict) {
+                        turn.notices.push(script.notice(&call.method, value));
+                    }
+                }
+                Message::Response(_) | Message::Error(_) => match message.id() {
+                    None => turn.notices.push(script.notice(ERROR, value)),
+                    Some(id) => script.expect(id, value, recorded.time, turn),
+                },
+            });
+        script.lost.noise += u64::from(!is_message);
+    }
+}
+
+impl Script {
+    fn ask(&mut self, request: &Request<'_>, since: Option<Duration>) {
+        let id = request.id.clone().into_owned();
+        let target = request.params.and_then(|params| {
+            let key = if request.method == "resources/read" { "uri" } else { "name" };
+            Some(params.get(key)?.as_str()?.into_owned())
+        });
+        self.by_id.entry(id.clone()).or_default().push(self.requests.len());
+        let method = request.method.to_string();
+        self.requests.push(Asked { id, method, target, since, is_cancelled: false });
+    }
+
+    /// The request that the answer number `nth` with an id is for.
+    pub(super) fn request(&self, id: &Id<'static>, nth: usize) -> Option<usize> {
+        let requests = self.by_id.get(id)?;
+        requests.get(nth).or(requests.last()).copied()
+    }
+
+    fn cancel(&mut self, id: &Id<'static>) {
+        let last = self.by_id.get(id).and_then(|requests| requests.last());
+        if let Some(request) = last.and_then(|index| self.requests.get_mut(*index)) {
+            request.is_cancelled = true;
+        }
+    }
+
+    /// Takes the client's answer to a request of the server.
+    fn answer(&mut self, id: &Id<'_>, (before, after): (String, String)) -> Option<Need> {
+        for (method, calls) in &mut self.calls {
+            let waits = |call: &Call| matches!(call.reply, Reply::Nothing) && call.id == *id;
+            if let Some(index) = calls.iter().position(waits)
+                && let Some(call) = calls.get_mut(index)
+            {
+                call.reply = Reply::Given(before, after);
+                return Some(Need::Call(method.clone(), index + 1));
+            }
+        }
+        None
+    }
+
+    /// Takes an answer of the server.
+    fn expect(&mut self, id: &Id<'_>, value: Value<'_>, time: Option<Duration>, turn: &mut Turn) {
+        let id = id.clone().into_owned();
+        let nth = self.answers.get(&id).map_or(0, Vec::len);
+        let request = self.request(&id, nth).and_then(|index| self.requests.get(index));
+        if request.is_none() && id.as_str().is_some_and(|id| id.starts_with(OWN_ID)) {
+            return;
+        }
+        let asked = self.by_id.get(&id).map_or(0, Vec::len);
+        let is_optional = request.is_some_and(|request| {
+            // A server in the place of one that ended is told this again by the relay.
+            request.is_cancelled || (request.method == "initialize" && asked <= nth)
+        });
+        if !is_optional {
+            turn.needs.push(Need::Answer(id.clone(), nth + 1));
+        }
+        if let Some((time, since)) = time.zip(request.and_then(|request| request.since)) {
+            turn.latency = turn.latency.max(time.saturating_sub(since));
+        }
+        self.answers
+            .entry(id)
+            .or_default()
+            .push(Answer { text: value.text().to_owned(), is_optional });
+    }
+
+    fn notice(&mut self, method: &str, value: Value<'_>) -> (String, usize) {
+        let notices = self.notices.entry(method.to_owned()).or_default();
+        notices.push(value.text().to_owned());
+        (method.to_owned(), notices.len())
+    }
+}
+
+/// Whether notifications of a method are compared.
+pub(super) fn counts(method: &str, is_strict: bool) -> bool {
+    is_strict || !matches!(method, "notifications/progress" | "notifications/message")
+}
+
+/// Calls `take` with each message of a line and the value that it is. Returns whether there is any.
+pub(super) fn each_message<'a>(
+    decoder: &mut Decoder,
+    line: &'a [u8],
+    mut take: impl FnMut(Message<'a>, Value<'a>),
+) -> bool {
+    let mut count = 0;
+    match decoder.decode(line) {
+        Ok(Frame::Message(message, value)) => {
+            take(message, value);
+            count += 1;
+        }
+        Ok(Frame::Batch(batch)) => {
+            for element in batch.elements() {
+                if let Ok((message, value)) = decoder.decode_element(element) {
+                    take(message, value);
+                    count += 1;
+                }
+            }
+        }
+        Err(_) => {}
+    }
+    0 < count
+}
+
+/// What stands before and after the id of a message.
+fn around_id(value: Value<'_>) -> Option<(String, String)> {
+    let id = value.get("id")?;
+    let (before, rest) = value.text().split_at_checked(id.offset() - value.offset())?;
+    Some((before.to_owned(), rest.get(id.text().len()..)?.to_owned()))
+}

@@ -1,0 +1,150 @@
+//! Messages that have no row: how many of each method, direction and verdict in each second.
+//!
+//! Invariants:
+//! - No message is lost from the sum, whatever methods peers make up.
+//! - Counting one costs a few comparisons, and no allocation unless it is the first of its kind.
+
+use std::borrow::Cow;
+
+use hardline_guard::Direction;
+
+use super::record::{Counter, Row, SECOND, cut};
+use super::{Fate, Seen};
+
+/// Counters that wait; more go to one for all methods.
+const MAX_COUNTERS: usize = 1024;
+/// Counters that are looked through for the right one: as many as there are methods in one second, and
+/// those beyond are counted together.
+const MAX_METHODS: usize = 64;
+/// Longest method that has a counter of its own, in bytes.
+const MAX_METHOD_BYTES: usize = 64;
+/// What stands in a counter for all methods that have none of their own.
+const OTHER: &str = "(other)";
+
+/// Messages that have no row.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) all: Vec<Count>,
+    /// Where the last one of each direction was counted.
+    last: [usize; 2],
+}
+
+#[derive(Debug)]
+pub(super) struct Count {
+    /// Of the session.
+    pub(super) second: u64,
+    pub(super) direction: Direction,
+    pub(super) fate: Fate,
+    pub(super) method: Box<str>,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, second: u64, seen: &Seen<'_>) {
+        let method = cut(seen.method.unwrap_or_default(), MAX_METHOD_BYTES);
+        let Seen { direction, fate, bytes, .. } = *seen;
+        let key = (second, direction, fate, method);
+        self.count(key, 1, bytes as u64);
+    }
+
+    /// Takes a message in that has a row, which will not be kept.
+    pub(super) fn add_row(&mut self, second: u64, row: &Row) {
+        let method = cut(row.method.as_deref().unwrap_or_default(), MAX_METHOD_BYTES);
+        self.count((second, row.direction, row.fate, method), 1, row.bytes);
+    }
+
+    /// Turns seconds of a session that began at `base` into seconds since 1970.
+    pub(super) fn settle(&mut self, base: i64) {
+        for count in &mut self.all {
+            let second = i64::try_from(count.second).unwrap_or(0);
+            let at = second.saturating_mul(SECOND).saturating_add(base);
+            count.second = u64::try_from(at / SECOND).unwrap_or(0);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Count) {
+        let Count { second, direction, fate, method, messages, bytes } = other;
+        self.count((*second, *direction, *fate, method), *messages, *bytes);
+    }
+
+    fn count(&mut self, key: Key<'_>, messages: u64, bytes: u64) {
+        let index = self.find(key);
+        if let Some(count) = self.all.get_mut(index) {
+            count.messages += messages;
+            count.bytes += bytes;
+        }
+    }
+
+    /// Where messages are counted: in another second's or for all methods if there are too many.
+    fn find(&mut self, key: Key<'_>) -> usize {
+        let (second, direction, fate, _) = key;
+        let [server, client] = self.last;
+        let last = match direction {
+            Direction::ServerToClient => server,
+            Direction::ClientToServer => client,
+        };
+        if self.all.get(last).is_some_and(|count| count.key() == key) {
+            return last;
+        }
+        let index = match self.search(MAX_METHODS, |count| count.key() == key) {
+            Ok(index) => index,
+            Err(in_second) if self.all.len() < MAX_COUNTERS && in_second < MAX_METHODS => {
+                self.push(key)
+            }
+            Err(_) => {
+                let is_other = |count: &Count| {
+                    &*count.method == OTHER && (count.direction, count.fate) == (direction, fate)
+                };
+                let found = self.search(MAX_METHODS, is_other);
+                found.unwrap_or_else(|_| self.push((second, direction, fate, OTHER)))
+            }
+        };
+        let [server, client] = &mut self.last;
+        match direction {
+            Direction::ServerToClient => *server = index,
+            Direction::ClientToServer => *client = index,
+        }
+        index
+    }
+
+    /// The one that is meant among the newest, or how many of them are of the last second.
+    fn search(&self, most: usize, is_meant: impl Fn(&Count) -> bool) -> Result<usize, usize> {
+        let newest = self.all.last().map(|count| count.second);
+        let mut in_second = 0;
+        for (index, count) in self.all.iter().enumerate().rev().take(most) {
+            if is_meant(count) {
+                return Ok(index);
+            }
+            in_second += usize::from(Some(count.second) == newest);
+        }
+        Err(in_second)
+    }
+
+    fn push(&mut self, (second, direction, fate, method): Key<'_>) -> usize {
+        let method = Box::from(method);
+        self.all.push(Count { second, direction, fate, method, messages: 0, bytes: 0 });
+        self.all.len() - 1
+    }
+}
+
+/// What messages that are counted together have in common.
+type Key<'a> = (u64, Direction, Fate, &'a str);
+
+impl Count {
+    /// As it is kept.
+    pub(super) fn record(&self) -> Counter {
+        Counter {
+            second: i64::try_from(self.second).unwrap_or(0).saturating_mul(SECOND),
+            direction: Cow::Borrowed(self.direction.name()),
+            method: self.method.to_string(),
+            verdict: Cow::Borrowed(self.fate.name()),
+            messages: self.messages,
+            bytes: self.bytes,
+        }
+    }
+
+    fn key(&self) -> Key<'_> {
+        (self.second, self.direction, self.fate, &self.method)
+    }
+}

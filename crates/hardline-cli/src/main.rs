@@ -18,6 +18,7 @@ mod recording;
 #[cfg(unix)]
 mod replay;
 mod scan;
+mod span;
 mod terminal;
 #[cfg(unix)]
 mod wrap;

@@ -6,7 +6,7 @@
 //! A thread writes it, so that a slow disk does not hold the session up.
 //!
 //! Invariants:
-//! - No more than [`MAX_WAITING`] bytes wait to be written. Lines beyond that are left out, and the file
+//! - No more than 64 MiB wait to be written. Lines beyond that are left out, and the file
 //!   says how many.
 //! - What cannot be written costs a warning, never the session.
 

@@ -1,6 +1,5 @@
 //! `hardline audit`: what happened, out of the database that `wrap` keeps.
 
-mod age;
 mod findings;
 mod line;
 mod list;
@@ -23,6 +22,7 @@ use hardline_proxy::audit::read::{Query, Reader};
 use hardline_proxy::audit::time::Time;
 
 use crate::place;
+use crate::span;
 use crate::terminal::Color;
 
 /// Ask what happened: sessions, findings, messages
@@ -116,7 +116,7 @@ struct Which {
     session: Option<String>,
 
     /// Not older than this, as 30s, 10m, 1h or 7d
-    #[arg(long, value_name = "AGE", value_parser = age::read)]
+    #[arg(long, value_name = "AGE", value_parser = span::read_age)]
     since: Option<Duration>,
 
     #[command(flatten)]

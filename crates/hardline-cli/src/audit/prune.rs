@@ -1,5 +1,6 @@
 //! `hardline audit prune`.
 
+use crate::span;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use anyhow::Result;
 use bytesize::ByteSize;
 use hardline_proxy::audit::{self, Retention};
 
-use super::{Place, age, now};
+use super::{Place, now};
 
 /// Drop old records now, and make the file smaller
 ///
@@ -20,11 +21,11 @@ pub(super) struct Args {
     place: Place,
 
     /// Drop messages older than this, as 30d
-    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age::read)]
+    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = span::read_age)]
     older_than: Duration,
 
     /// Drop sessions with their findings that are older than this
-    #[arg(long, value_name = "AGE", default_value = "180d", value_parser = age::read)]
+    #[arg(long, value_name = "AGE", default_value = "180d", value_parser = span::read_age)]
     findings_older_than: Duration,
 
     /// Drop the oldest messages, and then the oldest sessions, until the database is no larger

@@ -26,8 +26,8 @@ use clap::ValueEnum;
 use hardline_transport::process::{Command, Environment, Keeper, Stderr, flush_stderr};
 use hardline_wire::limits::Limits;
 
+use crate::span;
 use crate::terminal::Color;
-use crate::wrap::read_time;
 use drive::Outcome;
 use path::Pattern;
 use player::{Player, Settings};
@@ -79,7 +79,7 @@ pub(crate) struct Args {
 
     /// How long to wait for an answer, as 500ms or 30s; without it, 30 seconds, or twice as long as it took
     /// when it was recorded
-    #[arg(long, value_name = "TIME", value_parser = read_time)]
+    #[arg(long, value_name = "TIME", value_parser = span::read)]
     timeout: Option<Duration>,
 
     /// Show what the server writes to its standard error; otherwise only its last lines, if it ends early

@@ -8,9 +8,13 @@ use hardline_proxy::audit::{Audit, Launch, PATIENCE, Seen as Message};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::wrap::Observer;
 use hardline_proxy::{Note, Seen};
+use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message;
 
 use super::report::Report;
+
+/// How much of a client's name is kept.
+const CLIENT_BYTES: usize = 100;
 
 /// Takes what is told.
 #[derive(Debug)]
@@ -81,6 +85,11 @@ impl Desk {
             Some(message::Message::Notification(call)) => Some(&*call.method),
             _ => seen.asked.and_then(|asked| asked.method),
         };
+        if let Some(message::Message::Request(request)) = seen.message
+            && let Some(client) = client(request)
+        {
+            audit.event(now, "client", &client);
+        }
         let asked = seen.asked.and_then(|asked| asked.tool.as_deref());
         let message = Message {
             direction: seen.direction,
@@ -109,6 +118,20 @@ impl Observer for Watcher<'_> {
         let desk = self.0.borrow();
         desk.audit.is_some() || desk.recorder.is_some()
     }
+}
+
+/// What a client says it is, when it opens a session.
+fn client(request: &message::Request<'_>) -> Option<String> {
+    let params = request.params?;
+    let info = match &*request.method {
+        "initialize" => params.get("clientInfo"),
+        "server/discover" => params.get("_meta")?.get("io.modelcontextprotocol/clientInfo"),
+        _ => None,
+    }?;
+    let text = |key| info.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+    let (name, version) = (text("name"), text("version"));
+    let shown = format!("{name} {version}");
+    Some(Excerpt::new(shown.trim().as_bytes(), CLIENT_BYTES).to_string())
 }
 
 /// The name under which a note is kept, if it is.

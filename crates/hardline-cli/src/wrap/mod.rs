@@ -28,6 +28,7 @@ use tokio::time::Instant;
 
 use crate::place;
 use crate::policy::PolicyArgs;
+use crate::span;
 use desk::{Desk, Watcher};
 use report::Report;
 use start::Server;
@@ -121,7 +122,7 @@ pub(crate) struct Args {
     restart: Restart,
 
     /// How long a request may take, as 30s; then it fails, and is cancelled at the server
-    #[arg(long, value_name = "TIME", value_parser = read_time)]
+    #[arg(long, value_name = "TIME", value_parser = span::read)]
     request_timeout: Option<Duration>,
 
     /// Judge nothing and change nothing. Protects nobody
@@ -374,25 +375,7 @@ fn read_burst(text: &str) -> Result<(u32, Duration), String> {
     if count == 0 {
         return Err("COUNT must be at least 1".into());
     }
-    Ok((count, read_time(window)?))
-}
-
-/// Reads a time: `500ms`, `30s`, `5m`, `1h`, or seconds.
-pub(crate) fn read_time(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let seconds = match unit.trim() {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("write it as 500ms, 30s, 5m or 1h".into()),
-    };
-    let number: f64 = number.parse().map_err(|_| "write it as 500ms, 30s, 5m or 1h".to_owned())?;
-    let time = Duration::try_from_secs_f64(number * seconds);
-    let time = time.map_err(|_| "too long".to_owned())?;
-    if time.is_zero() { Err("must be more than nothing".into()) } else { Ok(time) }
+    Ok((count, span::read(window)?))
 }
 
 #[cfg(test)]
@@ -400,14 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_with_their_unit() {
-        assert_eq!(read_time("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(read_time("250 ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(read_time("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(read_time("2"), Ok(Duration::from_secs(2)));
-        for text in ["", "s", "0", "-1s", "1d", "1e9h", "99999999999999999999999h"] {
-            assert!(read_time(text).is_err(), "{text}");
-        }
+    fn bursts_have_a_count_and_a_time() {
         assert_eq!(read_burst("10/500ms"), Ok((10, Duration::from_millis(500))));
         assert_eq!(read_burst("10"), Ok((10, Duration::from_secs(2))));
         assert!(read_burst("0").is_err());

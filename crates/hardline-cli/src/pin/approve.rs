@@ -8,7 +8,7 @@ use hardline_guard::pin::Difference;
 use hardline_proxy::launch::known::Programs;
 use hardline_proxy::pins;
 
-use super::{PATIENCE, Place, shown};
+use super::{Choice, PATIENCE, shown};
 
 /// Pin what a server lists now
 ///
@@ -16,22 +16,17 @@ use super::{PATIENCE, Place, shown};
 /// not listed any more is forgotten. A session that runs takes it up at once.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The server
-    server: String,
-
-    /// Only these tools
-    tools: Vec<String>,
-
     #[command(flatten)]
-    place: Place,
+    choice: Choice,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let (files, server) = (args.place.files()?, args.server.as_str());
+    let Choice { server, tools, place } = &args.choice;
+    let files = place.files()?;
     let read = files.read()?;
     read.check(server)?;
     let differences = read.differences(server);
-    for tool in &args.tools {
+    for tool in tools {
         if !differences.iter().any(|it| it.tool() == tool) {
             bail!(
                 "tool `{}` of `{}` is as it was pinned, or was never listed",
@@ -41,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     let is_meant =
-        |it: &&Difference| args.tools.is_empty() || args.tools.iter().any(|tool| tool == it.tool());
+        |it: &&Difference| tools.is_empty() || tools.iter().any(|tool| tool == it.tool());
     let approved: Vec<&Difference> = differences.iter().filter(is_meant).collect();
     let mut output = io::stdout().lock();
     if !approved.is_empty() {
@@ -60,7 +55,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     for difference in &approved {
         writeln!(output, "approved: {}", difference.to_string().replace('\n', "\n  "))?;
     }
-    let refused = read.programs.refused(server).filter(|_| args.tools.is_empty());
+    let refused = read.programs.refused(server).filter(|_| tools.is_empty());
     if let Some(program) = refused {
         Programs::remember(&files.programs, server, program, PATIENCE)?;
         writeln!(output, "approved: executable {}", shown(&program.path.to_string_lossy()))?;

@@ -7,33 +7,23 @@ use anyhow::Result;
 use hardline_guard::pin::Difference;
 use serde_json::{Value, json};
 
-use super::{Format, Pins, Place, shown};
+use super::{Format, Pins, Query, shown};
 
 /// Show what is not what was pinned
 ///
 /// Compares what servers listed last with what is pinned.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this server
-    server: Option<String>,
-
     #[command(flatten)]
-    place: Place,
-
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    query: Query,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let pins = args.place.files()?.read()?;
-    if let Some(server) = &args.server {
-        pins.check(server)?;
-    }
-    let servers = pins.servers().into_iter();
-    let servers = servers.filter(|it| args.server.as_deref().is_none_or(|wanted| wanted == *it));
-    let servers: Vec<&str> = servers.filter(|server| has_any(&pins, server)).collect();
+    let (pins, servers) = args.query.read()?;
+    let servers: Vec<String> =
+        servers.into_iter().filter(|server| has_any(&pins, server)).collect();
     let mut output = io::stdout().lock();
-    match args.format {
+    match args.query.format {
         Format::Json => {
             let all: Vec<Value> = servers.iter().flat_map(|it| document(&pins, it)).collect();
             writeln!(output, "{:#}", json!({ "differences": all }))?;

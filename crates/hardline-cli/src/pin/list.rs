@@ -7,7 +7,7 @@ use anyhow::Result;
 use hardline_guard::pin::Difference;
 use serde_json::{Value, json};
 
-use super::{Format, Pins, Place, shown};
+use super::{Format, Pins, Query, shown};
 
 /// How much of a hash is shown.
 const DIGITS: usize = 12;
@@ -15,36 +15,23 @@ const DIGITS: usize = 12;
 /// List what is pinned
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only this server
-    server: Option<String>,
-
     #[command(flatten)]
-    place: Place,
-
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    query: Query,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let pins = args.place.files()?.read()?;
-    if let Some(server) = &args.server {
-        pins.check(server)?;
-    }
-    let servers = pins.servers().into_iter();
-    let servers = servers.filter(|it| args.server.as_deref().is_none_or(|wanted| wanted == *it));
+    let (pins, servers) = args.query.read()?;
     let mut output = io::stdout().lock();
-    match args.format {
+    match args.query.format {
         Format::Json => {
-            let all: Vec<Value> = servers.map(|server| document(&pins, server)).collect();
+            let all: Vec<Value> = servers.iter().map(|it| document(&pins, it)).collect();
             writeln!(output, "{:#}", json!({ "servers": all }))?;
         }
         Format::Text => {
-            let mut is_empty = true;
-            for server in servers {
-                is_empty = false;
+            for server in &servers {
                 print(&mut output, &pins, server)?;
             }
-            if is_empty {
+            if servers.is_empty() {
                 writeln!(output, "nothing is pinned: start a server with `hardline wrap`")?;
             }
         }

@@ -60,6 +60,47 @@ struct Place {
     lock: Option<PathBuf>,
 }
 
+/// What to print.
+#[derive(Debug, clap::Args)]
+struct Query {
+    /// Only this server
+    server: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+impl Query {
+    /// Reads the pins, and says which servers are meant.
+    fn read(&self) -> Result<(Pins, Vec<String>)> {
+        let pins = self.place.files()?.read()?;
+        let servers = match &self.server {
+            Some(server) => {
+                pins.check(server)?;
+                vec![server.clone()]
+            }
+            None => pins.servers().into_iter().map(str::to_owned).collect(),
+        };
+        Ok((pins, servers))
+    }
+}
+
+/// Which tools.
+#[derive(Debug, clap::Args)]
+struct Choice {
+    /// The server
+    server: String,
+
+    /// Only these tools
+    tools: Vec<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
 /// How to print.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Format {

@@ -80,6 +80,11 @@ fn main() -> ExitCode {
         Command::Keeper(args) => Ok(keeper::run(args)),
     };
     outcome.unwrap_or_else(|error| {
+        let source = error.root_cause().downcast_ref::<io::Error>();
+        if source.is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe) {
+            // Whoever reads along has seen enough.
+            return ExitCode::SUCCESS;
+        }
         // Nobody is left to tell if this fails.
         let _ = writeln!(io::stderr(), "hardline: {error:#}");
         ExitCode::from(2)

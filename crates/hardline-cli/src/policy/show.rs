@@ -66,6 +66,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
                 "profile": policy.base().to_string(),
                 "server": args.server,
                 "tool": args.tool,
+                "settings": settings(&policy, args.server.as_deref()).lines().collect::<Vec<_>>(),
                 "rules": rules,
             });
             serde_json::to_writer_pretty(&mut out, &document).context("cannot print")?;
@@ -89,12 +90,34 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
     let settings = policy.settings(server);
     let burst = settings.burst();
     let close = settings.close_after().map_or("never".to_owned(), |count| format!("after {count}"));
-    format!(
+    let mut text = format!(
         "largest frame: {} bytes, notifications at once: {} in {:?}, session closed: {close}",
         settings.limits().max_frame_bytes(),
         burst.count(),
         burst.window(),
-    )
+    );
+    if !settings.tools().is_open() {
+        text.push_str(&format!("\ntools: {}", settings.tools()));
+    }
+    let launch = settings.launch();
+    if let Some(programs) = launch.programs() {
+        text.push_str(&format!("\nprograms: {}", joined(programs.iter())));
+    }
+    if let Some(path) = launch.path() {
+        text.push_str(&format!("\nlooked for in: {}", joined(path.iter())));
+    }
+    if launch.is_env_clean() {
+        let listed = joined(launch.env().iter());
+        text.push_str(&format!(
+            "\nenvironment: the few variables that every program needs, {listed}"
+        ));
+    }
+    text
+}
+
+fn joined<T: ToString>(words: impl Iterator<Item = T>) -> String {
+    let words: Vec<String> = words.map(|word| format!("`{}`", word.to_string())).collect();
+    if words.is_empty() { "nothing else".to_owned() } else { words.join(", ") }
 }
 
 fn rule(explanation: &Explanation) -> serde_json::Value {

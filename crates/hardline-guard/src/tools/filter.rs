@@ -1,5 +1,7 @@
 //! Which tools whoever set Hardline up lets a client see and call.
 
+use std::fmt;
+
 use super::Glob;
 
 /// Which tools a client may see and call. Without anything said, all of them.
@@ -96,6 +98,24 @@ impl ToolFilter {
             return Some(Denial::NotAllowed);
         }
         (self.is_read_only && !only_reads).then_some(Denial::NotReadOnly)
+    }
+}
+
+impl fmt::Display for ToolFilter {
+    /// In words: `allowed: a*, b; denied: c; read-only ones`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |globs: &[Glob]| globs.iter().map(Glob::to_string).collect::<Vec<_>>().join(", ");
+        let mut parts: Vec<String> =
+            self.allowed.iter().map(|globs| format!("allowed: {}", list(globs))).collect();
+        if !self.denied.is_empty() {
+            parts.push(format!("denied: {}", list(&self.denied)));
+        }
+        if self.is_read_only {
+            parts.push("read-only ones".to_owned());
+        }
+        formatter.write_str(if parts.is_empty() { "all" } else { "" })?;
+        formatter.write_str(&parts.join("; "))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 const WRITTEN: &str = "write it as 500ms, 30s, 5m, 1h or 7d";
 
 /// Reads a time. Without a unit, it is in seconds.
+#[cfg(unix)]
 pub(crate) fn read(text: &str) -> Result<Duration, String> {
     let time = read_any(text)?;
     if time.is_zero() { Err("must be more than nothing".into()) } else { Ok(time) }
@@ -40,6 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(unix)]
     fn times_are_written_with_their_unit() {
         assert_eq!(read("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(read("250 ms"), Ok(Duration::from_millis(250)));

@@ -1,7 +1,7 @@
 //! `hardline replay`: plays the client's side of a recording again, and shows what differs.
 //!
-//! [`file`] reads the recording, [`script`] is one session of it, [`player`] says its lines and compares
-//! what comes, [`drive`] has the process, [`print`] shows what came of it.
+//! `file` reads the recording, `script` is one session of it, `player` says its lines and compares
+//! what comes, `drive` has the process, `print` shows what came of it.
 
 mod diff;
 mod drive;
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["session", "command"])]
     list: bool,
 
-    /// What may differ, as $.result.content[*].text or $..timestamp; $ is the message. Can be given
+    /// What may differ, as `$.result.content[*].text` or $..timestamp; $ is the message. Can be given
     /// several times
     #[arg(long, value_name = "PATH")]
     ignore: Vec<Pattern>,

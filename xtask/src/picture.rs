@@ -56,7 +56,7 @@ fn draw(text: &str) -> String {
     let width = COLUMNS as f64 * WIDTH + 2.0 * MARGIN;
     let height = ROWS as f64 * HEIGHT + 2.0 * MARGIN + BAR;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" viewBox=\"0 0 {width:.0} {height:.0}\" \
          role=\"img\" aria-label=\"hardline demo: what a hostile server does to a client, without and with Hardline\">\n\
          <style>\n\
          text {{ font: 14px ui-monospace, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre; }}\n\

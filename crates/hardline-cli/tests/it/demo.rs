@@ -19,6 +19,7 @@ fn everything_is_stopped_and_shown_in_eighty_columns() {
     // In a pipe there are no colors, and nothing of the attacks reaches a terminal.
     assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
     assert!(!text.contains('\u{e0020}'));
+    assert_eq!(untimed(&text), untimed(&picture()), "draw it again: cargo xtask picture");
     // It takes a few seconds; the rest is for busy machines.
     assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
 }
@@ -28,4 +29,21 @@ fn colors_can_be_asked_for() {
     let output = hardline(&["demo", "--color", "always"], b"");
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8(output.stdout).unwrap().contains("\u{1b}[1m"));
+}
+
+/// What the picture in the README shows.
+fn picture() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/demo.svg");
+    let svg = std::fs::read_to_string(path).unwrap();
+    let lines = svg.lines().filter(|line| line.starts_with("<text")).map(|line| {
+        let parts = line.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        let text: String = parts.collect();
+        text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") + "\n"
+    });
+    lines.collect()
+}
+
+/// Without figures, some of which depend on the time.
+fn untimed(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.replace(|char: char| char.is_ascii_digit(), "")).collect()
 }

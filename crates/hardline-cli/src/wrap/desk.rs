@@ -58,7 +58,10 @@ impl Desk {
 
     fn take(&mut self, now: Duration, note: &Note<'_>) {
         match note {
-            Note::Line(seen) => return self.line(now, seen),
+            Note::Line(seen) => {
+                self.report.take(note);
+                return self.line(now, seen);
+            }
             Note::Found(found) => return self.found(now, found),
             _ => {}
         }
@@ -116,7 +119,7 @@ impl Observer for Watcher<'_> {
 
     fn wants_lines(&self) -> bool {
         let desk = self.0.borrow();
-        desk.audit.is_some() || desk.recorder.is_some()
+        desk.audit.is_some() || desk.recorder.is_some() || desk.report.wants_lines()
     }
 }
 

@@ -30,7 +30,7 @@ use crate::place;
 use crate::policy::PolicyArgs;
 use crate::span;
 use desk::{Desk, Watcher};
-use report::Report;
+use report::{Level, Report};
 use start::Server;
 
 /// How long the end of a session waits until its executable was read.
@@ -125,6 +125,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = span::read)]
     request_timeout: Option<Duration>,
 
+    /// How much is told on standard error
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Level::Info)]
+    log: Level,
+
     /// Judge nothing and change nothing. Protects nobody
     #[arg(long)]
     danger_no_guard: bool,
@@ -141,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Ok(server) => server,
         Err(error) => return Ok(unstartable(&WrapError::from(error))),
     };
-    let mut desk = Desk { report: Report::new(&name), audit: None, recorder: None };
+    let mut desk = Desk { report: Report::new(&name, args.log), audit: None, recorder: None };
     desk.recorder = args.recorder()?;
     let pins = args.pins(&name, &policy, &mut desk)?;
     desk.audit = args.audit(&name, &policy, &server, &mut desk);

@@ -2,33 +2,70 @@
 
 use std::time::Duration;
 
-use hardline_guard::{Found, Rule};
+use clap::ValueEnum;
+use hardline_guard::{Found, Rule, Severity};
 use hardline_proxy::Note;
 use hardline_transport::process::write_stderr;
 use hardline_wire::excerpt::Excerpt;
+use hardline_wire::message::Message;
 use tokio::time::Instant;
 
 /// Longest line of a server that is shown.
 const MAX_LINE_BYTES: usize = 8 << 10;
+/// Longest method that is shown.
+const METHOD_BYTES: usize = 80;
 /// Lines about the session at once, and how long one takes to come back.
 const MAX_LINES: u32 = 40;
 const INTERVAL: Duration = Duration::from_millis(250);
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
+pub(super) enum Level {
+    /// Nothing
+    Off,
+    /// What ends the session
+    Error,
+    /// Findings of severity medium and above, servers that end, what cannot be kept
+    Warn,
+    /// All findings, and what the server prints that is no message
+    Info,
+    /// Every line of the session, without its text
+    Debug,
+}
 
 /// Writes notes, so many and no more.
 #[derive(Debug)]
 pub(super) struct Report {
     name: String,
+    level: Level,
     left: u32,
     counted: Instant,
     withheld: u64,
 }
 
 impl Report {
-    pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), left: MAX_LINES, counted: Instant::now(), withheld: 0 }
+    pub(super) fn new(name: &str, level: Level) -> Self {
+        Self { name: name.to_owned(), level, left: MAX_LINES, counted: Instant::now(), withheld: 0 }
+    }
+
+    /// Whether every line is told.
+    pub(super) fn wants_lines(&self) -> bool {
+        self.level == Level::Debug
     }
 
     pub(super) fn take(&mut self, note: &Note<'_>) {
+        if self.level < level(note) {
+            return;
+        }
+        if let Note::Line(seen) = note {
+            let method = match seen.message.and_then(Message::method) {
+                Some(method) => Excerpt::new(method.as_bytes(), METHOD_BYTES).to_string(),
+                None => seen.asked.and_then(|asked| asked.method).unwrap_or("no method").to_owned(),
+            };
+            let (way, bytes, fate) = (seen.direction.name(), seen.length, seen.fate.name());
+            write(format!("[hardline] {}: {way} {method}, {bytes} bytes, {fate}", self.name));
+            return;
+        }
         if let Note::Noise(line) = note {
             let name = &self.name;
             write(format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES)));
@@ -42,7 +79,7 @@ impl Report {
     /// The line about a finding, if there is to be one.
     pub(super) fn found(&mut self, found: &Found) -> Option<String> {
         // The line itself is shown.
-        if found.finding.rule == Rule::FrameNoise {
+        if found.finding.rule == Rule::FrameNoise || self.level < level(&Note::Found(found)) {
             return None;
         }
         self.text(&Note::Found(found))
@@ -76,6 +113,17 @@ impl Report {
         let has_room = 0 < self.left;
         self.left = self.left.saturating_sub(1);
         has_room
+    }
+}
+
+/// From which level on a note is told.
+fn level(note: &Note<'_>) -> Level {
+    match note {
+        Note::Line(_) => Level::Debug,
+        Note::Found(found) if found.finding.severity < Severity::Medium => Level::Info,
+        Note::Noise(_) | Note::Restored => Level::Info,
+        Note::Closed(_) | Note::Unwritable(_) | Note::OtherVersion(_) => Level::Error,
+        _ => Level::Warn,
     }
 }
 

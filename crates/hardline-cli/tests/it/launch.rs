@@ -259,3 +259,26 @@ fn a_server_that_is_not_there_is_named() {
     assert!(seen.errors.contains("no-such-program-anywhere"), "{}", seen.errors);
     assert!(start(&home, "", &[HARDLINE, "demo-server"]).answer(1)["result"].is_object());
 }
+
+#[test]
+fn as_much_is_told_as_was_asked_for() {
+    let home = Home::new();
+    let run = |level: &str| {
+        let args =
+            ["wrap", "--log", level, "--name", "shop", "--", "sh", "-c", "echo noise; exit 3"];
+        home.run(&[&args[..3], &["--restart", "never"], &args[3..]].concat(), &script(&[]))
+    };
+    let told = |level| {
+        let output = run(level);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        let words =
+            ["client-to-server initialize", "noise", "launch.inline-code", "exited with code 3"];
+        words.map(|word| text.contains(word))
+    };
+    assert_eq!(told("off"), [false; 4]);
+    assert_eq!(told("error"), [false; 4]);
+    assert_eq!(told("warn"), [false, false, true, true]);
+    assert_eq!(told("info"), [false, true, true, true]);
+    assert_eq!(told("debug"), [true; 4]);
+}

@@ -272,8 +272,12 @@ fn as_much_is_told_as_was_asked_for() {
         let output = run(level);
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let text = String::from_utf8(output.stderr).unwrap();
-        let words =
-            ["client-to-server initialize", "noise", "launch.inline-code", "exited with code 3"];
+        let words = [
+            "client-to-server initialize",
+            "[shop stdout] noise",
+            "launch.inline-code",
+            "exited with code 3",
+        ];
         words.map(|word| text.contains(word))
     };
     assert_eq!(told("off"), [false; 4]);

@@ -153,7 +153,8 @@ impl Guard {
         }
         let text = line.whole();
         match (action, text) {
-            (Action::Allow | Action::Log, Some(text)) => {
+            // Whoever denies a tool does not want it called by a line that we cannot read.
+            (Action::Allow | Action::Log, Some(text)) if !self.has_tool_filter() => {
                 work.deliver(direction, Cow::Borrowed(text), Carries::Unchecked);
                 return;
             }
@@ -207,7 +208,9 @@ impl Guard {
                     }
                     messages.push(message);
                 }
-                FrameOutcome::Refused(_) if action < Action::Sanitize => {
+                FrameOutcome::Refused(_)
+                    if action < Action::Sanitize && !self.has_tool_filter() =>
+                {
                     parts.push(Cow::Borrowed(element.text));
                 }
                 FrameOutcome::Refused(refused) => self.refuse(direction, refused, work),
@@ -274,15 +277,14 @@ impl Guard {
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> Passing {
-        if let Message::Request(request) = message
-            && direction == Direction::ClientToServer
-            && self.is_refused_call(request, work)
-        {
+        if direction == Direction::ClientToServer && self.is_refused_call(message, work) {
             return Passing::Gone;
         }
         let asked = outcome.asked.as_ref();
         let rule = match List::of(message, asked) {
-            Some(list) if self.has_tool_rules() || !is_plain(subject.text, 1) => {
+            // Some clients would read the other one.
+            _ if self.judges_tools() && List::has_twin(message, asked) => Rule::FrameAmbiguousKey,
+            Some(list) if self.judges_tools() || !is_plain(subject.text, 1) => {
                 match self.pass_list(&list, asked, subject, work) {
                     Ok(passing) => return passing,
                     Err(rule) => rule,

@@ -90,7 +90,9 @@ impl Guard {
     /// nothing is known of it, and nothing is in flight.
     pub fn restart(&mut self) {
         let fresh = Self::build(self.policy.clone(), self.server.clone());
-        *self = Self { blocked: self.blocked, anonymous: self.anonymous, ..fresh };
+        let mut tools = std::mem::take(&mut self.tools);
+        tools.restart();
+        *self = Self { blocked: self.blocked, anonymous: self.anonymous, tools, ..fresh };
     }
 
     /// Does what is due.

@@ -2,7 +2,7 @@
 
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Kind, Value};
-use hardline_wire::message::{Message, Request};
+use hardline_wire::message::Message;
 
 use super::Guard;
 use super::content::{self, Subject};
@@ -34,16 +34,26 @@ pub(super) struct List<'a> {
 impl<'a> List<'a> {
     /// The list in an answer to `asked`, if it has one.
     pub(super) fn of(message: &Message<'a>, asked: Option<&Asked>) -> Option<Self> {
-        let Message::Response(response) = message else { return None };
-        asked.filter(|asked| asked.method == Some("tools/list"))?;
-        let tools = response.result.get("tools").filter(|it| it.kind() == Kind::Array)?;
-        Some(Self { result: response.result, tools })
+        let result = result_of(message, asked)?;
+        let tools = result.get("tools").filter(|it| it.kind() == Kind::Array)?;
+        Some(Self { result, tools })
+    }
+
+    /// Whether some readers would take something else in the answer for the list.
+    pub(super) fn has_twin(message: &Message<'_>, asked: Option<&Asked>) -> bool {
+        result_of(message, asked).is_some_and(|result| has_twin(result, "tools"))
     }
 
     fn page(&self, asked: Option<&Asked>) -> Page {
         let next = self.result.get("nextCursor").is_some_and(|it| it.kind() != Kind::Null);
         Page { is_first: asked.is_none_or(|asked| !asked.has_cursor), is_last: !next }
     }
+}
+
+fn result_of<'a>(message: &Message<'a>, asked: Option<&Asked>) -> Option<Value<'a>> {
+    let Message::Response(response) = message else { return None };
+    asked.filter(|asked| asked.method == Some("tools/list"))?;
+    Some(response.result)
 }
 
 impl Guard {
@@ -54,32 +64,58 @@ impl Guard {
         self
     }
 
-    /// Whether lists of tools are looked at for their own sake.
-    pub(super) fn has_tool_rules(&self) -> bool {
-        !self.tools.is_open()
-    }
-
-    /// Looks whether a call may reach the server. If not, its sender is told.
-    pub(super) fn is_refused_call(&mut self, request: &Request<'_>, work: &mut Work<'_>) -> bool {
-        if request.method != "tools/call" || self.tools.lets_all_pass() {
+    /// Looks whether a call may reach the server. If not, its sender is told. A call that wants no answer
+    /// is one too: some servers run it all the same.
+    pub(super) fn is_refused_call(&mut self, message: &Message<'_>, work: &mut Work<'_>) -> bool {
+        let (id, method, params) = match message {
+            Message::Request(request) => (Some(&request.id), &request.method, request.params),
+            Message::Notification(call) => (None, &call.method, call.params),
+            Message::Response(_) | Message::Error(_) => return false,
+        };
+        if method != "tools/call" {
+            return false;
+        }
+        let mut name = None;
+        let mut is_strict = false;
+        if self.tools.has_pins() {
+            name = params.and_then(|params| params.get("name")?.as_str());
+            let actions = self.policy.actions(self.server.as_deref(), name.as_deref());
+            let action = actions.action(Rule::ToolChanged, Direction::ServerToClient);
+            is_strict = Action::Block <= action;
+        }
+        if !is_strict && self.tools.lets_all_pass() {
             return false;
         }
         let server = self.server.as_deref().unwrap_or_default();
-        let name = request.params.and_then(|params| params.get("name")?.as_str());
+        let name = name.or_else(|| params.and_then(|params| params.get("name")?.as_str()));
         let refusal = match &name {
             // A server that is less exact with keys would call another tool.
-            Some(_) if request.params.is_some_and(has_other_name) => {
+            Some(_) if params.is_some_and(|params| has_twin(params, "name")) => {
                 Some((TOOL_DENIED, "the call names its tool twice".to_owned()))
             }
-            Some(name) => self.tools.refusal(server, name).map(|it| (it.rule, it.reason)),
+            Some(name) => {
+                self.tools.refusal(server, name, is_strict).map(|it| (it.rule, it.reason))
+            }
             None => Some((TOOL_DENIED, "the call does not name its tool".to_owned())),
         };
         let Some((rule, reason)) = refusal else { return false };
-        self.session.settle(Direction::ClientToServer, &request.id);
-        let reply = Reply::new(request.id.clone().into_owned(), Rule::ToolChanged, reason);
-        work.reply(Direction::ServerToClient, reply.with_rule(rule));
+        if let Some(id) = id {
+            self.session.settle(Direction::ClientToServer, id);
+            let reply = Reply::new(id.clone().into_owned(), Rule::ToolChanged, reason);
+            work.reply(Direction::ServerToClient, reply.with_rule(rule));
+        }
         work.denied = Some(name.unwrap_or_default().into_owned());
         true
+    }
+
+    /// Whether whoever set us up said which tools there are: then nothing passes that cannot be read.
+    pub(super) fn has_tool_filter(&self) -> bool {
+        !self.tools.filter().is_open()
+    }
+
+    /// Whether tools are pinned, or some of them are not for the client.
+    pub fn judges_tools(&self) -> bool {
+        !self.tools.is_open()
     }
 
     /// Judges a list of tools, each on its own: one that must not go on is left out.
@@ -98,7 +134,8 @@ impl Guard {
             edited.push(self.judge_tool(*element, index, subject.base, &mut tool, work));
             tools.push(tool);
         }
-        self.review_tools(list, asked, subject, &mut tools, work)?;
+        let page = list.page(asked);
+        self.review_tools(page, &elements, subject.base, &mut tools, work)?;
 
         let range = list.tools.offset()..list.tools.offset() + list.tools.text().len();
         let start = subject.text.get(..range.start).unwrap_or_default();
@@ -181,29 +218,29 @@ impl Guard {
     /// Compares a list with the pins.
     fn review_tools(
         &mut self,
-        list: &List<'_>,
-        asked: Option<&Asked>,
-        subject: Subject<'_>,
+        page: Page,
+        elements: &[Value<'_>],
+        base: usize,
         tools: &mut [Listed],
         work: &mut Work<'_>,
     ) -> Result<(), Rule> {
         let Self { policy, server, tools: roster, .. } = self;
         let (server, direction) = (server.as_deref(), Direction::ServerToClient);
         let decide = |rule, tool: &str| policy.actions(server, Some(tool)).action(rule, direction);
-        let notices = roster.review(server.unwrap_or_default(), tools, list.page(asked), decide);
+        let notices = roster.review(server.unwrap_or_default(), tools, page, decide);
         work.trouble = roster.take_trouble();
         for notice in notices.map_err(|_| Rule::ToolNew)? {
             if notice.action == Action::Close {
                 work.close(notice.rule);
             }
-            let Some(element) = list.tools.elements().nth(notice.index) else { continue };
+            let Some(element) = elements.get(notice.index) else { continue };
             let name = tools.get(notice.index).map_or("", |tool| &tool.name);
             work.sink.add(notice.rule, notice.action, || Finding {
                 rule: notice.rule,
                 severity: notice.rule.severity(),
                 direction,
                 path: Some(format!("$.result.tools[{}]", notice.index)),
-                offset: subject.base + element.offset(),
+                offset: base + element.offset(),
                 length: element.text().len(),
                 excerpt: Excerpt::new(name.as_bytes(), EXCERPT_BYTES).to_string(),
                 detail: notice.detail,
@@ -239,9 +276,11 @@ impl Guard {
     }
 }
 
-/// Whether an object has a key that some readers take for `name`.
-fn has_other_name(params: Value<'_>) -> bool {
-    let folds_to_name =
-        |key: &str| key != "name" && key.chars().flat_map(char::to_lowercase).eq("name".chars());
-    params.members().any(|(key, _)| folds_to_name(&key))
+/// Whether an object has another key that some readers take for this one.
+fn has_twin(object: Value<'_>, name: &str) -> bool {
+    let folded = |char: char| if char == 'ſ' { 's' } else { char };
+    let folds = |key: &str| {
+        key != name && key.chars().flat_map(char::to_lowercase).map(folded).eq(name.chars())
+    };
+    object.members().any(|(key, _)| folds(&key))
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::family::runs_anything;
 use super::inspect::{CodeKind, inspect};
 use crate::tools::Glob;
 
@@ -12,9 +13,10 @@ const REST: &str = "**";
 
 /// A program that may be started.
 ///
-/// Named alone, it may have any arguments but those that are code or name code to be loaded. With
-/// patterns for its arguments it may have just those; `**` at the end stands for any others, and these
-/// may be no code either.
+/// Named alone, it may have any arguments but those that are code, name code to be loaded, or are options
+/// of an interpreter that are not known. With patterns for its arguments it may have just those; `**` at
+/// the end stands for any others, and these may be no code either. A wildcard stands for no `-` at the
+/// start, no `:` and no `..`, and makes no code welcome: that must be spelled out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
     program: String,
@@ -82,28 +84,49 @@ impl Entry {
     /// not.
     pub fn objection(&self, command: &[String]) -> Option<String> {
         let given = command.get(1..).unwrap_or_default();
-        let written = match &self.arguments {
-            Some(patterns) => {
-                let fits = patterns.iter().zip(given).all(|(glob, word)| glob.matches(word));
-                let is_long = if self.has_rest {
-                    given.len() < patterns.len()
-                } else {
-                    given.len() != patterns.len()
-                };
-                if !fits || is_long {
-                    return Some(format!("its arguments are not those of `{self}`"));
-                }
-                patterns.len()
+        let program = command.first().map_or("", String::as_str);
+        if self.arguments.is_none() && !given.is_empty() && runs_anything(program) {
+            return Some(format!(
+                "the arguments of `{self}` can be code: list those that it may have"
+            ));
+        }
+        if let Some(patterns) = &self.arguments {
+            let all_fit = patterns.iter().zip(given).all(|(glob, word)| fits(glob, word));
+            let is_as_long = match self.has_rest {
+                true => patterns.len() <= given.len(),
+                false => patterns.len() == given.len(),
+            };
+            if !all_fit || !is_as_long {
+                return Some(format!("its arguments are not those of `{self}`"));
             }
-            None => 0,
-        };
-        let code = inspect(command).code.into_iter().find(|code| written < code.index)?;
+        }
+        let code = inspect(command).code.into_iter().find(|code| !self.spells(code.index))?;
         let what = match code.kind {
             CodeKind::Inline => "runs code from the command line",
             CodeKind::Named => "runs or loads other code",
+            CodeKind::Doubtful => "is an option that is not known",
         };
         Some(format!("`{}` {what}, and `{self}` does not spell that out", code.shown))
     }
+}
+
+impl Entry {
+    /// Whether it has just the word that stands at an index of the command.
+    fn spells(&self, index: usize) -> bool {
+        let patterns = self.arguments.as_deref().unwrap_or_default();
+        let glob = index.checked_sub(1).and_then(|index| patterns.get(index));
+        glob.is_some_and(|glob| !glob.has_wildcard())
+    }
+}
+
+/// Whether an argument fits. A wildcard stands for part of a name: not for an option, another source or a
+/// way out of a directory.
+fn fits(glob: &Glob, word: &str) -> bool {
+    let pattern = glob.to_string();
+    let adds = |part: &str| word.contains(part) && !pattern.contains(part);
+    let is_out = glob.has_wildcard()
+        && (word.starts_with('-') && !pattern.starts_with('-') || adds("..") || adds(":"));
+    !is_out && glob.matches(word)
 }
 
 impl fmt::Display for Entry {

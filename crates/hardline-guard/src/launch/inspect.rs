@@ -44,6 +44,8 @@ pub enum CodeKind {
     Inline,
     /// It names a module, file or library besides the program's own that is run or loaded.
     Named,
+    /// It is an option that is not known: nobody can tell whether the next word is its own.
+    Doubtful,
 }
 
 /// Looks at a command, the program first.
@@ -73,29 +75,76 @@ fn follow(command: &[String], at: usize, depth: usize, look: &mut Look) {
         return;
     }
     if family::is_windows_shell(program) {
-        return follow_windows(command, at, look);
+        return follow_windows(command, at, depth, look);
     }
-    let Some(family) = family::of(program) else { return };
-    let mut start = at + 1;
-    if family::plain_name(program) == "env" {
-        start = skip_assignments(command, at, start, look);
-    }
+    let Some(family) = family::of(program) else {
+        look_ahead(command, at, look);
+        return;
+    };
+    let start = match family::plain_name(program) == "env" {
+        true => skip_assignments(command, at, at + 1, look),
+        false => at + 1,
+    };
     let walk = walk(command, start, &family);
-    for (index, met) in walk.met {
-        let kind = match met {
-            Met::Inline => CodeKind::Inline,
-            Met::Named => CodeKind::Named,
-        };
-        look.add(command, at, index, kind);
-        // What follows is for the code.
-        if matches!(family.operand, Operand::Script | Operand::Code) {
-            return;
-        }
+    let is_code = look.add_met(command, at, &walk.met);
+    // What follows is for the code.
+    if is_code && matches!(family.operand, Operand::Script | Operand::Code) {
+        return;
     }
     match walk.operand {
-        None if family.reads_stdin => look.add(command, at, at, CodeKind::Inline),
+        None if family.reads_stdin && !is_code => look.add(command, at, at, CodeKind::Inline),
         None => {}
-        Some(index) => follow_operand(command, at, index, &family, depth, look),
+        Some(index) => {
+            look_behind(command, at, index, &family, &walk.met, look);
+            follow_operand(command, at, index, &family, depth, look);
+        }
+    }
+    if matches!(family.operand, Operand::Program(_) | Operand::Package) {
+        look_ahead(command, at, look);
+    }
+}
+
+/// Looks on behind an operand that may be the value of the option before it.
+fn look_behind(
+    command: &[String],
+    at: usize,
+    index: usize,
+    family: &Family,
+    met: &[(usize, Met)],
+    look: &mut Look,
+) {
+    let is_doubtful =
+        met.last().is_some_and(|(last, met)| *met == Met::Doubtful && last + 1 == index);
+    let word = command.get(index).map_or("", String::as_str);
+    // A file is hardly the value of anything.
+    if !is_doubtful || word.contains(['/', '\\', '.', '@']) {
+        return;
+    }
+    let further = walk(command, index + 1, family);
+    for (index, met) in further.met {
+        if met == Met::Inline {
+            look.add(command, at, index, CodeKind::Inline);
+        }
+    }
+}
+
+/// Looks for interpreters that are given code anywhere behind a program that may start them.
+fn look_ahead(command: &[String], at: usize, look: &mut Look) {
+    for (index, word) in command.iter().enumerate().skip(at + 1) {
+        let is_known =
+            look.code.iter().any(|code| index < code.index && code.kind == CodeKind::Inline);
+        let Some(family) = family::of(word).filter(|it| !it.inline.is_empty() && !is_known) else {
+            continue;
+        };
+        if !matches!(family.operand, Operand::Script) {
+            continue;
+        }
+        let walk = walk(command, index + 1, &family);
+        for (place, met) in walk.met {
+            if met == Met::Inline {
+                look.add(command, index, place, CodeKind::Inline);
+            }
+        }
     }
 }
 
@@ -108,23 +157,25 @@ fn follow_operand(
     look: &mut Look,
 ) {
     let word = command.get(index).map_or("", String::as_str);
-    if family.verbs.contains(&word) {
+    if family.verbs.split(' ').any(|verb| verb == word) {
         return look.add(command, at, index, CodeKind::Inline);
     }
     match family.operand {
         // What it reads is the protocol, which the client writes.
         Operand::Script if word == "-" => look.add(command, at, index, CodeKind::Inline),
+        Operand::Script if word.starts_with('@') => look.add(command, at, index, CodeKind::Named),
         Operand::Script => {}
         Operand::Code => look.add(command, at, index, CodeKind::Inline),
         Operand::Package if VERBS.contains(&word) => {
             let walk = walk(command, index + 1, family);
-            for (index, met) in walk.met {
-                let kind = if met == Met::Inline { CodeKind::Inline } else { CodeKind::Named };
-                look.add(command, at, index, kind);
-            }
+            look.add_met(command, at, &walk.met);
             if let Some(index) = walk.operand {
+                look_behind(command, at, index, family, &walk.met, look);
                 follow_operand(command, at, index, family, depth + 1, look);
             }
+        }
+        Operand::Package if word.starts_with("data:") || word.starts_with("http") => {
+            look.add(command, at, index, CodeKind::Named);
         }
         Operand::Package => {
             if depth < MAX_NESTED && family::of(word).is_some() {
@@ -134,6 +185,8 @@ fn follow_operand(
         Operand::Program(before) => {
             let mut index = index + before;
             if family::plain_name(command.get(at).map_or("", String::as_str)) == "env" {
+                // A dash alone is an option to it.
+                index += usize::from(word == "-");
                 index = skip_assignments(command, at, index, look);
             }
             if index < command.len() {
@@ -160,8 +213,10 @@ fn skip_assignments(command: &[String], at: usize, start: usize, look: &mut Look
 }
 
 /// Windows' shells: `/c`, and any beginning of `-Command` and `-EncodedCommand`.
-fn follow_windows(command: &[String], at: usize, look: &mut Look) {
-    for (index, word) in command.iter().enumerate().skip(at + 1) {
+fn follow_windows(command: &[String], at: usize, depth: usize, look: &mut Look) {
+    let is_cmd = family::plain_name(command.get(at).map_or("", String::as_str)) == "cmd";
+    let mut index = at + 1;
+    while let Some(word) = command.get(index) {
         let word = word.to_lowercase();
         let Some(option) = word.strip_prefix(['-', '/']) else {
             // PowerShell takes what is no file for a command.
@@ -170,17 +225,47 @@ fn follow_windows(command: &[String], at: usize, look: &mut Look) {
             }
             return;
         };
+        if is_cmd && (option == "c" || option == "k") {
+            let rest = command.get(index + 1..).unwrap_or_default();
+            // A program and its arguments are just that, unless the shell would read more into them.
+            if rest.is_empty()
+                || rest.iter().any(|it| it.contains(['&', '|', '<', '>', '^', '%', ' ']))
+            {
+                return look.add(command, at, index, CodeKind::Inline);
+            }
+            look.nested.push(index + 1);
+            return follow(command, index + 1, depth + 1, look);
+        }
         let is_code = ["command", "encodedcommand", "ec", "k", "r"];
         if !option.is_empty() && is_code.iter().any(|it| it.starts_with(option)) {
             return look.add(command, at, index, CodeKind::Inline);
         }
-        if option == "file" || option == "f" {
+        if !option.is_empty() && "file".starts_with(option) {
             return;
         }
+        let valued = ["executionpolicy", "ep", "windowstyle", "version", "workingdirectory", "wd"];
+        let takes_next =
+            !is_cmd && option.len() > 1 && valued.iter().any(|it| it.starts_with(option));
+        index += 1 + usize::from(takes_next);
     }
 }
 
 impl Look {
+    /// Adds options that matter. Says whether one is code, or names it.
+    fn add_met(&mut self, command: &[String], at: usize, met: &[(usize, Met)]) -> bool {
+        let mut is_code = false;
+        for (index, met) in met {
+            let kind = match met {
+                Met::Inline => CodeKind::Inline,
+                Met::Named => CodeKind::Named,
+                Met::Doubtful => CodeKind::Doubtful,
+            };
+            is_code |= *met != Met::Doubtful;
+            self.add(command, at, *index, kind);
+        }
+        is_code
+    }
+
     fn add(&mut self, command: &[String], program: usize, index: usize, kind: CodeKind) {
         let shown = |index: usize| {
             let word = command.get(index).map_or("", String::as_str);
@@ -190,103 +275,8 @@ impl Look {
             _ if index == program => shown(program),
             _ => format!("{} {}", shown(program), shown(index)),
         };
-        self.code.push(Code { index, kind, shown });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `command` with words apart by a blank: what is inline and what is named, by index.
-    #[track_caller]
-    fn check(command: &str, inline: &[usize], named: &[usize]) {
-        let words: Vec<String> = command.split(' ').map(String::from).collect();
-        let look = inspect(&words);
-        let of = |kind| -> Vec<usize> {
-            look.code.iter().filter(|it| it.kind == kind).map(|it| it.index).collect()
-        };
-        assert_eq!((&*of(CodeKind::Inline), &*of(CodeKind::Named)), (inline, named), "{command}");
-    }
-
-    #[test]
-    fn ordinary_servers_have_no_code_on_their_command_line() {
-        check("npx -y @modelcontextprotocol/server-filesystem /tmp", &[], &[]);
-        check("npx -y some-server -c config.json -e dev", &[], &[]);
-        check("uvx mcp-server-git --repository x -c 1", &[], &[]);
-        check("uv run --directory /srv server.py", &[], &[]);
-        check("uv --directory /srv run weather.py", &[], &[]);
-        check("node --enable-source-maps dist/index.js -e prod -r x", &[], &[]);
-        check("python3 server.py -c x", &[], &[]);
-        check("python -u -X utf8 server.py -m x", &[], &[]);
-        check("docker run -i --rm -e TOKEN mcp/github", &[], &[]);
-        check("deno run --allow-net server.ts", &[], &[]);
-        check("bash start.sh -c x", &[], &[]);
-        check("bash -e start.sh", &[], &[]);
-        check("java -jar server.jar -e x", &[], &[]);
-        check("/opt/bin/server -c x --eval y", &[], &[]);
-        check("bun run index.ts", &[], &[]);
-        check("cmd.exe /d start.bat", &[2], &[]);
-    }
-
-    #[test]
-    fn inline_code_is_seen_however_it_is_written() {
-        check("sh -c id", &[1], &[]);
-        check("/bin/bash -lc id", &[1], &[]);
-        check("bash -o pipefail -c id", &[3], &[]);
-        check("bash", &[0], &[]);
-        check("zsh -s", &[1], &[]);
-        check("node -e 1", &[1], &[]);
-        check("node --eval=1", &[1], &[]);
-        check("node -pe 1", &[1], &[]);
-        check("node20 --print 1", &[1], &[]);
-        check("python3.12 -Ic 1", &[1], &[]);
-        check("python -", &[1], &[]);
-        check("npx -c id", &[1], &[]);
-        check("npx -y -c id", &[2], &[]);
-        check("npx -p x --call=id", &[3], &[]);
-        check("npm exec -c id", &[2], &[]);
-        check("npm exec --yes --call id", &[3], &[]);
-        check("pnpm dlx -c id", &[2], &[]);
-        check("uv run python -c 1", &[3], &[]);
-        check("uvx --from x python -c 1", &[4], &[]);
-        check("npx node -e 1", &[2], &[]);
-        check("deno eval 1", &[1], &[]);
-        check("perl -we 1", &[1], &[]);
-        check("ruby -e 1", &[1], &[]);
-        check("php -r 1", &[1], &[]);
-        check("awk BEGIN{}", &[1], &[]);
-        check("powershell -NoProfile -enc AAAA", &[2], &[]);
-        check("cmd /c dir", &[1], &[]);
-        check("CMD.EXE /C dir", &[1], &[]);
-        check("su -c id", &[1], &[]);
-    }
-
-    #[test]
-    fn code_that_is_named_is_seen() {
-        check("python -m http.server", &[], &[1]);
-        check("python -um http.server", &[], &[1]);
-        check("node --require /tmp/x.js server.js", &[], &[1]);
-        check("node -r /tmp/x.js server.js", &[], &[1]);
-        check("node --import=/tmp/x.mjs server.js", &[], &[1]);
-        check("ruby -rsocket server.rb", &[], &[1]);
-        check("uv run -m evil", &[], &[2]);
-    }
-
-    #[test]
-    fn wrappers_are_followed() {
-        check("env sh -c id", &[2], &[]);
-        check("env -i -u C A=b sh -c id", &[6], &[]);
-        check("env -Ssh\t-c", &[1], &[]);
-        check("/usr/bin/env A=b python3 -c 1", &[3], &[]);
-        check("env NODE_OPTIONS=--require=x node y.js", &[], &[1]);
-        check("env LD_PRELOAD=x y", &[], &[1]);
-        check("nice -n 5 sh -c id", &[4], &[]);
-        check("timeout 5 sh -c id", &[3], &[]);
-        check("timeout -k 3 5 env sh -c id", &[6], &[]);
-        check("busybox sh -c id", &[2], &[]);
-        check("sudo -u root bash -c id", &[4], &[]);
-        check("nohup nohup nohup nohup nohup nohup nohup nohup nohup nohup x", &[8], &[]);
-        assert_eq!(inspect(&["env", "A=1", "nice", "x"].map(String::from)).nested, [2, 3]);
+        if !self.code.iter().any(|code| code.index == index && code.kind == kind) {
+            self.code.push(Code { index, kind, shown });
+        }
     }
 }

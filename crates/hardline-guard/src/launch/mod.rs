@@ -12,6 +12,8 @@ mod environment;
 mod family;
 mod inspect;
 mod option;
+#[cfg(test)]
+mod tests;
 
 pub use entry::{Entry, EntryError};
 pub use environment::injects_code;

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use hardline_wire::excerpt::Excerpt;
+
 use super::definition::{Definition, shown};
 use super::diff::Diff;
 use super::lock::Lock;
@@ -182,8 +184,8 @@ impl Shadow {
 impl fmt::Display for Shadow {
     /// For people, with names escaped.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (tool, server) = (shown(&self.tool), shown(&self.server));
-        let (first, first_server) = (shown(&self.first_tool), shown(&self.first_server));
+        let (tool, server) = (spelled(&self.tool), shown(&self.server));
+        let (first, first_server) = (spelled(&self.first_tool), shown(&self.first_server));
         match self.is_exact() {
             true => write!(formatter, "tool {tool} of {server} is also one of {first_server}"),
             false => {
@@ -191,4 +193,15 @@ impl fmt::Display for Shadow {
             }
         }
     }
+}
+
+/// A name whose letters can be told apart: what is no ASCII is written by its number.
+fn spelled(name: &str) -> String {
+    let letters = name.chars().map(|char| match char.is_ascii() {
+        true => char.to_string(),
+        false => format!("\\u{{{:x}}}", u32::from(char)),
+    });
+    // Escaped already, but for what is shown of ASCII.
+    let spelled: String = letters.collect();
+    format!("`{}`", Excerpt::of_json(&spelled, 80))
 }

@@ -21,6 +21,11 @@ impl Glob {
         Self { pattern: pattern.into() }
     }
 
+    /// Whether it fits more than one name.
+    pub fn has_wildcard(&self) -> bool {
+        self.pattern.contains(['*', '?'])
+    }
+
     /// Whether all of `name` fits.
     pub fn matches(&self, name: &str) -> bool {
         fits(self.pattern.chars().collect(), name.chars().collect())

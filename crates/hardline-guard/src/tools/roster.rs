@@ -22,10 +22,14 @@ pub(crate) struct Roster {
     filter: ToolFilter,
     keeper: Option<Box<dyn PinKeeper>>,
     hidden: HashMap<String, Hidden>,
+    /// Tools of this server that were compared with their pins, and may be called.
+    compared: HashSet<String>,
     /// Tools that their server says only read.
     readers: HashSet<String>,
     /// Whether the server has no pins but those of this session, and has not listed all yet.
     is_pinning: bool,
+    /// Whether the first page of what is pinned was there.
+    has_begun: bool,
     /// Findings that were told already: a client lists the tools again and again.
     told: HashSet<(Rule, String, Option<Fingerprint>)>,
 }
@@ -62,14 +66,25 @@ impl Roster {
         &self.filter
     }
 
+    /// Begins anew with another server: what it lists is not known yet.
+    pub(crate) fn restart(&mut self) {
+        self.compared.clear();
+        self.readers.clear();
+    }
+
     /// Whether lists need no review for their own sake.
     pub(crate) fn is_open(&self) -> bool {
         self.keeper.is_none() && self.filter.is_open()
     }
 
-    /// Whether every call may reach the server.
+    /// Whether every call may reach the server, if tools that changed may.
     pub(crate) fn lets_all_pass(&self) -> bool {
         self.filter.is_open() && self.hidden.is_empty()
+    }
+
+    /// Whether tools are pinned.
+    pub(crate) fn has_pins(&self) -> bool {
+        self.keeper.is_some()
     }
 
     /// What its keeper has to complain about.
@@ -83,17 +98,27 @@ impl Roster {
         lock.is_some_and(|lock| is_pinned_as(&lock, server, tool.name(), tool.fingerprint()))
     }
 
-    /// Why a tool may not be called, if it may not.
-    pub(crate) fn refusal(&mut self, server: &str, tool: &str) -> Option<Refusal> {
+    /// Why a tool may not be called, if it may not. `is_strict` says that one that changed may not.
+    pub(crate) fn refusal(&mut self, server: &str, tool: &str, is_strict: bool) -> Option<Refusal> {
         if let Some(denial) = self.filter.denial(tool, self.readers.contains(tool)) {
             return Some(Refusal { rule: TOOL_DENIED, reason: denial.reason().to_owned() });
         }
-        let Hidden { rule, fingerprint } = *self.hidden.get(tool)?;
+        let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
+            let is_unknown = is_strict && self.has_pins() && !self.compared.contains(tool);
+            return is_unknown.then(|| Refusal {
+                rule: Rule::ToolChanged.name(),
+                reason:
+                    "this tool was not listed in this session, so that nobody knows whether it \
+                         is what was pinned: list the tools first"
+                        .to_owned(),
+            });
+        };
         let lock = self.keeper.as_mut().map(|keeper| keeper.lock());
         if let (Some(lock), Some(fingerprint)) = (lock, fingerprint)
             && is_pinned_as(&lock, server, tool, fingerprint)
         {
             self.hidden.remove(tool);
+            self.compared.insert(tool.to_owned());
             return None;
         }
         let reason = format!(
@@ -134,8 +159,12 @@ impl Roster {
         notices: &mut Vec<Notice>,
     ) {
         let mut lock = keeper.lock();
+        // A list that never ends does not pin for ever: the next one has begun.
+        self.is_pinning &= !(page.is_first && self.has_begun);
         self.is_pinning |= !lock.has_server(server);
+        self.has_begun |= self.is_pinning;
         let shadows = shadows(&lock, server, tools);
+        let shadowing: HashSet<usize> = shadows.iter().map(|(index, _)| *index).collect();
         for (index, detail) in shadows {
             let Some(tool) = tools.get_mut(index) else { continue };
             self.notice(tool, index, Rule::ToolShadow, detail, decide, notices);
@@ -156,7 +185,7 @@ impl Roster {
         keeper.list(server, &all, page.is_first);
         for (index, tool) in tools.iter_mut().enumerate() {
             // What is told of it already says more than that it is new.
-            let is_told = tool.is_poisoned || notices.iter().any(|it| it.index == index);
+            let is_told = tool.is_poisoned || shadowing.contains(&index);
             let Some((rule, detail)) = difference(&lock, server, tool) else { continue };
             if rule == Rule::ToolChanged || !is_told {
                 self.notice(tool, index, rule, detail, decide, notices);
@@ -199,8 +228,12 @@ impl Roster {
         }
         let Some(rule) = tool.hidden else {
             self.hidden.remove(&tool.name);
+            if self.has_pins() && self.compared.len() < MAX_NAMES {
+                self.compared.insert(tool.name.clone());
+            }
             return Ok(());
         };
+        self.compared.remove(&tool.name);
         if MAX_NAMES <= self.hidden.len() && !self.hidden.contains_key(&tool.name) {
             return Err(TooMany);
         }
@@ -243,12 +276,9 @@ fn shadows(lock: &Arc<Lock>, server: &str, tools: &[Listed]) -> Vec<(usize, Stri
     if !tools.iter().any(is_newcomer) {
         return Vec::new();
     }
-    let own = tools.iter().filter_map(|tool| tool.definition.as_ref().ok());
-    // The very same tool is no other: one server under two names.
-    let same: HashSet<Fingerprint> = own.map(Definition::fingerprint).collect();
     let mut catalog = Catalog::new();
     for other in lock.servers().filter(|other| *other != server) {
-        for tool in lock.tools(other).filter(|tool| !same.contains(&tool.fingerprint())) {
+        for tool in lock.tools(other) {
             catalog.insert(other, tool.name());
         }
     }

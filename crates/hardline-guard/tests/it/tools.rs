@@ -350,12 +350,14 @@ fn another_servers_name_is_told_and_hidden_by_strict() {
         let mut checker = hardline_wire::json::Checker::new(&limits);
         Definition::new(checker.check(line.as_bytes()).unwrap().value).unwrap()
     };
-    let same = tool("same", "The same server under another name.");
+    // A copy to the byte is no better.
+    let same = tool("same", "The same.");
     pins.clone().pin("bank", &[other(&tool("send", "Sends.")), other(&same)]);
     let mut run = Run::pinned(Profile::Strict, &pins);
-    let tools = json!([tool("send", "Sends elsewhere."), same, tool("ѕend", "Looks alike.")]);
-    assert_eq!(run.list(&tools), ["same"]);
-    assert_eq!(run.rules(), [Rule::ToolShadow, Rule::ToolShadow]);
+    let looks_alike = tool("ѕend", "Looks alike.");
+    let tools = json!([tool("send", "Elsewhere."), same, looks_alike, tool("own", "")]);
+    assert_eq!(run.list(&tools), ["own"]);
+    assert_eq!(run.rules(), [Rule::ToolShadow; 3]);
     assert_eq!(run.call("send").as_deref(), Some("tool.shadow"));
     pins.approve();
     assert_eq!(run.call("send"), None);
@@ -449,4 +451,85 @@ fn random_lists_lose_what_must_not_be_seen_and_nothing_else() {
             }
         }
     }
+}
+
+#[test]
+fn a_call_that_wants_no_answer_is_refused_too() {
+    let mut switches = Switches::default();
+    switches.denied_tools = globs(&["rm"]);
+    let mut run = Run::new(Profile::Observe, &switches, None);
+    let call = r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"rm"}}"#;
+    assert_eq!(run.show(Direction::ClientToServer, call), []);
+    let other = r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"read"}}"#;
+    assert_eq!(run.show(Direction::ClientToServer, other).len(), 1);
+}
+
+#[test]
+fn a_second_list_in_another_case_reaches_nobody() {
+    let pins = Memory::default();
+    for twin in ["Tools", "TOOLS", "toolſ"] {
+        let mut run = Run::pinned(Profile::Observe, &pins);
+        for result in
+            [json!({"tools": [], twin: [tool("rm", "")]}), json!({twin: [tool("rm", "")]})]
+        {
+            run.ask("tools/list", &json!({}));
+            let answer: Value = serde_json::from_str(&run.answer(&result)).unwrap();
+            assert_eq!(answer["error"]["data"]["hardline"]["rule"], "frame.ambiguous-key");
+        }
+    }
+}
+
+#[test]
+fn a_filter_is_not_got_around_by_lines_that_are_only_logged() {
+    let mut switches = Switches::default();
+    switches.denied_tools = globs(&["rm"]);
+    for line in [
+        r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"ok","name":"rm"}}"#,
+        r#"[{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"rm"}}]"#,
+        r#"{"id":9,"method":"tools/call","params":{"name":"rm"}}"#,
+        r#"{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":{"name":"rm"}}"#,
+    ] {
+        let mut run = Run::new(Profile::Observe, &switches, None);
+        let got = run.show(Direction::ClientToServer, line);
+        assert!(got.iter().all(|(way, _)| *way == Direction::ServerToClient), "{line}: {got:?}");
+    }
+}
+
+#[test]
+fn a_list_that_never_ends_does_not_pin_for_ever() {
+    let pins = Memory::default();
+    let mut run = Run::pinned(Profile::Strict, &pins);
+    for (round, name) in ["a", "b"].into_iter().enumerate() {
+        run.ask("tools/list", &json!({}));
+        run.answer(&json!({"tools": [tool(name, "")], "nextCursor": "more"}));
+        assert_eq!(run.rules(), if round == 0 { vec![] } else { vec![Rule::ToolNew] });
+    }
+    assert_eq!(pins.pinned(), ["a"]);
+}
+
+#[test]
+fn a_list_of_many_tools_is_judged_in_one_pass() {
+    let pins = Memory::default();
+    let mut run = Run::pinned(Profile::Balanced, &pins);
+    run.list(&json!([]));
+    let many: Vec<Value> = (0..50_000).map(|index| json!({"name": format!("a{index}")})).collect();
+    // Quadratic, it would take minutes.
+    assert_eq!(run.list(&json!(many)).len(), 50_000);
+}
+
+#[test]
+fn strict_refuses_what_was_not_compared_in_this_session() {
+    let pins = Memory::default();
+    let tools = json!([tool("buy", "Buys.")]);
+    Run::pinned(Profile::Balanced, &pins).list(&tools);
+    let mut run = Run::pinned(Profile::Strict, &pins);
+    assert_eq!(run.call("buy").as_deref(), Some("tool.changed"));
+    run.list(&tools);
+    assert_eq!(run.call("buy"), None);
+    assert_eq!(run.call("never-heard-of").as_deref(), Some("tool.changed"));
+    // Another server in its place is not known yet.
+    run.guard.restart();
+    assert_eq!(run.call("buy").as_deref(), Some("tool.changed"));
+    let mut balanced = Run::pinned(Profile::Balanced, &pins);
+    assert_eq!(balanced.call("buy"), None);
 }

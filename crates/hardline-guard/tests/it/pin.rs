@@ -236,7 +236,7 @@ fn a_newcomer_with_anothers_name_is_noticed() {
     assert!(!shadow.is_exact());
     assert_eq!(
         shadow.to_string(),
-        "tool `r\u{435}ad\\u{200b}_file` of `mail` looks like `read_file` of `files`"
+        "tool `r\\u{435}ad\\u{200b}_file` of `mail` looks like `read_file` of `files`"
     );
     catalog.insert("notes", "Note");
     catalog.insert("wiki", "note");

@@ -18,7 +18,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -256,14 +255,7 @@ def main():
     parser.add_argument("--prefix", type=shlex.split)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as state:
-        compare(arguments, state)
-
-
-def compare(arguments, state):
-    # Clients do not hand every variable on.
-    own = ["env", f"XDG_STATE_HOME={state}", str(arguments.hardline), "wrap", "--"]
-    prefix = arguments.prefix or own
+    prefix = arguments.prefix or [str(arguments.hardline), "wrap", "--"]
     sessions = list(all_sessions(arguments))
     failed = [] if arguments.names else check_the_comparison(sessions)
     wanted = arguments.names or [""]

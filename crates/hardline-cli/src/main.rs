@@ -9,6 +9,7 @@ mod demo_server;
 mod doctor;
 mod frames;
 mod install;
+mod json;
 #[cfg(unix)]
 mod keeper;
 mod pin;
@@ -60,7 +61,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let outcome = match cli.command {
         #[cfg(unix)]
         Command::Wrap(args) => wrap::run(&args),
         Command::Pin(args) => pin::run(&args),
@@ -85,8 +90,19 @@ fn main() -> ExitCode {
             // Whoever reads along has seen enough.
             return ExitCode::SUCCESS;
         }
-        // Nobody is left to tell if this fails.
-        let _ = writeln!(io::stderr(), "hardline: {error:#}");
+        terminal::complain(&format!("{error:#}"));
         ExitCode::from(2)
     })
+}
+
+/// Says what is wrong with the arguments, or helps. An argument can be anything, and it is repeated.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let message = error.render().to_string();
+    let shown = terminal::harmless(&message);
+    // Nobody is left to tell if this fails.
+    let _ = match shown == message {
+        true => error.print(),
+        false => write!(io::stderr(), "{shown}"),
+    };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

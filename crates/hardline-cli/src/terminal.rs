@@ -3,6 +3,9 @@
 //! What a peer wrote goes through [`Excerpt`], so that nothing in it moves a cursor, hides or turns the
 //! text round.
 
+pub(crate) mod table;
+
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io;
 
@@ -28,6 +31,41 @@ impl Color {
             Self::Never => ColorChoice::Never,
         }
     }
+}
+
+/// Whether a character ends lines, commands a terminal or turns text around.
+pub(crate) fn is_obeyed(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{61c}'
+                | '\u{200e}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{206f}'
+        )
+}
+
+/// A message for people that may hold what users or peers wrote: nothing in it but its line ends is obeyed.
+pub(crate) fn harmless(message: &str) -> Cow<'_, str> {
+    let is_harmless = |char: char| char == '\n' || !is_obeyed(char);
+    if message.chars().all(is_harmless) {
+        return Cow::Borrowed(message);
+    }
+    let mut result = String::with_capacity(message.len() + 16);
+    for char in message.chars() {
+        match char {
+            _ if is_harmless(char) => result.push(char),
+            '\t' => result.push(' '),
+            _ => result.push_str(&format!("\\u{{{:x}}}", u32::from(char))),
+        }
+    }
+    Cow::Owned(result)
+}
+
+/// Says on standard error what is wrong.
+pub(crate) fn complain(what: &str) {
+    // Nobody is left to tell if this fails.
+    let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("hardline: {}\n", harmless(what)));
 }
 
 /// A text in pieces that are shown or left out as a whole: characters, or the escapes that stand for them.
@@ -118,6 +156,13 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_not_obeyed() {
+        assert_eq!(harmless("cannot read é:\n  no"), "cannot read é:\n  no");
+        let message = "\u{1b}]0;x\u{7}\r\u{9b}\u{202e}\ta";
+        assert_eq!(harmless(message), "\\u{1b}]0;x\\u{7}\\u{d}\\u{9b}\\u{202e} a");
+    }
 
     #[test]
     fn shows_as_much_as_fits() {

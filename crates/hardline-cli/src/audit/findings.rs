@@ -6,8 +6,8 @@ use anyhow::Result;
 use hardline_proxy::audit::read::Finding;
 
 use super::list::{List, color, context, outcome, verdict_color};
-use super::table::Cell;
 use super::{Rules, Which, line};
+use crate::terminal::table::{Cell, Layout};
 
 /// List findings, the newest last
 #[derive(Debug, clap::Args)]
@@ -23,31 +23,39 @@ pub(super) struct Args {
     limit: u32,
 }
 
-pub(super) const HEADS: [&str; 7] =
-    ["TIME (UTC)", "SEVERITY", "RULE", "SERVER", "SESSION", "ACTION", "WHAT"];
+const LAYOUT: Layout =
+    Layout::cut(&["TIME (UTC)", "SEVERITY", "RULE", "SERVER", "ACTION", "SESSION", "WHAT"], 5);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.which.place.open()?;
+    let reader = args.which.open()?;
     let mut query = args.which.query(args.limit);
     args.rules.add_to(&mut query);
-    let mut list = List::new(args.which.style, &HEADS);
+    let mut list = List::new(args.which.style, LAYOUT);
     let written = (|| {
         list.begin("findings", true)?;
         context(reader.findings(&query, |finding| list.add(&finding, row)))?;
-        list.end("no findings", &[])?;
+        list.end("no findings", Layout::NONE)?;
         list.finish()
     })();
     outcome(written)
 }
 
-pub(super) fn row(finding: &Finding) -> Vec<Cell> {
+fn row(finding: &Finding) -> Vec<Cell> {
     vec![
-        Cell::new(finding.at.short()),
-        Cell::new(&finding.severity).style(color(&finding.severity)),
-        Cell::new(&finding.rule),
+        Cell::firm(finding.at.short()),
+        severity(finding),
+        Cell::firm(&finding.rule),
         Cell::new(&finding.server),
-        Cell::new(finding.session.get(..8).unwrap_or(&finding.session)),
-        Cell::new(&finding.action).style(verdict_color(&finding.action)),
+        action(finding),
+        Cell::firm(finding.session.get(..8).unwrap_or(&finding.session)),
         Cell::new(line::what(finding)),
     ]
+}
+
+pub(super) fn severity(finding: &Finding) -> Cell {
+    Cell::firm(&finding.severity).style(color(&finding.severity))
+}
+
+pub(super) fn action(finding: &Finding) -> Cell {
+    Cell::firm(&finding.action).style(verdict_color(&finding.action))
 }

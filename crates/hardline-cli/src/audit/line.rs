@@ -4,7 +4,7 @@ use hardline_proxy::audit::read::{Event, Finding};
 
 /// What was found, where, and how often.
 pub(super) fn what(finding: &Finding) -> String {
-    let mut what = finding.detail.clone();
+    let mut what = on_one_line(&finding.detail);
     if let Some(path) = &finding.path {
         what = format!("{what} at {path}");
     }
@@ -21,7 +21,7 @@ pub(super) fn what(finding: &Finding) -> String {
 /// What happened.
 pub(super) fn happened(event: &Event) -> String {
     if event.kind != "launch" {
-        return event.text.clone();
+        return on_one_line(&event.text);
     }
     let words: Vec<String> = serde_json::from_str(&event.text).unwrap_or_default();
     let command = words.join(" ");
@@ -29,4 +29,16 @@ pub(super) fn happened(event: &Event) -> String {
         Some(hash) => format!("{command} (sha256 {})", hash.get(..12).unwrap_or(hash)),
         None => command,
     }
+}
+
+/// A text of several lines on one: "tool look is not what was pinned: description: …; annotations: …".
+fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(':') { " " } else { "; " });
+        }
+        line.push_str(part);
+    }
+    line
 }

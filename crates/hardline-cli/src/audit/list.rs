@@ -1,6 +1,6 @@
 //! Records as a table or as one JSON document.
 
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
@@ -8,9 +8,9 @@ use anstyle::{AnsiColor, Style as Ansi};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::table::{Cell, Table};
 use super::{Format, Style};
-use crate::scan::escaped;
+use crate::json;
+use crate::terminal::table::{Cell, Layout, Table, width};
 
 /// Where records go.
 pub(super) struct List {
@@ -23,7 +23,7 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) fn new(style: Style, heads: &[&'static str]) -> Self {
+    pub(super) fn new(style: Style, layout: Layout) -> Self {
         let choice = choice(style);
         let is_colored = choice != ColorChoice::Never;
         Self {
@@ -31,7 +31,7 @@ impl List {
             format: style.format,
             is_colored,
             width: width(),
-            table: Table::new(heads, is_colored),
+            table: Table::new(layout, is_colored),
             has_some: false,
         }
     }
@@ -56,7 +56,7 @@ impl List {
             Format::Text => self.table.push(row(record)),
             Format::Json => {
                 let comma = if self.has_some { "," } else { "" };
-                write!(self.out, "{comma}\n{}", escaped(record)?)?;
+                write!(self.out, "{comma}\n{}", json::line(record)?)?;
             }
         }
         self.has_some = true;
@@ -64,8 +64,8 @@ impl List {
     }
 
     /// Ends what was begun, and begins another table.
-    pub(super) fn end(&mut self, nothing: &str, heads: &[&'static str]) -> Result<()> {
-        let mut table = std::mem::replace(&mut self.table, Table::new(heads, self.is_colored));
+    pub(super) fn end(&mut self, nothing: &str, next: Layout) -> Result<()> {
+        let table = std::mem::replace(&mut self.table, Table::new(next, self.is_colored));
         match self.format {
             Format::Json => write!(self.out, "\n]")?,
             Format::Text if table.is_empty() => writeln!(self.out, "{nothing}")?,
@@ -85,7 +85,7 @@ impl List {
     /// A member for programs.
     pub(super) fn member(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
         if self.format == Format::Json {
-            write!(self.out, ",\n\"{name}\":{}", escaped(value)?)?;
+            write!(self.out, ",\n\"{name}\":{}", json::line(value)?)?;
         }
         Ok(())
     }
@@ -140,21 +140,6 @@ pub(super) fn is_unread() -> bool {
     }
     #[cfg(not(unix))]
     false
-}
-
-/// How wide the terminal is, if there is one.
-pub(super) fn width() -> Option<usize> {
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
-        return None;
-    }
-    #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(stdout)
-        && 0 < size.ws_col
-    {
-        return Some(size.ws_col.into());
-    }
-    Some(100)
 }
 
 /// The color of a severity.

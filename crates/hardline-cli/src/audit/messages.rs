@@ -8,7 +8,7 @@ use hardline_proxy::audit::read::Message;
 
 use super::Which;
 use super::list::{List, context, outcome, verdict_color};
-use super::table::Cell;
+use crate::terminal::table::{Cell, Layout};
 
 /// List messages, the newest last
 ///
@@ -23,17 +23,30 @@ pub(super) struct Args {
     limit: u32,
 }
 
-const HEADS: [&str; 10] =
-    ["TIME (UTC)", "SERVER", "FROM", "METHOD", "TOOL", "ID", "BYTES", "LATENCY", "VERDICT", "BODY"];
+const LAYOUT: Layout = Layout::cut(
+    &[
+        "TIME (UTC)",
+        "SERVER",
+        "FROM",
+        "METHOD",
+        "TOOL",
+        "ID",
+        "BYTES",
+        "LATENCY",
+        "VERDICT",
+        "BODY",
+    ],
+    6,
+);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.which.place.open()?;
+    let reader = args.which.open()?;
     let query = args.which.query(args.limit);
-    let mut list = List::new(args.which.style, &HEADS);
+    let mut list = List::new(args.which.style, LAYOUT);
     let written = (|| {
         list.begin("messages", true)?;
         context(reader.messages(&query, |message| list.add(&message, row)))?;
-        list.end("no messages", &[])?;
+        list.end("no messages", Layout::NONE)?;
         let counted = context(reader.counted(&query).map_err(Into::into))?;
         if 0 < counted {
             list.say(&format!("{counted} more messages were counted and have no row"))?;
@@ -48,15 +61,15 @@ fn row(message: &Message) -> Vec<Cell> {
     let or_nothing = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or_default());
     let from = if message.direction == "client-to-server" { "client" } else { "server" };
     vec![
-        Cell::new(message.at.short()),
+        Cell::firm(message.at.short()),
         Cell::new(&message.server),
-        Cell::new(from),
-        or_nothing(&message.method),
+        Cell::firm(from),
+        Cell::firm(message.method.as_deref().unwrap_or_default()),
         or_nothing(&message.tool),
         or_nothing(&message.id),
         Cell::number(message.bytes),
         Cell::right(message.latency.map(latency).unwrap_or_default()),
-        Cell::new(&message.verdict).style(verdict_color(&message.verdict)),
+        Cell::firm(&message.verdict).style(verdict_color(&message.verdict)),
         or_nothing(&message.body),
     ]
 }

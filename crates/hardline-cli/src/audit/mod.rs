@@ -7,23 +7,25 @@ mod messages;
 mod prune;
 mod sessions;
 mod show;
-mod table;
 mod tail;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use clap::{Subcommand, ValueEnum};
-use hardline_guard::Severity;
+use hardline_guard::{Rule, Severity};
 use hardline_proxy::audit::FILE_NAME;
 use hardline_proxy::audit::read::{Query, Reader};
 use hardline_proxy::audit::time::Time;
+use hardline_wire::excerpt::Excerpt;
 
 use crate::place;
+use crate::policy::read_rule;
 use crate::span;
-use crate::terminal::Color;
+use crate::terminal::{Color, complain};
 
 /// Ask what happened: sessions, findings, messages
 ///
@@ -138,8 +140,8 @@ struct Style {
 /// Which findings.
 #[derive(Debug, clap::Args)]
 struct Rules {
-    /// Of this rule, as content.frame, or of a whole layer, as content.*
-    #[arg(long, value_name = "RULE")]
+    /// Of this rule, as content.frame, or of a whole layer, as content
+    #[arg(long, value_name = "RULE", value_parser = read_rules)]
     rule: Option<String>,
 
     /// Of this severity or above: low, medium, high or critical
@@ -156,6 +158,23 @@ enum Format {
 }
 
 impl Which {
+    /// Opens the database, and says so if nothing is known of the server.
+    fn open(&self) -> Result<Reader> {
+        let reader = self.place.open()?;
+        if let Some(server) = &self.server {
+            let names = servers(&reader)?;
+            if !names.contains(server) {
+                let names: Vec<_> = names.iter().map(|it| shown(it)).collect();
+                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                complain(&format!(
+                    "nothing is known of a server {}; there are: {known}",
+                    shown(server)
+                ));
+            }
+        }
+        Ok(reader)
+    }
+
     fn query(&self, limit: u32) -> Query {
         let mut query = Query::default();
         query.server = self.server.clone();
@@ -175,13 +194,33 @@ impl Rules {
     }
 }
 
+/// A rule, or all of a layer, as the database is asked for them.
+fn read_rules(name: &str) -> Result<String, String> {
+    let layer = name.strip_suffix(".*").unwrap_or(name);
+    if Rule::ALL.iter().any(|rule| rule.layer() == layer) {
+        return Ok(format!("{layer}.*"));
+    }
+    read_rule(name).map(|rule| rule.to_string())
+}
+
 #[expect(clippy::disallowed_methods, reason = "an age is asked for")]
 fn now() -> SystemTime {
     SystemTime::now()
 }
 
-fn complain(what: &str) {
-    use std::io::Write;
-    // Nobody is left to tell if this fails.
-    let _ = writeln!(std::io::stderr(), "hardline: {what}");
+/// The servers that anything is known of.
+fn servers(reader: &Reader) -> Result<BTreeSet<String>> {
+    let mut query = Query::default();
+    query.limit = u32::MAX;
+    let mut names = BTreeSet::new();
+    list::context(reader.sessions::<anyhow::Error>(&query, |session| {
+        names.insert(session.server);
+        Ok(())
+    }))?;
+    Ok(names)
+}
+
+/// A name that somebody else chose, escaped and cut.
+fn shown(name: &str) -> String {
+    Excerpt::new(name.as_bytes(), 80).to_string()
 }

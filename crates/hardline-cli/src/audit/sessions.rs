@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Which;
 use super::list::{List, context, outcome};
-use super::table::Cell;
+use crate::terminal::table::{Cell, Layout};
 
 /// List sessions, the newest last
 #[derive(Debug, clap::Args)]
@@ -26,8 +26,11 @@ pub(super) struct Args {
     limit: u32,
 }
 
-pub(super) const HEADS: [&str; 8] =
-    ["SESSION", "STARTED (UTC)", "LASTED", "SERVER", "MESSAGES", "FINDINGS", "STATE", "COMMAND"];
+pub(super) const HEADS: &[&str] =
+    &["SESSION", "STARTED (UTC)", "LASTED", "SERVER", "MESSAGES", "FINDINGS", "STATE", "COMMAND"];
+/// The first column that may go below the others.
+pub(super) const FOLD: usize = 7;
+const LAYOUT: Layout = Layout::cut(HEADS, FOLD);
 
 /// A session with what is known of its process.
 #[derive(Serialize)]
@@ -38,13 +41,13 @@ struct Shown<'a> {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.which.place.open()?;
+    let reader = args.which.open()?;
     let query = args.which.query(args.limit);
-    let mut list = List::new(args.which.style, &HEADS);
+    let mut list = List::new(args.which.style, LAYOUT);
     let written = (|| {
         list.begin("sessions", true)?;
         context(reader.sessions(&query, |session| add(&mut list, &session)))?;
-        list.end("no sessions", &[])?;
+        list.end("no sessions", Layout::NONE)?;
         list.finish()
     })();
     outcome(written)
@@ -56,7 +59,7 @@ pub(super) fn add(list: &mut List, session: &Session) -> Result<()> {
 
 fn row(session: &Session) -> Vec<Cell> {
     let state = match (&session.outcome, state(session)) {
-        (Some(outcome), "ended") => outcome.clone(),
+        (Some(outcome), "ended") => short(outcome),
         (_, state) => state.to_owned(),
     };
     let words: Vec<String> = serde_json::from_str(&session.command).unwrap_or_default();
@@ -64,8 +67,8 @@ fn row(session: &Session) -> Vec<Cell> {
     let findings = Cell::number(session.findings);
     let warning = anstyle::Style::new().fg_color(Some(anstyle::AnsiColor::Yellow.into()));
     vec![
-        Cell::new(session.session.get(..8).unwrap_or(&session.session)),
-        Cell::new(session.started.short()),
+        Cell::firm(session.session.get(..8).unwrap_or(&session.session)),
+        Cell::firm(session.started.short()),
         Cell::right(lasted(session)),
         Cell::new(&session.server),
         Cell::number(session.messages),
@@ -73,6 +76,16 @@ fn row(session: &Session) -> Vec<Cell> {
         Cell::new(state),
         Cell::new(command),
     ]
+}
+
+/// How a session ended, in a word or two.
+fn short(outcome: &str) -> String {
+    let begins = [("the server ended with ", "exit "), ("ended by ", "")];
+    if outcome.starts_with("not started") {
+        return "refused".to_owned();
+    }
+    let rest = begins.iter().find_map(|(long, short)| Some((short, outcome.strip_prefix(long)?)));
+    rest.map_or_else(|| outcome.to_owned(), |(short, rest)| format!("{short}{rest}"))
 }
 
 /// `ended`, `running` or `killed`.

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use hardline_proxy::audit::read::Query;
+use hardline_proxy::audit::read::{Finding, Query};
 
 use super::list::{List, context, outcome};
-use super::table::Cell;
 use super::{Place, Style, findings, line, sessions};
+use crate::terminal::table::{Cell, Layout};
 
 /// Show one session: how it was started, what happened, what was found
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,10 @@ pub(super) struct Args {
     #[command(flatten)]
     style: Style,
 }
+
+const SESSION: Layout = Layout::whole(sessions::HEADS, sessions::FOLD);
+const EVENTS: Layout = Layout::whole(&["TIME (UTC)", "EVENT", "WHAT"], 2);
+const FINDINGS: Layout = Layout::whole(&["TIME (UTC)", "SEVERITY", "RULE", "ACTION", "WHAT"], 4);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let reader = args.place.open()?;
@@ -42,25 +46,36 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     };
     query.session = Some(session.session.clone());
     query.limit = u32::MAX;
-    let mut list = List::new(args.style, &sessions::HEADS);
+    let mut list = List::new(args.style, SESSION);
     let written = (|| {
         list.begin("sessions", true)?;
         sessions::add(&mut list, session)?;
-        list.end("", &["TIME (UTC)", "EVENT", "WHAT"])?;
+        list.end("", EVENTS)?;
         list.say("")?;
         list.begin("events", false)?;
         context(reader.events(&query, |event| {
             list.add(&event, |event| {
-                let (at, kind) = (Cell::new(event.at.short()), Cell::new(&event.kind));
+                let (at, kind) = (Cell::firm(event.at.short()), Cell::firm(&event.kind));
                 vec![at, kind, Cell::new(line::happened(event))]
             })
         }))?;
-        list.end("no events", &findings::HEADS)?;
+        list.end("no events", FINDINGS)?;
         list.say("")?;
         list.begin("findings", false)?;
-        context(reader.findings(&query, |finding| list.add(&finding, findings::row)))?;
-        list.end("no findings", &[])?;
+        context(reader.findings(&query, |finding| list.add(&finding, row)))?;
+        list.end("no findings", Layout::NONE)?;
         list.finish()
     })();
     outcome(written)
+}
+
+/// A finding, without what all of the session's have in common.
+fn row(finding: &Finding) -> Vec<Cell> {
+    vec![
+        Cell::firm(finding.at.short()),
+        findings::severity(finding),
+        Cell::firm(&finding.rule),
+        findings::action(finding),
+        Cell::new(line::what(finding)),
+    ]
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::list::{choice, color, context, is_closed, is_unread, output};
 use super::{Format, Rules, Which, line};
-use crate::scan::escaped;
+use crate::json;
 
 /// How often the database is asked.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn follow(args: &Args, mut query: Query) -> Result<()> {
-    let mut reader = args.which.place.open()?;
+    let mut reader = args.which.open()?;
     let path = args.which.place.path()?;
     let mut marks = Marks::default();
     let newest = context(reader.newest().map_err(Into::into))?;
@@ -68,14 +68,15 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
     let mut is_first = true;
     loop {
         let (findings, events) = context(reader.since(&mut marks, &query).map_err(Into::into))?;
-        let mut entries: Vec<_> = findings.iter().map(|it| (it.at, Entry::Finding(it))).collect();
-        entries.extend(events.iter().map(|it| (it.at, Entry::Event(it))));
+        let mut entries: Vec<_> = events.iter().map(|it| (it.at, Entry::Event(it))).collect();
+        entries.extend(findings.iter().map(|it| (it.at, Entry::Finding(it))));
+        // At the same time, a start comes before what was found of it.
         entries.sort_by_key(|(at, _)| *at);
         let skipped = entries.len().saturating_sub(args.limit as usize);
         for (_, entry) in entries.iter().skip(if is_first { skipped } else { 0 }) {
             match args.which.style.format {
                 Format::Text => print(&mut out, entry, choice != ColorChoice::Never)?,
-                Format::Json => writeln!(out, "{}", escaped(entry)?)?,
+                Format::Json => writeln!(out, "{}", json::line(entry)?)?,
             }
         }
         out.flush()?;

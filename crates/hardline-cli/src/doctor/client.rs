@@ -62,21 +62,22 @@ fn file(
     for server in found {
         let what = server.title();
         let mut is_fixable = false;
+        let mut is_broken = false;
         let mut command = None;
         let kind = match &server.kind {
             Kind::Wrapped { launch, inner } => {
                 command = Some(launch.program.text.clone());
                 if let Some(why) = wrong_program(&launch.program.text, program) {
-                    is_fixable = true;
+                    (is_fixable, is_broken) = (true, true);
                     problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));
                 }
                 let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
                 let inner = items.get(*inner..).unwrap_or_default();
                 let inner: Vec<_> = inner.iter().map(|item| item.text.clone()).collect();
-                problems.extend(
-                    missing(&inner)
-                        .map(|why| ("command", Status::Fail, format!("{path}: {what}: {why}"))),
-                );
+                if let Some(why) = missing(&inner) {
+                    is_broken = true;
+                    problems.push(("command", Status::Fail, format!("{path}: {what}: {why}")));
+                }
                 problems.extend(
                     shared(commands, &server.name, inner, &path)
                         .map(|why| ("name", Status::Warn, format!("{path}: {what}: {why}"))),
@@ -95,11 +96,16 @@ fn file(
                 "odd"
             }
         };
-        servers.push(Server { name: server.name, kind, command, is_fixable });
+        servers.push(Server { name: server.name, kind, is_broken, command, is_fixable });
     }
     let has_plain = servers.iter().any(|server| server.kind == "plain");
-    let status = if has_plain { Status::Warn } else { Status::Pass };
-    report.add("client", title, status, format!("{path}: {}", counts(&servers)));
+    let detail = format!("{path}: {}", counts(&servers));
+    if servers.iter().any(|server| server.is_broken || server.kind == "odd") {
+        report.add_sum("client", title, detail);
+    } else {
+        let status = if has_plain { Status::Warn } else { Status::Pass };
+        report.add("client", title, status, detail);
+    }
     for (id, status, detail) in problems {
         report.add(id, title, status, detail);
     }
@@ -153,10 +159,15 @@ fn counts(servers: &[Server]) -> String {
         ("builtin", "without a command"),
         ("odd", "not understood"),
     ];
-    let counts = kinds.iter().filter_map(|(kind, name)| {
-        let count = servers.iter().filter(|server| server.kind == *kind).count();
-        (0 < count).then(|| format!("{count} {name}"))
-    });
-    let counts: Vec<_> = counts.collect();
+    let broken = servers.iter().filter(|server| server.is_broken).count();
+    let mut counts = Vec::new();
+    for (kind, name) in kinds {
+        let count = servers.iter().filter(|server| server.kind == kind).count();
+        if kind == "wrapped" && 0 < broken {
+            counts.push(format!("{} {name}, {broken} broken", count - broken));
+        } else if 0 < count {
+            counts.push(format!("{count} {name}"));
+        }
+    }
     if counts.is_empty() { "no servers".to_owned() } else { counts.join(", ") }
 }

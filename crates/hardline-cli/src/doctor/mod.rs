@@ -20,12 +20,12 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use self::report::Report;
-use crate::install::apply::{self, Action, Outcome};
+use crate::install;
+use crate::install::apply::{self, Action};
 use crate::install::backup::Backups;
 use crate::install::program::Program;
 use crate::install::select::Selection;
-use crate::install::show;
-use crate::terminal::Color;
+use crate::terminal::{Color, complain};
 
 /// Look whether everything is in order
 ///
@@ -33,8 +33,10 @@ use crate::terminal::Color;
 /// that are found: which servers are guarded, whether the hardline that they start is there and is this
 /// one, and whether the servers' own commands can be found.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit status: 0 all is well; 1 something is not; 2 wrong use.\n\n\
-    Examples:\n  hardline doctor\n  hardline doctor --fix\n  hardline doctor --format json --client cursor")]
+#[command(
+    after_help = "Exit status: 0 no problems, though there may be warnings; 1 problems; 2 wrong use.\n\n\
+    Examples:\n  hardline doctor\n  hardline doctor --fix\n  hardline doctor --format json --client cursor"
+)]
 pub(crate) struct Args {
     /// Have entries whose hardline has moved, or is another one, start this one
     #[arg(long)]
@@ -68,6 +70,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut out = AutoStream::new(io::stdout().lock(), args.color.choice());
     if args.fix {
         let backups = if args.dry_run { Backups::look()? } else { Backups::open()? };
+        let done = if args.dry_run { "would be mended" } else { "mended" };
+        let (mut mended, mut has_failed) = (0, false);
         for file in &report.files {
             if file.fixable().next().is_none() {
                 continue;
@@ -76,16 +80,29 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let selection = Selection::of_servers(file.fixable());
             let action = Action::Repoint { program: &program.path };
             match apply::run(&file.target, &selection, action, &backups, args.dry_run) {
-                Ok(Some(Outcome { change: Some((before, after)), .. })) => {
+                Ok(Some(outcome)) if outcome.change.is_some() => {
+                    mended += outcome.changed.len();
                     if let Format::Text = args.format {
-                        show::diff(&mut out, &path, &before, &after)?;
+                        install::run::print(&mut out, &file.target, &outcome, &format!("{done}:"))?;
                     }
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    let _ = writeln!(io::stderr(), "hardline: {path}: {error:#}");
+                    has_failed = true;
+                    complain(&format!("{path}: {error:#}"));
                 }
             }
+        }
+        if let Format::Text = args.format {
+            let end = match (mended, args.dry_run) {
+                (0, _) if has_failed => "nothing was mended".to_owned(),
+                (0, _) => "nothing to mend".to_owned(),
+                (_, true) => {
+                    format!("{} {done}; nothing was written", print::counted(mended, "entry"))
+                }
+                _ => format!("{} {done}; restart the clients", print::counted(mended, "entry")),
+            };
+            writeln!(out, "{end}\n")?;
         }
         report = args.look(&program)?;
     }

@@ -12,7 +12,7 @@ use hardline_proxy::{audit, pins};
 use super::report::{Report, Status};
 use crate::install::file::read_all;
 use crate::install::program::Program;
-use crate::{place, policy};
+use crate::{pin, place, policy};
 
 /// Most entries of a directory that are counted: what is in ours may come from a careless hand.
 const MAX_ENTRIES: usize = 10_000;
@@ -110,6 +110,18 @@ fn lock(report: &mut Report, path: &Path) {
                 }
             }
         }
+    };
+    let (status, detail) = match pin::waiting() {
+        _ if status == Status::Fail => (status, detail),
+        Err(error) => (Status::Fail, format!("{error:#}")),
+        Ok(waiting) => match &*waiting {
+            [] => (status, detail),
+            [_] => (Status::Warn, "1 server waits for approval: hardline pin diff".to_owned()),
+            all => (
+                Status::Warn,
+                format!("{} servers wait for approval: hardline pin diff", all.len()),
+            ),
+        },
     };
     report.add("lock", "pinned tools", status, detail);
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::report::{File, Report, Status};
+use crate::json;
 use crate::terminal::Pieces;
 
 pub(super) fn text(out: &mut dyn Write, report: &Report) -> Result<()> {
@@ -24,13 +25,28 @@ pub(super) fn text(out: &mut dyn Write, report: &Report) -> Result<()> {
     }
     let failures = report.count(Status::Fail);
     let fixable = report.files.iter().flat_map(File::fixable).count();
-    match (failures, fixable) {
-        (0, _) => writeln!(out, "all is well")?,
-        (1, 0) => writeln!(out, "1 problem")?,
-        (_, 0) => writeln!(out, "{failures} problems")?,
-        _ => writeln!(out, "problems: {failures}; hardline doctor --fix mends {fixable}")?,
+    write!(out, "{}", counted(failures, "problem"))?;
+    match report.count(Status::Warn) {
+        0 => {}
+        warnings => write!(out, ", {}", counted(warnings, "warning"))?,
+    }
+    match fixable {
+        0 => writeln!(out)?,
+        _ => writeln!(out, "; hardline doctor --fix mends {fixable}")?,
     }
     Ok(())
+}
+
+/// So many of what `noun` names.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    // "entry" has another plural.
+    let stem = noun.strip_suffix('y');
+    match (count, stem) {
+        (1, _) => format!("1 {noun}"),
+        (0, None) => format!("no {noun}s"),
+        (_, None) => format!("{count} {noun}s"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+    }
 }
 
 pub(super) fn json(out: &mut dyn Write, report: &Report) -> Result<()> {
@@ -57,6 +73,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report) -> Result<()> {
                     json!({
                         "name": server.name,
                         "kind": server.kind,
+                        "broken": server.is_broken,
                         "command": server.command,
                         "fixable": server.is_fixable,
                     })
@@ -81,8 +98,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report) -> Result<()> {
             "skip": count(Status::Skip),
         },
     });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)?;
+    writeln!(out, "{}", json::pretty(&document)?)?;
     Ok(())
 }
 

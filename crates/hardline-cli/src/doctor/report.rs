@@ -32,6 +32,8 @@ pub(super) struct Check {
     pub(super) title: String,
     pub(super) status: Status,
     pub(super) detail: String,
+    /// Whether it sums up failures that follow: those count, and it does not.
+    pub(super) is_sum: bool,
 }
 
 /// A configuration that was found.
@@ -46,6 +48,8 @@ pub(super) struct Server {
     pub(super) name: String,
     /// `wrapped`, `plain`, `remote`, `builtin` or `odd`.
     pub(super) kind: &'static str,
+    /// Whether it is wrapped and cannot be started.
+    pub(super) is_broken: bool,
     /// What is started.
     pub(super) command: Option<String>,
     /// Whether `--fix` can mend it.
@@ -74,11 +78,17 @@ impl Report {
         detail: impl Into<String>,
     ) {
         let (title, detail) = (title.into(), detail.into());
-        self.checks.push(Check { id, title, status, detail });
+        self.checks.push(Check { id, title, status, detail, is_sum: false });
+    }
+
+    /// Adds a failure that sums up others that follow.
+    pub(super) fn add_sum(&mut self, id: &'static str, title: &str, detail: String) {
+        let status = Status::Fail;
+        self.checks.push(Check { id, title: title.to_owned(), status, detail, is_sum: true });
     }
 
     pub(super) fn count(&self, status: Status) -> usize {
-        self.checks.iter().filter(|check| check.status == status).count()
+        self.checks.iter().filter(|check| check.status == status && !check.is_sum).count()
     }
 
     pub(super) fn has_failures(&self) -> bool {

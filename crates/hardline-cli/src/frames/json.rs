@@ -7,6 +7,7 @@ use hardline_wire::id::Id;
 
 use super::Printer;
 use super::report::Report;
+use crate::json;
 
 #[derive(Debug, Default)]
 pub(super) struct JsonPrinter {
@@ -21,7 +22,9 @@ impl Printer for JsonPrinter {
     fn frame(&mut self, out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         out.write_all(if self.has_frames { b",\n" } else { b"\n" })?;
         self.has_frames = true;
-        write_report(out, report)
+        let mut json = Vec::new();
+        write_report(&mut json, report)?;
+        out.write_all(json::escaped(&String::from_utf8_lossy(&json)).as_bytes())
     }
 
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {

@@ -19,15 +19,15 @@ pub(crate) mod document;
 mod edit;
 pub(crate) mod file;
 mod json;
+mod long;
 pub(crate) mod program;
-mod run;
+pub(crate) mod run;
 pub(crate) mod select;
 pub(crate) mod server;
 pub(crate) mod show;
 mod toml;
 pub(crate) mod uninstall;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ use self::program::Program;
 use self::run::Words;
 use self::select::Selection;
 use crate::policy::PolicyArgs;
-use crate::terminal::Color;
+use crate::terminal::{Color, complain};
 
 /// Put a guard in front of the servers of your MCP clients
 ///
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let program = Program::find(args.command.as_deref())?;
     if let Some(warning) = &program.warning {
-        let _ = writeln!(io::stderr(), "hardline: warning: {warning}");
+        complain(&format!("warning: {warning}"));
     }
     let mut options = args.policy.options()?;
     if let Some(lock) = &args.lock {
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let words = Words {
         done: "put in front of",
-        end: "restart the clients; hardline uninstall undoes this",
+        end: ["restart the clients; hardline uninstall undoes this"; 2],
         nothing: "nothing to do: no server is started by a command that is not wrapped already",
     };
     let action = Action::Install { program: &program.path, options: &options };

@@ -11,15 +11,15 @@ use super::apply::{self, Action, Outcome};
 use super::backup::Backups;
 use super::select::{Selection, Target};
 use super::show;
-use crate::terminal::Color;
+use crate::terminal::{Color, complain};
 
 /// How it is said.
 #[derive(Debug)]
 pub(crate) struct Words {
     /// What became of the guard and a server, as "put in front of".
     pub(crate) done: &'static str,
-    /// What to do now.
-    pub(crate) end: &'static str,
+    /// What to do now, after one server and after several.
+    pub(crate) end: [&'static str; 2],
     /// There was nothing to do.
     pub(crate) nothing: &'static str,
 }
@@ -45,11 +45,12 @@ pub(crate) fn all(
     let backups = if is_dry { Backups::look()? } else { Backups::open()? };
     let mut out = AutoStream::new(io::stdout().lock(), color.choice());
     let mut tally = Tally::default();
+    let done = if is_dry { format!("would be {}", words.done) } else { words.done.to_owned() };
     for target in &targets {
         match apply::run(target, selection, action, &backups, is_dry) {
             Ok(Some(outcome)) => {
                 tally.found += 1;
-                print(&mut out, target, &outcome, words)?;
+                print(&mut out, target, &outcome, &done)?;
                 tally.add(outcome);
             }
             Ok(None) if target.is_named => fail(&mut tally, target, "it does not exist"),
@@ -67,12 +68,14 @@ pub(crate) fn all(
         complain(&format!("there is no server called {name} in these files"));
     }
     let changed = tally.changed;
-    let servers = if changed == 1 { "server" } else { "servers" };
+    let [one, several] = words.end;
+    let (servers, end) = if changed == 1 { ("server", one) } else { ("servers", several) };
     match (tally.found, changed) {
         (0, _) if tally.failed == 0 => writeln!(out, "no configuration of a client was found")?,
+        (_, 0) if 0 < tally.failed + tally.odd => writeln!(out, "nothing was changed")?,
         (_, 0) => writeln!(out, "{}", words.nothing)?,
         _ if is_dry => writeln!(out, "{changed} {servers} would change; nothing was written")?,
-        _ => writeln!(out, "hardline was {} {changed} {servers}; {}", words.done, words.end)?,
+        _ => writeln!(out, "hardline was {done} {changed} {servers}; {end}")?,
     }
     out.flush()?;
     Ok(ExitCode::from(match (tally.failed, tally.odd) {
@@ -90,7 +93,13 @@ impl Tally {
     }
 }
 
-fn print(out: &mut dyn Write, target: &Target, outcome: &Outcome, words: &Words) -> Result<()> {
+/// Shows what became of a file, and what was `done` to which of its servers.
+pub(crate) fn print(
+    out: &mut dyn Write,
+    target: &Target,
+    outcome: &Outcome,
+    done: &str,
+) -> Result<()> {
     let path = target.path.display();
     // The path is the user's own, but a directory can be called anything.
     let path = Excerpt::new(path.to_string().as_bytes(), 1000).to_string();
@@ -106,7 +115,7 @@ fn print(out: &mut dyn Write, target: &Target, outcome: &Outcome, words: &Words)
     }
     if let Some((before, after)) = &outcome.change {
         show::diff(out, &path, before, after)?;
-        writeln!(out, "  {} {}", words.done, outcome.changed.join(", "))?;
+        writeln!(out, "  {done} {}", outcome.changed.join(", "))?;
     }
     for (title, why) in &outcome.left {
         writeln!(out, "  left alone: {title} ({why})")?;
@@ -121,9 +130,4 @@ fn fail(tally: &mut Tally, target: &Target, what: &str) {
         Some(client) => complain(&format!("{client}: {path}: {what}")),
         None => complain(&format!("{path}: {what}")),
     }
-}
-
-fn complain(what: &str) {
-    // Nobody is left to tell if this fails.
-    let _ = writeln!(io::stderr(), "hardline: {what}");
 }

@@ -136,7 +136,13 @@ fn descend(
             let mut path = path.clone();
             path.push(key.clone());
             let (start, line) = (node.range.start, document.line(node));
-            let kind = kind(document, node).unwrap_or_else(Kind::Odd);
+            let kind = match kind(document, node).unwrap_or_else(Kind::Odd) {
+                // The name is an argument of ours.
+                Kind::Plain(_) if key.contains('\0') => {
+                    Kind::Odd("its name has a character that no program can be given".to_owned())
+                }
+                kind => kind,
+            };
             servers.push(Server { path, name: key.clone(), start, line, kind });
         }
         return Ok(());

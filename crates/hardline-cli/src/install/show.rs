@@ -1,20 +1,29 @@
-//! What is shown of a change: the difference, without secrets as far as they can be told: what is in the
-//! environment or in headers, and arguments that look like it.
+//! What is shown of a change: the difference, without secrets as far as they can be told, and of long lines
+//! what is near the change.
+//!
+//! Hidden are the values of environments and headers, what stands under a key that says that it is secret,
+//! and whatever looks like a secret, in arguments, addresses and anywhere else.
 
 use std::io::{self, Write};
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use hardline_proxy::redact::redact_command;
-use similar::{ChangeTag, TextDiff};
+use hardline_proxy::redact::{is_secret_key, redact_command, redact_text};
+use similar::{ChangeTag, DiffOp, TextDiff};
 
-use super::document::{Document, Node, Value};
-use super::json;
+use super::document::{Document, Format, Node, Value};
+use super::{json, long, toml};
 use crate::terminal::Pieces;
 
-/// Keys whose texts are often secret.
-const SECRETS: &[&str] = &["env", "headers", "http_headers"];
+/// Keys of objects whose values are often secret.
+const SECRETS: &[&str] = &["env", "environment", "headers", "http_headers"];
+/// What a key has in it if it says in a way of its own that its value is secret.
+const SECRET_PARTS: &[&str] = &["secret", "passw", "token", "credential"];
+/// Options that are followed by a variable of the environment and its value.
+const ENVIRONMENT: &[&str] = &["-e", "--env"];
 const MASK: &str = "\"…\"";
+/// Lines around a change that are shown.
+const CONTEXT: usize = 2;
 
 /// Writes the difference of two texts in the form of `diff -u`.
 pub(crate) fn diff(
@@ -29,18 +38,40 @@ pub(crate) fn diff(
     let (bold, dim) = (Style::new().bold(), color(AnsiColor::Cyan));
     writeln!(out, "{bold}--- {name}{bold:#}")?;
     writeln!(out, "{bold}+++ {name}{bold:#}")?;
-    for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         writeln!(out, "{dim}{}{dim:#}", hunk.header())?;
-        for change in hunk.iter_changes() {
-            let (sign, style) = match change.tag() {
-                ChangeTag::Equal => (' ', Style::new()),
-                ChangeTag::Delete => ('-', color(AnsiColor::Red)),
-                ChangeTag::Insert => ('+', color(AnsiColor::Green)),
-            };
-            writeln!(out, "{style}{sign}{}{style:#}", shown(change.value()))?;
+        for op in hunk.ops() {
+            let lines: Vec<_> = diff.iter_changes(op).map(|it| (it.tag(), it.value())).collect();
+            for (tag, line) in shortened(op, lines) {
+                let (sign, style) = match tag {
+                    ChangeTag::Equal => (' ', Style::new()),
+                    ChangeTag::Delete => ('-', color(AnsiColor::Red)),
+                    ChangeTag::Insert => ('+', color(AnsiColor::Green)),
+                };
+                writeln!(out, "{style}{sign}{}{style:#}", shown(&line))?;
+            }
         }
     }
     Ok(())
+}
+
+/// Cuts long lines. Those that take the place of one another are cut around what differs.
+fn shortened(op: &DiffOp, lines: Vec<(ChangeTag, &str)>) -> Vec<(ChangeTag, String)> {
+    let (old, new) = (op.old_range().len(), op.new_range().len());
+    let is_paired = matches!(op, DiffOp::Replace { .. }) && old == new;
+    let other = |index: usize| match is_paired {
+        true => lines.get((index + old) % lines.len().max(1)).map(|(_, line)| *line),
+        false => None,
+    };
+    let one = |(index, (tag, line)): (usize, &(ChangeTag, &str))| {
+        let line = match (other(index), tag) {
+            (Some(other), ChangeTag::Delete) => long::cut_pair(line, other).0,
+            (Some(other), _) => long::cut_pair(other, line).1,
+            (None, _) => long::cut(line),
+        };
+        (*tag, line)
+    };
+    lines.iter().enumerate().map(one).collect()
 }
 
 /// A line for a terminal: nothing in it moves a cursor.
@@ -53,10 +84,11 @@ fn shown(line: &str) -> String {
 
 /// The text of a document with marks in the place of what may be secret.
 fn masked(document: &Document) -> String {
-    let mut secrets = Vec::new();
+    let mut search = Search { document, secrets: Vec::new() };
     if let Some(root) = &document.root {
-        find(root, "", &mut secrets);
+        search.find(root, "", false);
     }
+    let Search { mut secrets, .. } = search;
     secrets.sort_by_key(|(range, _)| range.start);
     let mut text = String::with_capacity(document.text.len());
     let mut at = 0;
@@ -66,32 +98,126 @@ fn masked(document: &Document) -> String {
         at = range.end;
     }
     text.push_str(document.slice(&(at..document.text.len())));
+    // Comments can hold anything.
+    redact_text(&mut text);
     text
 }
 
-/// Finds what is not to be shown in `node`, which stands under `key`, and what is shown instead.
-fn find(node: &Node, key: &str, secrets: &mut Vec<(Range<usize>, String)>) {
-    match &node.value {
-        Value::String(_) if SECRETS.contains(&key) => {
-            secrets.push((node.range.clone(), MASK.to_owned()));
-        }
-        Value::Object(members) => {
-            for member in members {
-                let key = if SECRETS.contains(&key) { key } else { &member.key };
-                find(&member.node, key, secrets);
-            }
-        }
-        Value::Array(items) if key == "args" => {
-            let words: Vec<_> =
-                items.iter().map(|it| it.as_str().unwrap_or_default().to_owned()).collect();
-            for (item, (word, shown)) in items.iter().zip(words.iter().zip(redact_command(&words)))
-            {
-                if *word != shown {
-                    secrets.push((item.range.clone(), json::quote(&shown)));
+/// What is not to be shown, and what is shown instead.
+struct Search<'a> {
+    document: &'a Document,
+    secrets: Vec<(Range<usize>, String)>,
+}
+
+impl Search<'_> {
+    /// Looks at `node`, which stands under `key`, and perhaps in something that is secret as a whole.
+    fn find(&mut self, node: &Node, key: &str, is_secret: bool) {
+        match &node.value {
+            Value::Object(members) => {
+                for member in members {
+                    let is_secret = is_secret || is_secret_member(&member.key, &member.node);
+                    self.find(&member.node, &member.key, is_secret);
                 }
             }
+            Value::Array(items) if key == "args" && !is_secret => self.arguments(items),
+            Value::Array(items) => items.iter().for_each(|item| self.find(item, key, is_secret)),
+            Value::String(text) if is_secret && !text.is_empty() => {
+                self.hide(node, MASK.to_owned());
+            }
+            Value::String(text) => self.replace(node, text, address(key, text)),
+            Value::Other(text) if is_secret && text.starts_with(|it: char| it.is_ascii_digit()) => {
+                self.hide(node, MASK.to_owned());
+            }
+            Value::Other(_) => {}
         }
-        Value::Array(items) => items.iter().for_each(|item| find(item, key, secrets)),
-        Value::String(_) | Value::Other(_) => {}
+    }
+
+    fn arguments(&mut self, items: &[Node]) {
+        let words: Vec<_> =
+            items.iter().map(|it| it.as_str().unwrap_or_default().to_owned()).collect();
+        let mut is_variable = false;
+        for (item, (word, redacted)) in items.iter().zip(words.iter().zip(redact_command(&words))) {
+            let shown = match word.split_once('=') {
+                Some((name, _)) if is_variable => format!("{name}=…"),
+                Some((option, value)) if ENVIRONMENT.contains(&option) => {
+                    let name = value.split('=').next().unwrap_or_default();
+                    format!("{option}={name}=…")
+                }
+                _ => redacted,
+            };
+            is_variable = ENVIRONMENT.contains(&word.as_str());
+            self.replace(item, word, shown);
+        }
+    }
+
+    fn replace(&mut self, node: &Node, text: &str, shown: String) {
+        if shown != text {
+            let quote = match self.document.format {
+                Format::Json => json::quote,
+                Format::Toml => toml::quote,
+            };
+            self.hide(node, quote(&shown));
+        }
+    }
+
+    fn hide(&mut self, node: &Node, mask: String) {
+        self.secrets.push((node.range.clone(), mask));
+    }
+}
+
+/// Whether all that stands under this key is secret. A server can be called anything.
+fn is_secret_member(key: &str, node: &Node) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let is_named = is_secret_key(key) || SECRET_PARTS.iter().any(|part| lower.contains(part));
+    SECRETS.contains(&key) || (is_named && node.member("command").is_none())
+}
+
+/// A text as it is shown: of an address, no query.
+fn address(key: &str, text: &str) -> String {
+    let mut shown = match text.split_once('?') {
+        Some((before, _)) if key.to_ascii_lowercase().ends_with("url") => format!("{before}?…"),
+        _ => text.to_owned(),
+    };
+    redact_text(&mut shown);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let format = if text.starts_with('{') { Format::Json } else { Format::Toml };
+        let document = Document::parse(text.as_bytes(), format).unwrap();
+        assert_eq!(masked(&document), expected);
+    }
+
+    #[test]
+    fn what_may_be_secret_is_not_shown() {
+        check(
+            r#"{"primaryApiKey":"a","oauthAccount":{"token":["b"]},"clientSecret":"c","n":1}"#,
+            r#"{"primaryApiKey":"…","oauthAccount":{"token":["…"]},"clientSecret":"…","n":1}"#,
+        );
+        check(
+            r#"{"url": "https://u:pw@h/sse?k=v", "environment": {"A": "x", "B": {"C": 7, "D": true}}}"#,
+            r#"{"url": "https://u:[redacted]@h/sse?…", "environment": {"A": "…", "B": {"C": "…", "D": true}}}"#,
+        );
+        check(
+            r#"{"args": ["-e", "A=x", "--env=B=y", "--token", "z", "plain=p"], "en\u0076": {"A": "x"}}"#,
+            r#"{"args": ["-e", "A=…", "--env=B=…", "--token", "[redacted]", "plain=p"], "en\u0076": {"A": "…"}}"#,
+        );
+        check(
+            "{\"a\": \"b\" // password=hunter2\n, \"mySecretThing\": \"x\"}",
+            "{\"a\": \"b\" // password=[redacted]\n, \"mySecretThing\": \"…\"}",
+        );
+        check(
+            "url = 'https://u:pw@h'\n[env]\nA = 'x'\n",
+            "url = \"https://u:[redacted]@h\"\n[env]\nA = \"…\"\n",
+        );
+        let plain = r#"{"token-server": {"command": "npx"}, "args": ["-y", "/home/me"]}"#;
+        check(plain, plain);
+        let plain = r#"{"command": "npx", "args": ["-y", "server", "/home/me"], "type": "stdio"}"#;
+        check(plain, plain);
     }
 }

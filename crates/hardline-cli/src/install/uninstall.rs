@@ -42,7 +42,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let words = Words {
         done: "taken out of",
-        end: "they run without a guard again; restart the clients",
+        end: [
+            "it runs without a guard again; restart the clients",
+            "they run without a guard again; restart the clients",
+        ],
         nothing: "nothing to do: no server is wrapped",
     };
     run::all(&args.selection, Action::Uninstall, args.dry_run, args.color, &words)

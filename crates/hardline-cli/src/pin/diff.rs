@@ -8,6 +8,7 @@ use hardline_guard::pin::Difference;
 use serde_json::{Value, json};
 
 use super::{Format, Pins, Query, shown};
+use crate::json;
 
 /// Show what is not what was pinned
 ///
@@ -22,27 +23,30 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let (pins, servers) = args.query.read()?;
     let servers: Vec<String> =
         servers.into_iter().filter(|server| has_any(&pins, server)).collect();
+    let lock = args.query.place.lock.as_ref();
+    let lock =
+        lock.map_or(String::new(), |lock| format!(" --lock {}", shown(&lock.to_string_lossy())));
     let mut output = io::stdout().lock();
     match args.query.format {
         Format::Json => {
             let all: Vec<Value> = servers.iter().flat_map(|it| document(&pins, it)).collect();
-            writeln!(output, "{:#}", json!({ "differences": all }))?;
+            writeln!(output, "{}", json::pretty(&json!({ "differences": all }))?)?;
         }
         Format::Text if servers.is_empty() => writeln!(output, "everything is as it was pinned")?,
         Format::Text => {
             for server in &servers {
-                print(&mut output, &pins, server)?;
+                print(&mut output, &pins, server, &lock)?;
             }
         }
     }
     Ok(if servers.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn has_any(pins: &Pins, server: &str) -> bool {
+pub(super) fn has_any(pins: &Pins, server: &str) -> bool {
     !pins.differences(server).is_empty() || pins.programs.refused(server).is_some()
 }
 
-fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
+fn print(output: &mut impl Write, pins: &Pins, server: &str, lock: &str) -> io::Result<()> {
     writeln!(output, "{}", shown(server))?;
     if let Some(now) = pins.programs.refused(server) {
         let path = shown(&now.path.to_string_lossy());
@@ -52,7 +56,7 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
     for difference in pins.differences(server) {
         writeln!(output, "  {}", difference.to_string().replace('\n', "\n  "))?;
     }
-    writeln!(output, "  approve with: hardline pin approve {}", shown(server))
+    writeln!(output, "  approve with: hardline pin approve {}{lock}", shown(server))
 }
 
 fn document(pins: &Pins, server: &str) -> Vec<Value> {

@@ -8,6 +8,7 @@ use hardline_guard::pin::Difference;
 use serde_json::{Value, json};
 
 use super::{Format, Pins, Query, shown};
+use crate::json;
 
 /// How much of a hash is shown.
 const DIGITS: usize = 12;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     match args.query.format {
         Format::Json => {
             let all: Vec<Value> = servers.iter().map(|it| document(&pins, it)).collect();
-            writeln!(output, "{:#}", json!({ "servers": all }))?;
+            writeln!(output, "{}", json::pretty(&json!({ "servers": all }))?)?;
         }
         Format::Text => {
             for server in &servers {

@@ -119,6 +119,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
+/// The servers of which something waits for approval, as `hardline pin diff` shows it.
+pub(crate) fn waiting() -> Result<Vec<String>> {
+    let pins = Place { lock: None }.files()?.read()?;
+    let servers = pins.servers().into_iter().filter(|server| diff::has_any(&pins, server));
+    Ok(servers.map(str::to_owned).collect())
+}
+
 /// The files that pins are in.
 struct Files {
     lock: PathBuf,
@@ -147,9 +154,8 @@ impl Files {
     fn read(&self) -> Result<Pins> {
         Ok(Pins {
             lock: pins::read(&self.lock)?,
-            // What was only seen is not worth a failure.
-            listed: pins::read(&self.listed).unwrap_or_default(),
-            programs: Programs::read(&self.programs).unwrap_or_default(),
+            listed: pins::read(&self.listed)?,
+            programs: Programs::read(&self.programs)?,
         })
     }
 }

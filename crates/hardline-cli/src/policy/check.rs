@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use super::{default_file, read};
+use crate::terminal::harmless;
 
 /// Say whether a file is a policy, and everything that is wrong with it
 #[derive(Debug, clap::Args)]
@@ -26,12 +27,12 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let policy = read(&path, None)?;
     let servers = policy.servers();
     let about = match &*servers {
-        [] => "nothing of single servers".to_owned(),
+        [] => "none".to_owned(),
         names => names.join(", "),
     };
     let mut out = io::stdout().lock();
-    writeln!(out, "{} is a policy", path.display())?;
+    writeln!(out, "{} is a policy", harmless(&path.display().to_string()))?;
     writeln!(out, "  profile: {}", policy.base())?;
-    writeln!(out, "  says something of: {about}")?;
+    writeln!(out, "  servers named: {}", harmless(&about))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 
 use crate::install::whole_path;
@@ -82,6 +83,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// The policy that holds unless another is named.
 pub(crate) fn default_file() -> Option<PathBuf> {
     Some(place::config()?.join("policy.toml"))
+}
+
+/// The rule that a command line names.
+pub(crate) fn read_rule(name: &str) -> Result<Rule, String> {
+    name.parse().map_err(|_| match Rule::nearest(name) {
+        Some(rule) => format!("there is no such rule; did you mean {rule}?"),
+        None => "there is no such rule; hardline policy show lists them".to_owned(),
+    })
 }
 
 /// Reads a policy; `profile`, if there is one, counts instead of the one that the file names.

@@ -3,17 +3,23 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use hardline_guard::policy::{Explanation, Policy};
 use hardline_guard::{Direction, Rule};
+use hardline_wire::limits::Limits;
 use serde_json::json;
 
-use super::PolicyArgs;
+use super::{PolicyArgs, read_rule};
+use crate::json;
+use crate::terminal::harmless;
+use crate::terminal::table::{Cell, Layout, Table, width};
 
 /// Show what is done about each kind of finding, and which line decides it
 ///
-/// Without a server, it is what holds for every server of which the policy says nothing.
+/// Without a server, it is what holds for every server of which the policy says nothing. Tools and starts
+/// are the servers' alone, so that there is nothing from the client. With --rule, what is overridden is
+/// shown too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0; 2 if the policy cannot be read.\n\n\
     Examples:\n  hardline policy show\n  hardline policy show --server docs --tool read_page\n  \
@@ -39,6 +45,13 @@ pub(super) struct Args {
     format: Format,
 }
 
+const LAYOUT: Layout = Layout::whole(&["RULE", "FROM SERVER", "FROM CLIENT", "DECIDED BY"], 3);
+/// Both directions, and where their frames come from.
+const FROM: [(Direction, &str); 2] = [
+    (Direction::ServerToClient, "from the server"),
+    (Direction::ClientToServer, "from the client"),
+];
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     Text,
@@ -53,24 +66,32 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         Format::Text => {
             let file = args.policy.file();
             let from = file.map_or("no file".to_owned(), |path| path.display().to_string());
-            writeln!(out, "policy: {from}, profile: {}", policy.base())?;
+            let from = harmless(&from);
+            let profile = policy.base_of(args.server.as_deref());
+            let of =
+                args.server.as_ref().map_or(String::new(), |it| format!(" of {}", harmless(it)));
+            writeln!(out, "policy: {from}, profile{of}: {profile}")?;
             writeln!(out, "{}", settings(&policy, args.server.as_deref()))?;
-            for explanation in explanations {
-                writeln!(out, "{explanation}")?;
+            let mut table = Table::new(LAYOUT, false);
+            for both in explanations.chunk_by(|one, other| one.rule == other.rule) {
+                table.push(row(both));
+            }
+            table.write(&mut out, width())?;
+            if !args.rules.is_empty() {
+                overridden(&mut out, &explanations)?;
             }
         }
         Format::Json => {
             let rules: Vec<_> = explanations.iter().map(rule).collect();
             let document = json!({
                 "policy": args.policy.file().map(|path| path.display().to_string()),
-                "profile": policy.base().to_string(),
+                "profile": policy.base_of(args.server.as_deref()).to_string(),
                 "server": args.server,
                 "tool": args.tool,
                 "settings": settings(&policy, args.server.as_deref()).lines().collect::<Vec<_>>(),
                 "rules": rules,
             });
-            serde_json::to_writer_pretty(&mut out, &document).context("cannot print")?;
-            writeln!(out)?;
+            writeln!(out, "{}", json::pretty(&document)?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -81,21 +102,68 @@ impl Args {
         let (server, tool) = (self.server.as_deref(), self.tool.as_deref());
         let is_asked = |rule: &&Rule| self.rules.is_empty() || self.rules.contains(rule);
         let rules = Rule::ALL.iter().filter(is_asked);
-        let both = [Direction::ServerToClient, Direction::ClientToServer];
-        rules.flat_map(|&rule| both.map(|it| policy.explain(rule, server, tool, it))).collect()
+        let both = FROM.map(|(direction, _)| direction);
+        let all = rules.flat_map(|rule| both.map(|direction| (*rule, direction)));
+        let real = all.filter(|(rule, direction)| can_be(*rule, *direction));
+        real.map(|(rule, direction)| policy.explain(rule, server, tool, direction)).collect()
     }
+}
+
+/// Whether there are findings of a rule in frames that go this way.
+fn can_be(rule: Rule, direction: Direction) -> bool {
+    direction == Direction::ServerToClient || !matches!(rule.layer(), "tool" | "launch")
+}
+
+/// What is done about a rule, in both directions.
+fn row(both: &[Explanation]) -> Vec<Cell> {
+    let [server, client] =
+        FROM.map(|(direction, _)| both.iter().find(|it| it.direction == direction));
+    let action = |it: Option<&Explanation>| it.map_or("-", |it| it.action.name());
+    let by = |it: &Explanation| it.decided_by.to_string();
+    let by = match (server.map(by), client.map(by)) {
+        (Some(server), Some(client)) if server != client => {
+            format!("{server}; from the client: {client}")
+        }
+        (Some(one), _) | (None, Some(one)) => one,
+        (None, None) => String::new(),
+    };
+    vec![
+        Cell::firm(both.first().map_or("", |it| it.rule.name())),
+        Cell::firm(action(server)),
+        Cell::firm(action(client)),
+        Cell::new(by),
+    ]
+}
+
+/// What would hold without the statement that decides.
+fn overridden(out: &mut dyn Write, explanations: &[Explanation]) -> io::Result<()> {
+    for Explanation { rule, direction, overridden, .. } in explanations {
+        let from = FROM.iter().find(|(it, _)| it == direction).map_or("", |(_, from)| from);
+        for (origin, action) in overridden.iter().rev() {
+            let origin = origin.to_string();
+            let origin = harmless(&origin);
+            writeln!(out, "{rule} {from} overrides {}, by {origin}", action.name())?;
+        }
+    }
+    Ok(())
 }
 
 fn settings(policy: &Policy, server: Option<&str>) -> String {
     let settings = policy.settings(server);
-    let burst = settings.burst();
+    let (limits, burst) = (settings.limits(), settings.burst());
     let close = settings.close_after().map_or("never".to_owned(), |count| format!("after {count}"));
     let mut text = format!(
-        "largest frame: {} bytes, notifications at once: {} in {:?}, session closed: {close}",
-        settings.limits().max_frame_bytes(),
+        "largest frame: {}, notifications at once: {} in {:?}, session closed: {close}",
+        size(limits.max_frame_bytes()),
         burst.count(),
         burst.window(),
     );
+    if limits.max_depth() != Limits::default().max_depth() {
+        text.push_str(&format!("\ndeepest nesting: {}", limits.max_depth()));
+    }
+    if settings.max_content_bytes() < limits.max_frame_bytes() {
+        text.push_str(&format!("\nmost text of a frame: {}", size(settings.max_content_bytes())));
+    }
     if !settings.tools().is_open() {
         text.push_str(&format!("\ntools: {}", settings.tools()));
     }
@@ -113,6 +181,16 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
         ));
     }
     text
+}
+
+/// A size in the largest unit that gives a whole number.
+fn size(bytes: usize) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.into_iter().find(|(power, _)| bytes.is_multiple_of(1 << power));
+    unit.map_or_else(
+        || format!("{bytes} bytes"),
+        |(power, unit)| format!("{} {unit}", bytes >> power),
+    )
 }
 
 fn joined<T: ToString>(words: impl Iterator<Item = T>) -> String {
@@ -133,9 +211,4 @@ fn rule(explanation: &Explanation) -> serde_json::Value {
         "by": decided_by.to_string(),
         "overrides": overridden,
     })
-}
-
-fn read_rule(name: &str) -> Result<Rule, String> {
-    let found = Rule::ALL.iter().find(|rule| rule.to_string() == name).copied();
-    found.ok_or_else(|| "there is no such rule; hardline policy show lists them".to_owned())
 }

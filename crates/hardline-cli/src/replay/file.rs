@@ -3,7 +3,7 @@
 //! `wrap --record` appends, and several may write at once: a file holds any number of sessions, mixed.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use hardline_wire::line::LineFramer;
 
 use super::script::{Script, Writer};
 use crate::recording::{Recorded, file_limits};
+use crate::terminal::complain;
 
 const CHUNK_BYTES: usize = 256 << 10;
 /// Lines of a file that are named because they are no recording's.
@@ -130,9 +131,4 @@ fn each_line(
             return Ok(());
         }
     }
-}
-
-fn complain(what: &str) {
-    // Nobody is left to tell if this fails.
-    let _ = writeln!(std::io::stderr(), "hardline: {what}");
 }

@@ -40,7 +40,7 @@ use progress::Progress;
 use report::{File, Report};
 use source::Source;
 
-pub(crate) use print::{color, escaped};
+pub(crate) use print::color;
 
 /// Look for planted messages, hidden characters and broken frames in texts, transcripts and recordings
 ///

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 
 use super::progress::Progress;
+use crate::terminal::complain;
 
 pub(super) struct Output {
     out: BufWriter<Box<dyn Write>>,
@@ -52,8 +53,7 @@ impl Output {
 
     /// Tells a person that something is wrong.
     pub(super) fn complain(&mut self, what: &str) {
-        // Nobody is left to tell if this fails.
-        let _ = self.progress.hide_while(|| writeln!(io::stderr(), "hardline: {what}"));
+        self.progress.hide_while(|| complain(what));
     }
 
     /// Takes the progress bar away.

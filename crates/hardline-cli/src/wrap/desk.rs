@@ -16,12 +16,18 @@ use super::report::Report;
 /// How much of a client's name is kept.
 const CLIENT_BYTES: usize = 100;
 
+/// How often it is kept that findings are not listed.
+const UNLISTED_EVERY: Duration = Duration::from_secs(1);
+
 /// Takes what is told.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) report: Report,
     pub(super) audit: Option<Audit>,
     pub(super) recorder: Option<Recorder>,
+    /// Findings that are not listed since that was last kept, and when that was: a flood of them is one
+    /// event a second.
+    pub(super) unlisted: (usize, Duration),
 }
 
 impl Desk {
@@ -47,7 +53,8 @@ impl Desk {
     }
 
     /// Waits until all is kept and told, a while.
-    pub(super) fn close(self, now: Duration, outcome: &str) {
+    pub(super) fn close(mut self, now: Duration, outcome: &str) {
+        self.keep_unlisted(now);
         if let Some(audit) = self.audit {
             audit.close(now, outcome, PATIENCE);
         }
@@ -63,12 +70,28 @@ impl Desk {
                 return self.line(now, seen);
             }
             Note::Found(found) => return self.found(now, found),
+            Note::Unlisted(count) => {
+                self.unlisted.0 += count;
+                if self.unlisted.1 + UNLISTED_EVERY <= now {
+                    self.keep_unlisted(now);
+                }
+                self.report.take(note);
+                return;
+            }
             _ => {}
         }
         if let (Some(audit), Some(kind)) = (&mut self.audit, kind(note)) {
             audit.event(now, kind, &note.to_string());
         }
         self.report.take(note);
+    }
+
+    fn keep_unlisted(&mut self, now: Duration) {
+        let (count, _) = std::mem::replace(&mut self.unlisted, (0, now));
+        if let Some(audit) = self.audit.as_mut().filter(|_| 0 < count) {
+            let text = format!("{count} more findings like those before");
+            audit.event(now, "findings-unlisted", &text);
+        }
     }
 
     fn line(&mut self, now: Duration, seen: &Seen<'_>) {
@@ -142,7 +165,6 @@ fn kind(note: &Note<'_>) -> Option<&'static str> {
     Some(match note {
         Note::Denied(_) => "tool-denied",
         Note::Trouble(_) => "trouble",
-        Note::Unlisted(_) => "findings-unlisted",
         Note::Dropped(_) => "messages-dropped",
         Note::ServerEnded { .. } => "server-ended",
         Note::Restarting { .. } => "server-restarting",

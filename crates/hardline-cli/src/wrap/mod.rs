@@ -7,7 +7,7 @@ mod start;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -47,8 +47,8 @@ const LAST_LOOK: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: that of the server (128 and its number if it was ended by a signal); 128 and\n\
-    the number of the signal that ended this; 1 if the session was closed by policy; 127 if the\n\
-    server cannot be started; 2 for wrong use.\n\n\
+    the number of the signal that ended this; 1 if the session was closed by policy, or the policy\n\
+    does not let the server start; 127 if the server cannot be started; 2 for wrong use.\n\n\
     Examples:\n  \
     hardline wrap -- npx -y @modelcontextprotocol/server-filesystem ~/work\n  \
     hardline wrap --profile strict --name git -- uvx mcp-server-git\n  \
@@ -141,12 +141,18 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let name = args.name.clone().unwrap_or_else(|| name::of(&args.command));
     let policy = args.policy(&name)?;
+    if !args.env.is_empty() && !policy.settings(Some(&name)).launch().is_env_clean() {
+        bail!(
+            "--env adds to a clean environment: give --clean-env too, or the server has all variables"
+        );
+    }
     let server = match Server::new(&args.command, &name, &policy)? {
         Ok(server) => server,
         Err(error) => return Ok(unstartable(&WrapError::from(error))),
     };
-    let mut desk = Desk { report: Report::new(&name, args.log), audit: None, recorder: None };
-    desk.recorder = args.recorder()?;
+    let report = Report::new(&name, args.log);
+    let unlisted = (0, Duration::ZERO);
+    let mut desk = Desk { report, audit: None, recorder: args.recorder()?, unlisted };
     let pins = args.pins(&name, &policy, &mut desk)?;
     desk.audit = args.audit(&name, &policy, &server, &mut desk);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -194,7 +200,7 @@ async fn session(
     }
     if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
         let rule = found.finding.rule;
-        write_stderr(format!(
+        report::write(format!(
             "hardline: {name} is not started, because of {rule}: {}\n\
              `hardline scan --explain {rule}` tells how to allow it",
             found.finding.detail
@@ -210,7 +216,7 @@ async fn session(
     };
     let tell = |identity: start::Identity| {
         let mut desk = desk.borrow_mut();
-        desk.launch(begun.elapsed(), &identity.launch);
+        desk.launch(Duration::ZERO, &identity.launch);
         if let Some(found) = &identity.found {
             desk.found(begun.elapsed(), found);
         }
@@ -227,7 +233,7 @@ async fn session(
         tell(identity);
         if is_blocked {
             let detail = detail.unwrap_or_default();
-            write_stderr(format!(
+            report::write(format!(
                 "hardline: {name} is not started: {detail}\n\
                  if that is right, `hardline pin approve {name}` lets it start"
             ));
@@ -263,7 +269,7 @@ async fn session(
 }
 
 fn unstartable(error: &WrapError) -> ExitCode {
-    let _ = writeln!(io::stderr(), "hardline: {error}");
+    crate::terminal::complain(&error.to_string());
     ExitCode::from(127)
 }
 
@@ -286,7 +292,7 @@ impl Args {
 
     fn recorder(&self) -> Result<Option<Recorder>> {
         let Some(path) = &self.record else { return Ok(None) };
-        let tell = |text| write_stderr(format!("[hardline] the recording {text}"));
+        let tell = |text| report::write(format!("[hardline] the recording {text}"));
         let recorder = Recorder::open(path, now(), tell);
         let recorder =
             recorder.with_context(|| format!("cannot record into {}", path.display()))?;

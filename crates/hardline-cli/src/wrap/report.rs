@@ -10,6 +10,8 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message::Message;
 use tokio::time::Instant;
 
+use crate::terminal::harmless;
+
 /// Longest line of a server that is shown.
 const MAX_LINE_BYTES: usize = 8 << 10;
 /// Longest method that is shown.
@@ -129,5 +131,5 @@ fn level(note: &Note<'_>) -> Level {
 
 /// Writes a line to standard error, without waiting for it.
 pub(super) fn write(text: String) {
-    write_stderr(text);
+    write_stderr(harmless(&text).into_owned());
 }

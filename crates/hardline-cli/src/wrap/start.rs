@@ -10,7 +10,7 @@ use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Found, Rule};
 use hardline_proxy::audit::Launch;
 use hardline_proxy::launch::known::{Change, Programs};
-use hardline_proxy::launch::{Start, judge, search_path};
+use hardline_proxy::launch::{Start, judge, search_path, standard_path};
 use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stderr};
 
 /// How long we wait for others that write down what they start.
@@ -35,7 +35,7 @@ impl Server {
     ) -> Result<Result<Self, SpawnError>> {
         let (program, rest) = command.split_first().context("no command was given")?;
         let launch = policy.settings(Some(name)).launch();
-        let (environment, variables) = match launch.is_env_clean() {
+        let (environment, mut variables) = match launch.is_env_clean() {
             true => (Environment::Base, listed_variables(launch.env())),
             false => (Environment::Inherit, Vec::new()),
         };
@@ -44,6 +44,11 @@ impl Server {
             Some(path) => Command::new(program, environment).env("PATH", path).resolve(),
             None => Command::new(program, environment).envs(variables.clone()).resolve(),
         };
+        if launch.programs().is_some() {
+            // What is started may start others by their name, as scripts do in their first line.
+            let path = search_path(launch).or_else(standard_path);
+            variables.extend(path.map(|path| ("PATH".into(), path)));
+        }
         let file = match found_as {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),
@@ -110,11 +115,14 @@ pub(super) fn identify(
     if let Change::Changed { before } = change {
         let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
         let path = start.program.display();
-        let detail = format!(
-            "{path} is not the one of before: sha256 {}… → {}…",
-            short(&before.sha256),
-            short(&program.sha256)
-        );
+        let (old, new) = (short(&before.sha256), short(&program.sha256));
+        let detail = match before.path == start.program {
+            true => format!("{path} is not the one of before: sha256 {old}… → {new}…"),
+            false => format!(
+                "another executable than before: {} (sha256 {old}…) → {path} ({new}…)",
+                before.path.display()
+            ),
+        };
         let found = start.found(policy, name, Rule::LaunchChanged, detail);
         identity.found = Some(found).filter(|found| found.action != Action::Allow);
     }

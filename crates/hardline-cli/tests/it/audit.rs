@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 use crate::home::{HARDLINE, Home, Seen, script, tool};
 
+mod terminal;
+
 /// A home whose server lists a tool that hides something.
 fn hostile() -> Home {
     let home = Home::new();
@@ -75,6 +77,10 @@ fn a_session_can_be_asked_about() {
     let high = home.listed(&["findings", "--severity", "high", "--session", key]);
     assert!(high.iter().all(|it| it["severity"] == "high") && high.len() <= findings.len());
     assert_eq!(home.listed(&["findings", "--rule", "frame.*"]), Vec::<Value>::new());
+    assert_eq!(
+        home.listed(&["findings", "--rule", "tool"]),
+        home.listed(&["findings", "--rule", "tool.*"])
+    );
     assert!(!home.listed(&["findings", "--rule", "tool.*", "--since", "1h"]).is_empty());
     assert_eq!(home.listed(&["findings", "--server", "other"]), Vec::<Value>::new());
     assert_eq!(home.listed(&["findings", "--since", "0s"]), Vec::<Value>::new());
@@ -127,6 +133,21 @@ fn people_get_tables() {
     assert!(home.print(&["prune"]).starts_with("dropped 0 messages"));
     home.print(&["prune", "--older-than", "0s"]);
     assert_eq!(home.print(&["messages"]), "no messages\n");
+}
+
+#[test]
+fn what_there_is_not_is_told() {
+    let home = hostile();
+    home.session(&[], &[]);
+    let errors = |args: &[&str], code| {
+        let output = home.run(&[&["audit", "findings"], args].concat(), "");
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(errors(&["--rule", "tool.chnaged"], 2).contains("did you mean tool.changed?"));
+    assert!(errors(&["--rule", "foo.bar"], 2).contains("there is no such rule"));
+    let unknown = errors(&["--server", "other"], 0);
+    assert!(unknown.contains("nothing is known of a server other; there are: shop"), "{unknown}");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::home::{self, tool};
 use crate::install::{HARDLINE, Home, Outcome, read};
 
 const CONFIG: &str = "{\"mcpServers\": {\"a\": {\"command\": \"sh\", \"args\": [\"x\"]}, \"b\": {\"command\": \"sh\"}}}";
@@ -17,7 +18,7 @@ fn all_is_well_where_there_is_nothing() {
         "program",
         env!("CARGO_PKG_VERSION"),
         "no configuration of a client was found",
-        "all is well",
+        "no problems, ",
     ] {
         assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
     }
@@ -46,14 +47,22 @@ fn mends_a_program_that_has_moved() {
     home.expect(0, &["install", "--command", "/opt/gone/hardline"]);
     let outcome = home.expect(1, &["doctor"]);
     assert!(outcome.stdout.contains("/opt/gone/hardline is not there any more"), "{outcome:?}");
-    assert!(outcome.stdout.contains("hardline doctor --fix mends 2"), "{outcome:?}");
+    assert!(outcome.stdout.contains(": 0 guarded, 2 broken"), "{outcome:?}");
+    assert!(outcome.stdout.contains("2 problems, "), "{outcome:?}");
+    assert!(outcome.stdout.contains("; hardline doctor --fix mends 2\n"), "{outcome:?}");
 
     let moved = read(&path);
     let outcome = home.expect(1, &["doctor", "--fix", "--dry-run"]);
     assert!(outcome.stdout.contains(&format!("\"command\": \"{HARDLINE}\"")), "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("  would be mended: a, b\n2 entries would be mended;"),
+        "{outcome:?}"
+    );
     assert_eq!(read(&path), moved);
 
-    home.expect(0, &["doctor", "--fix"]);
+    let outcome = home.expect(0, &["doctor", "--fix"]);
+    assert!(outcome.stdout.starts_with("Cursor: "), "{outcome:?}");
+    assert!(outcome.stdout.contains("\n2 entries mended; restart the clients\n"), "{outcome:?}");
     assert_eq!(read(&path), moved.replace("/opt/gone/hardline", HARDLINE));
     home.expect(0, &["doctor"]);
     home.expect(0, &["uninstall"]);
@@ -122,6 +131,25 @@ fn notices_a_name_that_stands_for_two_servers() {
         1,
         "{outcome:?}"
     );
+}
+
+#[test]
+fn notices_a_server_that_waits_for_approval() {
+    let home = home::Home::new();
+    let doctor = || {
+        let output = home.run(&["doctor"], "");
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    home.list(&json!([tool("look", "Looks.")]));
+    home.session(&[], &[]);
+    assert!(!doctor().contains("approval"), "{}", doctor());
+    home.list(&json!([tool("look", "Looks twice.")]));
+    home.session(&[], &[]);
+    let told = "warn  pinned tools     1 server waits for approval: hardline pin diff\n";
+    assert!(doctor().contains(told), "{}", doctor());
+    home.run(&["pin", "approve", "shop"], "");
+    assert!(!doctor().contains("approval"), "{}", doctor());
 }
 
 fn json(outcome: &Outcome) -> Value {

@@ -101,7 +101,11 @@ fn path_games_do_not_get_around_the_list() {
     assert_eq!(run(good, &["sh", &script]).code, Some(0));
     assert_eq!(run(&evil, &["sh", &script]).code, Some(1));
     assert_eq!(run(good, &["env", "sh", &script]).code, Some(0));
-    assert_eq!(run(&evil, &["env", "sh", &script]).code, Some(1));
+    // What a program on the list starts by its name is found where the list is, too.
+    home.write_program("evil/sleep", "#!/bin/sh\ntouch \"$HOME/was-here\"\n");
+    let other = home.write("other", "sleep 0");
+    assert_eq!(run(&evil, &["env", "sh", &other]).code, Some(0));
+    assert!(!home.path("was-here").exists());
     assert_eq!(run(good, &["env", &format!("PATH={evil}"), "sh", &script]).code, Some(1));
     assert_eq!(run(good, &["env", "-C", &home.text("evil"), "./sh", &script]).code, Some(1));
     assert_eq!(run(good, &["env", "-P", &evil, "sh", &script]).code, Some(1));
@@ -137,10 +141,32 @@ fn a_program_on_the_list_runs_no_other_code() {
         (vec![&*python, "-m", "http.server"], false, false),
         (vec![&*python, "-c", "1"], false, false),
         (vec![&*python, "server.py"], true, false),
+        (vec![&*npx, "-y", "@scope/x@file:/tmp/evil"], true, false),
+        (vec![&*npx, "-y", "@scope/../../tmp/evil"], true, false),
+        (vec![&*node, "--title", "x.js", "-e", "1"], false, false),
+        (vec![&*node, "--unheard-of", "x.js"], false, false),
+        (vec![&*npx, "--loglevel", "silent", "node", "-e", "1"], false, false),
     ] {
         check(&home, &bare, &command, if is_bare_fine { None } else { PROGRAM });
         check(&home, &spelled, &command, if is_spelled_fine { None } else { PROGRAM });
     }
+}
+
+#[test]
+fn a_wildcard_makes_no_code_welcome() {
+    let home = Home::new();
+    let [node, python, git] = ["node", "python3", "git"]
+        .map(|name| home.write_program(&format!("bin/{name}"), "#!/bin/sh\nexit 0\n"));
+    let list = format!(
+        "[launch]\nprograms = [[{node:?}, \"*/index.js\"], [{python:?}, \"*.py\"], {git:?}]"
+    );
+    check(&home, &list, &[&node, "dist/index.js"], None);
+    check(&home, &list, &[&node, "--require=/tmp/index.js"], PROGRAM);
+    check(&home, &list, &[&node, "../evil/index.js"], PROGRAM);
+    check(&home, &list, &[&python, "server.py"], None);
+    check(&home, &list, &[&python, "-cimport os #.py"], PROGRAM);
+    // Its arguments are code in more ways than anybody lists.
+    check(&home, &list, &[&git, "-c", "alias.x=!id", "x"], PROGRAM);
 }
 
 #[test]
@@ -154,6 +180,8 @@ fn variables_that_load_code_do_not_get_around_the_list() {
         ("NODE_OPTIONS", "--max-old-space-size=64", 0),
         ("BASH_ENV", "/tmp/x", 1),
         ("PERL5OPT", "-Mx", 1),
+        ("PYTHONPATH", "/tmp", 1),
+        ("npm_config_script_shell", "/tmp/x", 1),
     ] {
         let mut command = home.command(&args);
         let output = command.env(name, value).stdin(std::process::Stdio::null()).output().unwrap();

@@ -38,6 +38,8 @@ mod scan;
 mod session;
 #[cfg(unix)]
 mod stdio;
+#[cfg(unix)]
+mod terminal;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -33,21 +33,49 @@ fn shows_which_line_decides() {
         let base = ["policy", "show", "--rule", "content.hidden", "--policy", "policy.toml"];
         home.expect(0, &[&base, args].concat()).stdout
     };
-    let line = "content.hidden (server-to-client): ";
-    assert!(show(&[]).contains(&format!("{line}block, by line 1")), "{}", show(&[]));
+    let head = "RULE            FROM SERVER  FROM CLIENT  DECIDED BY\n";
+    assert!(show(&[]).contains(head), "{}", show(&[]));
+    let line = "content.hidden  ";
     let server = show(&["--server", "docs"]);
-    assert!(server.contains(&format!("{line}log, by line 3")), "{server}");
+    assert!(server.contains(&format!("{line}log          ")), "{server}");
+    assert!(server.contains("line 3, "), "{server}");
     let tool = show(&["--server", "docs", "--tool", "read"]);
-    assert!(tool.contains(&format!("{line}allow, by line 5")), "{tool}");
-    assert!(tool.contains("overrides log, by line 3"), "{tool}");
+    assert!(tool.contains(&format!("{line}allow        ")), "{tool}");
+    assert!(tool.contains("line 5, "), "{tool}");
+    assert!(tool.contains("from the server overrides log, by line 3"), "{tool}");
     home.expect(2, &["policy", "show", "--tool", "read"]);
-    home.expect(2, &["policy", "show", "--rule", "content.none"]);
+    let outcome = home.expect(2, &["policy", "show", "--rule", "content.hiden"]);
+    assert!(outcome.stderr.contains("did you mean content.hidden?"), "{outcome:?}");
 
     let all = home.expect(0, &["policy", "show", "--profile", "observe", "--format", "json"]);
     let all: Value = serde_json::from_str(&all.stdout).unwrap();
     assert_eq!(all["profile"], "observe");
     let rules = all["rules"].as_array().unwrap();
     assert!(rules.iter().any(|rule| rule["rule"] == "content.frame" && rule["action"] == "log"));
+}
+
+#[test]
+fn shows_a_server_as_it_is() {
+    let home = Home::new();
+    let limits = "[server.docs.limits]\nmax_depth = 9\nmax_content_bytes = 65536\n";
+    home.write("policy.toml", format!("[server.docs]\nprofile = \"strict\"\n{limits}"));
+    let show = |args: &[&str]| {
+        home.expect(0, &[&["policy", "show", "--policy", "policy.toml"], args].concat()).stdout
+    };
+    let all = show(&[]);
+    assert!(all.starts_with("policy: policy.toml, profile: balanced\n"), "{all}");
+    assert!(all.contains("largest frame: 16 MiB, ") && !all.contains("deepest"), "{all}");
+    let row = |text: &str, rule: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.starts_with(rule)).unwrap();
+        line.split_whitespace().take(3).map(str::to_owned).collect()
+    };
+    assert_eq!(row(&all, "tool.changed"), ["tool.changed", "log", "-"]);
+    let docs = show(&["--server", "docs"]);
+    assert!(docs.starts_with("policy: policy.toml, profile of docs: strict\n"), "{docs}");
+    assert!(docs.contains("deepest nesting: 9\nmost text of a frame: 64 KiB\n"), "{docs}");
+    assert_eq!(row(&docs, "tool.changed"), ["tool.changed", "block", "-"]);
+    let outcome = home.expect(0, &["policy", "check", "policy.toml"]);
+    assert!(outcome.stdout.contains("servers named: docs"), "{outcome:?}");
 }
 
 #[test]

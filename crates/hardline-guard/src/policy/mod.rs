@@ -66,7 +66,7 @@
 
 use std::collections::HashMap;
 
-use self::layer::Layers;
+use self::layer::{Layers, Says};
 use self::read::Read;
 use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
@@ -151,6 +151,16 @@ impl Policy {
     /// The profile that it starts from.
     pub fn base(&self) -> Profile {
         self.profile
+    }
+
+    /// The profile of a server: its own if it has one.
+    pub fn base_of(&self, server: Option<&str>) -> Profile {
+        let chain = self.layers.chain(server, None);
+        let own = chain.iter().rev().find_map(|statement| match statement.says {
+            Says::Profile(profile) => Some(profile),
+            _ => None,
+        });
+        own.unwrap_or(self.profile)
     }
 
     /// What is done about a finding of `rule` with the rule's own severity.

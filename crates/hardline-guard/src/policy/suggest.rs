@@ -31,6 +31,13 @@ pub(super) fn nearest_rule(name: &str) -> Option<&'static str> {
     })
 }
 
+impl Rule {
+    /// The rule that somebody may have meant by a name that is none.
+    pub fn nearest(name: &str) -> Option<Self> {
+        nearest_rule(name)?.parse().ok()
+    }
+}
+
 /// A suggestion in words: the nearest word, or all of them if they are few.
 pub(super) fn help(word: &str, known: &[&str]) -> Option<String> {
     match nearest(word, known.iter().copied()) {

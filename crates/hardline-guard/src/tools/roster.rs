@@ -104,8 +104,11 @@ impl Roster {
             return Some(Refusal { rule: TOOL_DENIED, reason: denial.reason().to_owned() });
         }
         let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
-            let is_unknown = is_strict && self.has_pins() && !self.compared.contains(tool);
-            return is_unknown.then(|| Refusal {
+            let is_unknown = is_strict && !self.compared.contains(tool);
+            // One of which nothing is pinned has nothing to be compared with.
+            let is_pinned = is_unknown
+                && self.keeper.as_mut().is_some_and(|keeper| keeper.lock().has_server(server));
+            return is_pinned.then(|| Refusal {
                 rule: Rule::ToolChanged.name(),
                 reason:
                     "this tool was not listed in this session, so that nobody knows whether it \

@@ -521,6 +521,8 @@ fn a_list_of_many_tools_is_judged_in_one_pass() {
 fn strict_refuses_what_was_not_compared_in_this_session() {
     let pins = Memory::default();
     let tools = json!([tool("buy", "Buys.")]);
+    // Nothing is pinned, and nothing to be compared with.
+    assert_eq!(Run::pinned(Profile::Strict, &pins).call("buy"), None);
     Run::pinned(Profile::Balanced, &pins).list(&tools);
     let mut run = Run::pinned(Profile::Strict, &pins);
     assert_eq!(run.call("buy").as_deref(), Some("tool.changed"));

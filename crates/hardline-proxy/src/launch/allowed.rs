@@ -15,6 +15,12 @@ pub fn search_path(launch: &Launch) -> Option<OsString> {
     std::env::join_paths(directories).ok()
 }
 
+/// The system's own directories that are there.
+pub fn standard_path() -> Option<OsString> {
+    let there = Launch::STANDARD_PATH.iter().filter(|it| Path::new(it).is_dir());
+    std::env::join_paths(there).ok()
+}
+
 /// Why a start is not covered by the list, if it is not: its program, or one that it starts.
 pub(super) fn objection(
     start: &Start,

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 
 use hardline_guard::launch::{CodeKind, injects_code, inspect};
 use hardline_guard::policy::Policy;
+use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Direction, Finding, Found, Rule};
 use hardline_wire::excerpt::Excerpt;
 
-pub use allowed::search_path;
+pub use allowed::{search_path, standard_path};
 
 /// How much of a command goes into a finding.
 const EXCERPT_BYTES: usize = 200;
@@ -68,9 +69,15 @@ pub fn judge(
     if let Some(entries) = launch.programs() {
         let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| &**value);
         let objection = allowed::objection(start, &look, entries, launch, path);
-        let injected = variables.iter().find(|(name, value)| injects_code(name, value));
+        // One that the policy names is wanted.
+        let is_named = |name: &str| {
+            launch.is_env_clean() && launch.env().iter().any(|it| Glob::new(it).matches(name))
+        };
+        let injects =
+            |(name, value): &&(String, String)| injects_code(name, value) && !is_named(name);
+        let injected = variables.iter().find(injects);
         let injected = injected.map(|(name, _)| {
-            format!("the variable `{name}` makes programs load other code; unset it, or clean the environment")
+            format!("the variable `{name}` makes programs load other code; unset it, or write `clean_env = true`, and name it in `env` if it is wanted")
         });
         if let Some(detail) = objection.or(injected) {
             details.push((Rule::LaunchProgram, detail));

@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<Lock, PinError> {
     let most = u64::try_from(Lock::MAX_BYTES).unwrap_or(u64::MAX).saturating_mul(2);
     let text = state::read(path, most)?.unwrap_or_default();
     // Somebody may have made an empty one.
-    if text.trim().is_empty() {
+    if text.is_empty() {
         return Ok(Lock::new());
     }
     Lock::parse(&text).map_err(|error| PinError::Broken { path: path.to_owned(), error })

@@ -6,13 +6,67 @@ use hardline_wire::encode::push_json_string;
 use hardline_wire::json::{Checker, Kind, Step, Value};
 use hardline_wire::limits::Limits;
 
+use super::program::Command;
+use super::value::{is_placeholder, looks_random};
 use super::{Edit, REDACTED, apply, key, text};
 
 /// How often JSON is looked for in a string of JSON.
 const MAX_LAYERS: usize = 3;
-/// What an object has that describes a value instead of holding one.
-const SCHEMA_KEYS: [&str; 8] =
-    ["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "description", "properties"];
+/// Objects whose members are schemas, each under the name of what it describes.
+const SCHEMA_PLACES: [&str; 9] = [
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "$defs",
+    "definitions",
+    "inputSchema",
+    "input_schema",
+    "outputSchema",
+    "requestedSchema",
+];
+/// What a schema says of a value, besides its type.
+const SCHEMA_KEYS: [&str; 9] =
+    ["$ref", "anyOf", "oneOf", "allOf", "not", "enum", "properties", "items", "pattern"];
+/// What a schema says in words.
+const SCHEMA_WORDS: [&str; 12] = [
+    "type",
+    "description",
+    "title",
+    "format",
+    "enum",
+    "required",
+    "examples",
+    "pattern",
+    "$ref",
+    "$comment",
+    "$schema",
+    "contentEncoding",
+];
+const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+/// Keys of lists in which names and values take turns.
+const HEADERS: [&str; 4] = ["headers", "rawHeaders", "raw_headers", "http_headers"];
+/// Keys of lists of names, of which none is the value of another.
+const NAMES: [&str; 10] = [
+    "required", "enum", "fields", "columns", "keys", "names", "include", "exclude", "scopes",
+    "tags",
+];
+/// What an object calls what its `value` is.
+const NAME_KEYS: [&str; 10] = [
+    "name",
+    "key",
+    "header",
+    "field",
+    "label",
+    "variable",
+    "parameter",
+    "option",
+    "element",
+    "selector",
+];
+/// Shortest token in a list of tokens, which may be parts of a text.
+const MIN_TOKEN_BYTES: usize = 10;
+/// Shortest value that is taken for a secret by its looks beside the name of one.
+const MIN_NAMED_BYTES: usize = 6;
 
 /// Takes secrets out of JSON. `None` if it is none.
 pub(super) fn redact(line: &[u8]) -> Option<Cow<'_, [u8]>> {
@@ -21,7 +75,14 @@ pub(super) fn redact(line: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 fn redact_layer(line: &[u8], layers: usize) -> Option<Cow<'_, [u8]>> {
     let checked = Checker::new(&Limits::default()).check(line).ok()?;
-    let mut walk = Walk { levels: Vec::new(), key: None, holder: None, edits: Vec::new(), layers };
+    let mut walk = Walk {
+        levels: Vec::new(),
+        key: None,
+        held: Vec::new(),
+        holders: 0,
+        edits: Vec::new(),
+        layers,
+    };
     for step in checked.value.steps() {
         walk.step(&step);
     }
@@ -37,24 +98,91 @@ struct Walk<'a> {
     levels: Vec<Level>,
     /// The key that the next value stands under.
     key: Option<Cow<'a, str>>,
-    /// Which of the levels is the outermost object under a secret's key: it decides for all in it.
-    holder: Option<usize>,
+    /// What is in objects under secrets' keys: hidden unless such an object turns out to be a schema.
+    held: Vec<Held>,
+    /// How many objects around the current place are under a secret's key.
+    holders: usize,
     edits: Vec<Edit>,
     layers: usize,
+}
+
+struct Held {
+    edit: Edit,
+    /// Whether it is hidden in a schema as well.
+    is_hidden_in_schema: bool,
 }
 
 /// An array or object around the current place.
 #[derive(Default)]
 struct Level {
     is_object: bool,
-    /// Whether all that is in it is secret.
-    is_secret: bool,
-    /// For an object under a secret's key: what is hidden unless it turns out to be a schema.
-    held: Option<Vec<Edit>>,
-    is_schema: bool,
-    /// Whether its `name` or `key` is that of a secret, and its `value`.
+    /// Whether its elements are secret.
+    secrecy: Secrecy,
+    /// Whether its members are schemas.
+    is_schema_place: bool,
+    /// For an object under a secret's key: where in what is held its own begins.
+    held_from: Option<usize>,
+    schema: Schema,
+    pair: Pair,
+    list: List,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Secrecy {
+    #[default]
+    Open,
+    /// If it looks like it.
+    Doubtful,
+    Secret,
+}
+
+/// What speaks for an object being a schema.
+#[derive(Default)]
+struct Schema {
+    is_in_place: bool,
+    has_type: bool,
+    has_words: bool,
+    has_others: bool,
+}
+
+/// An object with a name and a value.
+#[derive(Default)]
+struct Pair {
+    /// Whether its name is that of a secret.
     is_named: bool,
     value: Option<Edit>,
+}
+
+/// An array of words.
+#[derive(Default)]
+struct List {
+    command: Command,
+    turns: Turns,
+    length: usize,
+    /// Whether the word before is the name of a secret.
+    is_named: bool,
+    /// The second word, if the first is the name of a secret.
+    value: Option<Edit>,
+}
+
+/// What an array of a name and a value may be.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Turns {
+    /// A list of names.
+    #[default]
+    Never,
+    /// A pair, if the value looks like one.
+    Perhaps,
+    /// A pair in a list of pairs.
+    Once,
+    /// One pair after the other.
+    Always,
+}
+
+impl Schema {
+    fn is_one(&self) -> bool {
+        self.is_in_place && (self.has_type || (self.has_words && !self.has_others))
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -69,34 +197,66 @@ impl<'a> Walk<'a> {
 
     fn enter_member(&mut self, key: Cow<'a, str>) {
         if let Some(level) = self.levels.last_mut()
-            && SCHEMA_KEYS.contains(&&*key)
+            && level.held_from.is_some()
         {
-            level.is_schema = true;
+            let schema = &mut level.schema;
+            schema.has_type |= SCHEMA_KEYS.contains(&&*key);
+            match SCHEMA_WORDS.contains(&&*key) {
+                true => schema.has_words |= key != "type",
+                false => schema.has_others = true,
+            }
         }
         self.key = Some(key);
     }
 
     fn enter(&mut self, is_object: bool) {
         let key = self.key.take();
-        let around = self.levels.last();
-        let is_key_secret = key.is_some_and(|key| key::is_secret(key.as_bytes()));
-        let is_secret =
-            is_key_secret || around.is_some_and(|level| level.is_secret && !level.is_object);
-        let is_holder = is_secret && is_object && self.holder.is_none();
-        if is_holder {
-            self.holder = Some(self.levels.len());
+        let name = key.as_deref().unwrap_or_default();
+        let mut level = Level { is_object, ..Level::default() };
+        let mut secrecy = secrecy_of(name);
+        if let Some(around) = self.levels.last_mut() {
+            // A list of types.
+            around.schema.has_type |= around.is_object && !is_object && name == "type";
+            level.schema.is_in_place = around.is_schema_place;
+            if !around.is_object || (around.pair.is_named && name == "value") {
+                let inherited = if around.is_object { Secrecy::Secret } else { around.secrecy };
+                secrecy = inherited;
+            }
+            around.list.length += 1;
+            around.list.value = None;
+            level.list.turns = match around.is_object {
+                true if HEADERS.contains(&name) => Turns::Always,
+                true if NAMES.contains(&name) => Turns::Never,
+                true => Turns::Perhaps,
+                false => Turns::Once,
+            };
         }
-        let held = is_holder.then(Vec::new);
-        let is_secret = is_secret && !is_object;
-        self.levels.push(Level { is_object, is_secret, held, ..Level::default() });
+        if is_object {
+            level.is_schema_place = SCHEMA_PLACES.contains(&name);
+            if secrecy == Secrecy::Secret {
+                level.held_from = Some(self.held.len());
+                self.holders += 1;
+            }
+        } else {
+            level.secrecy = secrecy;
+        }
+        self.levels.push(level);
     }
 
     fn leave(&mut self) {
         self.key = None;
         let Some(level) = self.levels.pop() else { return };
-        self.holder = self.holder.filter(|holder| *holder < self.levels.len());
-        self.edits.extend(level.held.filter(|_| !level.is_schema).into_iter().flatten());
-        self.edits.extend(level.value.filter(|_| level.is_named));
+        if let Some(from) = level.held_from {
+            self.holders = self.holders.saturating_sub(1);
+            if !level.schema.is_one() {
+                self.edits.extend(self.held.drain(from.min(self.held.len())..).map(|it| it.edit));
+            } else if self.holders == 0 {
+                let hidden = self.held.drain(..).filter(|it| it.is_hidden_in_schema);
+                self.edits.extend(hidden.map(|it| it.edit));
+            }
+        }
+        self.edits.extend(level.pair.value.filter(|_| level.pair.is_named));
+        self.edits.extend(level.list.value.filter(|_| level.list.length == 2));
     }
 
     fn scalar(&mut self, value: Value<'a>) {
@@ -110,35 +270,39 @@ impl<'a> Walk<'a> {
         if key::is_opaque(name) || (is_top && (name == "id" || name == "method")) {
             return;
         }
-        let is_in_secret = self.levels.last().is_some_and(|level| level.is_secret);
-        if is_in_secret || key::is_secret(name.as_bytes()) {
-            if !is_directory(name, value) {
-                self.edits.extend(hidden(value));
-            }
+        let content = if is_text { value.as_str().unwrap_or_default() } else { Cow::Borrowed("") };
+        let bytes = content.as_bytes();
+        let in_list = self.levels.last().filter(|level| !level.is_object);
+        let is_secret = match in_list.map_or_else(|| secrecy_of(name), |level| level.secrecy) {
+            Secrecy::Secret => !is_directory(name, value),
+            Secrecy::Doubtful => looks_random(bytes, MIN_TOKEN_BYTES),
+            Secrecy::Open => false,
+        };
+        if is_secret {
+            self.edits.extend(hidden(value));
             return;
         }
+        if 0 < self.holders
+            && let Some(edit) = hidden(value)
+        {
+            let is_hidden_in_schema = !SCHEMA_WORDS.contains(&name)
+                && in_list.is_none()
+                && looks_random(bytes, MIN_NAMED_BYTES);
+            self.held.push(Held { edit, is_hidden_in_schema });
+        }
         if let Some(level) = self.levels.last_mut() {
-            match name {
-                "name" | "key" | "header" => {
-                    let content = value.as_str().unwrap_or_default();
-                    level.is_named |= key::is_secret(content.as_bytes());
-                }
-                "value" => level.value = hidden(value),
-                _ => {}
+            match level.is_object {
+                true => level.member(name, &content, value),
+                false => self.edits.extend(level.list.word(&content, value)),
             }
         }
-        let holder = self.holder.and_then(|holder| self.levels.get_mut(holder));
-        if let Some(held) = holder.and_then(|level| level.held.as_mut()) {
-            held.extend(hidden(value));
-        }
         if is_text {
-            self.edits.extend(self.inside(value));
+            self.edits.extend(self.inside(value, &content));
         }
     }
 
     /// What is left of a string that is no secret as a whole.
-    fn inside(&self, value: Value<'_>) -> Option<Edit> {
-        let content = value.as_str()?;
+    fn inside(&self, value: Value<'_>, content: &str) -> Option<Edit> {
         let bytes = content.as_bytes();
         let is_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
         let layer =
@@ -151,10 +315,62 @@ impl<'a> Walk<'a> {
     }
 }
 
+impl Level {
+    /// Takes note of a member of an object that may be a pair or a schema.
+    fn member(&mut self, key: &str, content: &str, value: Value<'_>) {
+        let bytes = content.as_bytes();
+        match key {
+            "type" => self.schema.has_type |= TYPES.contains(&content),
+            "value" => self.pair.value = hidden(value),
+            "text" | "content" if looks_random(bytes, MIN_NAMED_BYTES) => {
+                self.pair.value = hidden(value);
+            }
+            _ if NAME_KEYS.contains(&key) => self.pair.is_named |= key::is_secret(bytes),
+            _ => {}
+        }
+    }
+}
+
+impl List {
+    /// Takes note of an element. What is hidden of it is certain now, or when the list ends.
+    fn word(&mut self, content: &str, value: Value<'_>) -> Option<Edit> {
+        let (index, bytes) = (self.length, content.as_bytes());
+        self.length += 1;
+        self.value = None;
+        let is_name = key::is_secret(bytes);
+        let is_value = std::mem::replace(&mut self.is_named, is_name && index % 2 == 0);
+        let secret = self.command.word(content);
+        if is_placeholder(bytes) {
+            return None;
+        }
+        if is_value && !is_name {
+            match self.turns {
+                Turns::Always => return hidden(value),
+                Turns::Once if index == 1 => self.value = hidden(value),
+                Turns::Perhaps if index == 1 && looks_random(bytes, MIN_NAMED_BYTES) => {
+                    self.value = hidden(value);
+                }
+                _ => {}
+            }
+        }
+        let mut with = String::new();
+        push_json_string(&mut with, &[content.get(..secret?)?, REDACTED].concat());
+        Some(edit(value, Cow::Owned(with)))
+    }
+}
+
+fn secrecy_of(key: &str) -> Secrecy {
+    match key.as_bytes() {
+        key if key::is_secret(key) => Secrecy::Secret,
+        key if key::is_doubtful(key) => Secrecy::Doubtful,
+        _ => Secrecy::Open,
+    }
+}
+
 /// The value as a whole, unless there is nothing in it.
 fn hidden(value: Value<'_>) -> Option<Edit> {
     let is_nothing = ["\"\"", "\"[redacted]\""].contains(&value.text());
-    (!is_nothing).then(|| edit(value, Cow::Owned(format!("\"{REDACTED}\""))))
+    (!is_nothing).then(|| edit(value, Cow::Borrowed("\"[redacted]\"")))
 }
 
 fn edit(value: Value<'_>, with: Cow<'static, str>) -> Edit {

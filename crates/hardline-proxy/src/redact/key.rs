@@ -1,11 +1,12 @@
 //! Keys whose values are secrets.
 
-/// Longest key that is looked at, in bytes.
+/// As much of a key as is looked at, from its end, in bytes.
 const MAX_KEY_BYTES: usize = 128;
 
 /// What a secret's key ends with, whatever stands before it and however its words are put together.
-const ENDS: [&str; 33] = [
+const ENDS: [&str; 47] = [
     "password",
+    "passwords",
     "passwd",
     "passphrase",
     "passcode",
@@ -26,25 +27,54 @@ const ENDS: [&str; 33] = [
     "sessiontoken",
     "securitytoken",
     "secretkey",
+    "secretkeybase",
     "privatekey",
     "accesskey",
     "signingkey",
     "encryptionkey",
     "accountkey",
     "subscriptionkey",
+    "masterkey",
+    "sshkey",
+    "licensekey",
+    "licencekey",
+    "deploykey",
+    "serverkey",
+    "servicekey",
+    "sharedkey",
+    "hmackey",
     "connectionstring",
     "authorization",
+    "authheader",
     "credential",
     "credentials",
     "cookie",
     "cookies",
+    "motdepasse",
+    "contrasena",
 ];
 /// What is one if it is the last word.
-const LAST_WORDS: [&str; 5] = ["token", "pwd", "jwt", "pat", "passwort"];
+const LAST_WORDS: [&str; 9] =
+    ["token", "pwd", "jwt", "pat", "passwort", "otp", "totp", "mfa", "2fa"];
 /// What is one if it is the only word.
 const ONLY_WORDS: [&str; 4] = ["auth", "bearer", "pass", "authkey"];
+/// What makes one of `auth`, if it stands before it.
+const KINDS_OF_AUTH: [&str; 5] = ["x", "basic", "http", "proxy", "digest"];
+/// What a pass is that is no password: one of several, or a filter.
+const KINDS_OF_PASS: [&str; 18] = [
+    "first", "second", "third", "next", "last", "final", "one", "two", "single", "multi", "all",
+    "test", "tests", "render", "low", "high", "band", "boarding",
+];
+/// Keys that are not written in ASCII.
+const FOREIGN: [&str; 5] = [
+    "contrase\u{f1}a",
+    "\u{5bc6}\u{7801}",
+    "\u{5bc6}\u{78bc}",
+    "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
+    "\u{30d1}\u{30b9}\u{30ef}\u{30fc}\u{30c9}",
+];
 /// What comes after and changes nothing.
-const TRAILERS: [&str; 10] = [
+const TRAILERS: [&str; 18] = [
     "value",
     "hash",
     "confirm",
@@ -55,7 +85,18 @@ const TRAILERS: [&str; 10] = [
     "b64",
     "pem",
     "raw",
+    "new",
+    "old",
+    "current",
+    "repeat",
+    "again",
+    "text",
+    "data",
+    "code",
 ];
+/// What is one in the query of a URL, if its value looks like one.
+const QUERY_KEYS: [&str; 6] =
+    ["sig", "key", "signature", "xamzsignature", "xgoogsignature", "hmac"];
 /// Tokens that are none of a secret: they say where to go on, or what belongs together.
 const HARMLESS: [&str; 12] = [
     "progresstoken",
@@ -86,21 +127,48 @@ const OPAQUE: [&str; 9] = [
 
 /// Whether a value under this key is a secret, in camelCase, snake_case, kebab-case or any other.
 pub(super) fn is_secret(key: &[u8]) -> bool {
-    if MAX_KEY_BYTES < key.len() || key.len() < 3 {
+    let key = key.get(key.len().saturating_sub(MAX_KEY_BYTES)..).unwrap_or_default();
+    if key.len() < 3 {
         return false;
     }
     let mut words = words(key);
     while words.last().is_some_and(|word| TRAILERS.contains(&word.as_str())) && 1 < words.len() {
         words.pop();
     }
-    let Some(last) = words.last() else { return false };
+    let Some((last, before)) = words.split_last() else { return is_foreign(key) };
     let joined = words.concat();
     if HARMLESS.contains(&joined.as_str()) {
         return false;
     }
-    ENDS.iter().any(|end| joined.ends_with(end))
+    let is_one = match (last.as_str(), before.last()) {
+        (last, None) => ONLY_WORDS.contains(&last),
+        ("auth", Some(kind)) => KINDS_OF_AUTH.contains(&kind.as_str()),
+        ("pass", Some(kind)) => !KINDS_OF_PASS.contains(&kind.as_str()),
+        _ => false,
+    };
+    is_one
         || LAST_WORDS.contains(&last.as_str())
-        || (words.len() == 1 && ONLY_WORDS.contains(&last.as_str()))
+        || ENDS.iter().any(|end| joined.ends_with(end))
+        || is_foreign(key)
+}
+
+/// Whether a value under this key is a secret if it looks like one: tokens are parts of a text as well.
+pub(super) fn is_doubtful(key: &[u8]) -> bool {
+    key.get(key.len().saturating_sub(6)..).is_some_and(|it| it.eq_ignore_ascii_case(b"tokens"))
+}
+
+/// Whether a value under this key of a URL's query is a secret if it looks like one.
+pub(super) fn is_doubtful_query(key: &[u8]) -> bool {
+    if MAX_KEY_BYTES < key.len() {
+        return false;
+    }
+    let key = words(key).concat();
+    QUERY_KEYS.contains(&key.as_str())
+}
+
+fn is_foreign(key: &[u8]) -> bool {
+    !key.is_ascii()
+        && str::from_utf8(key).is_ok_and(|key| FOREIGN.contains(&key.to_lowercase().as_str()))
 }
 
 /// Whether the value under this key must stay as it is.
@@ -144,7 +212,10 @@ mod tests {
             refresh_token id_token api_key apikey api-key x-api-key apiKey APIKey X-API-KEY OPENAI_API_KEY \
             authorization Authorization Proxy-Authorization cookie set-cookie Set-Cookie private_key \
             privateKey credential credentials connection_string connectionString AWS_SECRET_ACCESS_KEY \
-            X-Amz-Security-Token password2 passwordHash GITHUB_TOKEN jwt auth csrf_token userpassword";
+            X-Amz-Security-Token password2 passwordHash GITHUB_TOKEN jwt auth csrf_token userpassword \
+            db_pass userPass SMTP_PASS password_new newPassword passwordText secret_key_base masterKey \
+            sshKey ssh_key licenseKey authHeader X-Auth basic_auth otp otpCode totp mfa mfa_code totp_secret \
+            tokenData contrase\u{f1}a \u{5bc6}\u{7801} mot_de_passe";
         for key in keys.split_whitespace() {
             assert!(is_secret(key.as_bytes()), "{key}");
         }
@@ -157,7 +228,8 @@ mod tests {
             authorization_endpoint authorization_servers password_policy passwordRequired secretName \
             private_key_id key keys name id method params author authority authenticated oauth tokenizer \
             path pattern compass bypass cookieName description type sessionId pin monkey keyboard path2 \
-            aws_access_key_id public_key spatial format stat";
+            aws_access_key_id public_key spatial format stat first_pass render_pass test-pass low_pass \
+            auth_type authMethod masterKeyId ssh_key_path license password_field desktop laptop";
         for key in keys.split_whitespace() {
             assert!(!is_secret(key.as_bytes()), "{key}");
         }

@@ -15,8 +15,10 @@
 
 mod json;
 mod key;
+mod program;
 mod shape;
 mod text;
+mod value;
 
 use std::borrow::Cow;
 
@@ -39,22 +41,23 @@ pub fn redact_text(text: &mut String) {
     }
 }
 
+/// Whether what stands under this key is a secret.
+pub fn is_secret_key(key: &str) -> bool {
+    key::is_secret(key.as_bytes())
+}
+
 /// Takes secrets out of a command line: also those that follow an option of their own.
 pub fn redact_command(words: &[String]) -> Vec<String> {
-    let mut is_value = false;
-    let mut redacted = Vec::with_capacity(words.len());
-    for word in words {
-        if std::mem::take(&mut is_value) && !word.starts_with('-') {
-            redacted.push(REDACTED.to_owned());
-            continue;
+    let mut command = program::Command::default();
+    let redacted = words.iter().map(|word| match command.word(word) {
+        Some(start) => [word.get(..start).unwrap_or_default(), REDACTED].concat(),
+        None => {
+            let mut word = word.clone();
+            redact_text(&mut word);
+            word
         }
-        let name = word.trim_start_matches('-');
-        is_value = name.len() < word.len() && key::is_secret(name.as_bytes());
-        let mut word = word.clone();
-        redact_text(&mut word);
-        redacted.push(word);
-    }
-    redacted
+    });
+    redacted.collect()
 }
 
 /// Puts edits, which are in order and apart, into a text.
@@ -81,5 +84,7 @@ struct Edit {
     with: Cow<'static, str>,
 }
 
+#[cfg(test)]
+mod planted;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use hardline_testkit::generate::Rng;
 use super::*;
 
 #[track_caller]
-fn check(text: &str, expected: &str) {
+pub(super) fn check(text: &str, expected: &str) {
     let redacted = redact(text.as_bytes());
     assert_eq!(String::from_utf8_lossy(&redacted), expected);
     assert_eq!(redact(&redacted), redacted, "not the same when done again");
@@ -11,13 +11,13 @@ fn check(text: &str, expected: &str) {
 
 /// `*` is put for the secret, which must be gone.
 #[track_caller]
-fn check_planted(with: &str, secret: &str) {
+pub(super) fn check_planted(with: &str, secret: &str) {
     check(&with.replace('*', secret), &with.replace('*', REDACTED));
 }
 
 /// Not a byte is changed, and nothing is copied.
 #[track_caller]
-fn check_benign(text: &str) {
+pub(super) fn check_benign(text: &str) {
     let redacted = redact(text.as_bytes());
     assert_eq!(String::from_utf8_lossy(&redacted), text);
     assert!(matches!(redacted, Cow::Borrowed(_)));
@@ -242,6 +242,19 @@ fn any_line_stays_what_it_is() {
         ".",
         "-",
         "[redacted]",
+        "curl ",
+        "-u ",
+        "mysql -p",
+        "machine a login b password ",
+        "?sig=",
+        "aB3dE5fG7hJ9kL1mN2pQ4rS6",
+        "hooks.slack.com/services/",
+        "8Q~",
+        "110201543:AA",
+        "properties",
+        "type",
+        "string",
+        "--password",
         "{\"a\":\"",
         "\"}",
         "value",

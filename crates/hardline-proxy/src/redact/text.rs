@@ -3,37 +3,14 @@
 //! The text is cut into chunks of letters, digits, `_`, `-` and `.`, which is what keys and most secrets
 //! are made of. A chunk is a secret by its shape, or a key whose value follows, or the scheme of a URL.
 
+mod rare;
+
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::{Edit, REDACTED, apply, key, shape};
+use super::value::{has_both, is_mixed, is_placeholder, is_variable, is_word};
+use super::{Edit, REDACTED, apply, key, program, shape};
 
-/// Values that stand for something else, or say what kind of value belongs there.
-const PLACEHOLDERS: [&str; 24] = [
-    "string",
-    "str",
-    "number",
-    "integer",
-    "int",
-    "boolean",
-    "bool",
-    "object",
-    "array",
-    "any",
-    "null",
-    "none",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "text",
-    "bytes",
-    "unknown",
-    "empty",
-    "hidden",
-    "redacted",
-];
 /// Ways to say who one is, in a header.
 const SCHEMES: [&str; 7] =
     ["bearer", "basic", "digest", "token", "apikey", "negotiate", "aws4-hmac-sha256"];
@@ -46,16 +23,21 @@ const MAX_PEM_HEAD_BYTES: usize = 48;
 
 /// Takes secrets out of a text.
 pub(super) fn redact(text: &[u8]) -> Cow<'_, [u8]> {
-    let mut search = Search { text, edits: Vec::new() };
+    let mut search = Search { text, program: None, expected: None, edits: Vec::new() };
     let mut at = 0;
     while let Some(start) = search.next_chunk(at) {
         at = search.chunk(start);
     }
+    search.hide_expected(text.len());
     apply(text, &search.edits)
 }
 
 struct Search<'a> {
     text: &'a [u8],
+    /// A program whose options are known, and where its name ends.
+    program: Option<(program::Program, usize)>,
+    /// A secret further on: what stands before it is looked at first.
+    expected: Option<Range<usize>>,
     edits: Vec<Edit>,
 }
 
@@ -71,6 +53,13 @@ impl Search<'_> {
     /// Where bytes of a kind end that begin at `at`.
     fn end_of(&self, at: usize, is_part: impl Fn(u8) -> bool) -> usize {
         at + self.rest(at).iter().take_while(|byte| is_part(**byte)).count()
+    }
+
+    /// The bytes of a kind that begin at `at`, and no more than `most` of them.
+    fn near(&self, at: usize, most: usize, is_part: impl Fn(u8) -> bool) -> &[u8] {
+        let near = self.rest(at);
+        let near = near.get(..most).unwrap_or(near);
+        near.split(|byte| !is_part(*byte)).next().unwrap_or_default()
     }
 
     fn next_chunk(&self, at: usize) -> Option<usize> {
@@ -93,6 +82,10 @@ impl Search<'_> {
 
     /// Looks at the chunk that begins here and what follows it. Returns where to go on.
     fn chunk(&mut self, start: usize) -> usize {
+        let known = self.hide_expected(start);
+        if start < known {
+            return known;
+        }
         let end = self.end_of(start, is_chunk);
         let mut at = start;
         while at < end {
@@ -116,7 +109,7 @@ impl Search<'_> {
         if key::is_secret(chunk) {
             return self.value(start, end);
         }
-        end
+        self.rarer(start, end)
     }
 
     /// A private key, to its end or that of the text.
@@ -221,9 +214,7 @@ impl Search<'_> {
     /// The rest of a header, if its beginning looks like one.
     fn header(&mut self, start: usize) -> usize {
         let is_part = |byte: u8| !b"\r\n\"'\\`".contains(&byte);
-        let near = self.rest(start);
-        let near = near.get(..MAX_NEAR_BYTES).unwrap_or(near);
-        let near = near.split(|byte| !is_part(*byte)).next().unwrap_or_default();
+        let near = self.near(start, MAX_NEAR_BYTES, is_part);
         let first = near.split(|byte| is_blank(*byte)).next().unwrap_or_default();
         let has_scheme = SCHEMES.iter().any(|it| first.eq_ignore_ascii_case(it.as_bytes()));
         let rest = near.get(first.len()..).unwrap_or_default().trim_ascii();
@@ -276,35 +267,4 @@ fn is_credential(byte: u8) -> bool {
 /// What ends a value without quotes.
 fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"'`,;&<>|\\".contains(&byte)
-}
-
-/// Whether there is more in it than the letters of a word.
-fn is_mixed(value: &[u8]) -> bool {
-    let has_lower = value.iter().any(u8::is_ascii_lowercase);
-    let has_upper_inside = value.iter().skip(1).any(u8::is_ascii_uppercase);
-    has_both(value) || (has_lower && has_upper_inside)
-}
-
-/// Whether there are letters and digits in it.
-fn has_both(value: &[u8]) -> bool {
-    value.iter().any(u8::is_ascii_digit) && value.iter().any(u8::is_ascii_alphabetic)
-}
-
-/// Whether it is one word of a configuration file.
-fn is_word(value: &[u8]) -> bool {
-    4 <= value.len() && value.iter().all(u8::is_ascii_graphic)
-}
-
-fn is_placeholder(value: &[u8]) -> bool {
-    let word = value.trim_ascii();
-    let is_known = PLACEHOLDERS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
-    word.is_empty()
-        || is_known
-        || is_variable(word)
-        || word.iter().all(|byte| b"*.xX-".contains(byte))
-}
-
-/// Whether it is a name that stands for a value: `$TOKEN`, `${TOKEN}`, `<token>`, `{{token}}`, `%TOKEN%`.
-fn is_variable(value: &[u8]) -> bool {
-    value.first().is_some_and(|first| b"$<{%[".contains(first))
 }

@@ -376,6 +376,9 @@ impl Relay {
                     None | Some(Own::Listen) => None,
                     Some(own) => {
                         self.own_failed(&own);
+                        if let Own::List { list, .. } = own {
+                            self.listed(list, now, sink);
+                        }
                         return;
                     }
                 }

@@ -94,11 +94,13 @@ impl Relay {
                 Some(result) => self.restore(result, now, sink),
                 None => self.own_failed(&own),
             },
-            Some(Own::List { list, seen, before, page }) => {
-                if let Some(result) = result {
-                    self.compare(list, seen.with(list, result), before, page, result, now, sink);
+            Some(Own::List { list, seen, before, page }) => match result {
+                Some(result) => {
+                    let seen = seen.with(list, result);
+                    self.compare(list, seen, before, page, result, now, sink);
                 }
-            }
+                None => self.listed(list, now, sink),
+            },
         }
         true
     }
@@ -136,11 +138,23 @@ impl Relay {
                 self.say(&frame, now, sink);
             }
         }
+        let mut waits = false;
         for (list, before) in self.opening.lists() {
             let seen = Fingerprint::default();
             self.ask(Own::List { list, seen, before, page: 1 }, list, None, now, sink);
+            // Nothing is called before it is known whether it is still the same.
+            waits |= list == List::Tools && self.guard.judges_tools();
         }
-        self.restored(now, sink);
+        if !waits {
+            self.restored(now, sink);
+        }
+    }
+
+    /// Goes on if it was the tools that were waited for.
+    pub(super) fn listed(&mut self, list: List, now: Duration, sink: &mut impl Sink) {
+        if list == List::Tools && matches!(self.state, State::Restoring(_)) {
+            self.restored(now, sink);
+        }
     }
 
     /// Asks for a page of a list.
@@ -190,6 +204,7 @@ impl Relay {
             return;
         }
         if seen == before {
+            self.listed(list, now, sink);
             return;
         }
         self.opening.set_list(list, seen);
@@ -198,6 +213,7 @@ impl Relay {
             let changed = line::list_changed(list.capability());
             sink.send(Direction::ServerToClient, &changed, true);
         }
+        self.listed(list, now, sink);
     }
 
     /// Whether a subscription was acknowledged that the client knows of already.

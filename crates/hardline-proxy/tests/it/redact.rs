@@ -56,7 +56,7 @@ const LENGTH: usize = 8_000;
 
 #[test]
 fn cost_is_linear() {
-    let pieces: [&str; 22] = [
+    let pieces = [
         "a",
         "sk-",
         "eyJ",
@@ -79,6 +79,22 @@ fn cost_is_linear() {
         "<password>",
         "cookie: ",
         "\\",
+        "curl -u ",
+        "curl!-u!",
+        "curl -u '",
+        "mysql -p",
+        "machine a login b password ",
+        "machine ",
+        "?sig=",
+        "?sig=a1",
+        "hooks.slack.com/services/",
+        "8Q~",
+        "a8Q~.",
+        "110201543:AA",
+        "MTk4NjIyNDgzNDcxOTI1MjQ4.",
+        "pat",
+        "lsv2_",
+        "EAAA",
     ];
     assert_linear("redact::cost_is_linear", Otherwise::Nothing, || {
         let run = |text: &[u8]| {
@@ -91,6 +107,10 @@ fn cost_is_linear() {
             "\"x\",",
             "{\"token\":{\"a\":\"",
             "{\"secrets\":{\"a\":[\"x\"]}},",
+            "{\"properties\":{\"token\":{\"type\":\"string\",\"a\":\"x1x1x1\"}}},",
+            "[\"token\",\"x\"],",
+            "\"--token\",\"x\",",
+            "{\"name\":\"token\",\"value\":\"x\"},",
             "\"{\\\"token\\\":\\\"x\\\"}\",",
         ];
         let documents = values.into_iter().map(move |value| {
@@ -98,6 +118,22 @@ fn cost_is_linear() {
                 format!("[{}0]", value.repeat(len / value.len() + 1)).into_bytes()
             })
         });
-        texts.chain(documents)
+        let nested = ["{\"token\":", "{\"properties\":{\"token\":", "{\"a\":["];
+        let nested = nested.into_iter().map(move |open| {
+            let close: String = open
+                .chars()
+                .rev()
+                .filter_map(|char| match char {
+                    '{' => Some('}'),
+                    '[' => Some(']'),
+                    _ => None,
+                })
+                .collect();
+            Case::new(open, run, LENGTH, move |len| {
+                let levels = format!("{}\"x\"{}", open.repeat(20), close.repeat(20));
+                format!("[{}0]", format!("{levels},").repeat(len / levels.len() + 1)).into_bytes()
+            })
+        });
+        texts.chain(documents).chain(nested)
     });
 }

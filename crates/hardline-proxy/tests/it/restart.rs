@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hardline_guard::policy::{Policy, Profile};
+use hardline_proxy::pins::PinFile;
 use hardline_proxy::relay::{After, Wish};
 use serde_json::Value;
 
@@ -118,6 +120,40 @@ fn other_tools_are_told_and_the_same_are_not() {
         if is_told {
             assert_eq!(told[0]["method"], "notifications/tools/list_changed");
         }
+    }
+}
+
+#[test]
+fn nothing_is_called_before_the_tools_of_the_new_server_are_known() {
+    let list = |id: &str, text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"t","description":"{text}"}}]}}}}"#
+        )
+    };
+    for (text, is_changed) in [("Echoes.", false), ("Echoes, and more.", true)] {
+        let state = tempfile::tempdir().unwrap();
+        let mut run = Run::with(|settings| {
+            settings.policy = Policy::profile(Profile::Strict);
+            let pins = PinFile::open(state.path().join("hardline.lock"), None).unwrap();
+            settings.pins = Some(Box::new(pins));
+        });
+        run.initialize();
+        run.client(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        run.server(&list("1", "Echoes."));
+        run.restart();
+        run.sent_to_server();
+        run.sent_to_client();
+        run.server(&agreed(CAPABILITIES));
+        run.client(&call(2));
+        let before = run.sent_to_server();
+        assert!(!before.contains(&call(2)), "{before:?}");
+        run.server(&list("\"hardline:1\"", text));
+        let after = run.sent_to_server();
+        assert_eq!(after.contains(&call(2)), !is_changed, "{after:?}");
+        let told = run.sent_to_client();
+        let refused = told.iter().find(|it| it["id"] == 2);
+        let rule = refused.map(|it| it["error"]["data"]["hardline"]["rule"].clone());
+        assert_eq!(rule, is_changed.then(|| "tool.changed".into()));
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::super::file::Session;
 use super::super::report::{Difference, Report};
 use super::super::show::Shown;
-use crate::scan::escaped;
+use crate::json;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -54,7 +54,7 @@ pub(in super::super) fn report(out: &mut dyn Write, report: &Report) -> io::Resu
         more: report.more,
         notes: &report.notes,
     };
-    writeln!(out, "{}", escaped(&document)?)
+    writeln!(out, "{}", json::line(&document)?)
 }
 
 pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::Result<()> {
@@ -65,7 +65,7 @@ pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::R
         server: it.server,
     });
     let listed: Vec<_> = listed.collect();
-    writeln!(out, "{}", escaped(&serde_json::json!({ "sessions": listed }))?)
+    writeln!(out, "{}", json::line(&serde_json::json!({ "sessions": listed }))?)
 }
 
 /// A time since 1970, as recordings write it.

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use hardline_guard::Direction;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::kind::Kind;
 use super::super::report::{File, KINDS, Located, Seen};
 use super::Printer;
+use crate::json;
 
 #[derive(Default)]
 pub(super) struct Json {
@@ -75,7 +76,7 @@ impl Printer for Json {
             detail: &located.detail,
             action: located.action.name(),
         };
-        write!(out, "{comma}\n{}", escaped(&value)?)
+        write!(out, "{comma}\n{}", json::line(&value)?)
     }
 
     fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
@@ -99,45 +100,12 @@ impl Printer for Json {
         let errors: Vec<Value> = seen
             .unread
             .iter()
-            .map(|(file, error)| json!({"file": file.path, "error": error}))
+            .map(|(file, error)| serde_json::json!({"file": file.path, "error": error}))
             .collect();
-        let errors = escaped(&errors)?;
+        let errors = json::line(&errors)?;
         writeln!(
             out,
             "\n],\n\"scanned\":{scanned},\n\"notScanned\":{not_scanned},\n\"errors\":{errors}}}"
         )
-    }
-}
-
-/// The value on one line, whoever reads it and whatever shows it: what ends lines or commands terminals
-/// is escaped.
-pub(crate) fn escaped(value: &impl Serialize) -> io::Result<String> {
-    let text = serde_json::to_string(value)?;
-    let is_plain = |char: char| !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}');
-    if text.chars().all(is_plain) {
-        return Ok(text);
-    }
-    let mut result = String::with_capacity(text.len() + 16);
-    for char in text.chars() {
-        if is_plain(char) {
-            result.push(char);
-        } else {
-            // Those are in strings alone, and all in the first plane.
-            result.push_str(&format!("\\u{:04x}", u32::from(char)));
-        }
-    }
-    Ok(result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_control_character_is_written_raw() {
-        let value = json!({"a": "\u{7f}\u{9b}\u{2028}\n\u{1b}é"});
-        let text = escaped(&value).unwrap();
-        assert_eq!(text, "{\"a\":\"\\u007f\\u009b\\u2028\\n\\u001bé\"}");
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

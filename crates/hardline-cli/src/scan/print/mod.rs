@@ -11,7 +11,6 @@ use hardline_guard::Rule;
 use super::Format;
 use super::report::{File, Located, Seen};
 
-pub(crate) use json::escaped;
 pub(crate) use text::color;
 
 /// What can be done with findings.

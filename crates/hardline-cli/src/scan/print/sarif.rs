@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::report::{File, Located, Seen};
 use super::Printer;
-use super::json::escaped;
+use crate::json::line;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -28,7 +28,7 @@ impl Printer for Sarif {
             out,
             "{{\"$schema\":\"{SCHEMA}\",\"version\":\"2.1.0\",\"runs\":[{{\"tool\":{{\"driver\":{}}},\n\
              \"columnKind\":\"unicodeCodePoints\",\"results\":[",
-            escaped(&driver)?
+            line(&driver)?
         )
     }
 
@@ -57,7 +57,7 @@ impl Printer for Sarif {
                 "action": located.action.name(),
             },
         });
-        write!(out, "{comma}\n{}", escaped(&value)?)
+        write!(out, "{comma}\n{}", line(&value)?)
     }
 
     fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
@@ -76,7 +76,7 @@ impl Printer for Sarif {
             "executionSuccessful": seen.unread.is_empty(),
             "toolExecutionNotifications": notifications,
         });
-        writeln!(out, "\n],\n\"invocations\":[{}]}}]}}", escaped(&invocation)?)
+        writeln!(out, "\n],\n\"invocations\":[{}]}}]}}", line(&invocation)?)
     }
 }
 

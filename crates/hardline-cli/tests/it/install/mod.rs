@@ -9,6 +9,7 @@
 mod entry;
 mod fixture;
 mod option;
+mod secret;
 mod value;
 mod write;
 

@@ -87,6 +87,14 @@ fn a_broken_file_is_told_with_its_place_and_stays_as_it_is() {
     assert!(outcome.stderr.contains("it is no file"), "{outcome:?}");
     let outcome = home.expect(2, &["install", "--config", "none.json"]);
     assert!(outcome.stderr.contains("none.json: it does not exist"), "{outcome:?}");
+    assert_eq!(outcome.stdout, "nothing was changed\n");
+    home.write("one.json", CONFIG);
+    let outcome =
+        home.expect(0, &["install", "--config", "one.json", "--server", "a", "--dry-run"]);
+    assert!(outcome.stdout.contains("  would be put in front of a\n"), "{outcome:?}");
+    home.expect(0, &["install", "--config", "one.json", "--server", "a"]);
+    let outcome = home.expect(0, &["uninstall", "--config", "one.json"]);
+    assert!(outcome.stdout.contains("out of 1 server; it runs without a guard"), "{outcome:?}");
 }
 
 #[test]

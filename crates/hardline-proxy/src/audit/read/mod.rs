@@ -285,15 +285,15 @@ impl Reader {
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT kind IS NULL, id, at, key, server, kind, text, sha256 FROM (
-                 SELECT id, session, at, kind, text, NULL AS sha256 FROM events WHERE ?5 < id
+               SELECT kind IS NULL, id, at, key, server, kind, text, sha256, seq FROM (
+                 SELECT id, session, seq, at, kind, text, NULL AS sha256 FROM events WHERE ?5 < id
                  UNION ALL
-                 SELECT id, session, at, NULL, argv, sha256 FROM launches WHERE ?6 < id)
+                 SELECT id, session, seq, at, NULL, argv, sha256 FROM launches WHERE ?6 < id)
                JOIN (SELECT id AS its, key, server FROM sessions) ON its = session
                WHERE (?1 IS NULL OR server = ?1)
                  AND (?2 IS NULL OR substr(key, 1, length(?2)) = ?2) AND ?3 <= at
-               ORDER BY at DESC LIMIT ?4)
-             ORDER BY at",
+               ORDER BY at DESC, kind IS NULL, seq DESC LIMIT ?4)
+             ORDER BY at, kind IS NOT NULL, seq",
         )?;
         let mut rows = statement.query(params![
             query.server,

@@ -1,8 +1,8 @@
 //! What is too old or too much, dropped in small steps.
 //!
 //! A step is one short transaction, so that nobody else waits long for it. Messages and counters go first,
-//! whole sessions with their findings only if they are too old, or if there is nothing else left and still
-//! too much.
+//! then what a session has far too many events and findings of; whole sessions with their findings only if
+//! they are too old, or if there is nothing else left and still too much.
 
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use super::{Store, StoreError};
 
 /// Rows that one step drops of a table.
 const STEP_ROWS: i64 = 500;
+/// Events, or findings, of one session that are many.
+const FLOOD_ROWS: i64 = 5000;
 /// Pages that one step gives back.
 const STEP_PAGES: u32 = 500;
 /// How long a session without an end counts as running, in microseconds: a day.
@@ -117,10 +119,34 @@ fn drop_some(connection: &Connection, max_bytes: u64, now: i64) -> Result<Option
     if 0 < count {
         return Ok(Some(Pruned { counters: count as u64, ..Pruned::default() }));
     }
+    if let Some(pruned) = drop_flood(connection)? {
+        return Ok(Some(pruned));
+    }
     // One that was heard of not long ago may still be running.
     let sql = "SELECT id FROM sessions WHERE ended IS NOT NULL OR seen < ?1 ORDER BY id LIMIT 1";
     let oldest = connection.query_row(sql, [now - RUNNING], |row| row.get(0)).optional()?;
     oldest.map(|id| drop_session(connection, id)).transpose()
+}
+
+/// Drops some of the oldest events and findings of the session that has most of them: whoever floods the
+/// database pays for it, and nobody else.
+fn drop_flood(connection: &Connection) -> Result<Option<Pruned>> {
+    for table in ["events", "findings"] {
+        let sql = format!(
+            "SELECT session FROM {table} GROUP BY session HAVING ?1 < COUNT(*)
+             ORDER BY COUNT(*) DESC LIMIT 1"
+        );
+        let most =
+            connection.query_row(&sql, [FLOOD_ROWS], |row| row.get::<_, i64>(0)).optional()?;
+        let Some(session) = most else { continue };
+        let sql = format!(
+            "DELETE FROM {table} WHERE id IN
+             (SELECT id FROM {table} WHERE session = ?1 ORDER BY id LIMIT ?2)"
+        );
+        connection.execute(&sql, (session, STEP_ROWS))?;
+        return Ok(Some(Pruned::default()));
+    }
+    Ok(None)
 }
 
 fn is_over(connection: &Connection, max_bytes: u64) -> Result<bool> {

@@ -24,6 +24,7 @@ mod terminal;
 #[cfg(unix)]
 mod wrap;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -97,12 +98,15 @@ fn main() -> ExitCode {
 
 /// Says what is wrong with the arguments, or helps. An argument can be anything, and it is repeated.
 fn refuse(error: &clap::Error) -> ExitCode {
-    let message = error.render().to_string();
-    let shown = terminal::harmless(&message);
+    let is_odd = |arg: OsString| arg.to_string_lossy().contains(terminal::is_obeyed);
     // Nobody is left to tell if this fails.
-    let _ = match shown == message {
-        true => error.print(),
-        false => write!(io::stderr(), "{shown}"),
+    let _ = match std::env::args_os().any(is_odd) {
+        false => error.print(),
+        // Without colors, which could not be told from what was given.
+        true => {
+            let message = error.render().to_string();
+            write!(io::stderr(), "{}", terminal::harmless(&message))
+        }
     };
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

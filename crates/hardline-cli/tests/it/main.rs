@@ -40,6 +40,8 @@ mod session;
 mod stdio;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod trouble;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -82,6 +82,12 @@ fn what_users_wrote_is_escaped_in_errors() {
         check(&home, args, false);
         assert_ne!(home.run(args, "").status.code(), Some(0), "{args:?}");
     }
+    for args in [&["\u{1b}]0;title\u{7}"][..], &["scan", "--format", "\u{1b}[31mred"]] {
+        let output = home.command(args).env("CLICOLOR_FORCE", "1").output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(!errors.contains(is_obeyed) && errors.starts_with("error: "), "{errors:?}");
+        assert_eq!(output.status.code(), Some(2));
+    }
     let output = home.run(&["policy", "check", &path], "");
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("/nowhere/\\u{1b}[2J"), "{errors}");

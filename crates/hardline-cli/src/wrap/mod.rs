@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
+use clap::builder::NonEmptyStringValueParser;
 use hardline_guard::policy::{Policy, Switches};
 use hardline_guard::tools::{Glob, PinKeeper};
 use hardline_guard::{Action, Direction, Rule};
@@ -78,11 +79,11 @@ pub(crate) struct Args {
 
     /// Let the client see and call only tools of this name; * is any run of characters. Can be given
     /// several times
-    #[arg(long, value_name = "PATTERN", help_heading = "Tools")]
+    #[arg(long, value_name = "PATTERN", help_heading = "Tools", value_parser = NonEmptyStringValueParser::new())]
     allow_tool: Vec<String>,
 
     /// Hide tools of this name, and refuse their calls
-    #[arg(long, value_name = "PATTERN", help_heading = "Tools")]
+    #[arg(long, value_name = "PATTERN", help_heading = "Tools", value_parser = NonEmptyStringValueParser::new())]
     deny_tool: Vec<String>,
 
     /// Let the client see and call only tools whose annotations say readOnlyHint

@@ -1,3 +1,5 @@
+//! Lines with and without secrets: how keys, shapes and texts are read. Every kind of secret is in `planted`.
+
 use hardline_testkit::generate::Rng;
 
 use super::*;

@@ -65,3 +65,18 @@ fn a_cut_database_still_takes_what_comes() {
     check(&home);
     assert!(1 <= kept(&home));
 }
+
+#[test]
+fn a_locked_database_costs_no_session_and_no_finding() {
+    let home = Home::new();
+    check(&home);
+    let connection = rusqlite::Connection::open(home.path(DATABASE)).unwrap();
+    connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let errors = check(&home);
+    assert!(errors.contains("audit"), "{errors}");
+    connection.execute_batch("COMMIT").unwrap();
+    drop(connection);
+    // What was told meanwhile is taken in by the next session.
+    check(&home);
+    assert_eq!(kept(&home), 3);
+}

@@ -27,6 +27,8 @@ pub(super) struct Entry {
     pub(super) group: i32,
     /// Whether it only waits to be reaped.
     pub(super) is_zombie: bool,
+    /// Whether it was stopped by a signal, and so can start no other.
+    pub(super) is_stopped: bool,
 }
 
 /// Longer than any line of `/proc/PID/stat`: some 50 numbers and a name of up to 64 bytes.
@@ -96,7 +98,10 @@ fn parse(pid: Pid, stat: &[u8]) -> Option<Entry> {
     let start = fields.nth(1)?.parse().ok()?;
     // A process whose main thread ended before the others is shown as a zombie, but lives.
     let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
-    Some(Entry { process: Process { pid, start }, parent, group, is_zombie })
+    // The other threads of a stopped process may not have heard of it yet, but they cannot fork
+    // once they have: the next look is what counts.
+    let is_stopped = matches!(state, "T" | "t");
+    Some(Entry { process: Process { pid, start }, parent, group, is_zombie, is_stopped })
 }
 
 #[cfg(test)]
@@ -105,7 +110,7 @@ mod tests {
 
     fn entry(pid: i32, parent: i32) -> Entry {
         let process = Process { pid: Pid::from_raw(pid).unwrap(), start: 0 };
-        Entry { process, parent, group: 0, is_zombie: false }
+        Entry { process, parent, group: 0, is_zombie: false, is_stopped: false }
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! nobody else's.
 
 #[cfg(target_os = "linux")]
-use std::collections::HashSet;
+use std::{collections::HashSet, thread, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+#[cfg(target_os = "linux")]
+use super::now;
 #[cfg(target_os = "linux")]
 use super::proc::{self, Entry, Process};
 
@@ -20,9 +22,13 @@ pub(super) struct Tree {
     known: HashSet<Process>,
 }
 
-/// How often a tree is searched for processes that were started during the search before.
+/// How long a tree is searched for processes that were started during the search before: for as
+/// long as somebody in it has not stopped.
 #[cfg(target_os = "linux")]
-const MAX_PASSES: usize = 16;
+const MAX_SEARCH: Duration = Duration::from_millis(500);
+/// Between two looks at processes that were told to stop.
+#[cfg(target_os = "linux")]
+const PAUSE: Duration = Duration::from_millis(1);
 
 #[cfg(target_os = "linux")]
 impl Tree {
@@ -45,20 +51,32 @@ impl Tree {
 
     /// Kills every process, stopping them first, so that none gets away by starting another.
     pub(super) fn kill(&mut self) {
-        let _ = kill_process(self.leader, Signal::STOP);
-        let mut stopped: HashSet<Process> = HashSet::new();
-        for _ in 0..MAX_PASSES {
-            let mut members = self.members();
-            members.retain(|it| !stopped.contains(&it.process));
-            if members.is_empty() {
+        let start = now();
+        let mut told: HashSet<Process> = HashSet::new();
+        // Those that an earlier look has shown to start nobody any more. A stop takes effect only
+        // when the process is next scheduled, and a fork that has begun is finished first.
+        let mut quiet: HashSet<Process> = HashSet::new();
+        loop {
+            let members = self.everybody();
+            if members.iter().all(|it| quiet.contains(&it.process)) || MAX_SEARCH < start.elapsed()
+            {
                 break;
             }
+            let mut is_waiting = false;
             for member in members {
-                member.process.signal(Signal::STOP);
-                stopped.insert(member.process);
+                if told.insert(member.process) {
+                    member.process.signal(Signal::STOP);
+                } else if member.is_stopped || member.is_zombie {
+                    quiet.insert(member.process);
+                } else {
+                    is_waiting = true;
+                }
+            }
+            if is_waiting {
+                thread::sleep(PAUSE);
             }
         }
-        for process in stopped {
+        for process in told {
             process.signal(Signal::KILL);
         }
         let _ = kill_process_group(self.leader, Signal::KILL);
@@ -72,13 +90,18 @@ impl Tree {
 
     /// Everybody but the leader: its group, its descendants, those known, and theirs.
     fn members(&mut self) -> Vec<Entry> {
+        let mut members = self.everybody();
+        members.retain(|it| it.process.pid != self.leader);
+        members
+    }
+
+    fn everybody(&mut self) -> Vec<Entry> {
         let leader = self.leader.as_raw_pid();
-        let mut members = proc::family(&proc::snapshot(), |it| {
+        let all = proc::family(&proc::snapshot(), |it| {
             it.process.pid == self.leader || it.group == leader || self.known.contains(&it.process)
         });
-        members.retain(|it| it.process.pid != self.leader);
-        self.known = members.iter().map(|it| it.process).collect();
-        members
+        self.known = all.iter().map(|it| it.process).collect();
+        all
     }
 }
 

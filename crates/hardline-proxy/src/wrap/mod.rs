@@ -9,11 +9,9 @@
 //! - The server does not outlive us, and we do not outlive the session: see [`run`].
 //! - Each buffer holds no more than `max_queue_bytes` and one line.
 
-mod outlet;
 mod outlets;
 mod phase;
 mod server;
-mod source;
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -21,6 +19,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hardline_transport::lines::{Outlet, Source};
 use hardline_transport::process::{Command, Exit, SpawnError};
 use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
 use thiserror::Error;
@@ -28,11 +27,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::note::Note;
 use crate::relay::{After, Ended, Relay, Settings};
-use outlet::Outlet;
 use outlets::Outlets;
 use phase::Phase;
 use server::Server;
-use source::Source;
 
 /// How long the server may take for what it was asked before the client's input ended.
 const GRACE: Duration = Duration::from_secs(60);

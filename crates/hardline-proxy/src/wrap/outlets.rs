@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use hardline_guard::Direction;
 use hardline_transport::StandardOutput;
+use hardline_transport::lines::Outlet;
 use tokio::net::unix::pipe::Sender;
 
 use super::Observer;
-use super::outlet::Outlet;
 use crate::note::Note;
 use crate::relay::Sink;
 

@@ -5,14 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hardline_transport::lines::{Outlet, Source};
 use hardline_transport::process::{Child, Command, Exit, SpawnError};
 use hardline_wire::limits::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
-
-use super::outlet::Outlet;
-use super::source::Source;
 
 /// How long standard output may stay open after the process is gone: somebody who got away holds it.
 const LINGER: Duration = Duration::from_millis(250);

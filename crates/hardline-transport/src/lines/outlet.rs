@@ -13,7 +13,7 @@ const KEPT: usize = 128 << 10;
 
 /// The way out to one peer.
 #[derive(Debug)]
-pub(super) struct Outlet<W> {
+pub struct Outlet<W> {
     writer: W,
     buffer: Vec<u8>,
     /// Written so far.
@@ -26,36 +26,39 @@ pub(super) struct Outlet<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Outlet<W> {
-    pub(super) fn new(writer: W) -> Self {
+    /// A way out that is a stream.
+    pub fn new(writer: W) -> Self {
         Self { writer, buffer: Vec::new(), done: 0, own_bytes: 0, is_broken: false, error: None }
     }
 
-    pub(super) fn writer(&self) -> &W {
+    /// The stream.
+    pub fn writer(&self) -> &W {
         &self.writer
     }
 
     /// Whether nobody reads any more.
-    pub(super) fn is_broken(&self) -> bool {
+    pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 
     /// Why it is broken, once, if there is a reason worth telling.
-    pub(super) fn take_error(&mut self) -> Option<io::Error> {
+    pub fn take_error(&mut self) -> Option<io::Error> {
         self.error.take()
     }
 
     /// Bytes that wait.
-    pub(super) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.buffer.len() - self.done
     }
 
     /// Bytes that wait and were added against the stream.
-    pub(super) fn waiting_own(&self) -> usize {
+    pub fn waiting_own(&self) -> usize {
         self.own_bytes
     }
 
-    /// Adds a line.
-    pub(super) fn send(&mut self, frame: &[u8], is_own: bool, context: &mut Context<'_>) {
+    /// Adds a line, which has no end yet. `is_own` says that it goes against the stream that it comes
+    /// from.
+    pub fn send(&mut self, frame: &[u8], is_own: bool, context: &mut Context<'_>) {
         if self.is_broken {
             return;
         }
@@ -107,7 +110,7 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
     }
 
     /// Writes what waits.
-    pub(super) fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.done < self.buffer.len() {
             let waiting = self.buffer.get(self.done..).unwrap_or_default();
             match ready!(Pin::new(&mut self.writer).poll_write(context, waiting)) {
@@ -123,6 +126,13 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
             self.give_up(Some(error));
         }
         Poll::Ready(())
+    }
+
+    /// Writes what waits, and closes the stream.
+    pub fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        ready!(self.poll_drain(context));
+        // It is of no use any more, whether that works or not.
+        Pin::new(&mut self.writer).poll_shutdown(context).map(drop)
     }
 
     /// Makes room once everything is written.

@@ -15,7 +15,7 @@ const MAX_IDLE_READS: u8 = 32;
 
 /// The way in from one peer.
 #[derive(Debug)]
-pub(super) struct Source<R> {
+pub struct Source<R> {
     reader: R,
     framer: LineFramer,
     chunk: Vec<u8>,
@@ -24,23 +24,25 @@ pub(super) struct Source<R> {
 }
 
 impl<R: AsyncRead + Unpin> Source<R> {
-    pub(super) fn new(reader: R, limits: &Limits) -> Self {
+    /// A way in that is a stream.
+    pub fn new(reader: R, limits: &Limits) -> Self {
         let framer = LineFramer::new(limits);
         Self { reader, framer, chunk: vec![0; LEAST], idle_reads: 0, is_ended: false }
     }
 
-    pub(super) fn reader(&self) -> &R {
+    /// The stream.
+    pub fn reader(&self) -> &R {
         &self.reader
     }
 
     /// Whether all was read.
-    pub(super) fn is_ended(&self) -> bool {
+    pub fn is_ended(&self) -> bool {
         self.is_ended
     }
 
     /// Reads once, and hands over each line that is complete; the last counts without its end.
     /// Returns how many lines there were.
-    pub(super) fn poll_lines(
+    pub fn poll_lines(
         &mut self,
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line<'_>, &mut Context<'_>),

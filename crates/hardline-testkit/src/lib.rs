@@ -3,6 +3,7 @@
 //!
 //! - [`generate`]: JSON texts of all kinds, sound and damaged, from a seed.
 //! - [`hostile`]: inputs made to cost more than they should.
+//! - [`http`]: a server that answers as a script says, and misbehaves where it does.
 //! - [`sample`]: frames as servers send them.
 //! - [`plant`]: what attackers put into texts, and all the places where a string can stand.
 //! - [`outline`]: the strings of a JSON text, found in the simplest way there is.
@@ -16,6 +17,7 @@
 pub mod fuzz;
 pub mod generate;
 pub mod hostile;
+pub mod http;
 pub mod measure;
 pub mod oracle;
 pub mod outline;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::Instant;
 
 use crate::process::{Child, Command, Exit, ExitWatch, SpawnError};
@@ -31,10 +33,32 @@ impl ChildConnection {
     ///
     /// [`SpawnError`], if it cannot be started.
     pub fn spawn(command: &Command, config: Config) -> Result<Self, SpawnError> {
+        Self::spawn_through(command, config, |output, input| (output, input))
+    }
+
+    /// Starts the server, with something between its standard streams and the session: `through` is given
+    /// what the server writes to and reads from, and gives what the session reads from and writes to.
+    /// Must be called inside a runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`SpawnError`], if it cannot be started.
+    pub fn spawn_through<R, W>(
+        command: &Command,
+        config: Config,
+        through: impl FnOnce(Receiver, Sender) -> (R, W),
+    ) -> Result<Self, SpawnError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
         let mut child = command.spawn()?;
         let close_time = child.exit_time();
         let connection = match (child.take_stdout(), child.take_stdin()) {
-            (Some(output), Some(input)) => Connection::new(Role::Client, output, input, config),
+            (Some(output), Some(input)) => {
+                let (output, input) = through(output, input);
+                Connection::new(Role::Client, output, input, config)
+            }
             // Nobody has taken them before.
             _ => Connection::new(Role::Client, tokio::io::empty(), tokio::io::sink(), config),
         };

@@ -59,6 +59,8 @@ pub struct Connection {
     pub(crate) server: Option<crate::child::Server>,
     config: Config,
     phase: Phase,
+    /// Why nothing can be read any more, if that is not the peer's end.
+    read_error: Option<String>,
     /// When reading ends if the input does not: the peer is gone, or does not read any more.
     read_until: Option<Instant>,
     /// When it is given up on a peer that has closed its side and does not read its answers.
@@ -152,6 +154,7 @@ impl Connection {
             server: None,
             config,
             phase: Phase::Open,
+            read_error: None,
             read_until: None,
             held_until: None,
             #[cfg(feature = "rmcp")]
@@ -263,6 +266,7 @@ impl Connection {
                 Wake::Read(Err(error)) => {
                     let event = Event::Io { direction: IoDirection::Read, error: &error };
                     self.endpoint.reporter().report(&event);
+                    self.read_error = Some(error.to_string());
                     self.drain_for(self.end_grace());
                 }
             },
@@ -334,12 +338,13 @@ impl Connection {
     /// Waits a while for what was accepted, and ends the session if it need not wait any longer.
     async fn drain(&mut self, until: Instant) {
         #[cfg(unix)]
-        let (is_gone, reason) = match &mut self.server {
-            Some(server) => server.farewell().await,
-            None => (false, CLOSED),
+        let (is_gone, reason) = match (&self.read_error, &mut self.server) {
+            (Some(error), _) => (false, error.as_str()),
+            (None, Some(server)) => server.farewell().await,
+            (None, None) => (false, CLOSED),
         };
         #[cfg(not(unix))]
-        let (is_gone, reason) = (false, CLOSED);
+        let (is_gone, reason) = (false, self.read_error.as_deref().unwrap_or(CLOSED));
         if self.endpoint.fail_all(reason) {
             return;
         }
@@ -367,6 +372,19 @@ impl Connection {
             () = self.outbox.failure() => {}
             () = probe => {}
         }
+    }
+
+    /// Why nothing comes any more, if that is known: the reading failed, or the process at the other end
+    /// is gone.
+    pub(crate) async fn farewell(&mut self) -> Option<&str> {
+        if let Some(error) = &self.read_error {
+            return Some(error);
+        }
+        #[cfg(unix)]
+        if let Some(server) = &mut self.server {
+            return Some(server.farewell().await.1);
+        }
+        None
     }
 
     /// Answers all that is still open, as nobody else will.

@@ -10,7 +10,8 @@
 //! - after the end of the input the service has time to answer what was accepted.
 //!
 //! With the feature `rmcp` a connection is a `Transport` of [rmcp](https://docs.rs/rmcp) for servers
-//! and clients. [`process`] starts servers as child processes, and leaves none behind.
+//! and clients. [`process`] starts servers as child processes, and leaves none behind. With the feature
+//! `http` there are clients' transports over HTTP.
 //!
 //! The rules are in a part of their own with no I/O in it, as is all framing and parsing
 //! ([`hardline_wire`]); there is no policy here.
@@ -18,11 +19,15 @@
 mod budget;
 #[cfg(unix)]
 mod child;
+pub mod client;
 mod config;
 mod connection;
 mod endpoint;
 pub mod event;
+#[cfg(feature = "http")]
+pub mod http;
 mod input;
+pub mod lines;
 mod outbox;
 mod output;
 #[cfg(unix)]

@@ -23,6 +23,11 @@ impl<'a> Excerpt<'a> {
         Self { bytes, max_bytes, is_json: false }
     }
 
+    /// What it is an excerpt of, as it came: not fit for a terminal.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The same for JSON text, whose backslashes stay as they are: it can be searched for.
     pub fn of_json(text: &'a str, max_bytes: usize) -> Self {
         Self { bytes: text.as_bytes(), max_bytes, is_json: true }

@@ -150,6 +150,19 @@ impl Sending {
         }
     }
 
+    /// Why the message did not leave, if that is known already.
+    pub(crate) fn error(&self) -> Option<&SendError> {
+        match &self.0 {
+            Progress::Done(result) => result.as_ref().err(),
+            _ => None,
+        }
+    }
+
+    /// Whether there is something to wait for.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !matches!(self.0, Progress::Done(_))
+    }
+
     /// Waits until there is room for another message. Dropping the future does not call the message
     /// back.
     ///

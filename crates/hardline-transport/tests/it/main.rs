@@ -8,6 +8,7 @@
 
 mod client;
 mod end;
+mod http;
 mod peer;
 mod pressure;
 mod promise;

@@ -1,0 +1,144 @@
+//! One request, and what a script writes in answer to it.
+//!
+//! What cannot be written because the peer has gone is dropped: that the peer goes is often the test.
+
+use std::fmt::Write as _;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::request::Request;
+
+/// A request, and the connection that it came on.
+///
+/// The connection goes on to the next request when the script returns, unless it was closed.
+#[derive(Debug)]
+pub struct Exchange {
+    stream: Option<TcpStream>,
+    /// The request.
+    pub request: Request,
+    /// How many requests there were before it.
+    pub index: usize,
+}
+
+impl Exchange {
+    pub(super) fn new(stream: TcpStream, request: Request, index: usize) -> Self {
+        Self { stream: Some(stream), request, index }
+    }
+
+    pub(super) fn into_stream(self) -> Option<TcpStream> {
+        self.stream
+    }
+
+    /// The id of the message in the body, as JSON.
+    pub fn id(&self) -> String {
+        self.request.member("id").unwrap_or_default().to_string()
+    }
+
+    /// The JSON-RPC method of the message in the body; empty if there is none.
+    pub fn rpc_method(&self) -> String {
+        self.request.rpc_method()
+    }
+
+    /// A response to the message in the body, with this result.
+    pub fn result(&self, result: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id())
+    }
+
+    /// Responds with a body and the headers given, as `Name: value` lines.
+    pub async fn respond(&mut self, status: u16, headers: &[&str], body: impl AsRef<[u8]>) {
+        let body = body.as_ref();
+        let length = format!("Content-Length: {}", body.len());
+        let mut bytes = head(status, &[headers, &[&length]].concat()).into_bytes();
+        bytes.extend_from_slice(body);
+        self.write(bytes).await;
+    }
+
+    /// Responds with JSON.
+    pub async fn json(&mut self, body: &str) {
+        self.respond(200, &["Content-Type: application/json"], body).await;
+    }
+
+    /// Responds with the result given.
+    pub async fn answer(&mut self, result: &str) {
+        let body = self.result(result);
+        self.json(&body).await;
+    }
+
+    /// Responds with a status and nothing else.
+    pub async fn status(&mut self, status: u16) {
+        self.respond(status, &[], "").await;
+    }
+
+    /// Begins an event stream.
+    pub async fn open_stream(&mut self) {
+        self.open_stream_with(&[]).await;
+    }
+
+    /// Begins an event stream with further headers.
+    pub async fn open_stream_with(&mut self, headers: &[&str]) {
+        let own = ["Content-Type: text/event-stream", "Transfer-Encoding: chunked"];
+        self.write(head(200, &[&own, headers].concat())).await;
+    }
+
+    /// Writes a part of a stream that was opened: any text, as one chunk.
+    pub async fn chunk(&mut self, text: impl AsRef<[u8]>) {
+        let text = text.as_ref();
+        let mut bytes = format!("{:x}\r\n", text.len()).into_bytes();
+        bytes.extend_from_slice(text);
+        bytes.extend_from_slice(b"\r\n");
+        self.write(bytes).await;
+    }
+
+    /// Writes an event with this text.
+    pub async fn event(&mut self, text: &str) {
+        self.chunk(format!("data: {text}\n\n")).await;
+    }
+
+    /// Ends a stream as it should be.
+    pub async fn end_stream(&mut self) {
+        self.write("0\r\n\r\n").await;
+    }
+
+    /// Responds with a whole event stream.
+    pub async fn stream(&mut self, events: &str) {
+        self.open_stream().await;
+        self.chunk(events).await;
+        self.end_stream().await;
+    }
+
+    /// Writes bytes as they are. Returns whether the peer was there to take them.
+    pub async fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        let Some(stream) = &mut self.stream else { return false };
+        let is_written = stream.write_all(bytes.as_ref()).await.is_ok();
+        is_written && stream.flush().await.is_ok()
+    }
+
+    /// Closes the connection.
+    pub fn close(&mut self) {
+        self.stream = None;
+    }
+
+    /// Closes the connection so that the peer sees it reset.
+    pub fn reset(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            let _ = stream.set_zero_linger();
+        }
+    }
+
+    /// Says nothing until the peer closes the connection.
+    pub async fn wait_for_close(&mut self) {
+        let Some(mut stream) = self.stream.take() else { return };
+        let mut ignored = [0; 1024];
+        while !matches!(stream.read(&mut ignored).await, Ok(0) | Err(_)) {}
+    }
+}
+
+fn head(status: u16, headers: &[&str]) -> String {
+    let mut head = format!("HTTP/1.1 {status} Scripted\r\n");
+    for header in headers {
+        let _ = write!(head, "{header}\r\n");
+    }
+    head.push_str("\r\n");
+    head
+}

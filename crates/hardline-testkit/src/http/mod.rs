@@ -1,0 +1,151 @@
+//! A scripted HTTP/1.1 server on a socket of its own, which can break every rule.
+//!
+//! It runs on a thread of its own, so that a test may stop its clock. A script is an async closure that
+//! is shown each request and writes what it likes, byte by byte if it likes; what it asserts nobody hears,
+//! so that a test looks at [`Server::requests`] instead:
+//!
+//! ```
+//! # use hardline_testkit::http::Server;
+//! let server = Server::start(async |it| {
+//!     let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, it.id());
+//!     it.json(&answer).await;
+//! });
+//! assert!(server.url("/mcp").starts_with("http://127.0.0.1:"));
+//! ```
+
+mod exchange;
+mod request;
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
+use tokio::task::LocalSet;
+
+pub use exchange::Exchange;
+pub use request::Request;
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    log: Arc<Log>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+struct Log {
+    requests: Mutex<Vec<Request>>,
+    /// How many requests there were; each is there before its script runs.
+    count: watch::Sender<usize>,
+    /// How many connections were made, and how many of them ended.
+    connections: watch::Sender<(usize, usize)>,
+}
+
+impl Server {
+    /// Starts a server that shows each request to `script`.
+    pub fn start(script: impl AsyncFn(&mut Exchange) + Send + 'static) -> Self {
+        let log = Arc::new(Log::default());
+        let (stop, stopped) = oneshot::channel();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.set_nonblocking(true).expect("a socket can be made not to block");
+        let address = listener.local_addr().expect("a listener has an address");
+        let seen = Arc::clone(&log);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let set = LocalSet::new();
+            let accepting = accept(listener, seen, Rc::new(script));
+            runtime.expect("a runtime can be made").block_on(set.run_until(async {
+                tokio::select! {
+                    _ = stopped => {}
+                    result = accepting => panic!("the scripted server cannot accept: {result:?}"),
+                }
+            }));
+        });
+        Self { address, log, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// An address on the server.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The requests so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.log.requests.lock().expect("no script panics with the log").clone()
+    }
+
+    /// The requests with this HTTP method so far.
+    pub fn requests_with(&self, method: &str) -> Vec<Request> {
+        self.requests().into_iter().filter(|it| it.method == method).collect()
+    }
+
+    /// How many connections were made so far.
+    pub fn connections(&self) -> usize {
+        self.log.connections.borrow().0
+    }
+
+    /// Waits until there were this many requests.
+    pub async fn wait_for_requests(&self, count: usize) {
+        let mut counts = self.log.count.subscribe();
+        counts.wait_for(|it| count <= *it).await.expect("the log lives as long as the server");
+    }
+
+    /// Waits until no connection is open, and there was one.
+    pub async fn wait_for_silence(&self) {
+        let mut counts = self.log.connections.subscribe();
+        let is_silent = |(made, ended): &(usize, usize)| 0 < *made && made == ended;
+        counts.wait_for(is_silent).await.expect("the log lives as long as the server");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(
+    listener: std::net::TcpListener,
+    log: Arc<Log>,
+    script: Rc<impl AsyncFn(&mut Exchange) + 'static>,
+) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        log.connections.send_modify(|(made, _)| *made += 1);
+        let (log, script) = (Arc::clone(&log), Rc::clone(&script));
+        tokio::task::spawn_local(async move {
+            converse(stream, &log, &*script).await;
+            log.connections.send_modify(|(_, ended)| *ended += 1);
+        });
+    }
+}
+
+/// Shows the requests of one connection to the script, one after another.
+async fn converse(stream: TcpStream, log: &Log, script: &impl AsyncFn(&mut Exchange)) {
+    let _ = stream.set_nodelay(true);
+    let mut stream = Some(stream);
+    let mut unread = Vec::new();
+    while let Some(mut open) = stream.take() {
+        let Ok(Some(request)) = request::read(&mut open, &mut unread).await else { return };
+        let index = {
+            let mut requests = log.requests.lock().expect("no script panics with the log");
+            requests.push(request.clone());
+            requests.len() - 1
+        };
+        log.count.send_replace(index + 1);
+        let mut exchange = Exchange::new(open, request, index);
+        script(&mut exchange).await;
+        stream = exchange.into_stream();
+    }
+}

@@ -1,0 +1,146 @@
+//! One request and its answer, as a body or as an event of a stream.
+
+use std::collections::VecDeque;
+
+use hardline_wire::header::PROTOCOL_VERSION;
+use hardline_wire::version::Version;
+use reqwest::Response;
+
+use super::body::{self, BodyError, Kind};
+use super::error::{self, broken, no_answer};
+use super::event_stream::EventStream;
+use super::link::Link;
+use super::resume;
+use super::session::{Session, Stamp, session_id};
+use super::sieve::{Item, Sieve, is_for};
+use crate::client::{Answer, Request, TransportError};
+
+/// The method that opens a session.
+const INITIALIZE: &str = "initialize";
+
+/// An answer, and the stream that it came on if that has not ended.
+pub(super) type Exchanged = (Answer, Option<EventStream>);
+
+impl Link {
+    /// Sends a request and waits for its answer.
+    pub(super) async fn exchange(
+        &self,
+        session: &Session,
+        request: Request,
+    ) -> Result<Exchanged, TransportError> {
+        let opens = &*request.method == INITIALIZE;
+        let mut stamp = if opens { session.blank_stamp() } else { session.stamp() };
+        let address = &self.config.url;
+        let response = self.post(address, request.text, &request.headers, &stamp).await?;
+        let status = response.status();
+        if status == 404 && stamp.id.is_some() {
+            return Err(TransportError::SessionEnded);
+        }
+        if !status.is_success() {
+            let limits = &self.config.limits;
+            let answer = error::answer_or_refusal(response, request.id, limits).await?;
+            return Ok((answer, None));
+        }
+        if opens {
+            let id = session_id(response.headers());
+            session.open(&stamp, id.map_err(|reason| TransportError::Answer(reason.to_owned()))?);
+            // The stream of this answer is the new session's.
+            stamp.id = session.stamp().id;
+        }
+        if stamp.version.is_none() {
+            let named = request.headers.iter().find(|(name, _)| name == PROTOCOL_VERSION);
+            stamp.version = named.and_then(|(_, version)| version.parse().ok());
+        }
+        match Kind::of(&response) {
+            _ if matches!(status.as_u16(), 202 | 204) => Err(no_answer(response).await),
+            Kind::Json => Ok((self.whole(request.id, response, &stamp).await?, None)),
+            Kind::EventStream => self.streamed(request.id, response, &stamp).await,
+            Kind::Html | Kind::Other => Err(no_answer(response).await),
+        }
+    }
+
+    /// Reads an answer that is the whole body.
+    async fn whole(
+        &self,
+        id: i64,
+        response: Response,
+        stamp: &Stamp,
+    ) -> Result<Answer, TransportError> {
+        let status = response.status().as_u16();
+        let body = body::read(response, self.config.limits.max_frame_bytes()).await;
+        let body = body.map_err(|error| match error {
+            BodyError::TooLong { limit } => {
+                TransportError::Answer(format!("it is longer than {limit} bytes"))
+            }
+            BodyError::Broken(error) => broken(error),
+        })?;
+        if body.is_empty() {
+            return Err(error::empty(status));
+        }
+        let mut sieve = Sieve::new(&self.config.limits, stamp.version);
+        if !sieve.is_batch(&body) {
+            return sieve.answer(id, body).map_err(TransportError::Answer);
+        }
+        let mut items = VecDeque::new();
+        sieve.sift(&body, &mut items);
+        let mut answer = None;
+        for item in items {
+            answer = self.take(id, item).await?.or(answer);
+        }
+        answer.ok_or_else(|| TransportError::Answer("it is not in the batch that came".to_owned()))
+    }
+
+    /// Reads an answer that is an event of a stream, or of one that takes up where it ended.
+    async fn streamed(
+        &self,
+        id: i64,
+        response: Response,
+        stamp: &Stamp,
+    ) -> Result<Exchanged, TransportError> {
+        let limits = &self.config.limits;
+        let sieve = Sieve::new(limits, stamp.version);
+        let mut stream = EventStream::begin(response, sieve, limits);
+        let mut resuming = None;
+        loop {
+            let end = loop {
+                match stream.next().await {
+                    Ok(Some(item)) => {
+                        if let Some(answer) = self.take(id, item).await? {
+                            return Ok((answer, Some(stream)));
+                        }
+                    }
+                    Ok(None) => break ended(),
+                    Err(error) => break broken(error),
+                }
+            };
+            let is_resumable = stamp.version.is_none_or(Version::has_handshake);
+            if !is_resumable || stream.last_event_id().is_none() {
+                return Err(end);
+            }
+            let resuming = resuming.get_or_insert_with(|| resume::Resuming::new(self, stamp));
+            stream = resuming.resume(stream, &end).await?;
+        }
+    }
+
+    /// Takes what came on the stream of a request: its answer, or something for the events.
+    pub(super) async fn take(
+        &self,
+        request: i64,
+        item: Item,
+    ) -> Result<Option<Answer>, TransportError> {
+        match item {
+            Item::Answer { id, answer } if is_for(id.as_ref(), request) => return Ok(Some(answer)),
+            Item::Overlong { answers, reason }
+                if answers.iter().any(|id| is_for(Some(id), request)) =>
+            {
+                return Err(TransportError::Answer(reason));
+            }
+            other => self.outlet.put(other.into_event()).await,
+        }
+        Ok(None)
+    }
+}
+
+fn ended() -> TransportError {
+    TransportError::Interrupted("the event stream ended without the answer".to_owned())
+}

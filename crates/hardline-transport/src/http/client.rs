@@ -1,0 +1,68 @@
+//! The HTTP client: its TLS, and what it must not do by itself.
+
+use std::sync::{Arc, OnceLock};
+
+use reqwest::{Client, ClientBuilder, redirect, retry};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+use super::config::{Config, ConfigError};
+
+/// A builder for clients that [`Config::with_client`] takes: TLS by the platform's certificates,
+/// proxies from the environment, no redirects and no second attempts, which are the transport's.
+///
+/// # Errors
+///
+/// [`ConfigError::Tls`], if the platform has no certificates.
+pub fn client_builder() -> Result<ClientBuilder, ConfigError> {
+    tls().map(builder).map_err(ConfigError::Tls)
+}
+
+/// The client that a server is spoken to with.
+pub(super) fn client(config: &Config) -> Result<Client, ConfigError> {
+    if let Some(client) = &config.client {
+        return Ok(client.clone());
+    }
+    // Without certificates everything but TLS works.
+    let is_plain = config.url.0.scheme() == "http";
+    let tls = tls().or_else(|error| if is_plain { without_roots() } else { Err(error) });
+    let client = builder(tls.map_err(ConfigError::Tls)?).build();
+    client.map_err(|error| ConfigError::Tls(error.to_string()))
+}
+
+fn builder(tls: ClientConfig) -> ClientBuilder {
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .referer(false)
+        .tcp_nodelay(true)
+        .user_agent(concat!("hardline/", env!("CARGO_PKG_VERSION")))
+}
+
+/// The platform's certificates are read once: that takes longer than all else.
+fn tls() -> Result<ClientConfig, String> {
+    static TLS: OnceLock<Result<ClientConfig, String>> = OnceLock::new();
+    TLS.get_or_init(|| {
+        let config = versions()?.with_platform_verifier().map_err(|error| error.to_string())?;
+        Ok(with_protocols(config.with_no_client_auth()))
+    })
+    .clone()
+}
+
+/// Trusts nobody, for addresses that need no TLS.
+fn without_roots() -> Result<ClientConfig, String> {
+    let config = versions()?.with_root_certificates(RootCertStore::empty());
+    Ok(with_protocols(config.with_no_client_auth()))
+}
+
+fn versions() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())
+}
+
+fn with_protocols(mut config: ClientConfig) -> ClientConfig {
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config
+}

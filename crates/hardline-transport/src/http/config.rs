@@ -1,0 +1,306 @@
+//! How a server is reached.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::limits::Limits;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use thiserror::Error;
+
+use super::header_source::HeaderSource;
+
+/// Headers that belong to the transport.
+const RESERVED: [&str; 8] = [
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "transfer-encoding",
+];
+
+/// The address of a server, and how it is spoken to.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) url: Address,
+    pub(super) headers: Headers,
+    pub(super) header_source: Option<Arc<dyn HeaderSource>>,
+    pub(super) limits: Limits,
+    pub(super) client: Option<reqwest::Client>,
+    pub(super) listener_start: Duration,
+    pub(super) endpoint_wait: Duration,
+    pub(super) close_wait: Duration,
+    pub(super) max_reconnects: u32,
+}
+
+impl Config {
+    /// A server at `url`, with defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`], if it is not the address of a server.
+    pub fn new(url: &str) -> Result<Self, ConfigError> {
+        Ok(Self {
+            url: Address::new(url)?,
+            headers: Headers::default(),
+            header_source: None,
+            limits: Limits::default(),
+            client: None,
+            listener_start: Duration::from_secs(1),
+            endpoint_wait: Duration::from_secs(10),
+            close_wait: Duration::from_secs(2),
+            max_reconnects: 5,
+        })
+    }
+
+    /// Adds headers to every request.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Headers) -> Self {
+        self.headers.0.extend(headers.0);
+        self
+    }
+
+    /// Asks `source` for further headers before every request.
+    #[must_use]
+    pub fn with_header_source(mut self, source: Arc<dyn HeaderSource>) -> Self {
+        self.header_source = Some(source);
+        self
+    }
+
+    /// Bounds bodies (`max_frame_bytes`), events (`max_event_bytes`) and, for
+    /// [`Sse`](super::Sse), requests under way (`max_in_flight`).
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sends through this client, for certificates or proxies of its own.
+    ///
+    /// It is to be built from [`client_builder`](super::client_builder): a client that follows
+    /// redirects takes headers to other origins, and one that tries again sends a message twice.
+    #[must_use]
+    pub fn with_client(mut self, client: reqwest::Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// How long a session waits for the server to say whether it can be listened to.
+    ///
+    /// Default: one second.
+    #[must_use]
+    pub fn with_listener_start(mut self, wait: Duration) -> Self {
+        self.listener_start = wait;
+        self
+    }
+
+    /// How long [`Sse`](super::Sse) waits for the address to send to.
+    ///
+    /// Default: ten seconds.
+    #[must_use]
+    pub fn with_endpoint_wait(mut self, wait: Duration) -> Self {
+        self.endpoint_wait = wait;
+        self
+    }
+
+    /// How long the end of a session waits for the server to take note of it.
+    ///
+    /// Default: two seconds.
+    #[must_use]
+    pub fn with_close_wait(mut self, wait: Duration) -> Self {
+        self.close_wait = wait;
+        self
+    }
+
+    /// How often in a row an interrupted stream is taken up again without bringing anything.
+    ///
+    /// Default: 5. The listener has twice as many.
+    #[must_use]
+    pub fn with_max_reconnects(mut self, attempts: u32) -> Self {
+        self.max_reconnects = attempts;
+        self
+    }
+}
+
+/// An address to send to. Shown without its query, which may hold a secret.
+#[derive(Clone, Eq, PartialEq)]
+pub(super) struct Address(pub(super) Url);
+
+impl Address {
+    fn new(text: &str) -> Result<Self, ConfigError> {
+        let url = Url::parse(text.trim()).map_err(|error| ConfigError::Url(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            let scheme = Excerpt::new(url.scheme().as_bytes(), 32).to_string();
+            return Err(ConfigError::Scheme(scheme));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(ConfigError::Credentials);
+        }
+        Ok(Self(without_fragment(url)))
+    }
+
+    /// Where `target` leads from here, if it stays on the origin.
+    pub(super) fn join(&self, target: &str) -> Result<Self, Elsewhere> {
+        let unreadable = || Elsewhere("an address that cannot be read".to_owned());
+        let url = self.0.join(target).map_err(|_| unreadable())?;
+        if url.origin() != self.0.origin() {
+            return Err(Elsewhere(origin(&url)));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Elsewhere("an address with a user or password".to_owned()));
+        }
+        Ok(Self(without_fragment(url)))
+    }
+
+    /// Scheme, host and port, fit for a terminal.
+    pub(super) fn origin(&self) -> String {
+        origin(&self.0)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.origin(), Excerpt::new(self.0.path().as_bytes(), 256))
+    }
+}
+
+/// Another origin than the configured one, in words.
+#[derive(Debug)]
+pub(super) struct Elsewhere(pub(super) String);
+
+fn origin(url: &Url) -> String {
+    Excerpt::new(url.origin().ascii_serialization().as_bytes(), 256).to_string()
+}
+
+fn without_fragment(mut url: Url) -> Url {
+    url.set_fragment(None);
+    url
+}
+
+/// Headers with values that are never shown.
+#[derive(Clone, Default)]
+pub struct Headers(pub(super) HeaderMap);
+
+impl Headers {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a header, in place of one with the same name.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`], if it cannot be sent, or is the transport's own.
+    pub fn with(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
+        let shown = || Excerpt::new(name.as_bytes(), 64).to_string();
+        let key = HeaderName::from_bytes(name.trim().as_bytes())
+            .map_err(|_| ConfigError::HeaderName(shown()))?;
+        if RESERVED.contains(&key.as_str()) {
+            return Err(ConfigError::Reserved(shown()));
+        }
+        let mut value = HeaderValue::from_bytes(value.trim().as_bytes())
+            .map_err(|_| ConfigError::HeaderValue(shown()))?;
+        value.set_sensitive(true);
+        self.0.insert(key, value);
+        Ok(self)
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// Why a server cannot be spoken to as configured.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It is no URL.
+    #[error("not a URL: {0}")]
+    Url(String),
+    /// It is the address of something else.
+    #[error("a server's URL begins with http:// or https://, not {0}:")]
+    Scheme(String),
+    /// It has a user or password, which would end up in logs.
+    #[error("the URL holds a user or password: give them as a header, Authorization, instead")]
+    Credentials,
+    /// A header's name has characters that none may have.
+    #[error("{0:?} is not the name of a header")]
+    HeaderName(String),
+    /// A header's value has characters that none may have.
+    #[error("the value of the header {0} has a line break or a control character")]
+    HeaderValue(String),
+    /// The header is set by the transport.
+    #[error("the header {0} is set by the transport")]
+    Reserved(String),
+    /// There is no way to encrypt.
+    #[error("cannot set up TLS: {0}")]
+    Tls(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, expected: Result<&str, &str>) {
+        let actual = Config::new(url).map(|config| format!("{:?}", config.url));
+        let actual = actual.map_err(|error| error.to_string());
+        assert_eq!(actual.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn takes_addresses_of_servers_alone() {
+        check(" https://Example.com/mcp?key=secret#part ", Ok("https://example.com/mcp"));
+        check("http://[::1]:8080/mcp", Ok("http://[::1]:8080/mcp"));
+        check("mcp", Err("not a URL: relative URL without a base"));
+        check(
+            "ftp://example.com/",
+            Err("a server's URL begins with http:// or https://, not ftp:"),
+        );
+        check(
+            "https://me:secret@example.com/",
+            Err("the URL holds a user or password: give them as a header, Authorization, instead"),
+        );
+    }
+
+    #[test]
+    fn never_shows_what_headers_and_queries_say() {
+        let headers = Headers::new().with("Authorization", "Bearer secret").unwrap();
+        let config = Config::new("https://example.com/?key=secret").unwrap().with_headers(headers);
+        let shown = format!("{config:?}");
+        assert!(shown.contains("authorization"), "{shown}");
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn refuses_headers_that_cannot_be_sent() {
+        let error = |name, value| Headers::new().with(name, value).unwrap_err().to_string();
+        assert_eq!(error("a b", ""), "\"a b\" is not the name of a header");
+        assert_eq!(
+            error("X-Key", "a\r\nb: c"),
+            "the value of the header X-Key has a line break or a control character"
+        );
+        assert_eq!(error("accept", "*/*"), "the header accept is set by the transport");
+    }
+
+    #[test]
+    fn leads_nowhere_but_on_its_origin() {
+        let address = Config::new("https://example.com/a/b").unwrap().url;
+        assert_eq!(address.join("/c?d=1").unwrap().0.as_str(), "https://example.com/c?d=1");
+        assert_eq!(address.join("https://example.com:443/c").unwrap().0.path(), "/c");
+        for target in
+            ["http://example.com/", "https://example.com:8443/", "//evil.example/", "data:,"]
+        {
+            assert!(address.join(target).is_err(), "{target}");
+        }
+        assert!(address.join("https://me@example.com/").is_err());
+    }
+}

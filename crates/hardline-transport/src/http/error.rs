@@ -1,0 +1,162 @@
+//! Failures in words for a person: what happened, and what to do about it.
+
+use std::error::Error as _;
+use std::fmt::Write as _;
+
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::limits::Limits;
+use reqwest::Response;
+use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
+
+use super::body::{self, Kind};
+use super::config::Address;
+use super::retry_after::retry_after;
+use super::sieve::SHOWN_BYTES;
+use crate::client::{Answer, AuthHints, HttpError, TransportError};
+
+/// How much of a header that says how to log in is kept.
+const MAX_HINT_BYTES: usize = 4096;
+/// How much of a library's words is shown.
+const MAX_CAUSE_BYTES: usize = 400;
+const NO_ANSWER: &str = "it took the request but sends no answer to it";
+const AUTH_SERVER: &str = "mcp-auth-server";
+
+/// Reads a response that is no success: an answer if its body is an error with the request's id.
+pub(super) async fn answer_or_refusal(
+    response: Response,
+    id: i64,
+    limits: &Limits,
+) -> Result<Answer, TransportError> {
+    let (refusal, body) = read(response, limits).await;
+    let answer = Answer::read(body, id, &mut Decoder::new(limits));
+    answer.ok().flatten().ok_or_else(|| TransportError::Http(Box::new(refusal)))
+}
+
+/// Reads a response that is no success.
+pub(super) async fn refusal(response: Response, limits: &Limits) -> TransportError {
+    TransportError::Http(Box::new(read(response, limits).await.0))
+}
+
+async fn read(response: Response, limits: &Limits) -> (HttpError, Vec<u8>) {
+    let mut error = HttpError::new(response.status().as_u16(), String::new());
+    error.auth = auth_hints(response.headers());
+    error.retry_after = retry_after(response.headers());
+    let is_html = Kind::of(&response) == Kind::Html;
+    let body = body::read_start(response).await;
+    error.reason = if is_html || looks_like_html(&body) {
+        web_page(error.status)
+    } else {
+        advice(error.status).to_owned()
+    };
+    error.excerpt = Excerpt::new(body.trim_ascii(), SHOWN_BYTES).to_string();
+    if let Ok(Frame::Message(_, value)) = Decoder::new(limits).decode(&body) {
+        error.message = Some(value.text().into());
+    }
+    (error, body)
+}
+
+/// A response that is a success but cannot be the answer to a request.
+pub(super) async fn no_answer(response: Response) -> TransportError {
+    let mut error = HttpError::new(response.status().as_u16(), String::new());
+    let kind = Kind::of(&response);
+    let body = body::read_start(response).await;
+    error.reason = if kind == Kind::Html || looks_like_html(&body) {
+        web_page(error.status)
+    } else if body.is_empty() || matches!(error.status, 202 | 204) {
+        NO_ANSWER.to_owned()
+    } else {
+        "the answer is neither application/json nor text/event-stream; is the URL right?".to_owned()
+    };
+    error.excerpt = Excerpt::new(body.trim_ascii(), SHOWN_BYTES).to_string();
+    TransportError::Http(Box::new(error))
+}
+
+/// A response that has the form of an answer, but nothing in it.
+pub(super) fn empty(status: u16) -> TransportError {
+    TransportError::Http(Box::new(HttpError::new(status, NO_ANSWER)))
+}
+
+/// Why nothing came back. Only what failed before anything was sent is certain not to be taken.
+pub(super) fn unsent(address: &Address, error: reqwest::Error) -> TransportError {
+    let origin = address.origin();
+    let is_unsent = error.is_connect() || error.is_builder();
+    let cause = cause(error);
+    if is_unsent {
+        let hint = match &cause {
+            it if it.contains("refused") => "; is the server running?",
+            it if it.contains("dns") || it.contains("lookup") => "; is the name right?",
+            it if it.contains("ertificate") => {
+                "; an authority of your own must be in the system's store of certificates"
+            }
+            _ => "",
+        };
+        return TransportError::Unreachable(format!("cannot reach {origin}: {cause}{hint}"));
+    }
+    TransportError::Interrupted(format!("{origin} did not answer: {cause}"))
+}
+
+/// Why an answer broke off.
+pub(super) fn broken(error: reqwest::Error) -> TransportError {
+    TransportError::Interrupted(format!("the answer broke off: {}", cause(error)))
+}
+
+/// What lies under an error, without addresses.
+pub(super) fn cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = String::new();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let part = error.to_string();
+        // Many errors repeat what they wrap, and the client's own says no more than that it failed.
+        if !text.contains(&part) && !part.starts_with("client error (") {
+            let separator = if text.is_empty() { "" } else { ": " };
+            let _ = write!(text, "{separator}{part}");
+        }
+        source = error.source();
+    }
+    if text.is_empty() {
+        text = error.to_string();
+    }
+    Excerpt::new(text.as_bytes(), MAX_CAUSE_BYTES).to_string()
+}
+
+fn advice(status: u16) -> &'static str {
+    match status {
+        400 => "it does not accept the request",
+        401 => "it wants to know who is asking: log in, or give an Authorization header",
+        403 => "it does not allow this: check the credentials and what they permit",
+        404 => "there is nothing at this URL; MCP endpoints often end in /mcp or /sse",
+        405 => "it does not take messages at this URL; MCP endpoints often end in /mcp or /sse",
+        406 => "it has no form of answer that we accept, neither JSON nor an event stream",
+        415 => "it does not take JSON at this URL; is it an MCP server?",
+        429 => "it gets too many requests: try again later",
+        300..400 => "it redirects, but not to where",
+        500..600 => "it has a failure of its own: try again later, or look into its log",
+        _ => "it does not say what is wrong",
+    }
+}
+
+fn web_page(status: u16) -> String {
+    let page = "this looks like a web page, is the URL right? MCP endpoints often end in /mcp";
+    match status {
+        401 | 403 | 429 | 500..600 => format!("{}; {page}", advice(status)),
+        _ => page.to_owned(),
+    }
+}
+
+fn looks_like_html(body: &[u8]) -> bool {
+    let start = body.trim_ascii_start();
+    let has =
+        |prefix: &[u8]| start.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix));
+    has(b"<!doctype html") || has(b"<html")
+}
+
+fn auth_hints(headers: &HeaderMap) -> AuthHints {
+    let hint = |name| {
+        let value = headers.get(name)?.as_bytes();
+        let kept = value.get(..MAX_HINT_BYTES).unwrap_or(value);
+        Some(String::from_utf8_lossy(kept).into_owned())
+    };
+    AuthHints { www_authenticate: hint(WWW_AUTHENTICATE.as_str()), auth_server: hint(AUTH_SERVER) }
+}

@@ -1,0 +1,54 @@
+//! The client's side of MCP over HTTP.
+//!
+//! [`Streamable`] speaks Streamable HTTP, 2025-03-26 and later; [`Sse`] the older pair of an event
+//! stream and an address to send to, 2024-11-05. Both are a [`Transport`](crate::client::Transport),
+//! made from a [`Config`].
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use hardline_transport::client::{Request, Transport};
+//! use hardline_transport::http::{Config, Headers, Streamable};
+//!
+//! let headers = Headers::new().with("Authorization", "Bearer …")?;
+//! let config = Config::new("https://example.com/mcp")?.with_headers(headers);
+//! let server = Streamable::new(config)?;
+//! let text = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+//! let answer = server.request(Request::new(1, "ping", text)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariants:
+//! - Every body, event, wait and number of attempts has a limit. What goes over it costs the request
+//!   that it belongs to, and no other.
+//! - A message that the server may have taken is never sent again.
+//! - Headers go to the origin of the configured address (scheme, host and port) and nowhere else.
+//! - What a peer wrote is escaped and shortened in every error; addresses are shown without user,
+//!   password and query.
+//! - Nothing runs on after a transport is dropped.
+
+mod answer;
+mod body;
+mod client;
+mod config;
+mod error;
+mod event_stream;
+mod header_source;
+mod link;
+mod listener;
+mod outlet;
+mod pace;
+mod pending;
+mod redirect;
+mod resume;
+mod retry_after;
+mod session;
+mod sieve;
+mod sse;
+mod streamable;
+
+pub use client::client_builder;
+pub use config::{Config, ConfigError, Headers};
+pub use header_source::HeaderSource;
+pub use sse::Sse;
+pub use streamable::Streamable;

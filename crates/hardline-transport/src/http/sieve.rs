@@ -1,0 +1,145 @@
+//! What arrived: answers, events, and what could not be used.
+
+use std::collections::VecDeque;
+
+use hardline_wire::batch::Batch;
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::frame::{Decoder, Frame, RefusalReason};
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::limits::Limits;
+use hardline_wire::message::Message;
+use hardline_wire::version::Version;
+
+use crate::client::{Answer, Event, MAX_REFUSED_BYTES};
+
+/// How much of a text is shown to a person.
+pub(super) const SHOWN_BYTES: usize = 200;
+
+/// Something that arrived.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// An answer, to whatever request.
+    Answer { id: Option<Id<'static>>, answer: Answer },
+    /// Anything else.
+    Event(Event),
+    /// The address to send to, which the older transport's first event names.
+    Endpoint(Box<[u8]>),
+    /// An event that was too long, with the ids of the answers in it.
+    Overlong { answers: Vec<Id<'static>>, reason: String },
+}
+
+/// Reads texts to what they say.
+#[derive(Debug)]
+pub(super) struct Sieve {
+    decoder: Decoder,
+    has_batches: bool,
+}
+
+impl Sieve {
+    pub(super) fn new(limits: &Limits, version: Option<Version>) -> Self {
+        let has_batches = version.is_some_and(Version::has_batches);
+        Self { decoder: Decoder::new(limits), has_batches }
+    }
+
+    /// Reads a body that is the answer to one request and nothing else, and keeps it as it is.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words.
+    pub(super) fn answer(&mut self, id: i64, body: Vec<u8>) -> Result<Answer, String> {
+        let start = body.get(..SHOWN_BYTES).unwrap_or(&body).to_vec();
+        let shown = Excerpt::new(&start, SHOWN_BYTES);
+        match Answer::read(body, id, &mut self.decoder) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(format!("it is no answer to the request with the id {id}: {shown}")),
+            Err(refusal) => Err(format!("{}: {shown}", describe(refusal.reason))),
+        }
+    }
+
+    /// Whether a body may be a batch.
+    pub(super) fn is_batch(&self, body: &[u8]) -> bool {
+        self.has_batches && body.trim_ascii_start().first() == Some(&b'[')
+    }
+
+    /// Reads a text, one message or a batch of them.
+    pub(super) fn sift(&mut self, text: &[u8], items: &mut VecDeque<Item>) {
+        match self.decoder.decode(text) {
+            Ok(Frame::Message(message, value)) => items.push_back(item(message, value)),
+            Ok(Frame::Batch(batch)) if self.has_batches => self.sift_batch(&batch, items),
+            Ok(Frame::Batch(_)) => {
+                items.push_back(refused("the version has no batches", text));
+            }
+            Err(refusal) => items.push_back(refused(&describe(refusal.reason), text)),
+        }
+    }
+
+    fn sift_batch(&mut self, batch: &Batch<'_>, items: &mut VecDeque<Item>) {
+        for element in batch.elements() {
+            items.push_back(match self.decoder.decode_element(element) {
+                Ok((message, value)) => item(message, value),
+                Err(refusal) => refused(&describe(refusal.reason), element.text),
+            });
+        }
+    }
+}
+
+impl Item {
+    /// What is to be told of something that nobody waits for.
+    pub(super) fn into_event(self) -> Event {
+        match self {
+            Self::Event(event) => event,
+            Self::Answer { id: None, answer } => {
+                error("an answer without an id", answer.text().as_bytes())
+            }
+            Self::Answer { id: Some(id), answer } => {
+                let id = id.to_string();
+                let id = Excerpt::of_json(&id, 64);
+                let reason = format!("an answer that nobody waits for, with the id {id}");
+                error(&reason, answer.text().as_bytes())
+            }
+            Self::Endpoint(address) => error("an event that is called endpoint", &address),
+            Self::Overlong { reason, .. } => error(&reason, &[]),
+        }
+    }
+}
+
+/// Whether an id is exactly the one of the request.
+pub(super) fn is_for(id: Option<&Id<'_>>, request: i64) -> bool {
+    id.and_then(Id::as_i64) == Some(request)
+}
+
+/// Something that could not be used.
+pub(super) fn refused(reason: &str, raw: &[u8]) -> Item {
+    Item::Event(error(reason, raw))
+}
+
+/// The event of something that could not be used.
+fn error(reason: &str, raw: &[u8]) -> Event {
+    let shown = Excerpt::new(raw, SHOWN_BYTES);
+    let reason = if raw.is_empty() { reason.to_owned() } else { format!("{reason}: {shown}") };
+    Event::Error { reason, raw: raw.get(..MAX_REFUSED_BYTES).unwrap_or(raw).into() }
+}
+
+fn describe(reason: RefusalReason) -> String {
+    format!("something that is no message ({reason})")
+}
+
+fn item(message: Message<'_>, value: Value<'_>) -> Item {
+    let text = value.text();
+    match message {
+        Message::Request(request) => Item::Event(Event::Request {
+            id: request.id.into_owned(),
+            method: request.method.into(),
+            text: text.into(),
+        }),
+        Message::Notification(notification) => Item::Event(Event::Notification {
+            method: notification.method.into(),
+            text: text.into(),
+        }),
+        Message::Response(_) | Message::Error(_) => match Answer::copy(&message, value) {
+            Some(answer) => Item::Answer { id: message.id().cloned().map(Id::into_owned), answer },
+            None => refused("something that is no message", text.as_bytes()),
+        },
+    }
+}

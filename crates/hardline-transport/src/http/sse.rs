@@ -1,0 +1,172 @@
+//! HTTP with server-sent events, as 2024-11-05 has it: one stream for all that the server says, and an
+//! address, which the stream names first, for all that it is told.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::version::Version;
+use tokio::task::JoinSet;
+
+use super::body::{self, Kind as Body};
+use super::config::{Address, Config, Elsewhere};
+use super::error::{self, broken, no_answer};
+use super::event_stream::EventStream;
+use super::link::Link;
+use super::pending::Pending;
+use super::session::Stamp;
+use super::sieve::{Item, Sieve};
+use crate::client::{Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError};
+
+/// A server that is spoken to over HTTP with server-sent events, 2024-11-05.
+#[derive(Debug)]
+pub struct Sse {
+    link: Arc<Link>,
+    /// Where messages are sent. On the origin of the stream.
+    endpoint: Address,
+    pending: Arc<Pending>,
+    reader: Mutex<JoinSet<()>>,
+}
+
+impl Sse {
+    /// Opens the stream, and waits until it has named the address to send to.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError`], if there is no such stream, it names no address in time, or one that
+    /// belongs to another origin.
+    pub async fn connect(config: Config) -> Result<Self, TransportError> {
+        let link = Link::new(config);
+        let link = link.map_err(|error| TransportError::Unreachable(error.to_string()))?;
+        let wait = link.config.endpoint_wait;
+        let (endpoint, stream) =
+            tokio::time::timeout(wait, open(&link)).await.unwrap_or_else(|_| {
+                let origin = link.config.url.origin();
+                Err(TransportError::Unreachable(format!(
+                    "{origin} named no address to send messages to within {wait:?}"
+                )))
+            })?;
+        let pending = Arc::new(Pending::new(link.config.limits.max_in_flight()));
+        let link = Arc::new(link);
+        let mut reader = JoinSet::new();
+        reader.spawn(read(Arc::clone(&link), Arc::clone(&pending), stream));
+        Ok(Self { link, endpoint, pending, reader: Mutex::new(reader) })
+    }
+
+    async fn exchange(&self, request: Request) -> Result<Answer, TransportError> {
+        let mut waiting = self.pending.wait_for(request.id)?;
+        let posted = async {
+            let stamp = Stamp::default();
+            let (text, headers) = (request.text, &request.headers);
+            let response = self.link.post(&self.endpoint, text, headers, &stamp).await?;
+            if response.status().is_success() {
+                body::discard(response).await;
+                return Ok(None);
+            }
+            let limits = &self.link.config.limits;
+            error::answer_or_refusal(response, request.id, limits).await.map(Some)
+        };
+        tokio::select! {
+            biased;
+            outcome = waiting.outcome() => return outcome,
+            posted = posted => if let Some(answer) = posted? {
+                return Ok(answer);
+            },
+        }
+        waiting.outcome().await
+    }
+
+    async fn send(&self, notice: Notice) -> Result<(), TransportError> {
+        let stamp = Stamp::default();
+        let (text, headers) = (notice.text, &notice.headers);
+        let response = self.link.post(&self.endpoint, text, headers, &stamp).await?;
+        if response.status().is_success() {
+            body::discard(response).await;
+            return Ok(());
+        }
+        Err(error::refusal(response, &self.link.config.limits).await)
+    }
+}
+
+/// Opens the stream and reads it up to the address.
+async fn open(link: &Link) -> Result<(Address, EventStream), TransportError> {
+    let response = link.get(&Stamp::default(), None).await?;
+    let limits = &link.config.limits;
+    if !response.status().is_success() {
+        return Err(error::refusal(response, limits).await);
+    }
+    if Body::of(&response) != Body::EventStream {
+        return Err(no_answer(response).await);
+    }
+    let sieve = Sieve::new(limits, Some(Version::V2024_11_05));
+    let mut stream = EventStream::begin(response, sieve, limits);
+    while let Some(item) = stream.next().await.map_err(broken)? {
+        if let Item::Endpoint(address) = item {
+            let text = String::from_utf8_lossy(&address);
+            let endpoint = link.config.url.join(text.trim()).map_err(|Elsewhere(origin)| {
+                let shown = Excerpt::new(&address, 200);
+                TransportError::Unreachable(format!(
+                    "the server wants messages to be sent to another origin, {origin}, which gets none: {shown}"
+                ))
+            })?;
+            return Ok((endpoint, stream));
+        }
+    }
+    Err(TransportError::Unreachable(
+        "the event stream ended before it named an address to send messages to".to_owned(),
+    ))
+}
+
+/// Reads the stream to its end, which is the transport's.
+async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
+    let end = loop {
+        match stream.next().await {
+            Ok(Some(item)) => {
+                if let Some(event) = pending.take(item) {
+                    link.outlet.put(event).await;
+                }
+            }
+            Ok(None) => break "the event stream ended".to_owned(),
+            Err(error) => break broken(error).to_string(),
+        }
+    };
+    pending.close(&TransportError::Interrupted(end.clone()), &TransportError::Closed(end.clone()));
+    link.outlet.close(TransportError::Closed(end));
+    link.outlet.finish();
+}
+
+impl Transport for Sse {
+    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+        Box::pin(self.exchange(request))
+    }
+
+    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.link.outlet.unless_closed(self.send(message)))
+    }
+
+    fn agree(&self, _version: Version) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn forget_session(&self) {}
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        let reason = TransportError::Closed("the connection was closed".to_owned());
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.pending.close(&reason, &reason);
+        self.link.outlet.close(reason);
+        self.link.outlet.finish();
+        Box::pin(std::future::ready(()))
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.link.outlet.is_closed()
+    }
+
+    fn take_events(&self) -> Option<Events> {
+        self.link.outlet.take_events()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Stream
+    }
+}

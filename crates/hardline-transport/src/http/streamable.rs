@@ -1,0 +1,192 @@
+//! Streamable HTTP: a POST for each message, answered by a body or a stream.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hardline_wire::version::Version;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::body;
+use super::config::{Config, ConfigError};
+use super::error;
+use super::event_stream::EventStream;
+use super::link::Link;
+use super::listener::listen;
+use super::session::Session;
+use crate::client::{
+    Answer, BoxFuture, Event, Events, Kind, Notice, Request, Transport, TransportError,
+};
+
+/// How many streams are read on after their answers at once. Further ones are closed.
+const MAX_DRAINS: usize = 64;
+/// How much of one is read.
+const MAX_DRAIN_BYTES: u64 = 1 << 20;
+/// For how long.
+const DRAIN_WAIT: Duration = Duration::from_secs(10);
+
+/// A server that is spoken to over Streamable HTTP, 2025-03-26 and later.
+///
+/// A request runs in its caller's task; only listening and what follows an answer have tasks of their
+/// own, which end with the transport. It needs no session: requests can be sent before
+/// [`agree`](Transport::agree), with no more than their own headers.
+#[derive(Debug)]
+pub struct Streamable {
+    link: Arc<Link>,
+    session: Session,
+    listener: Mutex<JoinSet<()>>,
+    drains: Mutex<JoinSet<()>>,
+}
+
+impl Streamable {
+    /// Makes the transport. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`], if TLS cannot be set up.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        Ok(Self {
+            link: Arc::new(Link::new(config)?),
+            session: Session::default(),
+            listener: Mutex::default(),
+            drains: Mutex::default(),
+        })
+    }
+
+    async fn exchange(&self, request: Request) -> Result<Answer, TransportError> {
+        let (answer, rest) = self.link.exchange(&self.session, request).await?;
+        if let Some(stream) = rest {
+            self.drain(stream).await;
+        }
+        Ok(answer)
+    }
+
+    /// Reads what follows an answer, so that the connection can be used again.
+    async fn drain(&self, mut stream: EventStream) {
+        // Most streams end with the answer, which is known already.
+        let first = tokio::select! {
+            biased;
+            first = stream.next() => first,
+            () = std::future::ready(()) => {
+                self.drain_later(stream, None);
+                return;
+            }
+        };
+        if let Ok(Some(item)) = first {
+            self.drain_later(stream, Some(item.into_event()));
+        }
+    }
+
+    fn drain_later(&self, mut stream: EventStream, first: Option<Event>) {
+        let mut drains = self.drains.lock().unwrap_or_else(PoisonError::into_inner);
+        while drains.try_join_next().is_some() {}
+        if MAX_DRAINS <= drains.len() {
+            return;
+        }
+        let link = Arc::clone(&self.link);
+        drains.spawn(async move {
+            let most = stream.received().saturating_add(MAX_DRAIN_BYTES);
+            let reading = async {
+                if let Some(event) = first {
+                    link.outlet.put(event).await;
+                }
+                while let Ok(Some(item)) = stream.next().await {
+                    link.outlet.put(item.into_event()).await;
+                    if most < stream.received() {
+                        return;
+                    }
+                }
+            };
+            let _ = tokio::time::timeout(DRAIN_WAIT, reading).await;
+        });
+    }
+
+    async fn send(&self, notice: Notice) -> Result<(), TransportError> {
+        let stamp = self.session.stamp();
+        let address = &self.link.config.url;
+        let response = self.link.post(address, notice.text, &notice.headers, &stamp).await?;
+        let status = response.status();
+        if status.is_success() {
+            body::discard(response).await;
+            return Ok(());
+        }
+        if status == 404 && stamp.id.is_some() {
+            return Err(TransportError::SessionEnded);
+        }
+        Err(error::refusal(response, &self.link.config.limits).await)
+    }
+
+    fn stop_listening(&self) {
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = JoinSet::new();
+    }
+}
+
+impl Transport for Streamable {
+    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+        Box::pin(self.link.outlet.unless_closed(self.exchange(request)))
+    }
+
+    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.link.outlet.unless_closed(self.send(message)))
+    }
+
+    fn agree(&self, version: Version) -> BoxFuture<'_, ()> {
+        self.session.agree(version);
+        Box::pin(async move {
+            if !version.has_handshake() || self.link.outlet.is_closed() {
+                return;
+            }
+            let (started, start) = oneshot::channel();
+            let listening = listen(Arc::clone(&self.link), self.session.stamp(), started);
+            {
+                let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+                *listener = JoinSet::new();
+                listener.spawn(listening);
+            }
+            let _ = tokio::time::timeout(self.link.config.listener_start, start).await;
+        })
+    }
+
+    fn forget_session(&self) {
+        self.session.forget();
+        self.stop_listening();
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let outlet = &self.link.outlet;
+            if !outlet.close(TransportError::Closed("the connection was closed".to_owned())) {
+                return;
+            }
+            // The last event comes even if nobody waits for the end.
+            let _last = Last(&self.link);
+            self.stop_listening();
+            self.drains.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+            let stamp = self.session.stamp();
+            if stamp.id.is_some() {
+                let goodbye = self.link.delete(&stamp);
+                let _ = tokio::time::timeout(self.link.config.close_wait, goodbye).await;
+            }
+        })
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.link.outlet.is_closed()
+    }
+
+    fn take_events(&self) -> Option<Events> {
+        self.link.outlet.take_events()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Http
+    }
+}
+
+struct Last<'a>(&'a Link);
+
+impl Drop for Last<'_> {
+    fn drop(&mut self) {
+        self.0.outlet.finish();
+    }
+}

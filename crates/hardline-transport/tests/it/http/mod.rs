@@ -1,0 +1,95 @@
+//! The client's side of HTTP, against servers that follow a script.
+
+mod answer;
+mod close;
+mod event;
+mod listener;
+mod refusal;
+mod resume;
+mod session;
+mod sse;
+
+use std::time::Duration;
+
+use hardline_testkit::http::Server;
+use hardline_transport::client::{
+    Answer, Event, Events, HttpError, Notice, Request, Transport, TransportError,
+};
+use hardline_transport::http::{Config, Streamable};
+use hardline_wire::version::Version;
+
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(20);
+
+pub(crate) fn config(server: &Server) -> Config {
+    Config::new(&server.url("/mcp")).unwrap()
+}
+
+/// A transport to the server, and its events.
+pub(crate) fn connect(server: &Server) -> (Streamable, Events) {
+    connect_with(config(server))
+}
+
+pub(crate) fn connect_with(config: Config) -> (Streamable, Events) {
+    let transport = Streamable::new(config).unwrap();
+    let events = transport.take_events().unwrap();
+    assert!(transport.take_events().is_none());
+    (transport, events)
+}
+
+pub(crate) fn request(id: i64, method: &str) -> Request {
+    Request::new(id, method, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#))
+}
+
+pub(crate) fn notification(method: &str) -> Notice {
+    Notice::notification(format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
+}
+
+/// A response as it is written.
+pub(crate) fn result(id: i64, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// Sends a request, and fails if nothing comes of it.
+pub(crate) async fn call(
+    transport: &impl Transport,
+    id: i64,
+    method: &str,
+) -> Result<Answer, TransportError> {
+    in_time(transport.request(request(id, method))).await
+}
+
+/// The same, for an answer that must come.
+pub(crate) async fn text(transport: &impl Transport, id: i64, method: &str) -> String {
+    call(transport, id, method).await.unwrap().text().to_owned()
+}
+
+/// The same, for an error that must come from HTTP.
+pub(crate) async fn http_error(transport: &impl Transport, id: i64) -> HttpError {
+    match call(transport, id, "ping").await {
+        Err(TransportError::Http(error)) => *error,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, future).await.expect("it takes too long")
+}
+
+/// Opens a session of this version.
+pub(crate) async fn open(transport: &Streamable, version: Version) {
+    text(transport, 0, "initialize").await;
+    in_time(transport.agree(version)).await;
+}
+
+/// The next event as text.
+pub(crate) async fn next(events: &mut Events) -> String {
+    match in_time(events.recv()).await {
+        Some(Event::Notification { method, .. }) => format!("notification {method}"),
+        Some(Event::Request { id, method, .. }) => format!("request {id} {method}"),
+        Some(Event::Error { reason, .. }) => format!("error {reason}"),
+        Some(Event::Closed(reason)) => format!("closed {reason}"),
+        None => "none".to_owned(),
+        other => panic!("{other:?}"),
+    }
+}

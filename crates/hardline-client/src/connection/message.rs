@@ -1,0 +1,202 @@
+//! Messages on their way out: text, with what a version wants added and nothing else touched.
+
+use std::fmt::Write as _;
+
+use hardline_wire::encode::{push_id, push_json_string};
+use hardline_wire::id::Id;
+use hardline_wire::json::{Checker, Kind};
+use hardline_wire::limits::Limits;
+use rmcp::model::JsonObject;
+use serde::Serialize;
+
+use crate::{Error, RpcError};
+
+/// The parameters of a request: a strict JSON object on one line, cut where `_meta` goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Params {
+    /// The object without its `_meta`, and without its closing brace if there is anything in it.
+    members: String,
+    /// The members of `_meta` that the caller gave, without braces.
+    meta: String,
+}
+
+impl Params {
+    /// Turns a value into parameters. `null` is an empty object.
+    pub(super) fn new(value: &(impl Serialize + ?Sized)) -> Result<Self, Error> {
+        let text =
+            serde_json::to_string(value).map_err(|error| Error::Params(error.to_string()))?;
+        Self::read(&text)
+    }
+
+    /// Reads parameters from JSON. Line breaks between values become spaces.
+    pub(super) fn read(text: &str) -> Result<Self, Error> {
+        let limits = Limits::default();
+        let mut checker = Checker::new(&limits);
+        let value = match checker.check(text.as_bytes()) {
+            Ok(checked) => checked.value,
+            Err(error) => return Err(Error::Params(error.to_string())),
+        };
+        match value.kind() {
+            Kind::Null => return Ok(Self::default()),
+            Kind::Object => {}
+            _ => return Err(Error::Params("they are no JSON object".into())),
+        }
+        let mut params = Self { members: String::with_capacity(text.len()), meta: String::new() };
+        for (key, member) in value.members() {
+            if key == "_meta" && member.kind() == Kind::Object {
+                for (key, member) in member.members() {
+                    push_member(&mut params.meta, &key, member.text());
+                }
+            } else {
+                push_member(&mut params.members, &key, member.text());
+            }
+        }
+        // Strings hold no raw line break, so that these are between values.
+        for text in [&mut params.members, &mut params.meta] {
+            if text.contains(['\n', '\r']) {
+                *text = text.replace(['\n', '\r'], " ");
+            }
+        }
+        Ok(params)
+    }
+
+    /// The parameters of `tools/call`. `arguments` was written by serde, so it is strict.
+    pub(super) fn tool(name: &str, arguments: Option<&JsonObject>) -> Result<Self, Error> {
+        let mut params = Self::default();
+        let mut text = String::new();
+        push_json_string(&mut text, name);
+        push_member(&mut params.members, "name", &text);
+        if let Some(arguments) = arguments {
+            let text = serde_json::to_string(arguments);
+            let text = text.map_err(|error| Error::Params(error.to_string()))?;
+            push_member(&mut params.members, "arguments", &text);
+        }
+        Ok(params)
+    }
+
+    /// Adds a member: its name, and its value as JSON.
+    pub(super) fn with(&self, name: &str, value: &str) -> Self {
+        let mut params = self.clone();
+        push_member(&mut params.members, name, value);
+        params
+    }
+
+    /// Writes the object, with more members of `_meta`.
+    fn push(&self, line: &mut String, meta: &str) {
+        line.push('{');
+        line.push_str(&self.members);
+        if !self.meta.is_empty() || !meta.is_empty() {
+            if !self.members.is_empty() {
+                line.push(',');
+            }
+            line.push_str(r#""_meta":{"#);
+            line.push_str(&self.meta);
+            if !self.meta.is_empty() && !meta.is_empty() {
+                line.push(',');
+            }
+            line.push_str(meta);
+            line.push('}');
+        }
+        line.push('}');
+    }
+
+    fn len(&self) -> usize {
+        self.members.len() + self.meta.len()
+    }
+}
+
+fn push_member(members: &mut String, key: &str, value: &str) {
+    if !members.is_empty() {
+        members.push(',');
+    }
+    push_json_string(members, key);
+    members.push(':');
+    members.push_str(value);
+}
+
+/// A request. `meta` are more members of the parameters' `_meta`.
+pub(super) fn request(id: i64, method: &str, params: &Params, meta: &str) -> String {
+    let mut line = String::with_capacity(params.len() + meta.len() + method.len() + 80);
+    let _ = write!(line, r#"{{"jsonrpc":"2.0","id":{id},"method":"#);
+    push_json_string(&mut line, method);
+    line.push_str(r#","params":"#);
+    params.push(&mut line, meta);
+    line.push('}');
+    line
+}
+
+/// A notification.
+pub(super) fn notification(method: &str, params: Option<&Params>, meta: &str) -> String {
+    let mut line = String::from(r#"{"jsonrpc":"2.0","method":"#);
+    push_json_string(&mut line, method);
+    if let Some(params) = params {
+        line.push_str(r#","params":"#);
+        params.push(&mut line, meta);
+    }
+    line.push('}');
+    line
+}
+
+/// The answer to a request of the server. A result is JSON.
+pub(super) fn answer(id: &Id<'_>, outcome: &Result<String, RpcError>) -> String {
+    let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
+    push_id(&mut line, id);
+    match outcome {
+        Ok(result) => {
+            line.push_str(r#","result":"#);
+            line.push_str(result);
+        }
+        Err(error) => {
+            let _ = write!(line, r#","error":{{"code":{},"message":"#, error.code);
+            push_json_string(&mut line, &error.message);
+            if let Some(data) = &error.data {
+                let _ = write!(line, r#","data":{data}"#);
+            }
+            line.push('}');
+        }
+    }
+    line.push('}');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(params: &str, meta: &str, expected: &str) {
+        let line = request(7, "m", &Params::read(params).unwrap(), meta);
+        let head = r#"{"jsonrpc":"2.0","id":7,"method":"m","params":"#;
+        assert_eq!(line, format!("{head}{expected}}}"));
+    }
+
+    #[test]
+    fn adds_meta_and_touches_nothing_else() {
+        check("null", "", "{}");
+        check("{}", r#""a":1"#, r#"{"_meta":{"a":1}}"#);
+        check(r#"{"x": 1.50, "y":[ ]}"#, "", r#"{"x":1.50,"y":[ ]}"#);
+        check(r#"{"x":1}"#, r#""a":1"#, r#"{"x":1,"_meta":{"a":1}}"#);
+        check(r#"{"_meta":{"b":2},"x":1}"#, r#""a":1"#, r#"{"x":1,"_meta":{"b":2,"a":1}}"#);
+        check(r#"{"x":{"_meta":{"b":2}}}"#, "", r#"{"x":{"_meta":{"b":2}}}"#);
+        check("{\r\n \"x\":\n[1,\n2]}\n", "", r#"{"x":[1, 2]}"#);
+        check(r#"{"\u0078":9007199254740993}"#, "", r#"{"x":9007199254740993}"#);
+    }
+
+    #[test]
+    fn refuses_what_is_no_object() {
+        for text in ["", "[]", "1", "{", r#"{"a":1,"a":2}"#, "\"a\"", "{} {}"] {
+            assert!(matches!(Params::read(text), Err(Error::Params(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn answers_with_the_very_id() {
+        let id = Id::from_string("a\"b");
+        let error = RpcError { code: -1, message: "no\n".into(), data: Some(1.into()) };
+        assert_eq!(answer(&id, &Ok("{}".into())), r#"{"jsonrpc":"2.0","id":"a\"b","result":{}}"#);
+        assert_eq!(
+            answer(&Id::from_integer(1), &Err(error)),
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no\n","data":1}}"#
+        );
+    }
+}

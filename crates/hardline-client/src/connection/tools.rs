@@ -1,0 +1,122 @@
+//! The headers of 2026-07-28: what of a request is said again outside of it.
+//!
+//! Which parameters of a tool are, its schema says, so lists of tools are read on their way to the
+//! caller. A server that finds the headers wrong is asked for the list, and then once more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hardline_transport::client::{Answer, Kind, Outcome};
+use hardline_wire::encode::code;
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::header::{Header, ParamHeaders, standard_headers};
+use hardline_wire::json::{Checker, Value};
+use hardline_wire::limits::Limits;
+
+use super::message::Params;
+use super::session::Session;
+use super::{Inner, Options};
+
+/// How many tools of a server are remembered.
+const MAX_TOOLS: usize = 10_000;
+
+/// Which parameters of which tools are headers too. Tools without any are not in it.
+#[derive(Debug, Default)]
+pub(super) struct ToolHeaders(Mutex<HashMap<String, Arc<ParamHeaders>>>);
+
+impl ToolHeaders {
+    /// Learns from an answer, if it is a list of tools that matters.
+    pub(super) fn learn(&self, inner: &Inner, session: &Session, method: &str, answer: &Answer) {
+        if method != "tools/list" || !session.is_stateless() || inner.transport.kind() != Kind::Http
+        {
+            return;
+        }
+        let Outcome::Result(result) = answer.outcome() else { return };
+        each_tool(result, |name, schema| {
+            let headers = schema.and_then(|it| ParamHeaders::from_schema(it).ok());
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match headers.filter(|it| it.iter().next().is_some()) {
+                Some(headers) if known.len() < MAX_TOOLS || known.contains_key(name) => {
+                    known.insert(name.to_owned(), Arc::new(headers));
+                }
+                _ => {
+                    known.remove(name);
+                }
+            }
+        });
+    }
+
+    /// The headers of a request.
+    pub(super) fn headers(&self, line: &str) -> Vec<Header> {
+        let mut decoder = Decoder::new(&Limits::default());
+        let Ok(Frame::Message(message, _)) = decoder.decode(line.as_bytes()) else {
+            return Vec::new();
+        };
+        let mut headers = standard_headers(&message).unwrap_or_default();
+        if message.method() == Some("tools/call")
+            && let Some(params) = message.params()
+            && let Some(name) = params.get("name").and_then(|name| name.as_str())
+        {
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = known.get(name.as_ref()) {
+                headers.extend(known.headers(params.get("arguments")).unwrap_or_default());
+            }
+        }
+        headers
+    }
+}
+
+/// The headers that every request has.
+pub(super) fn standard(line: &str) -> Vec<Header> {
+    let mut decoder = Decoder::new(&Limits::default());
+    match decoder.decode(line.as_bytes()) {
+        Ok(Frame::Message(message, _)) => standard_headers(&message).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a server refuses a call because it misses headers, or has others in mind.
+pub(super) fn has_wrong_headers(method: &str, session: &Session, answer: &Answer) -> bool {
+    let is_refused = matches!(answer.outcome(), Outcome::Error { code: code::HEADER_MISMATCH, .. });
+    is_refused && method == "tools/call" && session.is_stateless()
+}
+
+/// The names of tools that may not be used over HTTP, as what they say about headers is wrong.
+pub(super) fn invalid(result: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    each_tool(result, |name, schema| {
+        if schema.is_some_and(|schema| ParamHeaders::from_schema(schema).is_err()) {
+            names.push(name.to_owned());
+        }
+    });
+    names
+}
+
+fn each_tool(result: &str, mut see: impl FnMut(&str, Option<Value<'_>>)) {
+    let mut checker = Checker::new(&Limits::default());
+    let Ok(checked) = checker.check(result.as_bytes()) else { return };
+    let tools = checked.value.get("tools");
+    for tool in tools.iter().flat_map(Value::elements) {
+        if let Some(name) = tool.get("name").and_then(|name| name.as_str()) {
+            see(&name, tool.get("inputSchema"));
+        }
+    }
+}
+
+impl Inner {
+    /// Lists the tools for their headers alone.
+    pub(super) async fn list_for_headers(self: &Arc<Self>) {
+        let mut cursor: Option<String> = None;
+        for _ in 0..self.settings.max_pages {
+            let Ok(params) = Params::new(&serde_json::json!({ "cursor": cursor })) else { return };
+            let params = if cursor.is_some() { params } else { Params::default() };
+            // Boxed, as listing may itself be refused: once.
+            let listed = Box::pin(self.perform("tools/list", params, &Options::default())).await;
+            let page = listed.and_then(|page| page.parse::<super::typed::Page>("tools/list"));
+            match page.ok().and_then(|page| page.next_cursor) {
+                Some(next) if cursor.as_ref() != Some(&next) => cursor = Some(next),
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A server at a URL.
+
+use std::sync::Arc;
+
+use hardline_transport::client::TransportError;
+use hardline_transport::http::{Config, Sse, Streamable};
+
+use super::Connection;
+use crate::settings::Era;
+use crate::{Error, Settings, Versions};
+
+impl Connection {
+    /// Opens a session with the server at `url`: over Streamable HTTP, or over the HTTP+SSE of 2024-11-05
+    /// if that is all that it speaks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], if the URL is none, or as for [`open`](Self::open).
+    ///
+    /// # Panics
+    ///
+    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    pub async fn connect(url: &str, settings: Settings) -> Result<Self, Error> {
+        let config = Config::new(url).map_err(|error| Error::Start(error.to_string()))?;
+        Self::connect_with(config, settings).await
+    }
+
+    /// The same, with headers, limits and what else there is to set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as for [`open`](Self::open).
+    ///
+    /// # Panics
+    ///
+    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    pub async fn connect_with(config: Config, settings: Settings) -> Result<Self, Error> {
+        let name = format!("{config:?}");
+        let eras = settings.eras.clone();
+        if eras.find(&name) == Some(Era::Sse) {
+            if let Ok(connection) = Self::connect_sse(config.clone(), settings.clone()).await {
+                return Ok(connection);
+            }
+            eras.forget(&name);
+        }
+        let transport = Streamable::new(config.clone());
+        let transport = transport.map_err(|error| Error::Start(error.to_string()))?;
+        let error = match Self::open_as(Arc::new(transport), settings.clone(), Some(&name)).await {
+            Err(error) if may_be_sse(&error, &settings) => error,
+            outcome => return outcome,
+        };
+        tracing::debug!(%error, "no Streamable HTTP: trying HTTP+SSE");
+        // What the newer way said is worth more, should both fail.
+        let connection = Self::connect_sse(config, settings).await.map_err(|_| error)?;
+        eras.remember(&name, Era::Sse);
+        Ok(connection)
+    }
+
+    /// Opens a session over the HTTP+SSE of 2024-11-05, without trying anything newer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as for [`open`](Self::open).
+    ///
+    /// # Panics
+    ///
+    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    pub async fn connect_sse(config: Config, settings: Settings) -> Result<Self, Error> {
+        let versions = match settings.versions {
+            Versions::Any => Versions::WithHandshake,
+            versions => versions,
+        };
+        let transport = Sse::connect(config).await?;
+        Self::open(Arc::new(transport), settings.with_versions(versions)).await
+    }
+}
+
+/// Whether a server refused in a way that one does that speaks HTTP+SSE alone.
+fn may_be_sse(error: &Error, settings: &Settings) -> bool {
+    let Error::Transport(TransportError::Http(error)) = error else { return false };
+    let is_allowed = match settings.versions {
+        Versions::Only(version) => version.has_handshake(),
+        _ => true,
+    };
+    is_allowed
+        && (400..500).contains(&error.status)
+        && !matches!(error.status, 401 | 403 | 407 | 429)
+}

@@ -1,0 +1,57 @@
+//! One waker for the two tasks that read and write.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+/// Wakes whoever reads and whoever writes: a stream remembers one waker alone, and either of the two may
+/// have asked it last.
+#[derive(Debug, Default)]
+pub(super) struct Wakers {
+    reader: Slot,
+    writer: Slot,
+}
+
+#[derive(Debug, Default)]
+struct Slot(Mutex<Option<Waker>>);
+
+impl Slot {
+    fn set(&self, waker: &Waker) {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *slot {
+            Some(known) => known.clone_from(waker),
+            None => *slot = Some(waker.clone()),
+        }
+    }
+
+    fn wake(&self) {
+        let waker = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Wakers {
+    pub(super) fn set_reader(&self, waker: &Waker) {
+        self.reader.set(waker);
+    }
+
+    pub(super) fn set_writer(&self, waker: &Waker) {
+        self.writer.set(waker);
+    }
+
+    pub(super) fn wake_reader(&self) {
+        self.reader.wake();
+    }
+}
+
+impl Wake for Wakers {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.reader.wake();
+        self.writer.wake();
+    }
+}

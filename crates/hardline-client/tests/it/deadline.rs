@@ -1,0 +1,128 @@
+//! How long requests take at most. Time is tokio's, and stands still while something can be done.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hardline_client::connection::Progress;
+use hardline_client::{Error, Options, Settings};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::peer::{Peer, text};
+
+fn progress(call: &Value, progress: u32) -> Value {
+    let token = &call["params"]["_meta"]["progressToken"];
+    let params = json!({ "progressToken": token, "progress": progress, "total": 10 });
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_ends_after_thirty_seconds_and_is_cancelled() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let start = Instant::now();
+    let error = connection.request("x/y", &()).await.unwrap_err();
+    assert_eq!(start.elapsed().as_secs(), 30);
+    assert_eq!(error.to_string(), "no answer to x/y within 30 s");
+    let asked = peer.expect("x/y").await;
+    let cancelled = peer.expect("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+    // A late answer is dropped, and the next request gets its own.
+    peer.result(&asked, json!({ "late": true })).await;
+    let asking = tokio::spawn(async move { connection.request("x/z", &()).await });
+    let next = peer.expect("x/z").await;
+    peer.result(&next, json!({ "late": false })).await;
+    assert_eq!(asking.await.unwrap().unwrap().get(), r#"{"late":false}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_may_have_a_time_of_its_own() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let start = Instant::now();
+    let short = Options::default().with_timeout(Duration::from_millis(1500));
+    let error = connection.request_with("x/y", &(), &short).await.unwrap_err();
+    assert_eq!(error.to_string(), "no answer to x/y within 1.5 s");
+    assert_eq!(start.elapsed().as_millis(), 1500);
+    peer.expect("x/y").await;
+    peer.expect("notifications/cancelled").await;
+
+    let asking = tokio::spawn(async move {
+        let endless = Options::default().with_timeout(Duration::ZERO);
+        connection.request_with("x/y", &(), &endless).await
+    });
+    let asked = peer.expect("x/y").await;
+    sleep(Duration::from_secs(7 * 24 * 3600)).await;
+    peer.result(&asked, json!({})).await;
+    assert!(asking.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_begins_the_time_anew_up_to_a_limit() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let calling = {
+        let connection = connection.clone();
+        tokio::spawn(async move { connection.call_tool("slow", json!(null)).await })
+    };
+    let call = peer.expect("tools/call").await;
+    for step in 0..10 {
+        sleep(Duration::from_secs(29)).await;
+        peer.send(progress(&call, step)).await;
+    }
+    sleep(Duration::from_secs(29)).await;
+    peer.result(&call, text("done")).await;
+    assert!(calling.await.unwrap().is_ok());
+
+    let start = Instant::now();
+    let calling = tokio::spawn(async move {
+        let options = Options::default().with_max_total(Duration::from_secs(100));
+        connection.call_tool_with("endless", json!(null), &options).await
+    });
+    let call = peer.expect("tools/call").await;
+    tokio::spawn(async move {
+        for step in 0..u32::MAX {
+            sleep(Duration::from_secs(10)).await;
+            peer.send(progress(&call, step)).await;
+        }
+    });
+    assert!(matches!(calling.await.unwrap(), Err(Error::Timeout { .. })));
+    assert_eq!(start.elapsed().as_secs(), 100);
+}
+
+#[tokio::test]
+async fn progress_is_seen_before_the_result() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    for _ in 0..50 {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let calling = {
+            let (connection, seen) = (connection.clone(), Arc::clone(&seen));
+            tokio::spawn(async move {
+                let note = move |it: Progress| seen.lock().unwrap().push(it.progress);
+                let options = Options::default().on_progress(note);
+                connection.call_tool_with("steps", json!({}), &options).await
+            })
+        };
+        let call = peer.expect("tools/call").await;
+        for step in 0..20 {
+            peer.send(progress(&call, step)).await;
+        }
+        peer.result(&call, text("done")).await;
+        calling.await.unwrap().unwrap();
+        assert_eq!(*seen.lock().unwrap(), (0..20).map(f64::from).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_stands_still_while_the_server_waits_for_us() {
+    let settings = Settings::default().on_request("x/ask", async |_| {
+        sleep(Duration::from_secs(50)).await;
+        Ok(serde_json::value::to_raw_value(&json!({})).unwrap())
+    });
+    let (connection, mut peer) = Peer::greeted(settings).await;
+    let calling = tokio::spawn(async move { connection.call_tool("ask", json!({})).await });
+    let call = peer.expect("tools/call").await;
+    peer.send(json!({ "jsonrpc": "2.0", "id": "q", "method": "x/ask" })).await;
+    let answer = peer.receive().await.unwrap();
+    assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": "q", "result": {} }));
+    sleep(Duration::from_secs(29)).await;
+    peer.result(&call, text("thanks")).await;
+    assert!(calling.await.unwrap().is_ok());
+}

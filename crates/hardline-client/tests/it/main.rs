@@ -1,0 +1,17 @@
+//! Connections against scripted servers.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+#![expect(clippy::indexing_slicing, reason = "of JSON, which gives null")]
+#![expect(deprecated, reason = "rmcp marks what 2026-07-28 gives up; the older versions have it")]
+
+mod deadline;
+mod guard;
+mod hostile;
+mod http;
+mod opening;
+mod peer;
+#[cfg(target_os = "linux")]
+mod process;
+mod renewal;
+mod request;
+mod serving;
+mod stateless;

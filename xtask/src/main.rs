@@ -8,8 +8,10 @@
 
 mod bench;
 mod clients;
+mod conformance;
 mod environment;
 mod fuzz;
+mod peers;
 mod picture;
 mod process;
 mod servers;
@@ -24,8 +26,8 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   test [STEP…]             everything that must hold, or the steps named:
-                           format, clippy, targets, tests, clients, servers, docs, deny,
-                           advisories, fuzz, benches
+                           format, clippy, targets, tests, clients, servers, conformance,
+                           peers, docs, deny, advisories, fuzz, benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
   picture                  the demo as an SVG recording, docs/demo.svg";

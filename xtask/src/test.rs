@@ -4,7 +4,9 @@
 //! way to the advisory database) is named in the summary with the reason.
 
 use crate::clients;
+use crate::conformance;
 use crate::fuzz;
+use crate::peers;
 use crate::process::{capture, command, show, works};
 use crate::servers;
 use crate::step::{Outcome, Steps};
@@ -22,6 +24,8 @@ const STEPS: &[Step] = &[
     ("tests", tests),
     ("clients", clients::run),
     ("servers", servers::run),
+    ("conformance", conformance::run),
+    ("peers", peers::run),
     ("docs", docs),
     ("deny", deny),
     ("advisories", advisories),

@@ -39,6 +39,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "client")]
+pub use hardline_client as client;
 pub use hardline_transport as transport;
 pub use hardline_wire as wire;
 

@@ -1,0 +1,133 @@
+//! The client that the official conformance suite drives: it uses whatever a server offers.
+//!
+//! The suite starts it with a server's URL and says in the environment what is tested:
+//!
+//! ```sh
+//! cargo build -p hardline --example conformance_client
+//! npx @modelcontextprotocol/conformance client --scenario tools_call \
+//!     --command target/debug/examples/conformance_client
+//! ```
+//!
+//! `cargo xtask test conformance` runs all that concern a client without OAuth.
+
+use std::env;
+use std::error::Error;
+use std::io::{Write, stdout};
+
+use hardline::client::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Tool};
+use hardline::client::{self, Connection, RpcError, Settings, Version};
+use serde_json::{Map, Value, json};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let url = env::args().skip(1).last().ok_or("usage: conformance_client URL")?;
+    let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+
+    // Which version of the protocol the server speaks is found out; nobody has to say it.
+    let settings = Settings::default()
+        .with_info("hardline-conformance-client", env!("CARGO_PKG_VERSION"))
+        .on_elicitation(|question| async move { accept(&question) });
+    let server = Connection::connect(&url, settings).await?;
+    say(&format!("{scenario}: the server speaks {}", server.version().as_str()))?;
+    if let Ok(wanted) = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
+        // A server may agree on something older, but not on something else altogether.
+        if server.version().has_handshake() != wanted.parse::<Version>()?.has_handshake() {
+            return Err(format!("the scenario is about {wanted}").into());
+        }
+    }
+    match scenario.as_str() {
+        "json-schema-2020-12-preservation" => send_schema_back(&server).await?,
+        _ => use_everything(&server).await?,
+    }
+    // Over HTTP this deletes the session.
+    server.close().await;
+    Ok(())
+}
+
+/// Calls every tool, reads every resource and gets every prompt.
+async fn use_everything(server: &Connection) -> Result<(), Box<dyn Error>> {
+    let tools = server.list_tools().await?;
+    for (name, arguments) in calls(&tools)? {
+        // What a server asks in the middle of a call, in whichever way its version has for that, is
+        // answered on the way.
+        match server.call_tool(&name, arguments).await {
+            Ok(result) => say(&format!("{name}: {:?}", result.content))?,
+            // This server has no such tool after all. Another error would mean that the call was not
+            // carried or not answered.
+            Err(client::Error::Rpc(error)) => say(&format!("{name}: {error}"))?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let capabilities = server.server().capabilities;
+    if capabilities.resources.is_some() {
+        for resource in server.list_resources().await? {
+            server.read_resource(&resource.uri).await?;
+        }
+    }
+    if capabilities.prompts.is_some() {
+        for prompt in server.list_prompts().await? {
+            server.get_prompt(&prompt.name, Value::Null).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Which tools to call with what: as the scenario wants, or each that is listed.
+fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
+    let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".into());
+    let context: Value = serde_json::from_str(&context)?;
+    if let Some(wanted) = context.get("toolCalls").and_then(Value::as_array) {
+        let call = |it: &Value| Some((it["name"].as_str()?.to_owned(), it["arguments"].clone()));
+        return Ok(wanted.iter().filter_map(call).collect());
+    }
+    let call =
+        |tool: &Tool| (tool.name.to_string(), fill(&Value::from((*tool.input_schema).clone())));
+    Ok(tools.iter().map(call).collect())
+}
+
+/// Sends the schema of a tool back as it came: a client must not lose words of it that it does not know.
+async fn send_schema_back(server: &Connection) -> Result<(), Box<dyn Error>> {
+    let tools = server.list_tools().await?;
+    let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
+    let schema = &tool.ok_or("the tool is not there")?.input_schema;
+    server.call_tool("json_schema_echo", json!({ "schema": schema })).await?;
+    Ok(())
+}
+
+/// Answers a question as a user does who leaves the form as it is.
+fn accept(question: &ElicitRequestParams) -> Result<ElicitResult, RpcError> {
+    let form =
+        serde_json::to_value(question).map_err(|error| RpcError::internal(&error.to_string()))?;
+    let mut result = ElicitResult::new(ElicitationAction::Accept);
+    result.content = Some(fill(form.get("requestedSchema").unwrap_or(&Value::Null)));
+    Ok(result)
+}
+
+/// An object that fits a simple schema: what has a default has that, what is required has something.
+fn fill(schema: &Value) -> Value {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut object = Map::new();
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        if let Some(default) = property.get("default") {
+            object.insert(name.clone(), default.clone());
+        } else if required.contains(&name.as_str()) {
+            object.insert(name.clone(), sample(property));
+        }
+    }
+    object.into()
+}
+
+fn sample(property: &Value) -> Value {
+    match property["type"].as_str() {
+        Some("number" | "integer") => json!(2),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => json!("something"),
+    }
+}
+
+fn say(line: &str) -> std::io::Result<()> {
+    writeln!(stdout(), "{line}")
+}

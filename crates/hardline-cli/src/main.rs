@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 findings or failed checks, 2 wrong use or unreadable input.
 
 mod audit;
+mod client;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
@@ -43,6 +44,8 @@ struct Cli {
 enum Command {
     #[cfg(unix)]
     Wrap(wrap::Args),
+    Tools(client::tools::Args),
+    Call(client::call::Args),
     Pin(pin::Args),
     Audit(audit::Args),
     Frames(frames::Args),
@@ -69,6 +72,8 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         #[cfg(unix)]
         Command::Wrap(args) => wrap::run(&args),
+        Command::Tools(args) => client::tools::run(&args),
+        Command::Call(args) => client::call::run(&args),
         Command::Pin(args) => pin::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Frames(args) => frames::run(&args),

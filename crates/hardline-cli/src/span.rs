@@ -11,6 +11,11 @@ pub(crate) fn read(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("must be more than nothing".into()) } else { Ok(time) }
 }
 
+/// Reads a time; 0 is none. Without a unit, it is in seconds.
+pub(crate) fn read_or_none(text: &str) -> Result<Duration, String> {
+    read_any(text)
+}
+
 /// Reads how long ago something was: nothing is as good as any time, but it has a unit.
 pub(crate) fn read_age(text: &str) -> Result<Duration, String> {
     if text.trim_end().ends_with(|char: char| char.is_ascii_digit()) {

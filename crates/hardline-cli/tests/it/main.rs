@@ -8,6 +8,8 @@
 #[cfg(unix)]
 mod audit;
 #[cfg(unix)]
+mod call;
+#[cfg(unix)]
 mod child;
 #[cfg(unix)]
 mod demo;

@@ -1,0 +1,222 @@
+//! `hardline call` and `hardline tools`, with servers that are started and servers at a URL.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use hardline_testkit::http::{Exchange, Server};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::home::HARDLINE;
+use crate::session::ended_within;
+
+const DEMO: [&str; 3] = ["--", HARDLINE, "demo-server"];
+
+fn hardline(args: &[&str]) -> Command {
+    let mut command = Command::new(HARDLINE);
+    command.args(args).stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+}
+
+#[track_caller]
+fn run(args: &[&str], code: i32) -> (String, String) {
+    let output = hardline(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+    texts(&output)
+}
+
+fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn with_demo<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    args.iter().copied().chain(DEMO).collect()
+}
+
+/// Answers what opens a session, and leaves the rest to the script.
+async fn greet(it: &mut Exchange) -> bool {
+    match (it.request.method.as_str(), it.rpc_method().as_str()) {
+        ("GET" | "DELETE", _) => it.status(405).await,
+        (_, "server/discover") => it.status(400).await,
+        (_, "initialize") => {
+            it.answer(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#).await;
+        }
+        (_, method) if method.starts_with("notifications/") => it.status(202).await,
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+fn a_tool_of_a_server_that_is_started() {
+    let (out, err) = run(&with_demo(&["call", "echo", r#"{"text": "hello"}"#]), 0);
+    assert_eq!((out.as_str(), err.as_str()), ("hello\n", ""));
+    let (out, _) = run(&with_demo(&["call", "echo", r#"{"text":"a"}"#, "--format", "json"]), 0);
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["content"], json!([{ "type": "text", "text": "a" }]));
+    let (out, err) = run(&with_demo(&["call", "progress", r#"{"steps": 3, "ms": 1}"#]), 0);
+    assert!(!out.is_empty() && err.is_empty(), "{out:?} {err:?}");
+}
+
+#[test]
+fn what_a_server_wrote_is_escaped_unless_it_is_wanted_raw() {
+    let text = r#"{"text": "\u001b[31mred\r\nline\ttab\u202e"}"#;
+    let (out, _) = run(&with_demo(&["call", "echo", text]), 0);
+    assert_eq!(out, "\\u{1b}[31mred\nline\ttab\\u{202e}\n");
+    let (out, _) = run(&with_demo(&["call", "echo", text, "--raw"]), 0);
+    assert_eq!(out, "\u{1b}[31mred\r\nline\ttab\u{202e}");
+    let (out, _) = run(&with_demo(&["call", "echo", text, "--format", "json"]), 0);
+    assert!(!out.contains(['\u{1b}', '\u{202e}']), "{out}");
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["content"][0]["text"], "\u{1b}[31mred\r\nline\ttab\u{202e}");
+}
+
+#[test]
+fn failures_have_their_status_and_their_words() {
+    let check = |args: &[&str], code: i32, words: &str| {
+        let (_, err) = run(args, code);
+        assert!(err.contains(words), "{args:?}: {err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    };
+    let demo = |args: &[&'static str]| with_demo(args);
+    check(&demo(&["call", "fail", r#"{"message":"no"}"#]), 1, "the tool fail says that it failed");
+    check(&demo(&["call", "nothing"]), 1, "the server answered with error -32602");
+    check(
+        &demo(&["call", "sleep", r#"{"ms":60000}"#, "--timeout", "200ms"]),
+        1,
+        "no answer to tools/call within 0.2 s",
+    );
+    check(&["call", "x", "--", "/no/such/server"], 1, "/no/such/server");
+    check(&["tools", "--", "sh", "-c", "echo why >&2; exit 9"], 1, "exited with code 9");
+    check(&["tools", "--url", "http://127.0.0.1:1/mcp"], 1, "is the server running?");
+    check(&["call", "x"], 2, "give its address with --url URL, or its command after --");
+    check(&demo(&["call", "x", "{"]), 2, "the arguments are no JSON");
+    check(&demo(&["call", "x", "[1]"]), 2, "the arguments are no JSON object");
+    check(&demo(&["call", "x", r#"{"a":1,"a":2}"#]), 1, "duplicate");
+    check(&demo(&["call", "x", "@/no/such/file"]), 2, "/no/such/file");
+    check(&["tools", "--url", "example.com"], 2, "--url: not a URL");
+    check(&["tools", "--url", "http://u:secret@127.0.0.1/"], 2, "as a header");
+    let url = ["tools", "--url", "http://127.0.0.1:1/"];
+    check(&[&url[..], &["--header", "nothing"]].concat(), 2, "write it as 'Name: value'");
+    check(&[&url[..], &["--header", "a b: secret"]].concat(), 2, "is not the name of a header");
+    check(&[&url[..], &["--header", "A: $HARDLINE_NO_SUCH"]].concat(), 2, "HARDLINE_NO_SUCH");
+    let (_, err) =
+        run(&["tools", "--url", "http://127.0.0.1:1/?key=secret", "--header", "K: secret"], 1);
+    assert!(!err.contains("secret"), "{err}");
+}
+
+#[test]
+fn arguments_come_from_files_and_standard_input_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("arguments.json");
+    std::fs::write(&file, "\u{feff}{\r\n  \"text\": \"from a file\"\r\n}\r\n").unwrap();
+    let at = format!("@{}", file.display());
+    assert_eq!(run(&with_demo(&["call", "echo", &at]), 0).0, "from a file\n");
+    let mut child = hardline(&with_demo(&["call", "echo", "-"]))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"text": "from a pipe"}"#).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(texts(&output).0, "from a pipe\n");
+}
+
+#[test]
+fn tools_are_listed_for_people_and_for_programs() {
+    let (out, err) = run(&with_demo(&["tools"]), 0);
+    assert!(err.is_empty(), "{err}");
+    let head = out.lines().next().unwrap();
+    assert_eq!(head.split_whitespace().collect::<Vec<_>>(), ["TOOL", "ARGUMENTS", "DESCRIPTION"]);
+    assert!(out.lines().any(|line| line.starts_with("echo ") && line.contains("text*")), "{out}");
+    assert!(!out.contains('\u{1b}'));
+    let (out, _) = run(&with_demo(&["tools", "--format", "json"]), 0);
+    let tools: Value = serde_json::from_str(&out).unwrap();
+    assert!(tools["tools"].as_array().unwrap().iter().any(|it| it["name"] == "echo"));
+}
+
+#[test]
+fn a_server_at_a_url_with_headers() {
+    let server = Server::start(async |it| {
+        if greet(it).await {
+            return;
+        }
+        let big = "12345678901234567890";
+        it.answer(&format!(
+            r#"{{"content":[{{"type":"image","mimeType":"image/png","data":"AAAA"}},{{"type":"new","x":{big}}}]}}"#
+        ))
+        .await;
+    });
+    let url = server.url("/mcp");
+    let output = hardline(&["call", "x", "--url", &url, "--header", "X-Key: $SECRET_KEY"])
+        .args(["--header", "X-Other:  b "])
+        .env("SECRET_KEY", "s3cr3t")
+        .output()
+        .unwrap();
+    assert_eq!(texts(&output).0, "[image, image/png, 3 B]\n[content of type new]\n");
+    let requests = server.requests();
+    assert!(requests.iter().all(|it| it.header("x-key") == Some("s3cr3t")));
+    assert!(requests.iter().all(|it| it.header("x-other") == Some("b")));
+    let (out, _) = run(&["call", "x", "--url", &url, "--format", "json"], 0);
+    assert!(out.contains(r#""x":12345678901234567890"#), "{out}");
+}
+
+#[test]
+fn noise_of_the_server_is_told_and_harms_nobody() {
+    let script = format!("echo 'starting \x1b[2J'; exec {HARDLINE} demo-server");
+    let (out, err) = run(&["call", "echo", r#"{"text":"a"}"#, "--", "sh", "-c", &script], 0);
+    assert_eq!(out, "a\n");
+    assert!(err.contains("starting") && !err.contains('\u{1b}'), "{err}");
+}
+
+/// Starts a call that takes its time, and waits until the server works on it.
+fn start_slow_call(server: &Server) -> Child {
+    let url = server.url("/mcp");
+    let mut child = hardline(&["call", "slow", "--url", &url]);
+    let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    while !server.requests().iter().any(|it| it.rpc_method() == "tools/call") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no call came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn a_signal_cancels_the_call_at_the_server() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let server = Server::start(async |it| {
+            if !greet(it).await {
+                it.open_stream().await;
+                it.wait_for_close().await;
+            }
+        });
+        let mut child = start_slow_call(&server);
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        let status = ended_within(&mut child, Duration::from_secs(30));
+        assert_eq!(status.code(), Some(code));
+        let requests = server.requests();
+        let call = requests.iter().find(|it| it.rpc_method() == "tools/call").unwrap();
+        let cancelled = requests.iter().find(|it| it.rpc_method() == "notifications/cancelled");
+        let params = cancelled.expect("the call is cancelled").member("params").unwrap();
+        assert_eq!(Some(&params["requestId"]), call.member("id").as_ref());
+    }
+}
+
+#[test]
+fn a_server_that_was_started_is_gone_after_a_signal() {
+    let script = format!("echo $$ >&2; exec {HARDLINE} demo-server");
+    let args = ["call", "sleep", r#"{"ms":60000}"#, "--verbose", "--", "sh", "-c", &script];
+    let mut child = hardline(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    let pid = line.trim().rsplit(' ').next().unwrap().to_owned();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(ended_within(&mut child, Duration::from_secs(30)).code(), Some(130));
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    let mut rest = String::new();
+    let _ = stderr.read_to_string(&mut rest);
+}

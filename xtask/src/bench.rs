@@ -3,7 +3,9 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::process::{command, root};
+use crate::clients;
+use crate::environment;
+use crate::process::{command, root, target};
 
 const HEADER: &str = "\
 # Benchmarks
@@ -15,15 +17,21 @@ its best round of thirty.
 ";
 
 /// How many benchmarks there are.
-const BENCHMARKS: usize = 4;
+const BENCHMARKS: usize = 5;
 
 /// Runs the benchmarks; `save` writes their tables to `docs/benchmarks.md`.
 pub(crate) fn run(save: bool) -> Result<(), String> {
     let all = ["bench", "--quiet", "--workspace", "--bench", "*", "--locked", "--no-fail-fast"];
-    let output = command("cargo", &all)
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo bench: {error}"))?;
+    let mut bench = command("cargo", &all);
+    // Without Node.js the TypeScript client's columns are empty.
+    match environment::missing(&["node", "npm"]).map_or_else(clients::set_up, Err) {
+        Ok(_) => {
+            bench.env("HARDLINE_TYPESCRIPT", target().join("clients/typescript-1"));
+        }
+        Err(missing) => println!("no TypeScript client: {missing}"),
+    }
+    let output =
+        bench.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo bench: {error}"))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     println!("{printed}");
     let is_met = output.status.success();

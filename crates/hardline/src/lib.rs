@@ -1,8 +1,8 @@
 //! Keeps MCP connections alive and honest.
 //!
 //! This is the front door for library users. The crates behind it can be used on their own:
-//! [`transport`] (sessions over standard streams and sockets, child processes) and [`wire`] (framing,
-//! strict JSON, messages: no I/O at all).
+//! [`client`] (sessions with servers), [`transport`] (standard streams, sockets, child processes, HTTP)
+//! and [`wire`] (framing, strict JSON, messages: no I/O at all).
 //!
 //! # A server
 //!
@@ -23,7 +23,19 @@
 //!
 //! # A client
 //!
-//! A server is started from a list of arguments, and ended with all that it started:
+//! [`client`] has connections that a host or an agent can rely on, over stdio and HTTP:
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), hardline::client::Error> {
+//! use hardline::client::{Connection, Settings};
+//!
+//! let server = Connection::connect("https://example.com/mcp", Settings::default()).await?;
+//! let result = server.call_tool("echo", serde_json::json!({ "text": "hello" })).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! With rmcp's own client, a server is started from a list of arguments, and ended with all that it started:
 //!
 //! ```no_run
 //! # #[cfg(unix)]
@@ -51,3 +63,8 @@ pub use hardline_transport::{CatchPanics, catch_panics};
 pub use hardline_transport::{ChildConnection, process, spawn, spawn_with};
 pub use hardline_transport::{Config, Connection, over, over_with, stdio, stdio_with};
 pub use hardline_wire::limits::Limits;
+
+/// The examples of the page about the client, compiled with the documentation's.
+#[cfg(all(doctest, unix, feature = "client"))]
+#[doc = include_str!("../../../docs/client.md")]
+struct ClientPage;

@@ -105,19 +105,39 @@ pub fn refusal(id: &Id<'_>, code: i64, rule: &str, reason: &str) -> String {
 /// Appends `text` to `line` as a JSON string on one line.
 pub fn push_json_string(line: &mut String, text: &str) {
     line.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => line.push_str("\\\""),
-            '\\' => line.push_str("\\\\"),
-            '\n' => line.push_str("\\n"),
-            '\r' => line.push_str("\\r"),
-            '\t' => line.push_str("\\t"),
-            '\u{2028}' | '\u{2029}' => push(line, format_args!("\\u{:04x}", u32::from(char))),
-            _ if char.is_control() => push(line, format_args!("\\u{:04x}", u32::from(char))),
-            _ => line.push(char),
+    let mut rest = text;
+    loop {
+        let (plain, odd) = rest.split_at(plain_length(rest.as_bytes()));
+        line.push_str(plain);
+        let mut chars = odd.chars();
+        match chars.next() {
+            None => break,
+            Some('"') => line.push_str("\\\""),
+            Some('\\') => line.push_str("\\\\"),
+            Some('\n') => line.push_str("\\n"),
+            Some('\r') => line.push_str("\\r"),
+            Some('\t') => line.push_str("\\t"),
+            Some(char) if char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') => {
+                push(line, format_args!("\\u{:04x}", u32::from(char)));
+            }
+            Some(char) => line.push(char),
         }
+        rest = chars.as_str();
     }
     line.push('"');
+}
+
+/// How many bytes go into a string as they are: up to one that is escaped, or begins a character that
+/// may be. Such a byte begins a character.
+fn plain_length(text: &[u8]) -> usize {
+    /// Enough for the widest registers.
+    const STEP: usize = 64;
+    // C1 controls begin with C2, the separators of lines and paragraphs with E2.
+    let is_odd = |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xe2);
+    let is_plain = |chunk: &&[u8]| !chunk.iter().fold(false, |odd, &byte| odd | is_odd(byte));
+    let skipped = text.chunks_exact(STEP).take_while(is_plain).count() * STEP;
+    let rest = text.get(skipped..).unwrap_or_default();
+    skipped + rest.iter().position(|&byte| is_odd(byte)).unwrap_or(rest.len())
 }
 
 /// Appends a checked value on one line.

@@ -7,9 +7,10 @@ use anyhow::{Context, Result, bail};
 use hardline_client::connection::RawResult;
 use hardline_client::{Connection, Error, Options};
 use hardline_wire::excerpt::Excerpt;
-use serde_json::value::RawValue;
+use hardline_wire::json::{Checker, Kind};
+use hardline_wire::limits::Limits;
 
-use super::progress::Bar;
+use super::progress::Line;
 use super::target::TargetArgs;
 use super::{Format, print, session, write};
 use crate::terminal::{Color, complain};
@@ -28,7 +29,7 @@ const MAX_ARGUMENT_BYTES: u64 = 64 << 20;
     Examples:\n  \
     hardline call echo '{\"text\": \"hello\"}' -- hardline demo-server\n  \
     hardline call search '{\"query\": \"mcp\"}' --url https://example.com/mcp\n  \
-    hardline call search @query.json --url https://example.com/mcp --header 'Authorization: $TOKEN'\n  \
+    hardline call search @query.json --url https://example.com/mcp --header 'Authorization: Bearer $TOKEN'\n  \
     hardline call report --timeout 10m --format json -- my-server | jq .structuredContent"
 )]
 pub(crate) struct Args {
@@ -59,20 +60,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let params = params(&args.tool, args.arguments.as_deref())?;
     let target = args.target.target()?;
-    session::run(&args.target, target, |connection| call(args, params, connection))
+    session::run(&args.target, target, |connection, line| call(args, params, connection, line))
 }
 
 async fn call(
     args: &Args,
     params: String,
     connection: Connection,
+    line: Line,
 ) -> Result<Result<ExitCode, Error>> {
-    let bar = Bar::new(&args.tool);
-    let shown = bar.clone();
-    let options = Options::default().on_progress(move |progress| shown.show(&progress));
-    let answer = connection.request_json("tools/call", &params, &options).await;
-    bar.clear();
-    match answer {
+    let options = Options::default().on_progress(move |progress| line.show(&progress));
+    match connection.request_json("tools/call", &params, &options).await {
         Ok(result) => show(args, &result),
         Err(error) => Ok(Err(error)),
     }
@@ -84,12 +82,15 @@ fn show(args: &Args, result: &RawResult) -> Result<Result<ExitCode, Error>> {
         Err(error) => return Ok(Err(error)),
     };
     let color = if args.raw { Color::Always } else { args.color };
-    write(color, |out, _| match args.format {
+    let is_written = write(color, |out, _| match args.format {
         Format::Json => writeln!(out, "{}", crate::json::escaped(result.get())),
         // As it came, whatever it is.
         Format::Text if args.raw => print::raw(out, &read),
         Format::Text => print::text(out, &read),
     })?;
+    if !is_written {
+        return Ok(Ok(ExitCode::from(1)));
+    }
     if read.is_error() {
         if args.format == Format::Text {
             let tool = Excerpt::new(args.tool.as_bytes(), 80);
@@ -118,13 +119,17 @@ fn params(tool: &str, arguments: Option<&str>) -> Result<String> {
         },
     };
     let text = text.trim_start_matches('\u{feff}');
-    let arguments: Box<RawValue> = serde_json::from_str(text)
-        .context("the arguments are no JSON; write an object, as '{\"text\": \"hello\"}'")?;
-    if !arguments.get().starts_with('{') {
-        bail!("the arguments are no JSON object; write one, as '{{\"text\": \"hello\"}}'");
+    let from = arguments.and_then(|it| it.strip_prefix('@')).map(|it| format!(" in {it}"));
+    let from = from.unwrap_or_default();
+    let mut checker = Checker::new(&Limits::default());
+    let checked = checker.check(text.as_bytes()).with_context(|| {
+        format!("the arguments{from} are no JSON; write an object, as '{{\"text\": \"hello\"}}'")
+    })?;
+    if checked.value.kind() != Kind::Object {
+        bail!("the arguments{from} are no JSON object; write one, as '{{\"text\": \"hello\"}}'");
     }
     let tool = serde_json::to_string(tool)?;
-    Ok(format!(r#"{{"name":{tool},"arguments":{}}}"#, arguments.get()))
+    Ok(format!(r#"{{"name":{tool},"arguments":{}}}"#, checked.value.text()))
 }
 
 fn read(input: impl Read) -> Result<String> {

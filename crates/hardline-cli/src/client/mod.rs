@@ -9,10 +9,12 @@ mod session;
 mod target;
 pub(crate) mod tools;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+
+use crate::terminal::{Color, complain};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Format {
@@ -22,13 +24,24 @@ enum Format {
     Json,
 }
 
-/// Writes to standard output, with colors where they are wanted.
+/// Writes to standard output, with colors where they are wanted. Returns whether it is written; why it is
+/// not was told then.
+///
+/// # Errors
+///
+/// Nobody reads it any more.
 fn write(
-    color: crate::terminal::Color,
+    color: Color,
     print: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let choice = color.choice();
     let mut out = BufWriter::new(AutoStream::new(io::stdout().lock(), choice));
-    print(&mut out, choice != anstream::ColorChoice::Never)?;
-    out.flush()
+    match print(&mut out, choice != ColorChoice::Never).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(error),
+        Err(error) => {
+            complain(&format!("cannot write the result: {error}"));
+            Ok(false)
+        }
+    }
 }

@@ -1,61 +1,89 @@
-//! What a server reports about its progress, on a terminal alone.
+//! What a server reports about its progress: a line at the bottom of a terminal, and nothing elsewhere.
 
-use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hardline_client::connection::Progress;
-use hardline_wire::excerpt::Excerpt;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How much of a message is shown.
-const MAX_MESSAGE_BYTES: usize = 120;
-/// A bar counts in whole numbers, and servers may not.
-const STEPS: f64 = 1000.0;
+use crate::terminal::{Pieces, table};
 
-/// A line on standard error that is gone when the result is there.
-#[derive(Clone, Debug)]
-pub(super) struct Bar(Option<ProgressBar>);
+/// How wide the bar is.
+const BAR: usize = 20;
+/// How wide a line is where the terminal does not tell.
+const WIDTH: usize = 80;
 
-impl Bar {
-    /// One that is hidden unless standard error is a terminal.
-    pub(super) fn new(tool: &str) -> Self {
-        if !io::stderr().is_terminal() {
-            return Self(None);
-        }
-        let bar = ProgressBar::new_spinner();
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        bar.enable_steady_tick(Duration::from_millis(100));
-        bar.set_message(Excerpt::new(tool.as_bytes(), MAX_MESSAGE_BYTES).to_string());
-        Self(Some(bar))
+/// A line on standard error that is gone when the result is there. Clones are the same line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_wanted: bool,
+    is_shown: bool,
+}
+
+impl Line {
+    /// One that stays empty unless standard error is a terminal that is ours alone.
+    pub(super) fn new(is_alone: bool) -> Self {
+        let is_wanted = is_alone && io::stderr().is_terminal();
+        Self(Arc::new(Mutex::new(State { is_wanted, is_shown: false })))
     }
 
     pub(super) fn show(&self, progress: &Progress) {
-        let Some(bar) = &self.0 else { return };
-        if let Some(total) = progress.total.filter(|total| 0.0 < *total) {
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}") {
-                bar.set_style(style);
-            }
-            bar.set_length(steps(total));
-            bar.set_position(steps(progress.progress));
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.is_wanted {
+            return;
         }
-        let message = progress.message.clone().unwrap_or_default();
-        let message = Excerpt::new(message.as_bytes(), MAX_MESSAGE_BYTES).to_string();
-        match (message.is_empty(), progress.total) {
-            (false, _) => bar.set_message(message),
-            (true, None) => bar.set_message(progress.progress.to_string()),
-            (true, Some(_)) => {}
-        }
+        state.is_shown = true;
+        // The last column stays free, as what is written there may wrap.
+        let width = table::width().unwrap_or(WIDTH).saturating_sub(1);
+        let Progress { progress, total, message, .. } = progress;
+        let text = describe(*progress, *total, message.as_deref());
+        let text = Pieces::up_to(width, text.as_bytes(), false).first(width, false);
+        // A terminal that is gone needs no progress.
+        let _ = write!(io::stderr(), "\r{text}\x1b[K");
     }
 
+    /// Takes it away, so that something else can be written.
     pub(super) fn clear(&self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut state.is_shown) {
+            let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
 }
 
-fn steps(amount: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-    let steps = (amount * STEPS) as u64;
-    steps
+/// Progress in one line.
+fn describe(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
+    let message = message.unwrap_or_default();
+    match total.filter(|total| 0.0 < *total) {
+        Some(total) => {
+            let share = (progress / total).clamp(0.0, 1.0);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1")]
+            let full = (share * BAR as f64).round() as usize;
+            let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR.saturating_sub(full)));
+            format!("{bar} {:3.0} % {message}", share * 100.0)
+        }
+        None if message.is_empty() => progress.to_string(),
+        None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(progress: f64, total: Option<f64>, message: Option<&str>, expected: &str) {
+        let message = message.map(str::to_owned);
+        assert_eq!(describe(progress, total, message.as_deref()), expected);
+    }
+
+    #[test]
+    fn tells_how_far_it_is() {
+        check(5.0, Some(10.0), Some("half"), "██████████░░░░░░░░░░  50 % half");
+        check(99.0, Some(1.0), None, "████████████████████ 100 % ");
+        check(3.0, Some(0.0), None, "3");
+        check(3.0, None, Some("third"), "third");
+    }
 }

@@ -2,13 +2,20 @@
 
 use std::future::Future;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hardline_client::{Connection, Error};
+use hardline_wire::encode::code;
 
+use super::progress::Line;
 use super::target::{Target, TargetArgs};
 use crate::terminal::complain;
+
+/// How many of the things that a server sends and nobody can use are named.
+const MAX_TOLD: usize = 5;
 
 /// Connects, does the work, and ends the session.
 ///
@@ -17,37 +24,50 @@ use crate::terminal::complain;
 pub(super) fn run<F>(
     args: &TargetArgs,
     target: Target,
-    work: impl FnOnce(Connection) -> F,
+    work: impl FnOnce(Connection, Line) -> F,
 ) -> Result<ExitCode>
 where
     F: Future<Output = Result<Result<ExitCode, Error>>>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
-    let told = |trouble: &str| complain(&format!("ignored from the server: {trouble}"));
-    let settings = args.settings().on_trouble(told);
+    let line = Line::new(!args.verbose);
+    let ignored = Arc::new(AtomicUsize::new(0));
+    let settings = {
+        let (line, ignored) = (line.clone(), Arc::clone(&ignored));
+        args.settings().on_trouble(move |trouble| {
+            if ignored.fetch_add(1, Ordering::Relaxed) < MAX_TOLD {
+                line.clear();
+                complain(&format!("ignored from the server: {trouble}"));
+            }
+        })
+    };
     let outcome = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let opening = target.connect(settings);
         let connection = tokio::select! {
             opened = opening => match opened {
                 Ok(connection) => connection,
-                Err(error) => return Ok(fail(&error)),
+                Err(error) => return Ok(fail(&error, args)),
             },
             code = signals.heard() => return Ok(code),
         };
         let outcome = tokio::select! {
             biased;
             code = signals.heard() => Ok(Ok(code)),
-            outcome = work(connection.clone()) => outcome,
+            outcome = work(connection.clone(), line.clone()) => outcome,
         };
+        line.clear();
         // The request that was given up is cancelled at the server before this is done.
         tokio::select! {
             () = connection.close() => {}
             _ = signals.heard() => {}
         }
-        Ok(outcome?.unwrap_or_else(|error| fail(&error)))
+        Ok(outcome?.unwrap_or_else(|error| fail(&error, args)))
     });
+    if let Some(more @ 1..) = ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
+        complain(&format!("ignored from the server: at least {more} more of these"));
+    }
     #[cfg(unix)]
     runtime.block_on(async {
         let flushed = hardline_transport::process::flush_stderr();
@@ -57,8 +77,21 @@ where
     outcome
 }
 
-fn fail(error: &Error) -> ExitCode {
-    complain(&error.to_string());
+/// Tells what went wrong, and what helps.
+fn fail(error: &Error, args: &TargetArgs) -> ExitCode {
+    let hint = match error {
+        Error::Timeout { .. } if args.verbose => "; --timeout gives it more time",
+        Error::Timeout { .. } => {
+            "; --timeout gives it more time, --verbose shows what the server says"
+        }
+        Error::Rpc(error)
+            if matches!(error.code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND) =>
+        {
+            "; `hardline tools` lists its tools and their arguments"
+        }
+        _ => "",
+    };
+    complain(&format!("{error}{hint}"));
     ExitCode::from(1)
 }
 

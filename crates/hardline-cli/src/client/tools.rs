@@ -25,7 +25,7 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     number of the signal that ended this.\n\n\
     Examples:\n  \
     hardline tools -- hardline demo-server\n  \
-    hardline tools --url https://example.com/mcp --header 'Authorization: $TOKEN'\n  \
+    hardline tools --url https://example.com/mcp --header 'Authorization: Bearer $TOKEN'\n  \
     hardline tools --format json -- my-server | jq '.tools[].name'"
 )]
 pub(crate) struct Args {
@@ -54,7 +54,7 @@ struct Shown {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = args.target.target()?;
-    session::run(&args.target, target, |connection| list(args, connection))
+    session::run(&args.target, target, |connection, _| list(args, connection))
 }
 
 async fn list(args: &Args, connection: Connection) -> Result<Result<ExitCode, Error>> {
@@ -62,11 +62,11 @@ async fn list(args: &Args, connection: Connection) -> Result<Result<ExitCode, Er
         Ok(tools) => tools,
         Err(error) => return Ok(Err(error)),
     };
-    write(args.color, |out, is_colored| match args.format {
+    let is_written = write(args.color, |out, is_colored| match args.format {
         Format::Json => json(out, &tools),
         Format::Text => text(out, &tools, is_colored),
     })?;
-    Ok(Ok(ExitCode::SUCCESS))
+    Ok(Ok(ExitCode::from(u8::from(!is_written))))
 }
 
 fn json(out: &mut dyn Write, tools: &[Box<RawValue>]) -> io::Result<()> {

@@ -94,14 +94,16 @@ fn failures_have_their_status_and_their_words() {
     check(&["call", "x"], 2, "give its address with --url URL, or its command after --");
     check(&demo(&["call", "x", "{"]), 2, "the arguments are no JSON");
     check(&demo(&["call", "x", "[1]"]), 2, "the arguments are no JSON object");
-    check(&demo(&["call", "x", r#"{"a":1,"a":2}"#]), 1, "duplicate");
+    check(&demo(&["call", "x", r#"{"a":1,"a":2}"#]), 2, "duplicate key at byte 7");
     check(&demo(&["call", "x", "@/no/such/file"]), 2, "/no/such/file");
-    check(&["tools", "--url", "example.com"], 2, "--url: not a URL");
+    check(&["tools", "--url", "example.com"], 2, "one begins with http://");
     check(&["tools", "--url", "http://u:secret@127.0.0.1/"], 2, "as a header");
     let url = ["tools", "--url", "http://127.0.0.1:1/"];
     check(&[&url[..], &["--header", "nothing"]].concat(), 2, "write it as 'Name: value'");
     check(&[&url[..], &["--header", "a b: secret"]].concat(), 2, "is not the name of a header");
     check(&[&url[..], &["--header", "A: $HARDLINE_NO_SUCH"]].concat(), 2, "HARDLINE_NO_SUCH");
+    check(&[&url[..], &["--header", "A: 1", "--header", "a: 2"]].concat(), 2, "is given twice");
+    check(&["tools", "--header", "A: 1", "--", "x"], 2, "is for servers at a --url");
     let (_, err) =
         run(&["tools", "--url", "http://127.0.0.1:1/?key=secret", "--header", "K: secret"], 1);
     assert!(!err.contains("secret"), "{err}");
@@ -150,14 +152,14 @@ fn a_server_at_a_url_with_headers() {
         .await;
     });
     let url = server.url("/mcp");
-    let output = hardline(&["call", "x", "--url", &url, "--header", "X-Key: $SECRET_KEY"])
+    let output = hardline(&["call", "x", "--url", &url, "--header", "X-Key: Bearer ${SECRET_KEY}"])
         .args(["--header", "X-Other:  b "])
         .env("SECRET_KEY", "s3cr3t")
         .output()
         .unwrap();
     assert_eq!(texts(&output).0, "[image, image/png, 3 B]\n[content of type new]\n");
     let requests = server.requests();
-    assert!(requests.iter().all(|it| it.header("x-key") == Some("s3cr3t")));
+    assert!(requests.iter().all(|it| it.header("x-key") == Some("Bearer s3cr3t")));
     assert!(requests.iter().all(|it| it.header("x-other") == Some("b")));
     let (out, _) = run(&["call", "x", "--url", &url, "--format", "json"], 0);
     assert!(out.contains(r#""x":12345678901234567890"#), "{out}");
@@ -169,6 +171,24 @@ fn noise_of_the_server_is_told_and_harms_nobody() {
     let (out, err) = run(&["call", "echo", r#"{"text":"a"}"#, "--", "sh", "-c", &script], 0);
     assert_eq!(out, "a\n");
     assert!(err.contains("starting") && !err.contains('\u{1b}'), "{err}");
+}
+
+#[test]
+fn much_noise_is_counted() {
+    let script = format!("seq 1000; exec {HARDLINE} demo-server");
+    let (out, err) = run(&["call", "echo", r#"{"text":"a"}"#, "--", "sh", "-c", &script], 0);
+    assert_eq!(out, "a\n");
+    assert_eq!(err.lines().count(), 6, "{err}");
+    assert!(err.contains("ignored from the server: at least "), "{err}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = hardline(&with_demo(&["call", "echo", r#"{"text":"a"}"#])).stdout(full).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(texts(&output).1.contains("cannot write the result"), "{output:?}");
 }
 
 /// Starts a call that takes its time, and waits until the server works on it.

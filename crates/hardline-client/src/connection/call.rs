@@ -8,8 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hardline_transport::client::{Answer, Kind, Notice, Outcome, Request, TransportError};
+use hardline_wire::excerpt::Excerpt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use super::cancel::Cancel;
@@ -21,6 +23,8 @@ use crate::{Error, RpcError};
 
 /// Longer than anybody waits, and short enough for a clock.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
+/// How much is said about an answer that is not what it should be.
+const REASON_BYTES: usize = 300;
 
 /// How one request differs from the others.
 #[derive(Clone, Default)]
@@ -120,7 +124,7 @@ impl Connection {
         self.inner.perform(method, Params::read(params)?, options).await
     }
 
-    /// Sends a notification. Resolves when it is on its way.
+    /// Sends a notification. Resolves when it is on its way, which may take no longer than a request.
     ///
     /// # Errors
     ///
@@ -137,7 +141,9 @@ impl Connection {
         if session.is_stateless() && inner.transport.kind() == Kind::Http {
             notice.headers = tools::standard(&notice.text);
         }
-        Ok(inner.transport.notify(notice).await?)
+        let limits = Limits::new(inner, &Options::default());
+        let sent = tokio::time::timeout_at(limits.until(), inner.transport.notify(notice)).await;
+        Ok(sent.map_err(|_| limits.late(method))??)
     }
 }
 
@@ -153,16 +159,18 @@ impl Inner {
         params: Params,
         options: &Options,
     ) -> Result<RawResult, Error> {
+        let limits = Limits::new(self, options);
         let mut more = None;
         for _ in 0..=self.settings.max_rounds {
             let params_now = more.as_ref().unwrap_or(&params);
-            let (answer, session) = self.send(method, params_now, options).await?;
+            let (answer, session) = self.send(method, params_now, options, &limits).await?;
             let wanted = match result(method, &answer)? {
                 result if session.is_stateless() => round::wanted(method, result)?,
                 _ => None,
             };
             let Some(wanted) = wanted else { return Ok(RawResult { answer }) };
-            more = Some(self.fulfil(&wanted, &params).await?);
+            let fulfilling = tokio::time::timeout_at(limits.last, self.fulfil(&wanted, &params));
+            more = Some(fulfilling.await.map_err(|_| limits.late(method))??);
         }
         let rounds = self.settings.max_rounds;
         Err(Error::Input(format!("the server still asks for more after {rounds} rounds")))
@@ -174,22 +182,29 @@ impl Inner {
         method: &str,
         params: &Params,
         options: &Options,
+        limits: &Limits,
     ) -> Result<(Answer, Arc<Session>), Error> {
         let (mut is_renewed, mut is_listed) = (false, false);
         loop {
             if self.is_closed.load(Ordering::Acquire) {
                 return Err(closed());
             }
+            let ready = tokio::time::timeout_at(limits.until(), self.ready()).await;
+            ready.map_err(|_| limits.late(method))??;
             let session = self.session();
-            let outcome = self.attempt(&session, method, params, options).await;
+            let outcome = self.attempt(&session, method, params, options, limits).await;
             match outcome {
                 Err(Error::Transport(TransportError::SessionEnded)) if !is_renewed => {
                     is_renewed = true;
-                    self.renew(session.generation).await?;
+                    let renewing = self.renew(session.generation);
+                    let renewed = tokio::time::timeout_at(limits.until(), renewing).await;
+                    renewed.map_err(|_| limits.late(method))??;
                 }
                 Ok(answer) if !is_listed && tools::has_wrong_headers(method, &session, &answer) => {
                     is_listed = true;
-                    self.list_for_headers().await;
+                    // Without the list it is refused once more, and that is the answer.
+                    let listing = self.list_for_headers();
+                    let _ = tokio::time::timeout_at(limits.until(), listing).await;
                 }
                 outcome => return outcome.map(|answer| (answer, session)),
             }
@@ -202,17 +217,11 @@ impl Inner {
         method: &str,
         params: &Params,
         options: &Options,
+        limits: &Limits,
     ) -> Result<Answer, Error> {
-        let timeout = options.timeout.unwrap_or(self.settings.timeout);
-        let limits = Limits {
-            timeout: if timeout.is_zero() { FOREVER } else { timeout },
-            total: options.max_total.unwrap_or(self.settings.max_total).min(FOREVER),
-            is_endless: timeout.is_zero(),
-        };
-        let start = Instant::now();
-        let late = |after| Error::Timeout { method: method.to_owned(), after };
-        let turn = tokio::time::timeout(limits.timeout, self.turns.acquire()).await;
-        let _turn = turn.map_err(|_| late(limits.timeout))?.map_err(|_| closed())?;
+        let until = limits.until();
+        let turn = tokio::time::timeout_at(until, self.turns.acquire()).await;
+        let _turn = turn.map_err(|_| limits.late(method))?.map_err(|_| closed())?;
 
         let id = self.new_id();
         let wants_progress = options.on_progress.is_some() || method == "tools/call";
@@ -222,12 +231,12 @@ impl Inner {
         let beat = wants_progress.then(|| self.pulse.start(id, options.on_progress.clone()));
         let mut cancel = Cancel::new(self, session, id, method);
         let answer = pin!(self.transport.request(request));
-        let outcome = self.wait(answer, start, &limits, beat.as_deref()).await;
+        let outcome = self.wait(answer, until, limits, beat.as_deref()).await;
         // What came before the answer is to be seen before it.
         self.inbox.drain(self);
         let Some(outcome) = outcome else {
             cancel.reason = "the request timed out";
-            return Err(late(start.elapsed()));
+            return Err(limits.late(method));
         };
         // A stream that broke leaves a server at work.
         if !matches!(outcome, Err(TransportError::Interrupted(_))) {
@@ -256,45 +265,68 @@ impl Inner {
     async fn wait<T>(
         &self,
         mut answer: std::pin::Pin<&mut (impl Future<Output = T> + ?Sized)>,
-        start: Instant,
+        mut until: Instant,
         limits: &Limits,
         beat: Option<&Beat>,
     ) -> Option<T> {
         if limits.is_endless {
             return Some(answer.await);
         }
-        let last = start + limits.total;
-        let mut until = (start + limits.timeout).min(last);
+        let last = limits.last;
         let mut sleep = pin!(tokio::time::sleep_until(until));
         loop {
             tokio::select! {
                 biased;
                 outcome = &mut answer => return Some(outcome),
                 () = Beat::next(beat) => {}
-                () = &mut sleep => {
+                // A flood of events takes all that a task may do at once, but not the time.
+                () = unconstrained(sleep.as_mut()) => {
                     // A server that waits for our own answer cannot be faster.
+                    let served = self.pulse.served();
                     if last <= Instant::now() || !self.pulse.is_serving() {
                         return None;
                     }
                     tokio::select! {
                         biased;
                         outcome = &mut answer => return Some(outcome),
-                        () = self.pulse.served() => {}
-                        () = tokio::time::sleep_until(last) => return None,
+                        () = served => {}
+                        () = unconstrained(tokio::time::sleep_until(last)) => return None,
                     }
                 }
             }
-            until = (Instant::now() + limits.timeout).min(last);
+            until = limits.until();
             sleep.as_mut().reset(until);
         }
     }
 }
 
-/// How long a request may take.
+/// How long a request may take, with all that belongs to it.
 struct Limits {
+    start: Instant,
     timeout: Duration,
-    total: Duration,
+    last: Instant,
     is_endless: bool,
+}
+
+impl Limits {
+    fn new(inner: &Inner, options: &Options) -> Self {
+        let timeout = options.timeout.unwrap_or(inner.settings.timeout);
+        let is_endless = timeout.is_zero();
+        let total = options.max_total.unwrap_or(inner.settings.max_total);
+        let total = if is_endless { FOREVER } else { total.min(FOREVER) };
+        let timeout = if is_endless { FOREVER } else { timeout.min(FOREVER) };
+        let start = Instant::now();
+        Self { start, timeout, last: start + total, is_endless }
+    }
+
+    /// When it has taken too long, if nothing happens from now on.
+    fn until(&self) -> Instant {
+        (Instant::now() + self.timeout).min(self.last)
+    }
+
+    fn late(&self, method: &str) -> Error {
+        Error::Timeout { method: method.to_owned(), after: self.start.elapsed() }
+    }
 }
 
 /// Adds the token that progress is reported with.
@@ -320,9 +352,14 @@ pub(super) fn result<'a>(method: &str, answer: &'a Answer) -> Result<&'a str, Er
     }
 }
 
+/// An answer is not what it should be. What is wrong with it may be said in the server's own words.
+pub(super) fn unexpected(method: &str, reason: &str) -> Error {
+    let reason = Excerpt::new(reason.as_bytes(), REASON_BYTES).to_string();
+    Error::Unexpected { method: method.to_owned(), reason }
+}
+
 pub(super) fn parse<T: DeserializeOwned>(method: &str, result: &str) -> Result<T, Error> {
-    serde_json::from_str(result)
-        .map_err(|error| Error::Unexpected { method: method.to_owned(), reason: error.to_string() })
+    serde_json::from_str(result).map_err(|error| unexpected(method, &error.to_string()))
 }
 
 impl fmt::Debug for Options {

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hardline_transport::client::{Event, Events, Notice};
 use hardline_wire::encode::code;
@@ -12,7 +14,8 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::id::Id;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::{Inner, Progress, message};
@@ -20,6 +23,12 @@ use crate::RpcError;
 
 /// How many requests of the server are worked on at once. More are answered with an error.
 const MAX_SERVING: usize = 64;
+/// How many answers to them are on their way at once. More wait.
+const MAX_SENDERS: usize = 64;
+/// How many answers there may be that have not left. A server that takes none gets no more.
+const MAX_ANSWERS: usize = 1024;
+/// How long an answer may take to leave.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// Something that the server sent of its own accord, or that went wrong with what it sent.
 #[derive(Clone, Debug)]
@@ -31,6 +40,21 @@ pub enum ServerEvent {
     Trouble(Arc<str>),
     /// The connection is at its end: why. Fit for a terminal.
     Closed(Arc<str>),
+    /// As many events were not taken in time, and are lost.
+    Missed(u64),
+}
+
+impl ServerEvent {
+    /// How many bytes it takes, roughly.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Notification(it) => {
+                it.method.len() + it.params.as_ref().map_or(0, |params| params.get().len())
+            }
+            Self::Trouble(text) | Self::Closed(text) => text.len(),
+            Self::Missed(_) => 0,
+        }
+    }
 }
 
 /// A notification of the server.
@@ -57,8 +81,10 @@ impl Inbox {
     /// Delivers what has arrived so far.
     pub(super) fn drain(&self, inner: &Arc<Inner>) {
         let mut events = self.lock();
-        while let Some(event) = events.as_mut().and_then(|events| events.try_recv().ok()) {
-            inner.handle(event);
+        // No more than that: what a server sends meanwhile may have no end.
+        for _ in 0..events.as_ref().map_or(0, Events::len) {
+            let Some(event) = events.as_mut().and_then(|it| it.try_recv().ok()) else { return };
+            inner.take(event);
         }
     }
 
@@ -68,7 +94,7 @@ impl Inbox {
         let Some(receiver) = events.as_mut() else { return Poll::Ready(false) };
         receiver.poll_recv(context).map(|event| match (event, inner.upgrade()) {
             (Some(event), Some(inner)) => {
-                inner.handle(event);
+                inner.take(event);
                 true
             }
             _ => false,
@@ -86,13 +112,35 @@ pub(super) async fn deliver(inner: Weak<Inner>, inbox: Arc<Inbox>) {
 }
 
 /// Which requests are under way in both directions, as far as their time is concerned.
-#[derive(Default)]
 pub(super) struct Pulse {
     /// Requests of ours whose progress is reported, by their token.
     beats: Mutex<HashMap<i64, Arc<Beat>>>,
     /// Requests of the server that are worked on.
     serving: Mutex<HashMap<Id<'static>, Option<AbortHandle>>>,
     served: Notify,
+    /// Room for answers that have not left, and for those that are leaving.
+    answers: Arc<Semaphore>,
+    senders: Arc<Semaphore>,
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self {
+            beats: Mutex::default(),
+            serving: Mutex::default(),
+            served: Notify::new(),
+            answers: Arc::new(Semaphore::new(MAX_ANSWERS)),
+            senders: Arc::new(Semaphore::new(MAX_SENDERS)),
+        }
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        for task in lock(&self.serving).drain().filter_map(|(_, task)| task) {
+            task.abort();
+        }
+    }
 }
 
 /// A request of ours whose progress is reported.
@@ -148,9 +196,9 @@ impl Pulse {
         !lock(&self.serving).is_empty()
     }
 
-    /// Waits until one of them is answered.
-    pub(super) async fn served(&self) {
-        self.served.notified().await;
+    /// Waits until one of them is answered, from now on.
+    pub(super) fn served(&self) -> Notified<'_> {
+        self.served.notified()
     }
 }
 
@@ -177,7 +225,13 @@ struct Cancelled<'a> {
 }
 
 impl Inner {
-    /// Delivers an event, without waiting.
+    /// Delivers an event, without waiting. A callback that panics costs that event alone.
+    fn take(self: &Arc<Self>, event: Event) {
+        if catch_unwind(AssertUnwindSafe(|| self.handle(event))).is_err() {
+            tracing::warn!("a callback panicked while something of the server's was delivered");
+        }
+    }
+
     fn handle(self: &Arc<Self>, event: Event) {
         match event {
             Event::Notification { method, text } => self.handle_notification(&method, &text),
@@ -236,6 +290,10 @@ impl Inner {
             ));
             return;
         }
+        // No work, so that no request of ours may take longer for it.
+        if let Some(result) = self.settings.known_answer(method) {
+            return self.answer(&id, &Ok(result));
+        }
         let handler = self.settings.handler(method);
         let params = params(text).map(ToOwned::to_owned);
         {
@@ -252,11 +310,12 @@ impl Inner {
             let outcome = Err(RpcError::new(code::METHOD_NOT_FOUND, "method not found"));
             return self.finish(&id, &outcome);
         };
-        let work = self.runtime.spawn(handler(params));
+        let work = self.runtime.spawn(async move { handler(params).await });
         if let Some(place) = lock(&self.pulse.serving).get_mut(&id) {
             *place = Some(work.abort_handle());
         }
-        let inner = Arc::clone(self);
+        // It does not keep the connection that it is for.
+        let inner = Arc::downgrade(self);
         self.runtime.spawn(async move {
             let outcome = match work.await {
                 Ok(outcome) => outcome,
@@ -264,7 +323,9 @@ impl Inner {
                 Err(error) if error.is_cancelled() => return,
                 Err(_) => Err(RpcError::internal("the client failed to handle the request")),
             };
-            inner.finish(&id, &outcome);
+            if let Some(inner) = inner.upgrade() {
+                inner.finish(&id, &outcome);
+            }
         });
     }
 
@@ -278,11 +339,20 @@ impl Inner {
 
     fn answer(&self, id: &Id<'static>, outcome: &Result<String, RpcError>) {
         let notice = Notice::answer(id.clone(), message::answer(id, outcome));
-        let transport = Arc::clone(&self.transport);
+        let Ok(place) = Arc::clone(&self.pulse.answers).try_acquire_owned() else {
+            self.trouble("the server asks without taking the answers: it gets no more for now");
+            return;
+        };
+        let (transport, senders) = (Arc::clone(&self.transport), Arc::clone(&self.pulse.senders));
         self.runtime.spawn(async move {
-            if let Err(error) = transport.notify(notice).await {
-                tracing::debug!(%error, "a request of the server could not be answered");
+            let sending = async {
+                let _turn = senders.acquire().await;
+                transport.notify(notice).await
+            };
+            if !matches!(tokio::time::timeout(ANSWER_TIME, sending).await, Ok(Ok(()))) {
+                tracing::debug!("a request of the server could not be answered");
             }
+            drop(place);
         });
     }
 
@@ -295,8 +365,7 @@ impl Inner {
     }
 
     fn tell(&self, event: ServerEvent) {
-        // Nobody need listen.
-        let _ = self.events.send(event);
+        self.events.post(event);
     }
 }
 

@@ -8,6 +8,7 @@ use hardline_wire::json::{Checker, Kind};
 use hardline_wire::limits::Limits;
 use rmcp::model::JsonObject;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{Error, RpcError};
 
@@ -16,6 +17,8 @@ use crate::{Error, RpcError};
 pub(super) struct Params {
     /// The object without its `_meta`, and without its closing brace if there is anything in it.
     members: String,
+    /// The arguments of a tool. They may be large, so they are written where they go and nowhere else.
+    arguments: Option<Value>,
     /// The members of `_meta` that the caller gave, without braces.
     meta: String,
 }
@@ -41,7 +44,7 @@ impl Params {
             Kind::Object => {}
             _ => return Err(Error::Params("they are no JSON object".into())),
         }
-        let mut params = Self { members: String::with_capacity(text.len()), meta: String::new() };
+        let mut params = Self { members: String::with_capacity(text.len()), ..Self::default() };
         for (key, member) in value.members() {
             if key == "_meta" && member.kind() == Kind::Object {
                 for (key, member) in member.members() {
@@ -60,18 +63,12 @@ impl Params {
         Ok(params)
     }
 
-    /// The parameters of `tools/call`. `arguments` was written by serde, so it is strict.
-    pub(super) fn tool(name: &str, arguments: Option<&JsonObject>) -> Result<Self, Error> {
-        let mut params = Self::default();
-        let mut text = String::new();
-        push_json_string(&mut text, name);
-        push_member(&mut params.members, "name", &text);
-        if let Some(arguments) = arguments {
-            let text = serde_json::to_string(arguments);
-            let text = text.map_err(|error| Error::Params(error.to_string()))?;
-            push_member(&mut params.members, "arguments", &text);
-        }
-        Ok(params)
+    /// The parameters of `tools/call`.
+    pub(super) fn tool(name: &str, arguments: Option<JsonObject>) -> Self {
+        let mut params = Self { arguments: arguments.map(Value::Object), ..Self::default() };
+        params.members.push_str(r#""name":"#);
+        push_json_string(&mut params.members, name);
+        params
     }
 
     /// Adds a member: its name, and its value as JSON.
@@ -85,6 +82,10 @@ impl Params {
     fn push(&self, line: &mut String, meta: &str) {
         line.push('{');
         line.push_str(&self.members);
+        if let Some(arguments) = &self.arguments {
+            line.push_str(r#","arguments":"#);
+            push_value(line, arguments);
+        }
         if !self.meta.is_empty() || !meta.is_empty() {
             if !self.members.is_empty() {
                 line.push(',');
@@ -102,6 +103,41 @@ impl Params {
 
     fn len(&self) -> usize {
         self.members.len() + self.meta.len()
+    }
+}
+
+/// Writes a value. Serde would search long strings byte by byte for what is to be escaped.
+fn push_value(line: &mut String, value: &Value) {
+    let comma = |line: &mut String, index: usize| {
+        if 0 < index {
+            line.push(',');
+        }
+    };
+    match value {
+        Value::Null => line.push_str("null"),
+        Value::Bool(bool) => line.push_str(if *bool { "true" } else { "false" }),
+        Value::Number(number) => {
+            let _ = write!(line, "{number}");
+        }
+        Value::String(text) => push_json_string(line, text),
+        Value::Array(values) => {
+            line.push('[');
+            for (index, value) in values.iter().enumerate() {
+                comma(line, index);
+                push_value(line, value);
+            }
+            line.push(']');
+        }
+        Value::Object(members) => {
+            line.push('{');
+            for (index, (key, value)) in members.iter().enumerate() {
+                comma(line, index);
+                push_json_string(line, key);
+                line.push(':');
+                push_value(line, value);
+            }
+            line.push('}');
+        }
     }
 }
 
@@ -180,6 +216,22 @@ mod tests {
         check(r#"{"x":{"_meta":{"b":2}}}"#, "", r#"{"x":{"_meta":{"b":2}}}"#);
         check("{\r\n \"x\":\n[1,\n2]}\n", "", r#"{"x":[1, 2]}"#);
         check(r#"{"\u0078":9007199254740993}"#, "", r#"{"x":9007199254740993}"#);
+    }
+
+    #[test]
+    fn writes_arguments_as_serde_would() {
+        let arguments = serde_json::json!({
+            "a": [1, -2.5, 1e300, true, null, {}, []], "b\"": { "c": "é\u{2028}\u{85}\n\\ 😀" },
+        });
+        let Value::Object(object) = arguments.clone() else { panic!() };
+        let line = request(1, "tools/call", &Params::tool("x\"", Some(object)), r#""m":1"#);
+        assert!(line.is_ascii() || !line.contains(['\u{2028}', '\u{85}']), "{line}");
+        let written: Value = serde_json::from_str(&line).unwrap();
+        let params =
+            serde_json::json!({ "name": "x\"", "arguments": arguments, "_meta": { "m": 1 } });
+        assert_eq!(written["params"], params);
+        let line = request(1, "tools/call", &Params::tool("x", None), "");
+        assert!(line.ends_with(r#""params":{"name":"x"}}"#), "{line}");
     }
 
     #[test]

@@ -13,8 +13,10 @@
 mod call;
 mod cancel;
 mod event;
+mod listen;
 mod message;
 mod opening;
+mod renewal;
 mod round;
 mod session;
 mod tools;
@@ -31,21 +33,21 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hardline_transport::client::{Transport, TransportError};
 use hardline_wire::version::Version;
 use rmcp::model::{Implementation, ServerCapabilities};
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::Semaphore;
 
 use crate::guard::Guarded;
 use crate::{Error, Settings};
 use cancel::Cancelling;
 use event::{Inbox, Pulse};
+use listen::Board;
+use renewal::Renewal;
 use session::{Memory, Session};
 use tools::ToolHeaders;
 
 pub use call::{Options, RawResult};
-pub use event::ServerEvent;
+pub use event::{Notification, ServerEvent};
+pub use listen::EventReceiver;
 pub use typed::Progress;
-
-/// How many events of a server wait for a listener. A slow one loses the oldest.
-const MAX_BUFFERED_EVENTS: usize = 1024;
 
 /// A session with one server. Clones are the same session; it ends when the last is dropped.
 #[derive(Clone)]
@@ -72,15 +74,14 @@ struct Inner {
     settings: Settings,
     next_id: AtomicI64,
     session: RwLock<Arc<Session>>,
-    /// Held by whoever opens the session again.
-    renewal: tokio::sync::Mutex<()>,
+    renewal: Renewal,
     memory: Mutex<Memory>,
     tools: ToolHeaders,
     turns: Semaphore,
     pulse: Pulse,
     cancelling: Cancelling,
     inbox: Arc<Inbox>,
-    events: broadcast::Sender<ServerEvent>,
+    events: Board,
     is_closed: AtomicBool,
     runtime: tokio::runtime::Handle,
 }
@@ -145,14 +146,14 @@ impl Connection {
             transport,
             next_id: AtomicI64::new(1),
             session: RwLock::new(Arc::new(Session::unopened())),
-            renewal: tokio::sync::Mutex::new(()),
+            renewal: Renewal::default(),
             memory: Mutex::default(),
             tools: ToolHeaders::default(),
             turns: Semaphore::new(settings.max_in_flight),
             pulse: Pulse::default(),
             cancelling: Cancelling::default(),
             inbox: Arc::clone(&inbox),
-            events: broadcast::Sender::new(MAX_BUFFERED_EVENTS),
+            events: Board::default(),
             is_closed: AtomicBool::new(false),
             runtime: tokio::runtime::Handle::current(),
             settings,
@@ -178,8 +179,8 @@ impl Connection {
 
     /// What the server sends of its own accord, from now on: notifications, and trouble with what it
     /// sends. A listener that is slow loses the oldest, and is told how many.
-    pub fn events(&self) -> broadcast::Receiver<ServerEvent> {
-        self.inner.events.subscribe()
+    pub fn events(&self) -> EventReceiver {
+        self.inner.events.listen()
     }
 
     /// Ends the session, in bounded time. Requests under way fail; a process that was started is gone

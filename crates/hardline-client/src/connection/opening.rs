@@ -95,18 +95,16 @@ impl Inner {
         self.settle(info).await
     }
 
-    /// Makes what was agreed the session, and tells the transport and the server.
-    async fn settle(&self, info: ServerInfo) -> Result<(), Error> {
+    /// Tells the transport and the server what was agreed, and makes it the session.
+    pub(super) async fn settle(&self, info: ServerInfo) -> Result<(), Error> {
         let version = info.version;
-        {
-            let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
-            *session = Arc::new(Session::new(session.generation + 1, info, &self.settings));
-        }
         self.transport.agree(version).await;
         if version.has_handshake() {
             let line = message::notification("notifications/initialized", None, "");
             self.transport.notify(Notice::notification(line)).await?;
         }
+        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+        *session = Arc::new(Session::new(session.generation + 1, info, &self.settings));
         Ok(())
     }
 
@@ -224,7 +222,7 @@ impl Inner {
     }
 
     /// Opens a session with `initialize`.
-    async fn greet(&self, version: Version) -> Result<ServerInfo, Error> {
+    pub(super) async fn greet(&self, version: Version) -> Result<ServerInfo, Error> {
         let params = Params::new(&serde_json::json!({
             "protocolVersion": version.as_str(),
             "capabilities": self.settings.capabilities,
@@ -254,45 +252,6 @@ impl Inner {
             implementation: told.server_info,
             instructions: told.instructions,
         })
-    }
-
-    /// Opens the session again after the server has ended it, once for all that wait for that.
-    pub(super) async fn renew(&self, ended: u64) -> Result<(), Error> {
-        let _turn = self.renewal.lock().await;
-        let session = self.session();
-        if session.generation != ended {
-            return Ok(());
-        }
-        tracing::debug!("the server has ended the session: opening another");
-        self.transport.forget_session();
-        let limit = self.settings.open_timeout;
-        let version = session.info.version;
-        let greeted = tokio::time::timeout(limit, self.greet(version)).await;
-        let info = greeted.unwrap_or_else(|_| {
-            Err(Error::Timeout { method: "initialize".into(), after: limit })
-        })?;
-        self.settle(info).await?;
-        self.remind().await;
-        Ok(())
-    }
-
-    /// Tells a new session what the old one was told.
-    async fn remind(&self) {
-        let (level, subscriptions) = {
-            let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            (memory.level, memory.subscriptions.clone())
-        };
-        let level = level.map(|level| ("logging/setLevel", serde_json::json!({ "level": level })));
-        let uris = subscriptions.into_iter();
-        let uris = uris.map(|uri| ("resources/subscribe", serde_json::json!({ "uri": uri })));
-        for (method, params) in level.into_iter().chain(uris) {
-            let Ok(params) = Params::new(&params) else { continue };
-            let id = self.new_id();
-            let line = message::request(id, method, &params, "");
-            let asked = self.transport.request(Request::new(id, method, line));
-            // Whoever misses it will notice; the session is worth more.
-            let _ = tokio::time::timeout(self.settings.open_timeout, asked).await;
-        }
     }
 }
 

@@ -67,7 +67,8 @@ impl Inner {
                 )));
             };
             // In a task of its own, so that one that panics costs this request alone.
-            let outcome = self.runtime.spawn(handler(asked.params.clone())).await;
+            let params = asked.params.clone();
+            let outcome = self.runtime.spawn(async move { handler(params).await }).await;
             let response = match outcome {
                 Ok(Ok(response)) => response,
                 Ok(Err(error)) => {

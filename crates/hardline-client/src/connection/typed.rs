@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 
 use hardline_transport::client::Kind;
 use rmcp::model::{
-    CallToolResult, CompleteRequestParams, CompleteResult, GetPromptResult, JsonObject,
-    LoggingLevel, Prompt, ReadResourceResult, Resource, ResourceTemplate, SubscriptionFilter, Tool,
+    CallToolResult, CompleteRequestParams, CompleteResult, GetPromptResult, LoggingLevel, Prompt,
+    ReadResourceResult, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 use super::message::Params;
 use super::{Connection, Options, tools};
 use crate::Error;
+
+/// How much all pages of a list may be.
+const MAX_LIST_BYTES: usize = 64 << 20;
 
 /// Progress that a server reports about a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,12 +82,11 @@ impl Connection {
         arguments: Value,
         options: &Options,
     ) -> Result<CallToolResult, Error> {
-        let arguments: Option<JsonObject> = match arguments {
-            Value::Null => None,
-            Value::Object(arguments) => Some(arguments),
+        let params = match arguments {
+            Value::Null => Params::tool(name, None),
+            Value::Object(arguments) => Params::tool(name, Some(arguments)),
             _ => return Err(Error::Params("a tool's arguments are an object".into())),
         };
-        let params = Params::tool(name, arguments.as_ref())?;
         self.inner.perform("tools/call", params, options).await?.parse("tools/call")
     }
 
@@ -233,26 +235,31 @@ impl Connection {
         key: &str,
         mut see: impl FnMut(&str),
     ) -> Result<Vec<T>, Error> {
-        let unexpected = |reason: String| Error::Unexpected { method: method.to_owned(), reason };
+        let unexpected = |reason: &str| super::call::unexpected(method, reason);
+        let mut bytes = 0;
         let mut items = Vec::new();
         let mut seen = HashSet::new();
         let mut params = Params::default();
         for _ in 0..self.inner.settings.max_pages {
             let page = self.inner.perform(method, params, &Options::default()).await?;
+            bytes += page.get().len();
+            if MAX_LIST_BYTES < bytes {
+                return Err(unexpected("the list is longer than 64 MiB"));
+            }
             see(page.get());
             let fields: HashMap<String, Box<RawValue>> = page.parse(method)?;
             let listed = fields.get(key).map_or("null", |it| it.get());
             let listed = serde_json::from_str::<Vec<T>>(listed);
-            items.extend(listed.map_err(|error| unexpected(format!("{key}: {error}")))?);
+            items.extend(listed.map_err(|error| unexpected(&format!("{key}: {error}")))?);
             let cursor =
                 fields.get("nextCursor").and_then(|it| serde_json::from_str(it.get()).ok());
             let Some(Some(cursor)) = cursor else { return Ok(items) };
             let cursor: String = cursor;
             if !seen.insert(cursor.clone()) {
-                return Err(unexpected("a cursor comes back, so the list has no end".into()));
+                return Err(unexpected("a cursor comes back, so the list has no end"));
             }
             params = Params::new(&json!({ "cursor": cursor }))?;
         }
-        Err(unexpected(format!("more than {} pages", self.inner.settings.max_pages)))
+        Err(unexpected(&format!("more than {} pages", self.inner.settings.max_pages)))
     }
 }

@@ -35,7 +35,7 @@ impl Connection {
     ///
     /// If it is called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect_with(config: Config, settings: Settings) -> Result<Self, Error> {
-        let name = format!("{config:?}");
+        let name = config.url().to_owned();
         let eras = settings.eras.clone();
         if eras.find(&name) == Some(Era::Sse) {
             if let Ok(connection) = Self::connect_sse(config.clone(), settings.clone()).await {

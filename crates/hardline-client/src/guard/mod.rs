@@ -38,5 +38,6 @@ mod shared;
 mod state;
 
 pub use guarded::Guarded;
+pub use hardline_guard::policy::{Policy, Profile};
 pub use lines::{GuardedInput, GuardedOutput, lines};
 pub use settings::{GuardSettings, Note};

@@ -126,3 +126,28 @@ async fn the_time_stands_still_while_the_server_waits_for_us() {
     peer.result(&call, text("thanks")).await;
     assert!(calling.await.unwrap().is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_keeps_asking_whether_we_are_there_gets_no_more_time() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let calling = {
+        let connection = connection.clone();
+        tokio::spawn(async move { connection.call_tool("slow", json!({})).await })
+    };
+    peer.expect("tools/call").await;
+    let start = Instant::now();
+    let mut id = 0;
+    while !calling.is_finished() {
+        for _ in 0..100 {
+            id += 1;
+            peer.send(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).await;
+        }
+        for _ in 0..100 {
+            // Among the answers is the word that the call was given up.
+            assert!(peer.receive().await.unwrap()["error"].is_null());
+        }
+        sleep(Duration::from_millis(100)).await;
+        assert!(start.elapsed() < Duration::from_secs(60));
+    }
+    assert!(matches!(calling.await.unwrap(), Err(Error::Timeout { .. })));
+}

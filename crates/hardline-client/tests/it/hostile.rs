@@ -39,7 +39,7 @@ async fn dropping_does_not_wait_for_a_server_that_does_not_read() {
     let short = Options::default().with_timeout(Duration::from_secs(1));
     let params = json!({ "text": "x".repeat(MUCH) });
     let asking = (0..100).map(|_| connection.request_with("x/y", &params, &short));
-    let asked = futures_join(asking).await;
+    let asked = all(asking).await;
     assert!(asked.iter().all(|it| matches!(it, Err(Error::Timeout { .. }))), "{asked:?}");
     drop(connection);
     timeout(AGES, peer.wait_for_end()).await.expect("the stream should have ended");
@@ -73,8 +73,12 @@ async fn a_callback_that_panics_costs_its_message_alone() {
     };
     let call = peer.expect("tools/call").await;
     for _ in 0..300 {
-        let params = json!({ "progressToken": call["params"]["_meta"]["progressToken"], "progress": 1 });
-        peer.send(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })).await;
+        let params =
+            json!({ "progressToken": call["params"]["_meta"]["progressToken"], "progress": 1 });
+        peer.send(
+            json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }),
+        )
+        .await;
         peer.write("this is no message").await;
     }
     peer.send(json!({ "jsonrpc": "2.0", "id": 7, "method": "x/bad" })).await;
@@ -104,7 +108,8 @@ async fn a_handler_that_never_ends_does_not_keep_the_connection() {
         sleep(Duration::from_millis(5)).await;
     }
     drop(connection);
-    assert!(peer.receive().await.is_none());
+    // It is told that nobody answers it, and that is all.
+    while peer.receive().await.is_some() {}
     let stopped = async {
         while 1 < Arc::strong_count(&running) {
             sleep(Duration::from_millis(5)).await;
@@ -140,7 +145,8 @@ async fn a_server_that_asks_and_never_reads_the_answers_is_not_kept_in_memory() 
 
 #[tokio::test]
 async fn no_time_is_too_long_for_the_clock() {
-    let settings = Settings::default().with_open_timeout(Duration::MAX).with_max_total(Duration::MAX);
+    let settings =
+        Settings::default().with_open_timeout(Duration::MAX).with_max_total(Duration::MAX);
     let (connection, mut peer) = Peer::greeted(settings.with_timeout(Duration::MAX)).await;
     let asking = tokio::spawn(async move { connection.request("x/y", &()).await });
     let asked = peer.expect("x/y").await;
@@ -153,16 +159,16 @@ async fn what_a_server_writes_in_the_place_of_something_else_is_shown_escaped_an
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let evil = format!("\u{1b}[2J\u{202e}{}", "x".repeat(10_000));
     let results = [
-        json!({ "tools": [{ "name": "a", "inputSchema": {}, "execution": { "taskSupport": evil } }] }),
-        json!({ "tools": evil }),
-        json!({ "tools": [evil] }),
+        json!({ "messages": [{ "role": evil, "content": { "type": "text", "text": "" } }] }),
+        json!({ "messages": evil }),
+        json!({ "messages": [evil] }),
     ];
     for result in results {
         let asking = {
             let connection = connection.clone();
-            tokio::spawn(async move { connection.list_tools().await })
+            tokio::spawn(async move { connection.get_prompt("x", json!(null)).await })
         };
-        let asked = peer.expect("tools/list").await;
+        let asked = peer.expect("prompts/get").await;
         peer.result(&asked, result).await;
         let error = asking.await.unwrap().unwrap_err().to_string();
         assert!(error.len() < 2000 && !error.contains(['\u{1b}', '\u{202e}']), "{error:?}");
@@ -176,7 +182,9 @@ async fn a_list_whose_pages_never_end_is_given_up_before_it_fills_the_memory() {
     let description = "x".repeat(4 * MUCH);
     let mut pages = 0;
     while !listing.is_finished() {
-        let Ok(Some(asked)) = timeout(Duration::from_secs(1), peer.receive()).await else { continue };
+        let Ok(Some(asked)) = timeout(Duration::from_secs(1), peer.receive()).await else {
+            continue;
+        };
         pages += 1;
         assert!(pages <= 64, "{pages} pages of 4 MiB are held");
         let tool = json!({ "name": "a", "inputSchema": {}, "description": description });
@@ -185,7 +193,7 @@ async fn a_list_whose_pages_never_end_is_given_up_before_it_fills_the_memory() {
     assert!(matches!(listing.await.unwrap(), Err(Error::Unexpected { .. })));
 }
 
-async fn futures_join<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut futures: Vec<_> = futures.map(|it| Some(Box::pin(it))).collect();
     let mut outputs = Vec::new();
     std::future::poll_fn(|context| {

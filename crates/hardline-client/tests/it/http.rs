@@ -374,3 +374,43 @@ async fn a_thousand_at_once_are_each_answered_once() {
     assert_eq!(called, 1000);
     connection.close().await;
 }
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_and_takes_no_answers_gets_a_bounded_number_of_them() {
+    let server = Server::start(async |it| {
+        if it.request.method == "POST" && it.rpc_method().is_empty() {
+            it.wait_for_close().await;
+        } else if !greet(it, "s").await {
+            it.open_stream().await;
+            for id in 0..3000 {
+                it.event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
+            }
+            it.event(&it.result(&text("done").to_string())).await;
+        }
+    });
+    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    assert_eq!(said(&connection.call_tool("x", json!({})).await.unwrap()), "done");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(server.connections() <= 70, "{} connections", server.connections());
+    connection.close().await;
+}
+
+#[tokio::test]
+async fn a_flood_of_events_does_not_stop_the_clock() {
+    let server = Server::start(async |it| {
+        if !greet(it, "s").await {
+            it.open_stream().await;
+            let note = "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n".repeat(10_000);
+            let chunk = format!("{:x}\r\n{note}\r\n", note.len());
+            while it.write(&chunk).await {}
+        }
+    });
+    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let short = Options::default().with_timeout(Duration::from_millis(300));
+    let call = connection.call_tool_with("x", json!({}), &short);
+    let began = tokio::time::Instant::now();
+    let error = call.await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }), "{error:?}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    connection.close().await;
+}

@@ -126,3 +126,30 @@ async fn dropping_the_connection_ends_the_process() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn whoever_closes_waits_for_the_end_of_the_process_and_so_does_the_next() {
+    let file = std::env::temp_dir().join(format!("hardline-client-{}-twice", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    // It does not end because it is told to.
+    let script = format!("trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done", file.display());
+    let server = greeted(&script).await;
+    let pid = in_time(async {
+        loop {
+            match std::fs::read_to_string(&file).ok().and_then(|it| it.trim().parse::<i32>().ok()) {
+                Some(pid) => break pid,
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    })
+    .await;
+    std::fs::remove_file(&file).unwrap();
+    let first = tokio::spawn({
+        let server = server.clone();
+        async move { server.close().await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    in_time(server.close()).await;
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    in_time(first).await.unwrap();
+}

@@ -103,7 +103,10 @@ async fn a_greeting_that_is_never_taken_note_of_holds_nobody_for_ever() {
     });
     let connection = connect(&server).await;
     let call = connection.call_tool("x", json!({}));
-    timeout(Duration::from_secs(10), call).await.expect("the request should have ended").unwrap_err();
+    timeout(Duration::from_secs(10), call)
+        .await
+        .expect("the request should have ended")
+        .unwrap_err();
     // Closing is not held up by it either.
     timeout(Duration::from_secs(10), connection.close()).await.unwrap();
 }
@@ -133,20 +136,18 @@ async fn a_request_that_is_made_meanwhile_waits_for_the_new_session() {
     assert_eq!(greetings(&server), 2);
     // Nobody spoke in the new session before it was opened.
     let requests = server.requests();
-    let spoken = requests.iter().filter(|it| it.header("mcp-session-id") == Some("s-1"));
-    let first = spoken.filter(|it| it.method == "POST").next().unwrap();
+    let mut spoken = requests.iter().filter(|it| it.header("mcp-session-id") == Some("s-1"));
+    let first = spoken.find(|it| it.method == "POST").unwrap();
     assert_eq!(first.rpc_method(), "notifications/initialized");
 }
 
 #[tokio::test]
 async fn a_session_is_opened_to_the_end_though_nobody_waits_for_it_any_more() {
-    let server = start(async |it| {
-        match it.rpc_method().as_str() {
-            "initialize" => greet(it, "s-1").await,
-            _ => {
-                sleep(Duration::from_millis(300)).await;
-                it.status(202).await;
-            }
+    let server = start(async |it| match it.rpc_method().as_str() {
+        "initialize" => greet(it, "s-1").await,
+        _ => {
+            sleep(Duration::from_millis(300)).await;
+            it.status(202).await;
         }
     });
     let connection = connect(&server).await;

@@ -82,6 +82,42 @@ pub enum Kind {
     Http,
 }
 
+/// The text of a message on its way out. Clones are the same text, and none is copied.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Text(Arc<String>);
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Arc::new(text))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Text> for Vec<u8> {
+    fn from(text: Text) -> Self {
+        Arc::unwrap_or_clone(text.0).into_bytes()
+    }
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A request on its way out.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -91,14 +127,14 @@ pub struct Request {
     /// Its method.
     pub method: Arc<str>,
     /// The whole message, strict JSON without a line break.
-    pub text: Arc<str>,
+    pub text: Text,
     /// Headers that repeat parts of it, for HTTP.
     pub headers: Vec<Header>,
 }
 
 impl Request {
     /// A request without headers.
-    pub fn new(id: i64, method: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+    pub fn new(id: i64, method: impl Into<Arc<str>>, text: impl Into<Text>) -> Self {
         Self { id, method: method.into(), text: text.into(), headers: Vec::new() }
     }
 
@@ -115,7 +151,7 @@ impl Request {
 #[non_exhaustive]
 pub struct Notice {
     /// The whole message, strict JSON without a line break.
-    pub text: Arc<str>,
+    pub text: Text,
     /// The request of the server that it answers, if it is an answer.
     pub answers: Option<Id<'static>>,
     /// Headers that repeat parts of it, for HTTP.
@@ -124,12 +160,12 @@ pub struct Notice {
 
 impl Notice {
     /// A notification.
-    pub fn notification(text: impl Into<Arc<str>>) -> Self {
+    pub fn notification(text: impl Into<Text>) -> Self {
         Self { text: text.into(), answers: None, headers: Vec::new() }
     }
 
     /// The answer to a request of the server.
-    pub fn answer(id: Id<'static>, text: impl Into<Arc<str>>) -> Self {
+    pub fn answer(id: Id<'static>, text: impl Into<Text>) -> Self {
         Self { text: text.into(), answers: Some(id), headers: Vec::new() }
     }
 }

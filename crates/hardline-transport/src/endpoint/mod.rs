@@ -42,6 +42,7 @@ use pending::Pending;
 pub(crate) use answer::internal_error;
 pub(crate) use incoming::rule;
 pub use incoming::{Failure, Incoming, Role, Unfit};
+pub(crate) use pending::number_of;
 
 /// A request that was handed on and waits for its answer.
 #[derive(Debug)]

@@ -52,7 +52,7 @@ impl Pending {
         if self.remove(&id) {
             return Some(id);
         }
-        let number = Id::from_integer(id.as_str()?.parse().ok()?);
+        let number = Id::from_integer(number_of(&id.as_str()?)?);
         self.remove(&number).then_some(number)
     }
 
@@ -86,4 +86,9 @@ impl Pending {
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Id<'static>> + use<> {
         std::mem::take(&mut self.requests).into_keys()
     }
+}
+
+/// The number that a text is written as, in the one way that we write it.
+pub(crate) fn number_of(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|number: &i64| number.to_string() == text)
 }

@@ -58,6 +58,11 @@ impl Config {
         })
     }
 
+    /// The address, whole: its query may hold a secret.
+    pub fn url(&self) -> &str {
+        self.url.0.as_str()
+    }
+
     /// Adds headers to every request.
     #[must_use]
     pub fn with_headers(mut self, headers: Headers) -> Self {
@@ -133,7 +138,10 @@ pub(super) struct Address(pub(super) Url);
 
 impl Address {
     fn new(text: &str) -> Result<Self, ConfigError> {
-        let url = Url::parse(text.trim()).map_err(|error| ConfigError::Url(error.to_string()))?;
+        let url = Url::parse(text.trim()).map_err(|error| match text.contains("://") {
+            true => ConfigError::Url(error.to_string()),
+            false => ConfigError::Url("one begins with http:// or https://".to_owned()),
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
             let scheme = Excerpt::new(url.scheme().as_bytes(), 32).to_string();
             return Err(ConfigError::Scheme(scheme));
@@ -260,7 +268,7 @@ mod tests {
     fn takes_addresses_of_servers_alone() {
         check(" https://Example.com/mcp?key=secret#part ", Ok("https://example.com/mcp"));
         check("http://[::1]:8080/mcp", Ok("http://[::1]:8080/mcp"));
-        check("mcp", Err("not a URL: relative URL without a base"));
+        check("mcp", Err("not a URL: one begins with http:// or https://"));
         check(
             "ftp://example.com/",
             Err("a server's URL begins with http:// or https://, not ftp:"),

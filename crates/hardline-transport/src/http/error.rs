@@ -86,6 +86,7 @@ pub(super) fn unsent(address: &Address, error: reqwest::Error) -> TransportError
         let hint = match &cause {
             it if it.contains("refused") => "; is the server running?",
             it if it.contains("dns") || it.contains("lookup") => "; is the name right?",
+            it if it.contains("InvalidContentType") => "; does it speak TLS at all? Try http://",
             it if it.contains("ertificate") => {
                 "; an authority of your own must be in the system's store of certificates"
             }
@@ -124,7 +125,7 @@ pub(super) fn cause(error: reqwest::Error) -> String {
 fn advice(status: u16) -> &'static str {
     match status {
         400 => "it does not accept the request",
-        401 => "it wants to know who is asking: log in, or give an Authorization header",
+        401 => "it wants to know who is asking: give an Authorization header",
         403 => "it does not allow this: check the credentials and what they permit",
         404 => "there is nothing at this URL; MCP endpoints often end in /mcp or /sse",
         405 => "it does not take messages at this URL; MCP endpoints often end in /mcp or /sse",

@@ -1,6 +1,5 @@
 //! What all requests to one server share, and how each is sent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +15,7 @@ use super::outlet::Outlet;
 use super::redirect;
 use super::retry_after::retry_after;
 use super::session::{SESSION_ID, Stamp};
-use crate::client::TransportError;
+use crate::client::{Text, TransportError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -25,6 +24,8 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// How often a message is sent again because the server asked for it to be sent later.
 const MAX_DEFERRALS: u32 = 2;
+/// The shortest wait, so that a server that says 0 is not stormed.
+const MIN_DEFERRAL: Duration = Duration::from_millis(250);
 /// The longest that is waited for that; whoever wants to wait longer is told.
 const MAX_DEFERRAL: Duration = Duration::from_secs(10);
 
@@ -46,7 +47,7 @@ impl Link {
     pub(super) async fn post(
         &self,
         address: &Address,
-        text: Arc<str>,
+        text: Text,
         headers: &[Header],
         stamp: &Stamp,
     ) -> Result<Response, TransportError> {
@@ -54,7 +55,7 @@ impl Link {
         if limit < text.len() {
             return Err(TransportError::TooLarge { limit });
         }
-        let text = text_bytes(text);
+        let text = Bytes::from_owner(text);
         let mut map = self.headers(stamp, EITHER).await?;
         map.insert(CONTENT_TYPE, JSON);
         for (name, value) in headers {
@@ -67,12 +68,11 @@ impl Link {
         }
         for _ in 0..MAX_DEFERRALS {
             let response = self.send(Method::POST, address, &map, Some(&text)).await?;
-            let wait = match response.status().as_u16() {
-                429 | 503 => retry_after(response.headers()),
-                _ => None,
-            };
+            // Others, 503 too, may come from somebody in between after the server took it.
+            let is_refused = response.status() == 429;
+            let wait = is_refused.then(|| retry_after(response.headers())).flatten();
             match wait.filter(|wait| *wait <= MAX_DEFERRAL) {
-                Some(wait) => tokio::time::sleep(wait).await,
+                Some(wait) => tokio::time::sleep(wait.max(MIN_DEFERRAL)).await,
                 None => return Ok(response),
             }
         }
@@ -139,15 +139,4 @@ impl Link {
         }
         Err(redirect::too_many())
     }
-}
-
-/// A text as a body, without a copy.
-fn text_bytes(text: Arc<str>) -> Bytes {
-    struct Text(Arc<str>);
-    impl AsRef<[u8]> for Text {
-        fn as_ref(&self) -> &[u8] {
-            self.0.as_bytes()
-        }
-    }
-    Bytes::from_owner(Text(text))
 }

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
         Some(_) => return server::http(),
         None => {}
     }
+    // The rows whose name has it, as in `-- "http, 100 KB"`.
+    let filter = arguments.iter().skip(1).find(|it| !it.starts_with('-'));
     let once = arguments.iter().any(|it| it == "--test");
     let typescript = std::env::var("HARDLINE_TYPESCRIPT").ok().filter(|_| !once);
     println!(
@@ -53,9 +55,12 @@ fn main() -> ExitCode {
     for transport in ["stdio", "http"] {
         for (name, size) in SIZES {
             for in_flight in [1, 64] {
+                let label = format!("{transport}, {name}, {in_flight}");
+                if filter.is_some_and(|filter| !label.contains(filter.as_str())) {
+                    continue;
+                }
                 pin(in_flight == 1);
                 let mut clients = Clients::start(transport, typescript.as_deref());
-                let label = format!("{transport}, {name}, {in_flight}");
                 missed += row(&label, &mut clients, size, in_flight, once);
             }
         }

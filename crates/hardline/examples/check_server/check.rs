@@ -217,7 +217,7 @@ impl Checks<'_> {
             })
         });
         let mut wait = async |method: &str| {
-            while let Ok(event) = events.recv().await {
+            while let Some(event) = events.recv().await {
                 if matches!(&event, ServerEvent::Notification(it) if &*it.method == method) {
                     return Ok(());
                 }

@@ -17,7 +17,7 @@ use super::{call, config, connect, connect_with, http_error, in_time, notificati
 async fn says_what_to_do_about_a_status() {
     const CASES: [(u16, &str); 10] = [
         (400, "it does not accept the request"),
-        (401, "it wants to know who is asking: log in"),
+        (401, "it wants to know who is asking: give"),
         (403, "it does not allow this"),
         (404, "there is nothing at this URL; MCP endpoints often end in /mcp"),
         (405, "it does not take messages at this URL"),
@@ -116,11 +116,12 @@ async fn an_endless_error_page_is_read_no_further_than_needed() {
 async fn waits_and_sends_again_when_asked_to_and_no_more_than_twice() {
     let server = Server::start(async |it| match it.index {
         0 => it.respond(429, &["Retry-After: 0"], "").await,
-        1 => it.respond(503, &["Retry-After: Sun, 06 Nov 1994 08:49:37 GMT"], "").await,
+        1 => it.respond(429, &["Retry-After: Sun, 06 Nov 1994 08:49:37 GMT"], "").await,
         2 => it.answer("{}").await,
         3..6 => it.respond(429, &["Retry-After: 0"], "").await,
         6 => it.respond(429, &["Retry-After: 11"], "").await,
-        _ => it.respond(503, &[], "").await,
+        // Who knows whether it was taken.
+        _ => it.respond(503, &["Retry-After: 0"], "").await,
     });
     let (transport, _events) = connect(&server);
     assert_eq!(text(&transport, 1, "ping").await, result(1, "{}"));

@@ -1,0 +1,269 @@
+//! A session over a stream of lines: a process, a socket, a pipe.
+//!
+//! One task has the [`Connection`] and does all reading and writing; callers hand it what is to be
+//! sent and wait for what comes. A line that is no message, a log line or one that is too long costs
+//! that line, and the request that it was meant for if that can be told.
+//!
+//! Invariants:
+//! - Every request that was handed over gets an outcome, also when the task ends.
+//! - The task never waits for whoever sends, nor for one message to leave before others are read.
+//! - Reading stops while nobody takes the events, so that no more of them than the channel holds and
+//!   one are kept.
+
+mod driver;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hardline_wire::version::Version;
+use tokio::io::{AsyncRead, AsyncWrite};
+#[cfg(unix)]
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+
+use super::{
+    Answer, BoxFuture, Event, Events, Kind, MAX_EVENTS, MAX_REFUSED_BYTES, Notice, Request,
+    Transport, TransportError,
+};
+use crate::connection::CLOSED;
+use crate::{Config, Connection, Role};
+use driver::{Driver, Peer};
+
+/// Messages on their way to the task. More wait with their senders.
+const MAX_COMMANDS: usize = 64;
+
+/// Carries a session over a stream of lines.
+pub struct Stream {
+    commands: mpsc::Sender<Command>,
+    shared: Arc<Shared>,
+    events: Mutex<Option<Events>>,
+    /// Lasts until the task is done with the peer.
+    ended: watch::Receiver<()>,
+}
+
+/// What the task and its callers both see.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Requests that nobody waits for any more, and that the task has not forgotten yet.
+    forgotten: Mutex<Vec<i64>>,
+    is_forgotten: Notify,
+    /// Told when the session is to end, however much is still to be sent.
+    end: Notify,
+    /// Whether nobody waits for the end of it.
+    is_dropped: AtomicBool,
+    is_closed: AtomicBool,
+    /// Why it is closed.
+    reason: Mutex<Option<String>>,
+}
+
+type Reply = oneshot::Sender<Result<Answer, TransportError>>;
+
+enum Command {
+    Request(Request, Reply),
+    Notice(Notice, oneshot::Sender<Result<(), TransportError>>),
+    Agree(Version),
+}
+
+impl Stream {
+    /// A session over a pair of streams, such as the halves of a socket. Must be called inside a
+    /// runtime.
+    pub fn new(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        config: Config,
+    ) -> Self {
+        Self::start(config, |config| {
+            Ok::<_, std::convert::Infallible>(Peer::Stream(Box::new(Connection::new(
+                Role::Client,
+                input,
+                output,
+                config,
+            ))))
+        })
+        .unwrap_or_else(|never| match never {})
+    }
+
+    /// Starts a server for the session. Must be called inside a runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`SpawnError`](crate::process::SpawnError), if it cannot be started.
+    #[cfg(unix)]
+    pub fn spawn(
+        command: &crate::process::Command,
+        config: Config,
+    ) -> Result<Self, crate::process::SpawnError> {
+        Self::spawn_through(command, config, |output, input| (output, input))
+    }
+
+    /// The same, with something between the server and the session: see
+    /// [`ChildConnection::spawn_through`](crate::ChildConnection::spawn_through).
+    ///
+    /// # Errors
+    ///
+    /// [`SpawnError`](crate::process::SpawnError), if it cannot be started.
+    #[cfg(unix)]
+    pub fn spawn_through<R, W>(
+        command: &crate::process::Command,
+        config: Config,
+        through: impl FnOnce(Receiver, Sender) -> (R, W),
+    ) -> Result<Self, crate::process::SpawnError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        Self::start(config, |config| {
+            let child = crate::ChildConnection::spawn_through(command, config, through)?;
+            Ok(Peer::Child(Box::new(child)))
+        })
+    }
+
+    fn start<E>(
+        config: Config,
+        connect: impl FnOnce(Config) -> Result<Peer, E>,
+    ) -> Result<Self, E> {
+        let (events, receiver) = mpsc::channel(MAX_EVENTS);
+        let observer = config.observer.clone();
+        let told = events.clone();
+        let config = config.without_signals().with_observer(move |event| {
+            if let Some(observer) = &observer {
+                observer(event);
+            }
+            if let Some((reason, raw)) = unusable(event) {
+                // What was only noise is not worth holding anybody up.
+                let _ = told.try_send(Event::Error { reason, raw });
+            }
+        });
+        let peer = connect(config)?;
+        let (commands, orders) = mpsc::channel(MAX_COMMANDS);
+        let shared = Arc::new(Shared::default());
+        let (ending, ended) = watch::channel(());
+        let driver = Driver {
+            orders,
+            shared: Arc::clone(&shared),
+            events,
+            waiting: HashMap::new(),
+            undelivered: None,
+            ending,
+        };
+        tokio::spawn(driver.run(peer));
+        Ok(Self { commands, shared, events: Mutex::new(Some(receiver)), ended })
+    }
+
+    fn closed(&self) -> TransportError {
+        self.shared.error()
+    }
+}
+
+impl Transport for Stream {
+    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            let mut wait = Wait { id: request.id, is_over: false, shared: &self.shared };
+            if self.commands.send(Command::Request(request, reply)).await.is_err() {
+                wait.is_over = true;
+                return Err(self.closed());
+            }
+            let outcome = answer.await;
+            wait.is_over = true;
+            outcome.unwrap_or_else(|_| Err(self.closed()))
+        })
+    }
+
+    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(async move {
+            let (reply, sent) = oneshot::channel();
+            if self.commands.send(Command::Notice(message, reply)).await.is_err() {
+                return Err(self.closed());
+            }
+            sent.await.unwrap_or_else(|_| Err(self.closed()))
+        })
+    }
+
+    fn agree(&self, version: Version) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let _ = self.commands.send(Command::Agree(version)).await;
+        })
+    }
+
+    fn forget_session(&self) {}
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.shared.end.notify_one();
+            let mut ended = self.ended.clone();
+            while ended.changed().await.is_ok() {}
+        })
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.shared.is_closed.load(Ordering::Acquire)
+    }
+
+    fn take_events(&self) -> Option<Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Stream
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.shared.is_dropped.store(true, Ordering::Release);
+        self.shared.end.notify_one();
+    }
+}
+
+/// Makes the task forget a request that is not waited for any more.
+struct Wait<'a> {
+    id: i64,
+    is_over: bool,
+    shared: &'a Shared,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let forgotten = self.shared.forgotten.lock();
+            forgotten.unwrap_or_else(PoisonError::into_inner).push(self.id);
+            self.shared.is_forgotten.notify_one();
+        }
+    }
+}
+
+impl Shared {
+    fn error(&self) -> TransportError {
+        let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        TransportError::Closed(reason.clone().unwrap_or_else(|| CLOSED.to_owned()))
+    }
+
+    fn close(&self, why: &str) {
+        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.get_or_insert_with(|| why.to_owned());
+        self.is_closed.store(true, Ordering::Release);
+    }
+}
+
+/// What arrived and could not be used, if that is what the event is about.
+fn unusable(event: &crate::event::Event<'_>) -> Option<(String, Box<[u8]>)> {
+    use crate::event::Event as Observed;
+    let raw = match event {
+        Observed::Malformed { excerpt, .. } | Observed::TooLarge { excerpt, .. } => {
+            let bytes = excerpt.bytes();
+            bytes.get(..MAX_REFUSED_BYTES).unwrap_or(bytes).into()
+        }
+        Observed::Refused { .. } | Observed::Dropped { .. } => Box::default(),
+        _ => return None,
+    };
+    Some((event.to_string(), raw))
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Stream").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}

@@ -93,7 +93,9 @@ struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.subsec_millis() == 0 {
+        if self.0 < Duration::from_millis(100) {
+            write!(formatter, "{} ms", self.0.as_millis())
+        } else if self.0.subsec_millis() == 0 {
             write!(formatter, "{} s", self.0.as_secs())
         } else {
             write!(formatter, "{:.1} s", self.0.as_secs_f64())

@@ -225,6 +225,7 @@ impl Inner {
 
         let id = self.new_id();
         let wants_progress = options.on_progress.is_some() || method == "tools/call";
+        let wants_progress = wants_progress && !params.has_token();
         let meta = if wants_progress { with_token(&session.meta, id) } else { String::new() };
         let meta = if wants_progress { meta.as_str() } else { &session.meta };
         let request = self.outgoing(session, id, method, params, meta);
@@ -325,7 +326,9 @@ impl Limits {
     }
 
     fn late(&self, method: &str) -> Error {
-        Error::Timeout { method: method.to_owned(), after: self.start.elapsed() }
+        let is_capped = self.last <= Instant::now();
+        let after = if is_capped { self.last - self.start } else { self.timeout };
+        Error::Timeout { method: method.to_owned(), after }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Messages on their way out: text, with what a version wants added and nothing else touched.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use hardline_wire::encode::{push_id, push_json_string};
@@ -19,9 +20,23 @@ pub(super) struct Params {
     members: String,
     /// The arguments of a tool. They may be large, so they are written where they go and nowhere else.
     arguments: Option<Value>,
+    /// What a round of questions was answered with, by the member's name.
+    round: BTreeMap<&'static str, String>,
     /// The members of `_meta` that the caller gave, without braces.
     meta: String,
+    /// Whether there is a token for progress among them.
+    has_token: bool,
 }
+
+/// The members that change from round to round.
+const ROUND: [&str; 2] = ["inputResponses", "requestState"];
+
+/// The members of `_meta` that are the connection's.
+const OURS: [&str; 3] = [
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+];
 
 impl Params {
     /// Turns a value into parameters. `null` is an empty object.
@@ -47,17 +62,19 @@ impl Params {
         let mut params = Self { members: String::with_capacity(text.len()), ..Self::default() };
         for (key, member) in value.members() {
             if key == "_meta" && member.kind() == Kind::Object {
-                for (key, member) in member.members() {
+                for (key, member) in member.members().filter(|(key, _)| !OURS.contains(&&**key)) {
+                    params.has_token |= key == "progressToken";
                     push_member(&mut params.meta, &key, member.text());
                 }
+            } else if let Some(name) = ROUND.into_iter().find(|name| *name == key) {
+                params.round.insert(name, one_line(member.text()));
             } else {
                 push_member(&mut params.members, &key, member.text());
             }
         }
-        // Strings hold no raw line break, so that these are between values.
         for text in [&mut params.members, &mut params.meta] {
             if text.contains(['\n', '\r']) {
-                *text = text.replace(['\n', '\r'], " ");
+                *text = one_line(text);
             }
         }
         Ok(params)
@@ -71,23 +88,34 @@ impl Params {
         params
     }
 
-    /// Adds a member: its name, and its value as JSON.
-    pub(super) fn with(&self, name: &str, value: &str) -> Self {
+    /// Sets a member of a round: its value is JSON.
+    pub(super) fn with(&self, name: &'static str, value: &str) -> Self {
         let mut params = self.clone();
-        push_member(&mut params.members, name, value);
+        params.round.insert(name, value.to_owned());
         params
+    }
+
+    /// Whether the caller has a token for progress of its own.
+    pub(super) fn has_token(&self) -> bool {
+        self.has_token
     }
 
     /// Writes the object, with more members of `_meta`.
     fn push(&self, line: &mut String, meta: &str) {
         line.push('{');
         line.push_str(&self.members);
+        for (name, value) in &self.round {
+            if !line.ends_with('{') {
+                line.push(',');
+            }
+            let _ = write!(line, r#""{name}":{value}"#);
+        }
         if let Some(arguments) = &self.arguments {
             line.push_str(r#","arguments":"#);
             push_value(line, arguments);
         }
         if !self.meta.is_empty() || !meta.is_empty() {
-            if !self.members.is_empty() {
+            if !self.members.is_empty() || !self.round.is_empty() {
                 line.push(',');
             }
             line.push_str(r#""_meta":{"#);
@@ -139,6 +167,11 @@ fn push_value(line: &mut String, value: &Value) {
             line.push('}');
         }
     }
+}
+
+/// Strings hold no raw line break, so that these are between values.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
 }
 
 fn push_member(members: &mut String, key: &str, value: &str) {
@@ -213,6 +246,19 @@ mod tests {
         check(r#"{"x": 1.50, "y":[ ]}"#, "", r#"{"x":1.50,"y":[ ]}"#);
         check(r#"{"x":1}"#, r#""a":1"#, r#"{"x":1,"_meta":{"a":1}}"#);
         check(r#"{"_meta":{"b":2},"x":1}"#, r#""a":1"#, r#"{"x":1,"_meta":{"b":2,"a":1}}"#);
+        // What is the connection's own is said once.
+        let version = OURS[0];
+        let given =
+            format!(r#"{{"_meta":{{"{version}":"1","progressToken":"t"}},"requestState":"s"}}"#);
+        check(
+            &given,
+            &format!(r#""{version}":"2""#),
+            &format!(r#"{{"requestState":"s","_meta":{{"progressToken":"t","{version}":"2"}}}}"#),
+        );
+        let params = Params::read(&given).unwrap();
+        assert!(params.has_token());
+        let line = request(7, "m", &params.with("requestState", "1"), "");
+        assert!(line.contains(r#"{"requestState":1,"#), "{line}");
         check(r#"{"x":{"_meta":{"b":2}}}"#, "", r#"{"x":{"_meta":{"b":2}}}"#);
         check("{\r\n \"x\":\n[1,\n2]}\n", "", r#"{"x":[1, 2]}"#);
         check(r#"{"\u0078":9007199254740993}"#, "", r#"{"x":9007199254740993}"#);

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hardline_client::{Connection, Error};
@@ -71,7 +70,7 @@ where
     #[cfg(unix)]
     runtime.block_on(async {
         let flushed = hardline_transport::process::flush_stderr();
-        let _ = tokio::time::timeout(Duration::from_secs(1), flushed).await;
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), flushed).await;
     });
     runtime.shutdown_background();
     outcome

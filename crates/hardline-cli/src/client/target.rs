@@ -16,7 +16,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// A server: at a URL, or as a command.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
-    /// A server at this address, such as https://example.com/mcp
+    /// A server at this address, as `https://example.com/mcp`
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
 

@@ -19,6 +19,10 @@ pub enum TransportError {
     /// The server answered with an HTTP status that is an error, or with something that is no answer.
     #[error("{0}")]
     Http(Box<HttpError>),
+    /// The server lets in only who has logged in, and nobody has, or the login was refused. It stays so
+    /// until somebody does something about it; the text says what.
+    #[error("{0}")]
+    Login(String),
     /// The server could not be reached, so the request was not taken.
     #[error("{0}")]
     Unreachable(String),
@@ -43,9 +47,11 @@ impl TransportError {
     /// Whether it is certain that the server has not taken the request, so that it can be sent again.
     pub fn is_refused(&self) -> bool {
         match self {
-            Self::SessionEnded | Self::Unreachable(_) | Self::TooMany | Self::TooLarge { .. } => {
-                true
-            }
+            Self::SessionEnded
+            | Self::Login(_)
+            | Self::Unreachable(_)
+            | Self::TooMany
+            | Self::TooLarge { .. } => true,
             Self::Http(error) => matches!(error.status, 401 | 403 | 404 | 405 | 406 | 415 | 429),
             Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) => false,
         }
@@ -75,10 +81,12 @@ pub struct HttpError {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AuthHints {
-    /// The header `WWW-Authenticate`.
+    /// The header `WWW-Authenticate`; several are one after another, with commas between them.
     pub www_authenticate: Option<String>,
     /// The header `Mcp-Auth-Server`.
     pub auth_server: Option<String>,
+    /// The header `DPoP-Nonce`.
+    pub dpop_nonce: Option<String>,
 }
 
 impl HttpError {

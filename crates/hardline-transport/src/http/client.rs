@@ -18,6 +18,15 @@ pub fn client_builder() -> Result<ClientBuilder, ConfigError> {
     tls().map(builder).map_err(ConfigError::Tls)
 }
 
+/// The same for systems without certificates: it trusts nobody, so that it is of use for `http://` alone.
+///
+/// # Errors
+///
+/// [`ConfigError::Tls`], if not even that can be set up.
+pub fn plain_client_builder() -> Result<ClientBuilder, ConfigError> {
+    without_roots().map(builder).map_err(ConfigError::Tls)
+}
+
 /// The client that a server is spoken to with.
 pub(super) fn client(config: &Config) -> Result<Client, ConfigError> {
     if let Some(client) = &config.client {

@@ -218,6 +218,11 @@ impl Headers {
         self.0.insert(key, value);
         Ok(self)
     }
+
+    /// The value of a header, which may be a secret.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(|value| value.to_str().ok())
+    }
 }
 
 impl fmt::Debug for Headers {

@@ -21,6 +21,7 @@ const MAX_HINT_BYTES: usize = 4096;
 const MAX_CAUSE_BYTES: usize = 400;
 const NO_ANSWER: &str = "it took the request but sends no answer to it";
 const AUTH_SERVER: &str = "mcp-auth-server";
+const DPOP_NONCE: &str = "dpop-nonce";
 
 /// Reads a response that is no success: an answer if its body is an error with the request's id.
 pub(super) async fn answer_or_refusal(
@@ -153,11 +154,23 @@ fn looks_like_html(body: &[u8]) -> bool {
     has(b"<!doctype html") || has(b"<html")
 }
 
-fn auth_hints(headers: &HeaderMap) -> AuthHints {
+/// What the head of a response says about how to be let in.
+pub(super) fn auth_hints(headers: &HeaderMap) -> AuthHints {
+    // There may be several challenges, in one header or in several.
     let hint = |name| {
-        let value = headers.get(name)?.as_bytes();
-        let kept = value.get(..MAX_HINT_BYTES).unwrap_or(value);
-        Some(String::from_utf8_lossy(kept).into_owned())
+        let mut text = String::new();
+        for value in headers.get_all(name) {
+            let room = MAX_HINT_BYTES.saturating_sub(text.len());
+            let value = value.as_bytes();
+            let separator = if text.is_empty() { "" } else { ", " };
+            text.push_str(separator);
+            text.push_str(&String::from_utf8_lossy(value.get(..room).unwrap_or(value)));
+        }
+        headers.contains_key(name).then_some(text)
     };
-    AuthHints { www_authenticate: hint(WWW_AUTHENTICATE.as_str()), auth_server: hint(AUTH_SERVER) }
+    AuthHints {
+        www_authenticate: hint(WWW_AUTHENTICATE.as_str()),
+        auth_server: hint(AUTH_SERVER),
+        dpop_nonce: hint(DPOP_NONCE),
+    }
 }

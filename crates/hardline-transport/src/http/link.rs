@@ -7,10 +7,13 @@ use hardline_wire::header::{Header, PROTOCOL_VERSION};
 use hardline_wire::version::Version;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, Response};
+use tokio::time::Instant;
 
+use super::body;
 use super::client::client;
-use super::config::{Address, Config, ConfigError};
+use super::config::{Address, Config, ConfigError, Headers};
 use super::error;
+use super::header_source::{MAX_REFUSALS, Next, Refusal, Target};
 use super::outlet::Outlet;
 use super::redirect;
 use super::retry_after::retry_after;
@@ -56,7 +59,7 @@ impl Link {
             return Err(TransportError::TooLarge { limit });
         }
         let text = Bytes::from_owner(text);
-        let mut map = self.headers(stamp, EITHER).await?;
+        let mut map = headers_of(stamp, EITHER);
         map.insert(CONTENT_TYPE, JSON);
         for (name, value) in headers {
             let (Ok(name), Ok(value)) =
@@ -85,7 +88,7 @@ impl Link {
         stamp: &Stamp,
         last_event_id: Option<&str>,
     ) -> Result<Response, TransportError> {
-        let mut map = self.headers(stamp, EVENT_STREAM).await?;
+        let mut map = headers_of(stamp, EVENT_STREAM);
         if let Some(id) = last_event_id.and_then(|id| HeaderValue::from_bytes(id.as_bytes()).ok()) {
             map.insert(LAST_EVENT_ID, id);
         }
@@ -94,49 +97,69 @@ impl Link {
 
     /// Ends the session at the server.
     pub(super) async fn delete(&self, stamp: &Stamp) -> Result<(), TransportError> {
-        let map = self.headers(stamp, EITHER).await?;
+        let map = headers_of(stamp, EITHER);
         self.send(Method::DELETE, &self.config.url, &map, None).await.map(drop)
     }
 
-    async fn headers(
-        &self,
-        stamp: &Stamp,
-        accept: HeaderValue,
-    ) -> Result<HeaderMap, TransportError> {
-        let mut map = self.config.headers.0.clone();
-        if let Some(source) = &self.config.header_source {
-            map.extend(source.headers().await?.0);
-        }
-        map.insert(ACCEPT, accept);
-        if let Some(id) = &stamp.id {
-            map.insert(SESSION_ID, id.clone());
-        }
-        if let Some(version) = stamp.version.filter(|it| Version::V2025_06_18 <= *it) {
-            map.insert(PROTOCOL_VERSION, HeaderValue::from_static(version.as_str()));
-        }
-        Ok(map)
-    }
-
-    /// Sends one HTTP request, along redirects that stay on the origin.
+    /// Sends one HTTP request, along redirects that stay on the origin, and again while the source of
+    /// headers finds better ones than those that were refused.
     async fn send(
         &self,
         method: Method,
         address: &Address,
-        headers: &HeaderMap,
+        own: &HeaderMap,
         body: Option<&Bytes>,
     ) -> Result<Response, TransportError> {
+        let since = Instant::now();
         let mut address = address.clone();
-        for _ in 0..=redirect::MAX_REDIRECTS {
+        let mut redirects = 0;
+        let mut attempt = 0;
+        loop {
+            let target = Target::new(method.as_str(), address.0.as_str());
+            let mut headers = self.config.headers.0.clone();
+            let mut given = Headers::new();
+            if let Some(source) = &self.config.header_source {
+                given = source.headers(target).await?;
+                headers.extend(given.0.clone());
+            }
+            headers.extend(own.clone());
             let mut request = Request::new(method.clone(), address.0.clone());
-            *request.headers_mut() = headers.clone();
+            *request.headers_mut() = headers;
             *request.body_mut() = body.map(|body| body.clone().into());
             let response = self.client.execute(request).await;
             let response = response.map_err(|error| error::unsent(&address, error))?;
-            match redirect::target(&address, &method, &response)? {
-                None => return Ok(response),
-                Some(next) => address = next,
+            if let Some(next) = redirect::target(&address, &method, &response)? {
+                if redirects == redirect::MAX_REDIRECTS {
+                    return Err(redirect::too_many());
+                }
+                redirects += 1;
+                address = next;
+                continue;
             }
+            let status = response.status().as_u16();
+            let source = self.config.header_source.as_ref().filter(|_| attempt < MAX_REFUSALS);
+            let (401 | 403, Some(source)) = (status, source) else { return Ok(response) };
+            let hints = error::auth_hints(response.headers());
+            let refusal =
+                Refusal { since, attempt, ..Refusal::new(target, status, &hints, &given) };
+            match source.refused(refusal).await? {
+                Next::GiveUp => return Ok(response),
+                Next::SendAgain => body::discard(response).await,
+            }
+            attempt += 1;
         }
-        Err(redirect::too_many())
     }
+}
+
+/// The headers that are the transport's own.
+fn headers_of(stamp: &Stamp, accept: HeaderValue) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    map.insert(ACCEPT, accept);
+    if let Some(id) = &stamp.id {
+        map.insert(SESSION_ID, id.clone());
+    }
+    if let Some(version) = stamp.version.filter(|it| Version::V2025_06_18 <= *it) {
+        map.insert(PROTOCOL_VERSION, HeaderValue::from_static(version.as_str()));
+    }
+    map
 }

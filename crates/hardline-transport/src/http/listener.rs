@@ -13,6 +13,7 @@ use super::link::Link;
 use super::pace::Pace;
 use super::session::Stamp;
 use super::sieve::Sieve;
+use crate::client::TransportError;
 
 /// A stream that was open for so long was of use even if nothing came: servers and proxies close quiet
 /// ones.
@@ -28,6 +29,7 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
     let mut retry = None;
     loop {
         match link.get(&stamp, last_event_id.as_deref()).await {
+            Err(TransportError::Login(_)) => return,
             Err(_) if started.is_some() => return,
             Err(_) => {}
             Ok(response) if response.status().is_success() => {

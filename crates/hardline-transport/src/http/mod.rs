@@ -47,8 +47,8 @@ mod sieve;
 mod sse;
 mod streamable;
 
-pub use client::client_builder;
+pub use client::{client_builder, plain_client_builder};
 pub use config::{Config, ConfigError, Headers};
-pub use header_source::HeaderSource;
+pub use header_source::{HeaderSource, Next, Refusal, Target};
 pub use sse::Sse;
 pub use streamable::Streamable;

@@ -51,7 +51,7 @@ impl<'a> Resuming<'a> {
             tokio::time::sleep(wait).await;
             let response = match self.link.get(self.stamp, Some(&id)).await {
                 Ok(response) => response,
-                Err(TransportError::Http(error)) => {
+                Err(error @ (TransportError::Http(_) | TransportError::Login(_))) => {
                     return Err(interrupted(
                         end,
                         &format!("and cannot be taken up again: {error}"),

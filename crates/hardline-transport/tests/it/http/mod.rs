@@ -7,6 +7,7 @@ mod listener;
 mod refusal;
 mod resume;
 mod session;
+mod source;
 mod sse;
 
 use std::time::Duration;

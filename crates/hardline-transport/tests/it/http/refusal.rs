@@ -1,12 +1,10 @@
 //! Statuses that are errors, redirects, and servers that are not there.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hardline_testkit::http::Server;
-use hardline_transport::client::{BoxFuture, Transport as _, TransportError};
-use hardline_transport::http::{Config, HeaderSource, Headers, Streamable};
+use hardline_transport::client::{Transport as _, TransportError};
+use hardline_transport::http::{Config, Headers, Streamable};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
@@ -212,30 +210,4 @@ async fn a_server_without_tls_is_told_in_words() {
     let error = call(&transport, 1, "ping").await.unwrap_err();
     assert!(matches!(error, TransportError::Unreachable(_)), "{error:?}");
     assert!(error.to_string().contains("corrupt message"), "{error}");
-}
-
-#[tokio::test]
-async fn asks_for_headers_before_every_request() {
-    #[derive(Debug)]
-    struct Counting(AtomicU32);
-    impl HeaderSource for Counting {
-        fn headers(&self) -> BoxFuture<'_, Result<Headers, TransportError>> {
-            let count = self.0.fetch_add(1, Ordering::Relaxed);
-            Box::pin(async move {
-                match count {
-                    2 => Err(TransportError::Closed("logged out".to_owned())),
-                    _ => Ok(Headers::new().with("Authorization", &count.to_string()).unwrap()),
-                }
-            })
-        }
-    }
-    let server = Server::start(async |it| it.answer("{}").await);
-    let source = Arc::new(Counting(AtomicU32::new(0)));
-    let (transport, _events) = connect_with(config(&server).with_header_source(source));
-    text(&transport, 1, "ping").await;
-    text(&transport, 2, "ping").await;
-    assert_eq!(call(&transport, 3, "ping").await.unwrap_err().to_string(), "logged out");
-    let seen: Vec<_> =
-        server.requests().iter().map(|it| it.header("authorization").unwrap().to_owned()).collect();
-    assert_eq!(seen, ["0", "1"]);
 }

@@ -1,0 +1,9 @@
+//! The time of day, for what expires and for what is signed.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "tokens expire by the time of day")]
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

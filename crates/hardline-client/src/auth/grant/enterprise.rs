@@ -1,0 +1,92 @@
+//! A program acts for a person who has logged in to a company's identity provider (enterprise-managed
+//! authorization): the provider turns the person's ID token into a grant for the server's authorization
+//! server, which gives out a token for that.
+
+use reqwest::Url;
+
+use super::super::client::Client;
+use super::super::discovery::{Discovered, parse};
+use super::super::error::AuthError;
+use super::super::fetch::Fetcher;
+use super::super::secret::Secret;
+use super::super::token::TokenRequest;
+use super::Assertion;
+
+/// What is needed to act for a person of a company.
+#[derive(Clone, Debug)]
+pub struct Enterprise {
+    token_endpoint: String,
+    provider_client: Client,
+    id_token: Assertion,
+    pub(super) client_id: String,
+    pub(super) client_secret: Option<Secret>,
+}
+
+impl Enterprise {
+    /// `token_endpoint` is the identity provider's, which knows us as `provider_client_id`; `id_token` is
+    /// what it gave out when the person logged in.
+    pub fn new(
+        token_endpoint: impl Into<String>,
+        provider_client_id: impl Into<String>,
+        id_token: Assertion,
+    ) -> Self {
+        let provider_client = Client {
+            id: provider_client_id.into(),
+            secret: None,
+            method: super::super::client::Method::None,
+            redirect_uri: None,
+        };
+        let (token_endpoint, client_id) = (token_endpoint.into(), String::new());
+        Self { token_endpoint, provider_client, id_token, client_id, client_secret: None }
+    }
+
+    /// The secret that the identity provider knows us by.
+    #[must_use]
+    pub fn with_provider_secret(mut self, secret: Secret) -> Self {
+        self.provider_client.secret = Some(secret);
+        self.provider_client.method = super::super::client::Method::ClientSecretBasic;
+        self
+    }
+
+    /// As whom the server's own authorization server knows us.
+    #[must_use]
+    pub fn with_client(mut self, id: impl Into<String>, secret: Option<Secret>) -> Self {
+        self.client_id = id.into();
+        self.client_secret = secret;
+        self
+    }
+
+    /// Asks the identity provider for a grant.
+    pub(super) async fn exchange(
+        &self,
+        fetcher: &Fetcher,
+        server: &Url,
+        found: &Discovered,
+        scopes: &[String],
+    ) -> Result<Secret, AuthError> {
+        let endpoint = parse(server, &self.token_endpoint, "identity provider's token endpoint")?;
+        let audience = found
+            .issuer
+            .clone()
+            .unwrap_or_else(|| super::super::fetch::origin(&found.token_endpoint));
+        let request = TokenRequest {
+            endpoint: &endpoint,
+            client: Some(&self.provider_client),
+            key: None,
+            what: "the exchange of the ID token",
+        };
+        let kind = |name: &str| format!("urn:ietf:params:oauth:token-type:{name}");
+        let mut form = vec![
+            ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange".to_owned()),
+            ("requested_token_type", kind("id-jag")),
+            ("subject_token", self.id_token.read()?.reveal().to_owned()),
+            ("subject_token_type", kind("id_token")),
+            ("audience", audience),
+            ("resource", found.resource.clone()),
+        ];
+        if !scopes.is_empty() {
+            form.push(("scope", scopes.join(" ")));
+        }
+        request.send_for(fetcher, form, "access_token").await
+    }
+}

@@ -1,0 +1,42 @@
+//! One process at a time, by a lock on a file.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long another process is waited for: longer than a refresh may take.
+const WAIT: Duration = Duration::from_secs(30);
+/// How often it is looked whether it is done.
+const INTERVAL: Duration = Duration::from_millis(25);
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+/// Takes the lock, or goes on without it if that is not to be had: two refreshes are worse than one,
+/// but better than none.
+pub(super) async fn lock(path: &Path) -> Option<Lock> {
+    let file = open(path).ok()?;
+    let end = Instant::now() + WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Some(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                tokio::time::sleep(INTERVAL).await;
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

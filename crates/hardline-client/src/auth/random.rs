@@ -1,0 +1,47 @@
+//! What nobody can guess, and what proves that we made it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use super::error::AuthError;
+
+/// A text of 43 characters out of 256 random bits.
+///
+/// # Errors
+///
+/// [`AuthError::Settings`], if the system has no randomness.
+pub(super) fn token() -> Result<String, AuthError> {
+    let mut bytes = [0; 32];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| AuthError::Settings("the system gives no random numbers".to_owned()))?;
+    Ok(encode(&bytes))
+}
+
+/// The hash of a text, as PKCE and DPoP write it.
+pub(super) fn hash(text: &str) -> String {
+    encode(digest(&SHA256, text.as_bytes()).as_ref())
+}
+
+pub(super) fn encode(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_as_the_example_of_rfc_7636_does() {
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        assert_eq!(hash(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    #[test]
+    fn no_two_are_alike() {
+        let (a, b) = (token().unwrap(), token().unwrap());
+        assert_eq!(a.len(), 43);
+        assert_ne!(a, b);
+    }
+}

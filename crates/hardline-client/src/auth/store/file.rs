@@ -1,0 +1,163 @@
+//! Tokens in files that nobody else can read.
+//!
+//! Invariants:
+//! - A file is readable by its owner alone from the moment that it exists, and so is its directory.
+//! - It is replaced as a whole: whoever reads it sees what was kept before or what is kept now.
+//! - A link in its place is neither followed nor believed.
+//! - What others could read is not used: it is closed to them first.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Key, TokenStore, read_file};
+use crate::auth::random;
+use crate::auth::secret::Secret;
+
+/// Keeps tokens in a directory, one file for each server.
+#[derive(Clone, Debug)]
+pub struct FileStore {
+    directory: PathBuf,
+}
+
+/// What is in a file.
+#[derive(Deserialize, Serialize)]
+struct Content {
+    /// For whoever looks into the directory.
+    server: String,
+    credentials: Secret,
+}
+
+impl FileStore {
+    /// In this directory, which is made when it is needed.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.directory.join(format!("{}.json", key.digest()))
+    }
+
+    fn replace(&self, key: &Key, text: &str) -> io::Result<()> {
+        make_directory(&self.directory)?;
+        let name = random::token().map_err(io::Error::other)?;
+        let temporary = self.directory.join(format!(".{name}.tmp"));
+        let written = create(&temporary)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&temporary, self.path(key)));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+}
+
+impl TokenStore for FileStore {
+    fn load(&self, key: &Key) -> Result<Option<Secret>, String> {
+        let path = self.path(key);
+        let failed =
+            |error: io::Error| format!("cannot read tokens from {}: {error}", path.display());
+        let Some(file) = open(&path).map_err(failed)? else { return Ok(None) };
+        let text = read_file(file).map_err(failed)?;
+        let content: Result<Content, _> = serde_json::from_str(&text);
+        match content {
+            Ok(content) if content.server == key.server() => Ok(Some(content.credentials)),
+            // What the error says could be a part of a token.
+            Ok(_) | Err(_) => Err(format!(
+                "{} does not hold what was kept there: remove it, and log in again",
+                path.display()
+            )),
+        }
+    }
+
+    fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
+        let content = Content { server: key.server().to_owned(), credentials: text.clone() };
+        let text = serde_json::to_string(&content).map_err(|_| "cannot write JSON".to_owned())?;
+        self.replace(key, &text)
+            .map_err(|error| format!("cannot keep tokens in {}: {error}", self.directory.display()))
+    }
+
+    fn remove(&self, key: &Key) -> Result<bool, String> {
+        let path = self.path(key);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(format!("cannot remove {}: {error}", path.display())),
+        }
+    }
+
+    fn lock_file(&self, key: &Key) -> Option<PathBuf> {
+        lock_file(&self.directory, key)
+    }
+}
+
+/// A file to lock for a server, in a directory that is made if need be.
+pub(super) fn lock_file(directory: &Path, key: &Key) -> Option<PathBuf> {
+    make_directory(directory).ok()?;
+    Some(directory.join(format!("{}.lock", key.digest())))
+}
+
+#[cfg(unix)]
+fn make_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let found = fs::symlink_metadata(path)?;
+    // Somebody may have put the directory itself elsewhere, by a link; what it leads to counts then.
+    let found = if found.is_symlink() { fs::metadata(path)? } else { found };
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_directory(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+#[cfg(unix)]
+fn create(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn create(path: &Path) -> io::Result<File> {
+    // The user's own directory is closed to others.
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Opens a file that is ours alone. `None` if there is none.
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(io::Error::other("it is not a file of its own")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let file = File::open(path)?;
+    close_to_others(&file, path)?;
+    Ok(Some(file))
+}
+
+#[cfg(unix)]
+fn close_to_others(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let found = file.metadata()?;
+    let there = fs::symlink_metadata(path)?;
+    if (found.dev(), found.ino()) != (there.dev(), there.ino()) {
+        return Err(io::Error::other("it was replaced while it was opened"));
+    }
+    if found.mode() & 0o077 != 0 {
+        tracing::warn!(path = %path.display(), "others could read tokens: closed to them now");
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_file: &File, _path: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Tokens that are gone with the process.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Key, TokenStore};
+use crate::auth::secret::Secret;
+
+/// Keeps tokens in memory alone.
+#[derive(Debug, Default)]
+pub struct MemoryStore(Mutex<HashMap<String, Secret>>);
+
+impl MemoryStore {
+    /// With nothing in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl TokenStore for MemoryStore {
+    fn load(&self, key: &Key) -> Result<Option<Secret>, String> {
+        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key.digest()).cloned())
+    }
+
+    fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(key.digest().to_owned(), text.clone());
+        Ok(())
+    }
+
+    fn remove(&self, key: &Key) -> Result<bool, String> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(kept.remove(key.digest()).is_some())
+    }
+}

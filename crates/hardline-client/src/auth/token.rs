@@ -1,0 +1,159 @@
+//! Asking a token endpoint for tokens, whatever for.
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::challenge;
+use super::client::{Client, refused};
+use super::credentials::Tokens;
+use super::error::AuthError;
+use super::fetch::{Fetched, Fetcher};
+use super::jwt::SigningKey;
+use super::secret::Secret;
+use super::{clock, dpop, form};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const DPOP: HeaderName = HeaderName::from_static("dpop");
+const DPOP_NONCE: &str = "dpop-nonce";
+/// The longest token that is taken: it goes into every request.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+/// A token that is good for longer is not believed to be.
+const MAX_LIFETIME: u64 = 10 * 365 * 24 * 3600;
+
+/// A request for tokens.
+#[derive(Debug)]
+pub(super) struct TokenRequest<'a> {
+    pub(super) endpoint: &'a Url,
+    /// Who asks, unless the form says it.
+    pub(super) client: Option<&'a Client>,
+    /// The key that the tokens are to be bound to.
+    pub(super) key: Option<&'a SigningKey>,
+    /// What is asked for, for an error.
+    pub(super) what: &'static str,
+}
+
+/// What a token endpoint answers.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    access_token: Secret,
+    #[serde(default)]
+    token_type: String,
+    #[serde(default)]
+    expires_in: Value,
+    refresh_token: Option<Secret>,
+    scope: Option<String>,
+}
+
+impl TokenRequest<'_> {
+    /// Sends it, once more if the authorization server wants a number of its own in the proof.
+    pub(super) async fn send(
+        &self,
+        fetcher: &Fetcher,
+        form: Vec<(&'static str, String)>,
+    ) -> Result<Tokens, AuthError> {
+        let fetched = self.exchange(fetcher, form).await?;
+        let answer = fetched.object().filter(|_| fetched.is_success());
+        let answer: Option<Answer> = answer.and_then(|it| serde_json::from_value(it).ok());
+        let Some(answer) = answer else {
+            return Err(refused(self.endpoint, &fetched, self.what));
+        };
+        self.tokens(answer)
+    }
+
+    /// Sends it, and gives back one member of the answer, which is a secret.
+    pub(super) async fn send_for(
+        &self,
+        fetcher: &Fetcher,
+        form: Vec<(&'static str, String)>,
+        member: &str,
+    ) -> Result<Secret, AuthError> {
+        let fetched = self.exchange(fetcher, form).await?;
+        let answer = fetched.object().filter(|_| fetched.is_success()).unwrap_or_default();
+        let value = answer.get(member).and_then(Value::as_str);
+        value.map(Secret::new).ok_or_else(|| refused(self.endpoint, &fetched, self.what))
+    }
+
+    async fn exchange(
+        &self,
+        fetcher: &Fetcher,
+        mut form: Vec<(&'static str, String)>,
+    ) -> Result<Fetched, AuthError> {
+        let mut headers = HeaderMap::new();
+        if let Some(client) = self.client {
+            client.sign(&mut form, &mut headers);
+        }
+        let body = form::body(form.iter().map(|(name, value)| (*name, value.as_str())));
+        let mut nonce = None;
+        loop {
+            if let Some(key) = self.key {
+                let url = self.endpoint.as_str();
+                let proof = dpop::proof(key, "POST", url, nonce.as_deref(), None)?;
+                let value = HeaderValue::from_str(&proof);
+                headers.insert(DPOP, value.unwrap_or_else(|_| HeaderValue::from_static("")));
+            }
+            let mut fetched =
+                fetcher.post(self.endpoint, headers.clone(), FORM, body.clone()).await?;
+            let answer = fetched.object().unwrap_or_default();
+            let wants_nonce = answer.get("error").is_some_and(|it| it == "use_dpop_nonce");
+            if nonce.is_none() && self.key.is_some() && !fetched.is_success() && wants_nonce {
+                nonce = dpop::nonce(fetched.header(DPOP_NONCE));
+                if nonce.is_some() {
+                    continue;
+                }
+            }
+            if !fetched.is_success() {
+                let secret = self.client.and_then(|it| it.secret.as_ref()).map(Secret::reveal);
+                let sent = form.iter().filter(|(name, _)| is_secret(name));
+                fetched.hide(sent.map(|(_, value)| value.as_str()).chain(secret));
+            }
+            return Ok(fetched);
+        }
+    }
+
+    fn tokens(&self, answer: Answer) -> Result<Tokens, AuthError> {
+        let is_token = |it: &Secret| {
+            let text = it.reveal();
+            let is_short = !text.is_empty() && text.len() <= MAX_TOKEN_BYTES;
+            is_short && text.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        let kind = answer.token_type.to_ascii_lowercase();
+        let is_bound = kind == "dpop" && self.key.is_some();
+        let is_known = is_bound || kind == "bearer" || kind.is_empty();
+        if !is_known || !is_token(&answer.access_token) {
+            return Err(AuthError::Metadata(format!(
+                "the token that {} gives out is of no kind that can be used",
+                super::fetch::origin(self.endpoint)
+            )));
+        }
+        let lifetime = match &answer.expires_in {
+            Value::String(text) => text.parse().ok(),
+            Value::Number(number) => number.as_u64(),
+            _ => None,
+        };
+        Ok(Tokens {
+            access: answer.access_token,
+            refresh: answer.refresh_token.filter(|it| !it.reveal().is_empty()),
+            is_bound,
+            since: clock::now(),
+            lifetime: lifetime.map(|it: u64| it.min(MAX_LIFETIME)),
+            granted: answer.scope.map(|it| challenge::scopes(&it)),
+        })
+    }
+}
+
+/// Whether a field of the form may not be repeated in an error.
+fn is_secret(name: &str) -> bool {
+    matches!(
+        name,
+        "assertion"
+            | "client_assertion"
+            | "client_secret"
+            | "code"
+            | "code_verifier"
+            | "refresh_token"
+            | "subject_token"
+            | "token"
+    )
+}

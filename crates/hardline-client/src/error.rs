@@ -50,6 +50,31 @@ pub enum Error {
     /// The server asks for something before it answers that this client does not do.
     #[error("{0}")]
     Input(String),
+    /// A server of a manager was not there in time. The request was not made.
+    #[error("{server} is away, and the request was not made: {reason}")]
+    Away {
+        /// The server, fit for a terminal.
+        server: String,
+        /// Why it is away.
+        reason: String,
+    },
+    /// A server of a manager went away while the request was under way. It may have been carried out, and
+    /// is not made again.
+    #[error(
+        "{server} went away during {what}, which may or may not have been done; it is not done again: \
+         {reason}"
+    )]
+    Lost {
+        /// The server, fit for a terminal.
+        server: String,
+        /// The request, fit for a terminal.
+        what: String,
+        /// Why it went away.
+        reason: String,
+    },
+    /// A manager has no server or tool of that name.
+    #[error("{0}")]
+    Unknown(String),
 }
 
 impl Error {

@@ -30,15 +30,23 @@
 //! | [`settings`] | what a client is and can do, how long it waits |
 //! | [`guard`] | the guard on a connection |
 //! | [`once`] | a single call to a URL without a session |
+//! | [`manager`] | many servers as one, each connected again when it goes away |
+//! | [`config`] | servers as configuration files have them |
+//! | [`auth`] | OAuth: logging in, refreshing, keeping tokens |
 
 #![expect(deprecated, reason = "rmcp marks what 2026-07-28 gives up; the older versions have it")]
 
+pub mod auth;
+mod board;
+pub mod config;
 pub mod connection;
 mod error;
 pub mod guard;
+pub mod manager;
 pub mod once;
 pub mod settings;
 
+pub use board::EventReceiver;
 pub use connection::{Connection, Options, ServerEvent, ServerInfo};
 pub use error::{Error, RpcError};
 pub use hardline_transport::client::{Transport, TransportError};

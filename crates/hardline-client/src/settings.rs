@@ -16,6 +16,7 @@ use rmcp::model::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 
 use crate::RpcError;
 use crate::guard::GuardSettings;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub(crate) on_trouble: Option<Arc<Listener>>,
     pub(crate) eras: Eras,
     pub(crate) guard: Option<GuardSettings>,
+    /// An opening under way is given up once this is true, and nothing of it is left.
+    pub(crate) closing: Option<watch::Receiver<bool>>,
 }
 
 /// Which versions of the protocol a client speaks with a server.
@@ -196,6 +199,22 @@ impl Settings {
         self
     }
 
+    /// Whether whatever is being opened is not wanted any more.
+    #[cfg(unix)]
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.as_ref().is_some_and(|closing| *closing.borrow())
+    }
+
+    /// Resolves when whatever is being opened is not wanted any more.
+    pub(crate) async fn closed(&self) {
+        if let Some(mut closing) = self.closing.clone()
+            && closing.wait_for(|is_closing| *is_closing).await.is_ok()
+        {
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+
     /// What becomes of a request of the server with this method.
     pub(crate) fn handler(&self, method: &str) -> Option<Handler> {
         if let Some(handler) = self.handlers.get(method) {
@@ -268,6 +287,7 @@ impl Default for Settings {
             on_trouble: None,
             eras: Eras::default(),
             guard: None,
+            closing: None,
         }
     }
 }

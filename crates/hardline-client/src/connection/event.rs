@@ -20,6 +20,7 @@ use tokio::task::AbortHandle;
 
 use super::{Inner, Progress, message};
 use crate::RpcError;
+use crate::board::Post;
 
 /// How many requests of the server are worked on at once. More are answered with an error.
 const MAX_SERVING: usize = 64;
@@ -44,9 +45,8 @@ pub enum ServerEvent {
     Missed(u64),
 }
 
-impl ServerEvent {
-    /// How many bytes it takes, roughly.
-    pub(super) fn len(&self) -> usize {
+impl Post for ServerEvent {
+    fn len(&self) -> usize {
         match self {
             Self::Notification(it) => {
                 it.method.len() + it.params.as_ref().map_or(0, |params| params.get().len())
@@ -54,6 +54,10 @@ impl ServerEvent {
             Self::Trouble(text) | Self::Closed(text) => text.len(),
             Self::Missed(_) => 0,
         }
+    }
+
+    fn missed(count: u64) -> Self {
+        Self::Missed(count)
     }
 }
 

@@ -13,7 +13,6 @@
 mod call;
 mod cancel;
 mod event;
-mod listen;
 mod message;
 mod opening;
 mod renewal;
@@ -35,18 +34,17 @@ use hardline_wire::version::Version;
 use rmcp::model::{Implementation, ServerCapabilities};
 use tokio::sync::Semaphore;
 
+use crate::board::{Board, EventReceiver};
 use crate::guard::Guarded;
 use crate::{Error, Settings};
 use cancel::Cancelling;
 use event::{Inbox, Pulse};
-use listen::Board;
 use renewal::Renewal;
 use session::{Memory, Session};
 use tools::ToolHeaders;
 
 pub use call::{Options, RawResult};
 pub use event::{Notification, ServerEvent};
-pub use listen::EventReceiver;
 pub use typed::Progress;
 
 /// A session with one server. Clones are the same session; it ends when the last is dropped.
@@ -81,7 +79,7 @@ struct Inner {
     pulse: Pulse,
     cancelling: Cancelling,
     inbox: Arc<Inbox>,
-    events: Board,
+    events: Board<ServerEvent>,
     is_closed: AtomicBool,
     runtime: tokio::runtime::Handle,
 }
@@ -110,10 +108,13 @@ impl Connection {
     ) -> Result<Self, Error> {
         let connection = Self::start(transport, settings);
         let limit = connection.inner.settings.open_timeout;
-        let opening = tokio::time::timeout(limit, Box::pin(connection.inner.open(name))).await;
-        let opened = opening.unwrap_or_else(|_| {
-            Err(Error::Timeout { method: "the opening of the session".into(), after: limit })
-        });
+        let opening = tokio::time::timeout(limit, Box::pin(connection.inner.open(name)));
+        let opened = tokio::select! {
+            opened = opening => opened.unwrap_or_else(|_| {
+                Err(Error::Timeout { method: "the opening of the session".into(), after: limit })
+            }),
+            () = connection.inner.settings.closed() => Err(closed()),
+        };
         if let Err(error) = opened {
             connection.close().await;
             return Err(error);

@@ -271,7 +271,9 @@ fn supported(data: Option<&str>) -> Vec<String> {
 /// Whether asking in another way would end the same.
 fn is_final(error: &TransportError) -> bool {
     match error {
-        TransportError::Closed(_) | TransportError::Unreachable(_) => true,
+        TransportError::Closed(_) | TransportError::Login(_) | TransportError::Unreachable(_) => {
+            true
+        }
         TransportError::Http(error) => matches!(error.status, 401 | 403 | 407 | 429),
         _ => false,
     }

@@ -55,7 +55,9 @@ impl Connection {
         };
         let is_asked = settings.versions == Versions::Any;
         match Self::open(start()?, settings.clone()).await {
-            Err(Error::Transport(TransportError::Closed(_))) if is_asked => {
+            Err(Error::Transport(TransportError::Closed(_)))
+                if is_asked && !settings.is_closing() =>
+            {
                 Self::open(start()?, settings.with_versions(Versions::WithHandshake)).await
             }
             outcome => outcome,

@@ -46,17 +46,41 @@ impl Connection {
     ///
     /// [`Error`]: see there.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {
+        self.list_tools_as(|tool: &Tool| tool.name.to_string()).await
+    }
+
+    /// The same as JSON, each as the server wrote it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: see there.
+    pub async fn list_tools_json(&self) -> Result<Vec<Box<RawValue>>, Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+
+        let name = |tool: &RawValue| serde_json::from_str(tool.get()).map(|it: Named| it.name);
+        self.list_tools_as::<Box<RawValue>>(|tool| name(tool).unwrap_or_default()).await
+    }
+
+    async fn list_tools_as<T: DeserializeOwned>(
+        &self,
+        name: impl Fn(&T) -> String,
+    ) -> Result<Vec<T>, Error> {
         let mut invalid = HashSet::new();
         let has_headers =
             !self.version().has_handshake() && self.inner.transport.kind() == Kind::Http;
-        let mut listed: Vec<Tool> = self
+        let mut listed: Vec<T> = self
             .list_pages("tools/list", "tools", |result| {
                 if has_headers {
                     invalid.extend(tools::invalid(result));
                 }
             })
             .await?;
-        listed.retain(|tool| !invalid.contains(tool.name.as_ref()));
+        if !invalid.is_empty() {
+            listed.retain(|tool| !invalid.contains(name(tool).as_str()));
+        }
         Ok(listed)
     }
 

@@ -3,10 +3,13 @@
 #![expect(clippy::indexing_slicing, reason = "of JSON, which gives null")]
 #![expect(deprecated, reason = "rmcp marks what 2026-07-28 gives up; the older versions have it")]
 
+mod auth;
+mod config;
 mod deadline;
 mod guard;
 mod hostile;
 mod http;
+mod manager;
 mod opening;
 mod peer;
 #[cfg(target_os = "linux")]

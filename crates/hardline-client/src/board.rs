@@ -1,4 +1,4 @@
-//! Events on their way to whoever listens.
+//! Events on their way to whoever listens: what a server sends, what a manager has to tell.
 //!
 //! Invariants:
 //! - Nobody waits for a listener: what one does not take in time is dropped, the oldest first, and it is
@@ -12,33 +12,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::ServerEvent;
+use crate::ServerEvent;
 
 /// How many events are kept for listeners.
 const MAX_EVENTS: usize = 1024;
 /// How many bytes of them.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Where events are kept for listeners. Its end is the end of the events.
-#[derive(Default)]
-pub(super) struct Board(Arc<Shared>);
+/// What can be kept for listeners.
+pub(crate) trait Post: Clone {
+    /// How many bytes it takes, roughly.
+    fn len(&self) -> usize;
 
-/// Takes the events of a server, from when it was made.
-pub struct EventReceiver {
-    shared: Arc<Shared>,
+    /// Says that so many were not taken in time.
+    fn missed(count: u64) -> Self;
+}
+
+/// Where events are kept for listeners. Its end is the end of the events.
+pub(crate) struct Board<E: Post>(Arc<Shared<E>>);
+
+/// Takes events in their order, from when it was made.
+pub struct EventReceiver<E = ServerEvent> {
+    shared: Arc<Shared<E>>,
     /// The number of the next event to be taken.
     next: u64,
 }
 
-#[derive(Default)]
-struct Shared {
-    log: Mutex<Log>,
+struct Shared<E> {
+    log: Mutex<Log<E>>,
     changed: Notify,
 }
 
-#[derive(Default)]
-struct Log {
-    events: VecDeque<ServerEvent>,
+struct Log<E> {
+    events: VecDeque<E>,
     /// The number of the first of them.
     first: u64,
     bytes: usize,
@@ -46,8 +52,16 @@ struct Log {
     is_closed: bool,
 }
 
-impl Board {
-    pub(super) fn post(&self, event: ServerEvent) {
+impl<E: Post> Default for Board<E> {
+    fn default() -> Self {
+        let (events, first, bytes, listeners, is_closed) = (VecDeque::new(), 0, 0, 0, false);
+        let log = Mutex::new(Log { events, first, bytes, listeners, is_closed });
+        Self(Arc::new(Shared { log, changed: Notify::new() }))
+    }
+}
+
+impl<E: Post> Board<E> {
+    pub(crate) fn post(&self, event: E) {
         let mut log = self.0.lock();
         log.bytes += event.len();
         log.events.push_back(event);
@@ -63,7 +77,7 @@ impl Board {
         self.0.changed.notify_waiters();
     }
 
-    pub(super) fn listen(&self) -> EventReceiver {
+    pub(crate) fn listen(&self) -> EventReceiver<E> {
         let mut log = self.0.lock();
         log.listeners += 1;
         let next = log.end();
@@ -72,17 +86,18 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl<E: Post> Drop for Board<E> {
     fn drop(&mut self) {
         self.0.lock().is_closed = true;
         self.0.changed.notify_waiters();
     }
 }
 
-impl EventReceiver {
-    /// Waits for the next event. `None` after the last: when the connection is dropped. Dropping the
+#[expect(private_bounds, reason = "what can be received is for this crate to say")]
+impl<E: Post> EventReceiver<E> {
+    /// Waits for the next event. `None` after the last: when what they are about is dropped. Dropping the
     /// future loses nothing.
-    pub async fn recv(&mut self) -> Option<ServerEvent> {
+    pub async fn recv(&mut self) -> Option<E> {
         let shared = Arc::clone(&self.shared);
         loop {
             let mut changed = pin!(shared.changed.notified());
@@ -99,11 +114,11 @@ impl EventReceiver {
     }
 
     /// Takes the next event, if there is one.
-    pub fn try_recv(&mut self) -> Option<ServerEvent> {
+    pub fn try_recv(&mut self) -> Option<E> {
         let log = self.shared.lock();
         if let Some(missed) = log.first.checked_sub(self.next).filter(|it| 0 < *it) {
             self.next = log.first;
-            return Some(ServerEvent::Missed(missed));
+            return Some(E::missed(missed));
         }
         let index = usize::try_from(self.next - log.first).ok()?;
         let event = log.events.get(index).cloned()?;
@@ -112,23 +127,25 @@ impl EventReceiver {
     }
 }
 
-impl Drop for EventReceiver {
+impl<E> Drop for EventReceiver<E> {
     fn drop(&mut self) {
         let mut log = self.shared.lock();
         log.listeners -= 1;
-        while log.listeners == 0 && !log.events.is_empty() {
-            log.drop_first();
+        if log.listeners == 0 {
+            log.first += log.events.len() as u64;
+            log.events.clear();
+            log.bytes = 0;
         }
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Log> {
+impl<E> Shared<E> {
+    fn lock(&self) -> MutexGuard<'_, Log<E>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Log {
+impl<E: Post> Log<E> {
     fn drop_first(&mut self) {
         if let Some(event) = self.events.pop_front() {
             self.first += 1;
@@ -142,7 +159,7 @@ impl Log {
     }
 }
 
-impl fmt::Debug for EventReceiver {
+impl<E> fmt::Debug for EventReceiver<E> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("EventReceiver").field("next", &self.next).finish_non_exhaustive()
     }

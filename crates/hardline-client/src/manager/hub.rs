@@ -1,0 +1,110 @@
+//! What all servers of a manager share: the list of them, the catalog, and whoever listens.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::catalog::{Catalog, Freshness};
+use super::member::{Member, Tools};
+use super::settings::ManagerSettings;
+use super::state::{ManagerEvent, State, StateChange};
+use crate::ServerEvent;
+use crate::board::Board;
+
+pub(super) struct Hub {
+    pub(super) settings: ManagerSettings,
+    /// In the order in which they were added.
+    members: RwLock<Vec<Arc<Member>>>,
+    pub(super) catalog: watch::Sender<Arc<Catalog>>,
+    pub(super) events: Board<ManagerEvent>,
+    pub(super) states: Board<StateChange>,
+}
+
+impl Hub {
+    pub(super) fn new(settings: ManagerSettings) -> Self {
+        Self {
+            settings,
+            members: RwLock::default(),
+            catalog: watch::Sender::default(),
+            events: Board::default(),
+            states: Board::default(),
+        }
+    }
+
+    pub(super) fn members(&self) -> Vec<Arc<Member>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Member>> {
+        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
+        members.iter().find(|it| &*it.name == name).cloned()
+    }
+
+    /// Adds a server, if there is none of that name.
+    pub(super) fn insert(&self, member: Arc<Member>) -> bool {
+        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = members.iter().all(|it| it.name != member.name);
+        if is_new {
+            members.push(member);
+        }
+        is_new
+    }
+
+    pub(super) fn remove(&self, name: &str) -> Option<Arc<Member>> {
+        let removed = {
+            let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+            let index = members.iter().position(|it| &*it.name == name)?;
+            members.remove(index)
+        };
+        self.join();
+        Some(removed)
+    }
+
+    pub(super) fn post(&self, member: &Member, event: ServerEvent) {
+        let server = Arc::clone(&member.name);
+        self.events.post(ManagerEvent::Server { server, event });
+    }
+
+    pub(super) fn set_state(&self, member: &Member, state: State, next: Option<Instant>) {
+        member.change(|known| {
+            known.state = state.clone();
+            known.next = next;
+        });
+        tracing::debug!(server = %member.shown(), ?state, "changed");
+        self.states.post(StateChange::Changed { server: Arc::clone(&member.name), state });
+    }
+
+    pub(super) fn set_tools(&self, member: &Member, tools: Tools) {
+        member.change(|known| {
+            known.tools = Some(tools);
+            known.list_failure = None;
+        });
+        self.join();
+    }
+
+    pub(super) fn set_freshness(&self, member: &Member, freshness: Freshness) {
+        member.change(|known| {
+            if let Some(tools) = &mut known.tools {
+                tools.freshness = tools.freshness.max(freshness);
+            }
+            known.list_failure = None;
+        });
+        self.join();
+    }
+
+    /// Makes the catalog anew.
+    fn join(&self) {
+        // What is joined last is what was known last.
+        self.catalog.send_modify(|catalog| {
+            let lists: Vec<_> = self
+                .members()
+                .iter()
+                .filter_map(|it| Some((Arc::clone(&it.name), it.known().tools.clone()?)))
+                .collect();
+            let lists = lists.iter().map(|(name, tools)| (name, tools.freshness, &*tools.list));
+            *catalog = Arc::new(Catalog::join(lists));
+        });
+        self.events.post(ManagerEvent::CatalogChanged);
+    }
+}

@@ -1,0 +1,94 @@
+//! Tokens in files.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hardline_client::auth::{Auth, FileStore, default_store};
+use hardline_testkit::http::Server;
+use tempfile::TempDir;
+
+use super::world::{Person, World};
+use super::{logged_in, settings, start};
+
+/// A directory with the tokens of somebody who has logged in, and the file that they are in.
+async fn kept() -> (Server, TempDir, PathBuf) {
+    let (_world, server) = start(World::default());
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings(&Person::agreeing()).with_store(Arc::new(FileStore::new(dir.path())));
+    logged_in(&server, settings).await;
+    let names = fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().path());
+    let file = names.into_iter().find(|it| it.extension().is_some_and(|it| it == "json")).unwrap();
+    (server, dir, file)
+}
+
+fn auth(server: &Server, dir: &TempDir) -> Auth {
+    let settings = settings(&Person::new(&[])).with_store(Arc::new(FileStore::new(dir.path())));
+    Auth::new(&server.url("/mcp"), settings).unwrap()
+}
+
+#[tokio::test]
+async fn what_others_could_read_is_closed_to_them() {
+    let (server, dir, file) = kept().await;
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(auth(&server, &dir).status().await.unwrap().is_logged_in);
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_link_in_place_of_the_file_is_not_followed() {
+    let (server, dir, file) = kept().await;
+    let elsewhere = dir.path().join("elsewhere");
+    fs::rename(&file, &elsewhere).unwrap();
+    symlink(&elsewhere, &file).unwrap();
+    let error = auth(&server, &dir).status().await.unwrap_err().to_string();
+    assert!(error.contains("it is not a file of its own"), "{error}");
+    // A login replaces the link, and not what it leads to.
+    let before = fs::read(&elsewhere).unwrap();
+    let settings = settings(&Person::agreeing()).with_store(Arc::new(FileStore::new(dir.path())));
+    let auth = Auth::new(&server.url("/mcp"), settings).unwrap();
+    assert!(auth.login().await.is_err() || !file.is_symlink());
+    assert_eq!(fs::read(&elsewhere).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_file_that_is_broken_is_named_and_not_shown() {
+    let (server, dir, file) = kept().await;
+    fs::write(&file, "{\"server\":\"secret-token").unwrap();
+    let error = auth(&server, &dir).status().await.unwrap_err().to_string();
+    assert!(error.contains(&*file.to_string_lossy()), "{error}");
+    assert!(error.contains("remove it, and log in again"), "{error}");
+    assert!(!error.contains("secret-token"), "{error}");
+    fs::write(&file, vec![b'x'; 300 << 10]).unwrap();
+    let error = auth(&server, &dir).status().await.unwrap_err().to_string();
+    assert!(error.contains("longer than 262144 bytes"), "{error}");
+}
+
+#[tokio::test]
+async fn tokens_of_one_address_are_not_those_of_another() {
+    let (server, dir, _file) = kept().await;
+    for path in ["/mcp/", "/mcp?x", "/other", ""] {
+        let settings = settings(&Person::new(&[])).with_store(Arc::new(FileStore::new(dir.path())));
+        let auth = Auth::new(&server.url(path), settings).unwrap();
+        assert!(!auth.status().await.unwrap().is_logged_in, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_behind_but_what_is_kept() {
+    let (_server, dir, _file) = kept().await;
+    let names: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(names.iter().all(|it| it.ends_with(".json") || it.ends_with(".lock")), "{names:?}");
+}
+
+#[test]
+fn there_is_a_store_wherever_we_run() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(!format!("{:?}", default_store(dir.path())).is_empty());
+}

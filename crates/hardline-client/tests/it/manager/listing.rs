@@ -1,0 +1,159 @@
+//! The lists of tools: how they come, change, and outlive a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hardline_client::manager::{Connect, Freshness, Manager, ManagerEvent, ManagerSettings, State};
+use hardline_client::{Connection, Error, ServerEvent, Settings};
+use hardline_transport::client::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use crate::peer::{Peer, discovered};
+
+use super::stage::{Plan, Stage, manager, tool, until};
+
+fn names(manager: &Manager) -> Vec<String> {
+    manager.catalog().tools().iter().map(|it| it.name.to_string()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn follows_what_changes_without_listing_for_each_word() {
+    let stage = Stage::local();
+    let manager = manager(&[("near", &stage)]);
+    manager.listed().await;
+    assert_eq!(names(&manager), ["near__die", "near__echo", "near__hang"]);
+    let mut events = manager.events();
+    for number in 0..100 {
+        stage.set_tools(vec![tool(&format!("t{number}"))]);
+        tokio::task::yield_now().await;
+    }
+    while names(&manager) != ["near__t99"] {
+        sleep(Duration::from_millis(10)).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    let mut lists = 0;
+    let mut told = 0;
+    while let Some(event) = events.try_recv() {
+        match event {
+            ManagerEvent::CatalogChanged => lists += 1,
+            ManagerEvent::Server { server, event: ServerEvent::Notification(it) } => {
+                assert_eq!(&*server, "near");
+                assert_eq!(&*it.method, "notifications/tools/list_changed");
+                told += 1;
+            }
+            event => panic!("{event:?}"),
+        }
+    }
+    assert!(lists <= 3 && 0 < told, "{lists} lists, told {told} times");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_order_is_that_of_the_servers_however_late_they_are() {
+    let (late, soon) = (Stage::new(Plan::Refuse, true), Stage::local());
+    for stage in [&late, &soon] {
+        stage.set_tools(vec![tool("b"), tool("a")]);
+    }
+    let manager = manager(&[("late", &late), ("soon", &soon)]);
+    manager.listed().await;
+    assert_eq!(names(&manager), ["soon__a", "soon__b"]);
+    late.plan(Plan::Live);
+    until(&manager, "late", State::is_connected).await;
+    manager.listed().await;
+    assert_eq!(names(&manager), ["late__a", "late__b", "soon__a", "soon__b"]);
+    assert_eq!(manager.catalog().shadows().len(), 2);
+    assert!(manager.remove("late") && !manager.remove("late"));
+    assert_eq!(names(&manager), ["soon__a", "soon__b"]);
+    assert!(!manager.add("soon", Arc::new(Stage::local()), None), "there is one already");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_is_listed_as_it_was_and_a_call_waits_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = ManagerSettings::default().with_cache(directory.path().join("tools"));
+    let stage = Stage::local();
+    let first = Manager::new(settings.clone());
+    first.add("near", Arc::new(stage.clone()), None);
+    first.listed().await;
+    first.close().await;
+
+    stage.plan(Plan::Refuse);
+    let second = Manager::new(settings);
+    second.add("near", Arc::new(stage.clone()), None);
+    while second.catalog().tools().is_empty() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(second.catalog().find("near__echo").unwrap().freshness, Freshness::Cached);
+    let call = {
+        let second = second.clone();
+        tokio::spawn(async move { second.call_tool("near__echo", json!({})).await })
+    };
+    sleep(Duration::from_millis(100)).await;
+    stage.plan(Plan::Live);
+    call.await.unwrap().unwrap();
+    second.listed().await;
+    assert_eq!(second.catalog().find("near__echo").unwrap().freshness, Freshness::Current);
+}
+
+/// A server of 2026-07-28, which tells what changed only to those who listen.
+#[derive(Debug)]
+struct Stateless(mpsc::Sender<Peer>);
+
+impl Connect for Stateless {
+    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+        Box::pin(async move {
+            let (stream, mut peer) = Peer::pair();
+            let opening = tokio::spawn(Connection::open(stream, settings));
+            let asked = peer.expect("server/discover").await;
+            let mut about = discovered(&["2026-07-28"]);
+            about["capabilities"] = json!({ "tools": { "listChanged": true } });
+            peer.result(&asked, about).await;
+            let opened = opening.await.unwrap();
+            self.0.send(peer).await.unwrap();
+            opened
+        })
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+}
+
+/// Answers whatever a manager asks, until it listens: with which request.
+async fn play(peer: &mut Peer, tool_name: &str) -> Value {
+    loop {
+        let message = peer.receive().await.unwrap();
+        match message["method"].as_str().unwrap() {
+            "tools/list" => {
+                let tools = [tool(tool_name)];
+                peer.result(&message, json!({ "resultType": "complete", "tools": tools })).await;
+            }
+            "subscriptions/listen" => return message,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_tells_only_listeners_is_listened_to_and_again_when_that_ends() {
+    let (sender, mut peers) = mpsc::channel(1);
+    let manager = Manager::new(ManagerSettings::default());
+    manager.add("far", Arc::new(Stateless(sender)), None);
+    let mut peer = peers.recv().await.unwrap();
+    let listen = play(&mut peer, "old").await;
+    assert_eq!(listen["params"]["notifications"], json!({ "toolsListChanged": true }));
+    let method = "notifications/tools/list_changed";
+    peer.send(json!({ "jsonrpc": "2.0", "method": method })).await;
+    // The end of the stream: whoever listened listens again, and asks what it missed.
+    peer.result(&listen, json!({ "resultType": "complete" })).await;
+    let again = play(&mut peer, "new").await;
+    assert_ne!(again["id"], listen["id"]);
+    let follow = tokio::spawn(async move {
+        play(&mut peer, "new").await;
+    });
+    while names(&manager) != ["far__new"] {
+        sleep(Duration::from_millis(10)).await;
+    }
+    follow.abort();
+}

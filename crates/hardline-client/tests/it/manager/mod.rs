@@ -1,0 +1,6 @@
+//! A manager with servers that are played.
+
+mod away;
+mod calls;
+mod listing;
+mod stage;

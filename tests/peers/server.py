@@ -81,6 +81,14 @@ async def change(ctx: Context) -> str:
 
 
 @mcp.tool()
+async def mark(file: str, line: str) -> str:
+    """Adds a line to a file."""
+    with open(file, "a") as marks:
+        marks.write(f"{line}\n")
+    return "marked"
+
+
+@mcp.tool()
 async def about() -> str:
     """Tells about the process."""
     sessions = len(mcp.session_manager._server_instances) if is_http else 0
@@ -102,7 +110,8 @@ is_http = sys.argv[1] == "http"
 if is_http:
     app = mcp.streamable_http_app()
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", int(os.environ.get("PORT", 0))))
         listener.listen()
         print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])

@@ -1,6 +1,8 @@
 // What both TypeScript servers offer; tests/peers/server.py and crates/hardline/examples/peer_server.rs
 // offer the same. `crates/hardline/examples/check_server` calls it.
 
+import { appendFileSync } from 'node:fs';
+
 let cancelled = 0;
 
 /**
@@ -48,6 +50,10 @@ export function offer(server, z, sdk) {
     await sdk.change(server);
     return text('changed');
   });
+  tool('mark', 'Adds a line to a file.', { file: z.string(), line: z.string() }, async (it) => {
+    appendFileSync(it.file, `${it.line}\n`);
+    return text('marked');
+  });
   tool('about', 'Tells about the process.', {}, async () =>
     text(JSON.stringify({ pid: process.pid, cancelled, sessions: sdk.sessions() })),
   );
@@ -61,9 +67,9 @@ export function offer(server, z, sdk) {
   return server;
 }
 
-/** Listens on a free port and prints the URL. */
+/** Listens on the port that the environment names, or on a free one, and prints the URL. */
 export function listen(http) {
-  http.listen(0, '127.0.0.1', () =>
+  http.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () =>
     console.log(`listening on http://127.0.0.1:${http.address().port}/mcp`),
   );
 }

@@ -2,7 +2,8 @@
 //! HTTP, and the reference server `server-everything`, also over the HTTP+SSE of 2024-11-05.
 //!
 //! The servers are in `tests/peers`, rmcp's is the example `peer_server`; their packages are those of the
-//! steps before, and one list of our own. What is checked is in the example `check_server`.
+//! steps before, and one list of our own. What is checked is in the example `check_server`. At the end a
+//! manager has all of them at once while they are killed at random: the example `manage_servers`.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
@@ -21,6 +22,9 @@ use crate::step::Outcome;
 const MAX_RUN: Duration = Duration::from_secs(60);
 /// How long a server may take until it listens.
 const MAX_START: Duration = Duration::from_secs(20);
+/// How long the servers of a manager are killed, and how long that may take in all.
+const MANAGED_SECONDS: &str = "60";
+const MAX_MANAGED: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
 
 const OLD: &str = "2025-11-25";
@@ -37,6 +41,7 @@ pub(crate) fn run() -> Outcome {
     let build = ["build", "--package", "hardline", "--locked"];
     let build = &mut command("cargo", &build);
     build.args(["--example", "check_server", "--example", "peer_server"]);
+    build.args(["--example", "manage_servers"]);
     show(build).and_then(|()| set_up()).and_then(|servers| run_all(&servers)).into()
 }
 
@@ -135,7 +140,21 @@ fn run_all(servers: &[Server]) -> Result<(), String> {
             }
         }
     }
+    println!("\n--- all of them in one manager, killed at random");
+    if let Err(reason) = manage(servers) {
+        println!("{reason}");
+        failed.push("the manager".to_owned());
+    }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join("; "))) }
+}
+
+fn manage(servers: &[Server]) -> Result<(), String> {
+    let mut manager = command(&example("manage_servers").to_string_lossy(), &[]);
+    manager.args(["--seconds", MANAGED_SECONDS]);
+    for server in servers.iter().filter(|it| it.is_complete) {
+        manager.args(["--server", server.name]).arg(&server.program).args(&server.script);
+    }
+    environment::finish(&mut manager, MAX_MANAGED)
 }
 
 impl Server {

@@ -3,6 +3,7 @@
 //! It offers what the servers in `tests/peers` offer; the example `check_server` uses all of it.
 
 use std::error::Error;
+use std::fs::OpenOptions;
 use std::io::{Write, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,7 @@ const TOOLS: &[(&str, &[(&str, &str)])] = &[
     ("sleep", &[("ms", "integer")]),
     ("ask", &[]),
     ("change", &[]),
+    ("mark", &[("file", "string"), ("line", "string")]),
     ("about", &[]),
 ];
 
@@ -53,7 +55,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         peer.serve(rmcp::transport::stdio()).await?.waiting().await?;
         return Ok(());
     }
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let port = std::env::var("PORT").unwrap_or_else(|_| "0".into());
+    let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
     writeln!(stdout(), "listening on http://{}/mcp", listener.local_addr()?)?;
     let sessions = Arc::clone(&peer.sessions);
     let config = StreamableHttpServerConfig::default();
@@ -105,6 +108,13 @@ impl Peer {
                     told.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
                 }
                 "changed".to_owned()
+            }
+            "mark" => {
+                let file = OpenOptions::new().create(true).append(true).open(words("file"));
+                let line = format!("{}\n", words("line"));
+                let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+                written.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+                "marked".to_owned()
             }
             "about" => json!({
                 "pid": std::process::id(),

@@ -1,14 +1,24 @@
 //! The official conformance suite, on `hardline::client`.
 //!
 //! The suite is a set of servers, each of which watches how a client behaves; the client that it starts
-//! is the example `conformance_client`. Every scenario for clients is run that is not about OAuth, one
-//! after the other, since some take the time.
+//! is the example `conformance_client`. Every scenario for clients is run, those about OAuth and the
+//! extensions among them, in all versions that the suite knows.
 //!
-//! The suite calls some scenarios passed in which nothing was checked. So a scenario passes here if the
-//! suite says so and at least one check was made, and each is also run with a client that does nothing,
-//! which must not pass.
+//! `tests/conformance/baseline.txt` lists what passes and must go on to, and what does not, with the
+//! reason. What passes and is not listed is reported.
+//!
+//! The suite runs many scenarios at once, and calls some passed in which nothing was checked. So a
+//! scenario passes here if the suite says so and at least one check was made; one that fails is tried
+//! again alone, as some take the time and a busy machine is late; and all are run with a client that does
+//! nothing too, which must not pass.
+
+mod baseline;
+mod suite;
 
 use std::path::{Path, PathBuf};
+
+use baseline::Baseline;
+use suite::Suite;
 
 use crate::environment;
 use crate::process::{capture, command, root, show, target};
@@ -16,31 +26,17 @@ use crate::step::Outcome;
 
 /// The oldest Node that the suite runs with.
 const MIN_NODE: u32 = 22;
-/// How long one scenario may take.
-const TIMEOUT_MS: &str = "30000";
-/// How often a scenario that takes the time may be tried, as a busy machine is late.
+/// How often a scenario that fails among others is tried alone.
 const TRIES: u32 = 3;
+/// A client that does nothing.
+const IDLE: &str = "true";
 
-/// The versions that the suite knows, and what each requires of a client without OAuth. More may be
-/// listed, and is run too.
-const REQUIRED: &[(&str, &[&str])] = &[
-    ("2025-06-18", &["initialize", "tools_call"]),
-    (
-        "2025-11-25",
-        &["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"],
-    ),
-    (
-        "2026-07-28",
-        &[
-            "tools_call",
-            "request-metadata",
-            "sep-2322-client-request-state",
-            "http-standard-headers",
-            "http-custom-headers",
-            "http-invalid-tool-headers",
-            "json-schema-ref-no-deref",
-        ],
-    ),
+/// The versions that the suite knows, and how it is asked for all that concerns each.
+const VERSIONS: &[(&str, &[&str])] = &[
+    ("2025-03-26", &["--suite", "all", "--spec-version", "2025-03-26"]),
+    ("2025-06-18", &["--suite", "all", "--spec-version", "2025-06-18"]),
+    ("2025-11-25", &["--requirements", "2025-11-25"]),
+    ("2026-07-28", &["--requirements", "2026-07-28"]),
 ];
 
 /// Runs everything, or says what is missing.
@@ -49,101 +45,73 @@ pub(crate) fn run() -> Outcome {
         return Outcome::Skipped(missing);
     }
     let folder = target().join("conformance");
-    if let Err(reason) = environment::npm(&folder, &root().join("tests/conformance")) {
+    let own = root().join("tests/conformance");
+    if let Err(reason) = environment::npm(&folder, &own) {
         return Outcome::Skipped(reason);
     }
     let Some(node) = node(&folder) else {
         return Outcome::Skipped(format!("the suite needs Node {MIN_NODE} or newer"));
     };
     let script = folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
-    let suite = Suite { node, script };
     let build = ["build", "--package", "hardline", "--locked", "--example", "conformance_client"];
-    show(&mut command("cargo", &build)).and_then(|()| suite.run_all()).into()
+    let built = show(&mut command("cargo", &build));
+    let suite = Suite { node, script };
+    match built.and_then(|()| Baseline::read(&own.join("baseline.txt"))) {
+        Ok(baseline) => run_all(&suite, &baseline),
+        Err(error) => Outcome::Failed(error),
+    }
 }
 
-struct Suite {
-    node: PathBuf,
-    script: PathBuf,
-}
-
-impl Suite {
-    fn run_all(&self) -> Result<(), String> {
-        let mut failed = Vec::new();
-        let mut passed = 0;
-        for (version, required) in REQUIRED {
-            let listed = self.list(version)?;
-            if let Some(missing) = required.iter().find(|it| listed.iter().all(|name| name != *it))
-            {
-                return Err(format!("the suite does not list {missing} for {version}"));
-            }
-            for scenario in &listed {
-                match self.judge(version, scenario) {
-                    Ok(checks) => {
-                        passed += 1;
-                        println!("ok   {version} {scenario} ({checks} checked)");
-                    }
-                    Err(report) => {
-                        println!("FAIL {version} {scenario}\n{report}");
-                        failed.push(format!("{version} {scenario}"));
-                    }
+fn run_all(suite: &Suite, baseline: &Baseline) -> Outcome {
+    let client = if cfg!(windows) { r".\conformance_client" } else { "./conformance_client" };
+    let (mut failed, mut new) = (Vec::new(), Vec::new());
+    let mut passed = 0;
+    for (version, arguments) in VERSIONS {
+        let results = suite.run(arguments, client);
+        let idle = suite.run(arguments, IDLE);
+        if let Some(missing) = baseline.missing(version, &results) {
+            failed.push(format!("{version} {missing} (the suite does not run it)"));
+        }
+        for (scenario, mut checks) in results {
+            let name = format!("{version} {scenario}");
+            let is_expected = baseline.passes(version, &scenario);
+            for _ in 0..TRIES {
+                if checks.is_none() && is_expected {
+                    println!("     {name}: once more, alone");
+                    checks = suite.run_alone(version, &scenario, client);
                 }
             }
-        }
-        if !failed.is_empty() {
-            return Err(format!("failed: {}", failed.join("; ")));
-        }
-        println!("{passed} scenarios passed, none of them with a client that does nothing");
-        Ok(())
-    }
-
-    /// The scenarios for clients that are not about OAuth.
-    fn list(&self, version: &str) -> Result<Vec<String>, String> {
-        let mut list = command(&self.node.to_string_lossy(), &[]);
-        list.arg(&self.script).args(["list", "--client", "--spec-version", version]);
-        let (is_fine, printed) = capture(&mut list);
-        if !is_fine {
-            return Err(printed);
-        }
-        let names = printed.lines().filter_map(|line| line.trim().strip_prefix("- "));
-        let names = names.filter_map(|line| line.split(' ').next());
-        Ok(names.filter(|name| !name.starts_with("auth/")).map(str::to_owned).collect())
-    }
-
-    /// Returns how many checks were made, or what the suite printed.
-    fn judge(&self, version: &str, scenario: &str) -> Result<u32, String> {
-        if self.run(version, scenario, "true").is_ok() {
-            return Err("a client that does nothing passes".into());
-        }
-        let client = if cfg!(windows) { r".\conformance_client" } else { "./conformance_client" };
-        let tries = if scenario == "sse-retry" { TRIES } else { 1 };
-        let mut outcome = self.run(version, scenario, client);
-        for _ in 1..tries {
-            if outcome.is_err() {
-                println!("     {version} {scenario}: once more");
-                outcome = self.run(version, scenario, client);
+            match checks {
+                Some(_) if idle.iter().any(|(it, done)| *it == scenario && done.is_some()) => {
+                    println!("FAIL {name}: a client that does nothing passes");
+                    failed.push(name);
+                }
+                Some(checks) => {
+                    passed += 1;
+                    println!("ok   {name} ({checks} checked)");
+                    if !is_expected {
+                        new.push(name);
+                    }
+                }
+                None => match baseline.reason(version, &scenario) {
+                    Some(reason) => println!("     {name} does not pass: {reason}"),
+                    None => {
+                        println!("FAIL {name}\n{}", suite.explain(version, &scenario, client));
+                        failed.push(name);
+                    }
+                },
             }
         }
-        outcome
     }
-
-    fn run(&self, version: &str, scenario: &str, client: &str) -> Result<u32, String> {
-        let mut suite = command(&self.node.to_string_lossy(), &[]);
-        // The suite cuts the client's command at spaces, so it is given none of our folders.
-        suite.current_dir(target().join("debug/examples")).arg(&self.script);
-        suite.args(["client", "--command", client, "--scenario", scenario]);
-        suite.args(["--spec-version", version, "--timeout", TIMEOUT_MS]);
-        let (is_fine, printed) = capture(&mut suite);
-        match checks(&printed) {
-            Some(checks @ 1..) if is_fine => Ok(checks),
-            _ => Err(printed),
-        }
+    println!("{passed} scenarios passed, none of them with a client that does nothing");
+    match (failed.is_empty(), new.is_empty()) {
+        (false, _) => Outcome::Failed(format!("failed: {}", failed.join("; "))),
+        (true, false) => Outcome::PassedWithNote(format!(
+            "these pass and are not in the baseline yet: {}",
+            new.join("; ")
+        )),
+        (true, true) => Outcome::Passed,
     }
-}
-
-/// How many checks were passed, by the line `Passed: 3/3, 0 failed, 0 warnings`.
-fn checks(printed: &str) -> Option<u32> {
-    let line = printed.lines().find_map(|line| line.strip_prefix("Passed: "))?;
-    line.split('/').next()?.parse().ok()
 }
 
 /// A Node that is new enough: the one installed, or the one among the packages.

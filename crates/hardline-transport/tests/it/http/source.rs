@@ -63,7 +63,7 @@ async fn every_kind_of_request_is_sent_again_with_headers_of_its_own() {
         // The first of each kind is refused.
         let kind = (it.request.method.clone(), it.rpc_method());
         let token: u32 = it.request.header("authorization").unwrap().parse().unwrap();
-        if token % 2 == 0 {
+        if token.is_multiple_of(2) {
             let headers = ["WWW-Authenticate: Basic", "WWW-Authenticate: Bearer scope=\"a\""];
             it.respond(401, &headers, "who?").await;
             return;
@@ -146,7 +146,7 @@ async fn a_redirect_and_a_later_attempt_have_headers_of_their_own() {
 async fn the_older_transport_sends_again_too() {
     let server = Server::start(async |it| {
         let token: u32 = it.request.header("authorization").unwrap().parse().unwrap();
-        if token % 2 == 0 {
+        if token.is_multiple_of(2) {
             it.respond(401, &[], "who?").await;
         } else if it.request.method == "GET" {
             it.open_stream().await;

@@ -8,7 +8,9 @@
 //!     --command target/debug/examples/conformance_client
 //! ```
 //!
-//! `cargo xtask test conformance` runs all that concern a client without OAuth.
+//! `cargo xtask test conformance` runs all that concern a client.
+
+mod login;
 
 use std::env;
 use std::error::Error;
@@ -16,6 +18,7 @@ use std::io::{Write, stdout};
 
 use hardline::client::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Tool};
 use hardline::client::{self, Connection, RpcError, Settings, Version};
+use hardline::transport::http::Config;
 use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -27,7 +30,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let settings = Settings::default()
         .with_info("hardline-conformance-client", env!("CARGO_PKG_VERSION"))
         .on_elicitation(|question| async move { accept(&question) });
-    let server = Connection::connect(&url, settings).await?;
+    let mut config = Config::new(&url)?;
+    if scenario.starts_with("auth/") {
+        config = config.with_header_source(login::auth(&url, &scenario, &context()?)?);
+    }
+    let server = Connection::connect_with(config, settings).await?;
     say(&format!("{scenario}: the server speaks {}", server.version().as_str()))?;
     if let Ok(wanted) = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
         // A server may agree on something older, but not on something else altogether.
@@ -74,8 +81,7 @@ async fn use_everything(server: &Connection) -> Result<(), Box<dyn Error>> {
 
 /// Which tools to call with what: as the scenario wants, or each that is listed.
 fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
-    let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".into());
-    let context: Value = serde_json::from_str(&context)?;
+    let context = context()?;
     if let Some(wanted) = context.get("toolCalls").and_then(Value::as_array) {
         let call = |it: &Value| Some((it["name"].as_str()?.to_owned(), it["arguments"].clone()));
         return Ok(wanted.iter().filter_map(call).collect());
@@ -83,6 +89,12 @@ fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     let call =
         |tool: &Tool| (tool.name.to_string(), fill(&Value::from((*tool.input_schema).clone())));
     Ok(tools.iter().map(call).collect())
+}
+
+/// What the scenario has to say beforehand.
+fn context() -> Result<Value, Box<dyn Error>> {
+    let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".into());
+    Ok(serde_json::from_str(&context)?)
 }
 
 /// Sends the schema of a tool back as it came: a client must not lose words of it that it does not know.

@@ -30,7 +30,7 @@ Usage: cargo xtask COMMAND
                            peers, docs, deny, advisories, fuzz, benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
-  picture                  the demo as an SVG recording, docs/demo.svg";
+  picture                  docs/demo.svg and docs/tools.svg: the demo, and the client at a terminal";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

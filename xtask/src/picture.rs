@@ -1,8 +1,11 @@
-//! `cargo xtask picture`: the demo as an SVG recording, `docs/demo.svg`.
+//! `cargo xtask picture`: the demo as an SVG recording, `docs/demo.svg`, and the client at a terminal,
+//! `docs/tools.svg`.
 //!
 //! The demo is run, and what it prints is drawn line by line, in the colors that it has on a terminal: a
 //! window that is scrolled as the lines come. There is no script in it, and a reader who wants no motion
 //! gets the end of it.
+
+mod tools;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,6 +25,13 @@ const BAR: f64 = 28.0;
 const LINE: f64 = 0.07;
 const VERDICT: f64 = 0.55;
 const REST: f64 = 9.0;
+/// How text looks: bold, dimmed, red and green.
+const STYLE: &str = "text { font: 14px ui-monospace, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre; }\n\
+    .b { font-weight: bold; } .d { fill: #7f8c9f; } .r { fill: #ff6b6b; } .g { fill: #56d364; }\n";
+/// The window that it is in.
+const WINDOW: &str = "<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#10151f\"/>\n\
+    <circle cx=\"20\" cy=\"16\" r=\"5\" fill=\"#ff5f57\"/><circle cx=\"38\" cy=\"16\" r=\"5\" fill=\"#febc2e\"/>\
+    <circle cx=\"56\" cy=\"16\" r=\"5\" fill=\"#28c840\"/>\n";
 
 pub(crate) fn run() -> Result<(), String> {
     let output = Command::new("cargo")
@@ -39,7 +49,23 @@ pub(crate) fn run() -> Result<(), String> {
     fs::write(&path, draw(&text))
         .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     println!("wrote docs/demo.svg");
-    Ok(())
+    tools::run()
+}
+
+/// Draws a terminal's lines as they are, without motion.
+fn still(lines: &[String], label: &str) -> String {
+    let width = COLUMNS as f64 * WIDTH + 2.0 * MARGIN;
+    let height = lines.len() as f64 * HEIGHT + 2.0 * MARGIN + BAR;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+         role=\"img\" aria-label=\"{label}\">\n<style>\n{STYLE}</style>\n{WINDOW}"
+    );
+    for (index, line) in lines.iter().enumerate() {
+        let y = BAR + MARGIN + index as f64 * HEIGHT + 12.0;
+        let _ = writeln!(svg, "<text x=\"{MARGIN}\" y=\"{y:.0}\">{}</text>", spans(line));
+    }
+    svg.push_str("</svg>\n");
+    svg
 }
 
 /// Draws a terminal's text.
@@ -58,9 +84,7 @@ fn draw(text: &str) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" viewBox=\"0 0 {width:.0} {height:.0}\" \
          role=\"img\" aria-label=\"hardline demo: what a hostile server does to a client, without and with Hardline\">\n\
-         <style>\n\
-         text {{ font: 14px ui-monospace, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre; }}\n\
-         .b {{ font-weight: bold; }} .d {{ fill: #7f8c9f; }} .r {{ fill: #ff6b6b; }} .g {{ fill: #56d364; }}\n\
+         <style>\n{STYLE}\
          .l {{ animation-duration: {total:.2}s; animation-iteration-count: infinite; }}\n"
     );
     svg.push_str(&scroll(&times, total));
@@ -70,10 +94,7 @@ fn draw(text: &str) -> String {
         svg,
         "@media (prefers-reduced-motion: reduce) {{ .l {{ animation: none !important; }} \
          #s {{ animation: none; transform: translateY(-{last:.0}px); }} }}\n</style>\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#10151f\"/>\n\
-         <circle cx=\"20\" cy=\"16\" r=\"5\" fill=\"#ff5f57\"/><circle cx=\"38\" cy=\"16\" r=\"5\" fill=\"#febc2e\"/>\
-         <circle cx=\"56\" cy=\"16\" r=\"5\" fill=\"#28c840\"/>\n\
-         <clipPath id=\"w\"><rect x=\"0\" y=\"{BAR}\" width=\"{width:.0}\" height=\"{:.0}\"/></clipPath>\n\
+         {WINDOW}<clipPath id=\"w\"><rect x=\"0\" y=\"{BAR}\" width=\"{width:.0}\" height=\"{:.0}\"/></clipPath>\n\
          <g clip-path=\"url(#w)\"><g id=\"s\">\n",
         height - BAR - 4.0
     );

@@ -4,6 +4,7 @@
 
 mod audit;
 mod client;
+mod completion;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
@@ -13,6 +14,7 @@ mod install;
 mod json;
 #[cfg(unix)]
 mod keeper;
+mod man;
 mod pin;
 mod place;
 mod policy;
@@ -46,6 +48,10 @@ enum Command {
     Wrap(wrap::Args),
     Tools(client::tools::Args),
     Call(client::call::Args),
+    Resources(client::resources::Args),
+    Prompts(client::prompts::Args),
+    Login(client::login::Args),
+    Logout(client::login::LogoutArgs),
     Pin(pin::Args),
     Audit(audit::Args),
     Frames(frames::Args),
@@ -59,6 +65,8 @@ enum Command {
     #[cfg(unix)]
     Demo(demo::Args),
     DemoServer(demo_server::Args),
+    Completion(completion::Args),
+    Man(man::Args),
     #[cfg(unix)]
     #[command(hide = true)]
     Keeper(keeper::Args),
@@ -74,6 +82,10 @@ fn main() -> ExitCode {
         Command::Wrap(args) => wrap::run(&args),
         Command::Tools(args) => client::tools::run(&args),
         Command::Call(args) => client::call::run(&args),
+        Command::Resources(args) => client::resources::run(&args),
+        Command::Prompts(args) => client::prompts::run(&args),
+        Command::Login(args) => client::login::run(&args),
+        Command::Logout(args) => client::login::logout(&args),
         Command::Pin(args) => pin::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Frames(args) => frames::run(&args),
@@ -87,6 +99,8 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Demo(args) => demo::run(&args),
         Command::DemoServer(args) => demo_server::run(&args),
+        Command::Completion(args) => completion::run(&args),
+        Command::Man(args) => man::run(&args),
         #[cfg(unix)]
         Command::Keeper(args) => Ok(keeper::run(args)),
     };

@@ -68,6 +68,11 @@ pub(crate) fn complain(what: &str) {
     let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("hardline: {}\n", harmless(what)));
 }
 
+/// Says on standard error what happens.
+pub(crate) fn tell(what: &str) {
+    let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{}\n", harmless(what)));
+}
+
 /// A text in pieces that are shown or left out as a whole: characters, or the escapes that stand for them.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {

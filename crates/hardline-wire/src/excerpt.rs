@@ -82,7 +82,7 @@ fn write_char(formatter: &mut fmt::Formatter<'_>, char: char) -> fmt::Result {
 }
 
 /// Whether a character is invisible or changes how others are shown.
-fn is_unsafe(char: char) -> bool {
+pub fn is_unsafe(char: char) -> bool {
     char.is_control()
         || matches!(
             char,

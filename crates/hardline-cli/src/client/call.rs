@@ -1,41 +1,50 @@
 //! `hardline call`: calls a tool and shows what it says.
 
-use std::io::Read;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use hardline_client::connection::RawResult;
-use hardline_client::{Connection, Error, Options};
-use hardline_wire::excerpt::Excerpt;
-use hardline_wire::json::{Checker, Kind};
-use hardline_wire::limits::Limits;
+use hardline_client::{Connection, Options};
+use serde_json::value::RawValue;
 
-use super::progress::Line;
+use super::save::Folder;
+use super::server::Server;
+use super::session::{self, Desk};
 use super::target::TargetArgs;
-use super::{Format, print, session, write};
+use super::{Format, ShowArgs, arguments, nearest, print, tool, write};
 use crate::terminal::{Color, complain};
 
-/// The most that is read as arguments.
-const MAX_ARGUMENT_BYTES: u64 = 64 << 20;
+/// How long the list of tools may take that a mistake is looked up in.
+const LIST_TIME: Duration = Duration::from_secs(5);
 
 /// Call a tool of an MCP server
 ///
-/// Connects to a server at a URL, or starts one, calls the tool and shows its result. Ctrl-C cancels the
-/// call at the server.
+/// Connects to a server of the configuration, at a URL, or starts one; calls the tool and shows its result.
+/// Images, sounds and other files in the result are saved, and named. Ctrl-C cancels the call at the server.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "hardline call [OPTIONS] <SERVER> <TOOL> [JSON]\n       \
+    hardline call [OPTIONS] <TOOL> [JSON] --url <URL>\n       \
+    hardline call [OPTIONS] <TOOL> [JSON] -- <CMD>...",
     after_help = "Exit status: 0 if the tool succeeded, 1 if it says that it failed, or if the call failed, 2 for\n\
     wrong use; 128 and the number of the signal that ended this.\n\n\
     Examples:\n  \
+    hardline call github search_code '{\"query\": \"mcp\"}'\n  \
     hardline call echo '{\"text\": \"hello\"}' -- hardline demo-server\n  \
     hardline call search '{\"query\": \"mcp\"}' --url https://example.com/mcp\n  \
     hardline call search @query.json --url https://example.com/mcp --header 'Authorization: Bearer $TOKEN'\n  \
-    hardline call report --timeout 10m --format json -- my-server | jq .structuredContent"
+    hardline call report --timeout 10m --format json -- my-server | jq .structuredContent\n  \
+    hardline call charts draw @data.json --save ."
 )]
 pub(crate) struct Args {
+    /// The server, by its name in the configuration; it has none with --url and --
+    #[arg(required = true)]
+    server: Option<String>,
+
     /// The tool
-    #[arg(value_name = "TOOL")]
-    tool: String,
+    tool: Option<String>,
 
     /// Its arguments: a JSON object, @FILE with one, or - for standard input
     #[arg(value_name = "JSON")]
@@ -44,97 +53,112 @@ pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// How to print the result
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Where to save images, sounds and files of the result; without it, where temporary files are
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
 
-    /// Print text as the server sent it, whatever it does to a terminal
-    #[arg(long, conflicts_with = "format")]
+    /// Print text as the server sent it, whatever it does to a terminal, and nothing else
+    #[arg(long, conflicts_with_all = ["format", "save"])]
     raw: bool,
 
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    show: ShowArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let params = params(&args.tool, args.arguments.as_deref())?;
-    let target = args.target.target()?;
-    session::run(&args.target, target, |connection, line| call(args, params, connection, line))
+    let words = [&args.server, &args.tool, &args.arguments];
+    let words: Vec<String> = words.into_iter().flatten().cloned().collect();
+    let (server, rest) = args.target.one(&words, "call")?;
+    let (tool, arguments) = match rest {
+        [tool] => (tool, None),
+        [tool, arguments] => (tool, Some(arguments.as_str())),
+        [] => {
+            let name = print::name(&server.name);
+            bail!("which tool of {name}? `hardline tools {name}` lists them");
+        }
+        _ => bail!("with --url and -- the server has no name: write `hardline call TOOL [JSON]`"),
+    };
+    let params = params(tool, arguments)?;
+    session::run(&args.target, async |desk| call(args, &desk, &server, tool, &params).await)
 }
 
 async fn call(
     args: &Args,
-    params: String,
-    connection: Connection,
-    line: Line,
-) -> Result<Result<ExitCode, Error>> {
+    desk: &Desk,
+    server: &Server,
+    tool: &str,
+    params: &str,
+) -> Result<ExitCode> {
+    let connection = match desk.wait(|| server.connecting(), desk.connect(server)).await {
+        Ok(connection) => connection,
+        Err(error) => return Ok(desk.fail(server, &error)),
+    };
+    let line = desk.line.clone();
     let options = Options::default().on_progress(move |progress| line.show(&progress));
-    match connection.request_json("tools/call", &params, &options).await {
-        Ok(result) => show(args, &result),
-        Err(error) => Ok(Err(error)),
+    let outcome = connection.request_json("tools/call", params, &options).await;
+    desk.line.clear();
+    let outcome = outcome.and_then(|it| Ok((it.parse::<print::Shown>("tools/call")?, it)));
+    match outcome {
+        Ok((shown, result)) => {
+            if !show(args, tool, &shown, &result)? {
+                return Ok(ExitCode::from(1));
+            }
+            if !shown.is_error() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            if args.show.format == Format::Text {
+                let meant = meant(&connection, server, tool).await;
+                let meant = meant.map(|it| format!("; {it}")).unwrap_or_default();
+                complain(&format!("the tool {} says that it failed{meant}", print::name(tool)));
+            }
+            Ok(ExitCode::from(1))
+        }
+        Err(error) => {
+            let meant = match error.rpc() {
+                Some(_) => meant(&connection, server, tool).await,
+                None => None,
+            };
+            match meant {
+                Some(meant) => complain(&format!("{error}; {meant}")),
+                None => return Ok(desk.fail(server, &error)),
+            }
+            Ok(ExitCode::from(1))
+        }
     }
 }
 
-fn show(args: &Args, result: &RawResult) -> Result<Result<ExitCode, Error>> {
-    let read = match result.parse::<print::Shown>("tools/call") {
-        Ok(read) => read,
-        Err(error) => return Ok(Err(error)),
-    };
-    let color = if args.raw { Color::Always } else { args.color };
-    let is_written = write(color, |out, _| match args.format {
+/// Shows a result. Returns whether it could be written.
+fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Result<bool> {
+    let color = if args.raw { Color::Always } else { args.show.color };
+    let mut folder = Folder::new(args.save.as_deref(), tool);
+    Ok(write(color, |out, _| match args.show.format {
         Format::Json => writeln!(out, "{}", crate::json::escaped(result.get())),
         // As it came, whatever it is.
-        Format::Text if args.raw => print::raw(out, &read),
-        Format::Text => print::text(out, &read),
-    })?;
-    if !is_written {
-        return Ok(Ok(ExitCode::from(1)));
+        Format::Text if args.raw => print::raw(out, shown),
+        Format::Text => print::text(out, shown, &mut folder),
+    })?)
+}
+
+/// What may have been meant, if the server has no tool of that name: not all servers say so.
+async fn meant(connection: &Connection, server: &Server, tool: &str) -> Option<String> {
+    let listed = connection.list::<Box<RawValue>>("tools/list", "tools");
+    let listed = tokio::time::timeout(LIST_TIME, listed).await.ok()?.ok()?;
+    let names: Vec<String> = listed.iter().filter_map(|it| tool::name(it.get())).collect();
+    if names.iter().any(|it| it == tool) {
+        return None;
     }
-    if read.is_error() {
-        if args.format == Format::Text {
-            let tool = Excerpt::new(args.tool.as_bytes(), 80);
-            complain(&format!("the tool {tool} says that it failed"));
-        }
-        return Ok(Ok(ExitCode::from(1)));
-    }
-    Ok(Ok(ExitCode::SUCCESS))
+    let names = || names.iter().map(String::as_str);
+    let (tool, question) = (print::name(tool), nearest::question(tool, names()));
+    Some(format!(
+        "{} has no tool {tool}{question} Its tools: {}",
+        server.label(),
+        nearest::list(names())
+    ))
 }
 
 /// The parameters of the call. Numbers stay as they are written.
 fn params(tool: &str, arguments: Option<&str>) -> Result<String> {
-    let text = match arguments {
-        None => String::from("{}"),
-        Some("-") => {
-            let input = std::io::stdin().lock();
-            read(input).context("cannot read the arguments from standard input")?
-        }
-        Some(text) => match text.strip_prefix('@') {
-            Some(path) => {
-                let file = std::fs::File::open(path);
-                let file = file.with_context(|| format!("cannot open {path}"))?;
-                read(file).with_context(|| format!("cannot read {path}"))?
-            }
-            None => text.to_owned(),
-        },
-    };
-    let text = text.trim_start_matches('\u{feff}');
-    let from = arguments.and_then(|it| it.strip_prefix('@')).map(|it| format!(" in {it}"));
-    let from = from.unwrap_or_default();
-    let mut checker = Checker::new(&Limits::default());
-    let checked = checker.check(text.as_bytes()).with_context(|| {
-        format!("the arguments{from} are no JSON; write an object, as '{{\"text\": \"hello\"}}'")
-    })?;
-    if checked.value.kind() != Kind::Object {
-        bail!("the arguments{from} are no JSON object; write one, as '{{\"text\": \"hello\"}}'");
-    }
+    let arguments = arguments::read(arguments)?;
     let tool = serde_json::to_string(tool)?;
-    Ok(format!(r#"{{"name":{tool},"arguments":{}}}"#, checked.value.text()))
-}
-
-fn read(input: impl Read) -> Result<String> {
-    let mut text = String::new();
-    #[expect(clippy::disallowed_methods, reason = "bounded by the line above it")]
-    input.take(MAX_ARGUMENT_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    Ok(format!(r#"{{"name":{tool},"arguments":{arguments}}}"#))
 }

@@ -1,13 +1,29 @@
-//! The ad-hoc client: `hardline call` and `hardline tools`.
+//! The client: `hardline tools`, `call`, `resources`, `prompts`, `login` and `logout`.
 //!
-//! `target` says which server, `session` connects and minds signals, `print` shows what came.
+//! `target` says which servers, `config` finds those of configurations, `server` is one that can be connected
+//! to, with the `credentials` for it; `session` connects and minds signals, `all` asks many side by side;
+//! `print`, `save` and `visible` show what came.
 
+mod all;
+mod arguments;
 pub(crate) mod call;
+mod config;
+mod credentials;
+mod listing;
+mod log;
+pub(crate) mod login;
+mod nearest;
 mod print;
 mod progress;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+mod save;
+mod server;
 mod session;
 mod target;
+mod tool;
 pub(crate) mod tools;
+mod visible;
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 
@@ -22,6 +38,24 @@ enum Format {
     Text,
     /// JSON for programs, as the server wrote it
     Json,
+}
+
+/// How what came is shown.
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// The first line of a description that has something in it.
+fn first_line(description: Option<&str>) -> &str {
+    let mut lines = description.unwrap_or_default().lines().map(str::trim);
+    lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 /// Writes to standard output, with colors where they are wanted. Returns whether it is written; why it is

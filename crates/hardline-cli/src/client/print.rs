@@ -1,4 +1,4 @@
-//! A tool's result as people read it.
+//! What servers send as people read it: text made harmless, everything else named and saved.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::terminal::is_obeyed;
+use super::save::Folder;
+use super::visible::visible;
+use crate::terminal::harmless;
 
 /// How much of a name or an address is shown.
 const MAX_NAME_BYTES: usize = 200;
@@ -30,13 +32,10 @@ impl Shown {
     }
 }
 
-/// Shows a result, with nothing in it that a terminal obeys.
-pub(super) fn text(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
-    for block in &shown.content {
-        match textual(block) {
-            Some(text) => line(out, &harmless(text))?,
-            None => line(out, &describe(block))?,
-        }
+/// Shows a result, with nothing in it that a terminal obeys or hides.
+pub(super) fn text(out: &mut dyn Write, shown: &Shown, folder: &mut Folder) -> io::Result<()> {
+    for content in &shown.content {
+        block(out, content, folder)?;
     }
     match &shown.structured_content {
         // As a rule the content says the same.
@@ -48,7 +47,7 @@ pub(super) fn text(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
     }
 }
 
-/// Shows text as it came.
+/// Shows text as it came, and nothing else.
 pub(super) fn raw(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
     for block in &shown.content {
         if let Some(text) = textual(block) {
@@ -61,6 +60,37 @@ pub(super) fn raw(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
     }
 }
 
+/// Shows one piece of content: of a result, or of a message.
+pub(super) fn block(out: &mut dyn Write, block: &Value, folder: &mut Folder) -> io::Result<()> {
+    match textual(block) {
+        Some(text) => line(out, &visible(text)),
+        None => line(out, &describe(block, folder)),
+    }
+}
+
+/// Saves content that is no text, and tells where it is now.
+pub(super) fn saved(what: &str, mime: &str, base64: &str, folder: &mut Folder) -> String {
+    let kind = if mime.is_empty() { String::new() } else { format!(", {}", name(mime)) };
+    match folder.save(base64, mime) {
+        Ok((path, size)) => {
+            let size = ByteSize::b(size as u64).display().iec();
+            format!("[{what}{kind}, {size}: {}]", harmless(&path.to_string_lossy()))
+        }
+        Err(error) => format!("[{what}{kind}: not saved, {}]", harmless(&format!("{error:#}"))),
+    }
+}
+
+/// A name or an address, fit for a terminal.
+pub(super) fn name(text: &str) -> String {
+    Excerpt::new(text.as_bytes(), MAX_NAME_BYTES).to_string()
+}
+
+/// Writes a text that ends with a line end, whether it has one or not.
+pub(super) fn line(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    write!(out, "{text}{end}")
+}
+
 /// The text of a block of text, or of a resource that is in the result.
 fn textual(block: &Value) -> Option<&str> {
     match block.get("type")?.as_str()? {
@@ -71,48 +101,23 @@ fn textual(block: &Value) -> Option<&str> {
 }
 
 /// What a block is that is no text.
-fn describe(block: &Value) -> String {
-    let field = |block: &Value, name: &str| {
-        let text = block.get(name).and_then(Value::as_str).unwrap_or_default();
-        Excerpt::new(text.as_bytes(), MAX_NAME_BYTES).to_string()
-    };
-    let size = |base64: &str| ByteSize::b(base64.len() as u64 / 4 * 3).display().iec().to_string();
-    let data = |block: &Value, name: &str| {
-        size(block.get(name).and_then(Value::as_str).unwrap_or_default())
-    };
-    let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
+fn describe(block: &Value, folder: &mut Folder) -> String {
+    fn field<'a>(block: &'a Value, name: &str) -> &'a str {
+        block.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+    let kind = field(block, "type");
     match kind {
-        "image" | "audio" => {
-            format!("[{kind}, {}, {}]", field(block, "mimeType"), data(block, "data"))
+        "image" | "audio" => saved(kind, field(block, "mimeType"), field(block, "data"), folder),
+        "resource_link" => {
+            let title = [field(block, "title"), field(block, "name")];
+            let title = title.into_iter().find(|it| !it.is_empty()).unwrap_or_default();
+            format!("[link to {}: {}]", name(title), name(field(block, "uri")))
         }
-        "resource_link" => format!("[link to {}: {}]", field(block, "name"), field(block, "uri")),
         "resource" => {
             let resource = block.get("resource").unwrap_or(&Value::Null);
-            format!("[resource {}, {}]", field(resource, "uri"), data(resource, "blob"))
+            let what = format!("resource {}", name(field(resource, "uri")));
+            saved(&what, field(resource, "mimeType"), field(resource, "blob"), folder)
         }
-        _ => format!("[content of type {}]", field(block, "type")),
+        _ => format!("[content of type {}]", name(kind)),
     }
-}
-
-/// Text whose lines and tabs stay and whose other controls are shown.
-fn harmless(text: &str) -> String {
-    let is_plain = |char: char| matches!(char, '\n' | '\t') || !is_obeyed(char);
-    let text = text.replace("\r\n", "\n");
-    if text.chars().all(is_plain) {
-        return text;
-    }
-    let mut result = String::with_capacity(text.len() + 16);
-    for char in text.chars() {
-        match char {
-            _ if is_plain(char) => result.push(char),
-            _ => result.push_str(&format!("\\u{{{:x}}}", u32::from(char))),
-        }
-    }
-    result
-}
-
-/// Writes a text that ends with a line end, whether it has one or not.
-fn line(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    write!(out, "{text}{end}")
 }

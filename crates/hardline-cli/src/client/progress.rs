@@ -29,7 +29,14 @@ impl Line {
         Self(Arc::new(Mutex::new(State { is_wanted, is_shown: false })))
     }
 
+    /// Shows how far a request is.
     pub(super) fn show(&self, progress: &Progress) {
+        let Progress { progress, total, message, .. } = progress;
+        self.say(&describe(*progress, *total, message.as_deref()));
+    }
+
+    /// Shows a text.
+    pub(super) fn say(&self, text: &str) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.is_wanted {
             return;
@@ -37,8 +44,6 @@ impl Line {
         state.is_shown = true;
         // The last column stays free, as what is written there may wrap.
         let width = table::width().unwrap_or(WIDTH).saturating_sub(1);
-        let Progress { progress, total, message, .. } = progress;
-        let text = describe(*progress, *total, message.as_deref());
         let text = Pieces::up_to(width, text.as_bytes(), false).first(width, false);
         // A terminal that is gone needs no progress.
         let _ = write!(io::stderr(), "\r{text}\x1b[K");

@@ -1,97 +1,228 @@
-//! From the connection to its end, whatever the user does meanwhile.
+//! From the first connection to the end of the last, whatever the user does meanwhile.
 
 use std::future::Future;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hardline_client::{Connection, Error};
+use hardline_client::manager::{Connect, Manager, ManagerSettings};
+use hardline_client::{Connection, Error, Settings};
+use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 
+use super::log;
+use super::print::name;
 use super::progress::Line;
-use super::target::{Target, TargetArgs};
+use super::server::Server;
+use super::target::TargetArgs;
 use crate::terminal::complain;
 
-/// How many of the things that a server sends and nobody can use are named.
+/// How many of the things that servers send and nobody can use are named.
 const MAX_TOLD: usize = 5;
+/// How long something may take before it is said what is waited for.
+const QUIET: Duration = Duration::from_millis(300);
+/// How long the end may take if somebody was waited for already.
+const HURRY: Duration = Duration::from_secs(1);
+/// How long what servers wrote last may take to be shown.
+#[cfg(unix)]
+const FLUSH: Duration = Duration::from_secs(1);
 
-/// Connects, does the work, and ends the session.
+/// What all that is done in one run shares. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) line: Line,
+    is_verbose: bool,
+    /// Whether somebody said how long a request may take.
+    is_timed: bool,
+    settings: Settings,
+    ignored: Arc<AtomicUsize>,
+    is_hurried: Arc<AtomicBool>,
+    held: Arc<Mutex<Vec<Held>>>,
+}
+
+/// What is to be ended.
+#[derive(Clone)]
+enum Held {
+    Connection(Connection),
+    Manager(Manager),
+}
+
+/// Does the work, and ends whatever was connected to.
 ///
-/// A server's failure is told, and 1. A signal cancels the request at the server, and is what this
-/// ends with.
-pub(super) fn run<F>(
-    args: &TargetArgs,
-    target: Target,
-    work: impl FnOnce(Connection, Line) -> F,
-) -> Result<ExitCode>
+/// A signal cancels the requests at their servers, and is what this ends with.
+pub(super) fn run<F>(args: &TargetArgs, work: impl FnOnce(Desk) -> F) -> Result<ExitCode>
 where
-    F: Future<Output = Result<Result<ExitCode, Error>>>,
+    F: Future<Output = Result<ExitCode>>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
-    let line = Line::new(!args.verbose);
-    let ignored = Arc::new(AtomicUsize::new(0));
-    let settings = {
-        let (line, ignored) = (line.clone(), Arc::clone(&ignored));
-        args.settings().on_trouble(move |trouble| {
-            if ignored.fetch_add(1, Ordering::Relaxed) < MAX_TOLD {
-                line.clear();
-                complain(&format!("ignored from the server: {trouble}"));
-            }
-        })
+    let desk = Desk {
+        line: Line::new(!args.verbose),
+        is_verbose: args.verbose,
+        is_timed: args.timeout.is_some(),
+        settings: args.settings(),
+        ignored: Arc::default(),
+        is_hurried: Arc::default(),
+        held: Arc::default(),
     };
     let outcome = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let opening = target.connect(settings);
-        let connection = tokio::select! {
-            opened = opening => match opened {
-                Ok(connection) => connection,
-                Err(error) => return Ok(fail(&error, args)),
-            },
-            code = signals.heard() => return Ok(code),
-        };
         let outcome = tokio::select! {
             biased;
-            code = signals.heard() => Ok(Ok(code)),
-            outcome = work(connection.clone(), line.clone()) => outcome,
+            code = signals.heard() => Ok(code),
+            outcome = work(desk.clone()) => outcome,
         };
-        line.clear();
-        // The request that was given up is cancelled at the server before this is done.
+        desk.line.clear();
+        // The requests that were given up are cancelled at their servers before this is done.
         tokio::select! {
-            () = connection.close() => {}
+            () = desk.close() => {}
             _ = signals.heard() => {}
         }
-        Ok(outcome?.unwrap_or_else(|error| fail(&error, args)))
+        outcome
     });
-    if let Some(more @ 1..) = ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
+    if let Some(more @ 1..) = desk.ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
         complain(&format!("ignored from the server: at least {more} more of these"));
     }
     #[cfg(unix)]
     runtime.block_on(async {
         let flushed = hardline_transport::process::flush_stderr();
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), flushed).await;
+        let _ = tokio::time::timeout(FLUSH, flushed).await;
     });
     runtime.shutdown_background();
     outcome
 }
 
-/// Tells what went wrong, and what helps.
-fn fail(error: &Error, args: &TargetArgs) -> ExitCode {
-    let hint = match error {
-        Error::Timeout { .. } if args.verbose => "; --timeout gives it more time",
-        Error::Timeout { .. } => {
-            "; --timeout gives it more time, --verbose shows what the server says"
+/// Does something that needs no connection, until it is done or a signal comes.
+pub(super) fn plain(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the runtime")?;
+    let outcome = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        tokio::select! {
+            biased;
+            code = signals.heard() => Ok(code),
+            outcome = work => outcome,
         }
-        Error::Rpc(error)
-            if matches!(error.code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND) =>
-        {
-            "; `hardline tools` lists its tools and their arguments"
+    });
+    runtime.shutdown_background();
+    outcome
+}
+
+impl Desk {
+    /// Connects to one server, which is closed at the end.
+    pub(super) async fn connect(&self, server: &Server) -> Result<Connection, Error> {
+        let mut settings = self.settings_for(&server.label(), self.settings.clone());
+        if let Some(timeout) = self.timeout(server) {
+            settings = settings.with_timeout(timeout);
         }
-        _ => "",
-    };
-    complain(&format!("{error}{hint}"));
-    ExitCode::from(1)
+        let connection = server.connect(settings).await?;
+        self.hold(Held::Connection(connection.clone()));
+        if self.is_verbose {
+            log::show(&server.name, &connection, &self.line).await;
+        }
+        Ok(connection)
+    }
+
+    /// How long a request to a server may take, if its configuration says so and nobody else does.
+    pub(super) fn timeout(&self, server: &Server) -> Option<Duration> {
+        server.timeout().filter(|_| !self.is_timed)
+    }
+
+    /// A manager, which is closed at the end.
+    pub(super) fn manager(&self, settings: ManagerSettings) -> Manager {
+        let desk = self.clone();
+        let settings = settings
+            .with_connection(self.settings.clone())
+            .adjust(move |server, settings| desk.settings_for(&name(server), settings));
+        let manager = Manager::new(settings);
+        self.hold(Held::Manager(manager.clone()));
+        manager
+    }
+
+    /// Waits, and says on a terminal what for.
+    pub(super) async fn wait<T>(
+        &self,
+        what: impl Fn() -> String,
+        wait: impl Future<Output = T>,
+    ) -> T {
+        let mut wait = std::pin::pin!(wait);
+        loop {
+            tokio::select! {
+                outcome = &mut wait => {
+                    self.line.clear();
+                    return outcome;
+                }
+                () = tokio::time::sleep(QUIET) => self.line.say(&what()),
+            }
+        }
+    }
+
+    /// Leaves the end of servers that say nothing to their keepers: they were waited for long enough.
+    pub(super) fn hurry(&self) {
+        self.is_hurried.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells what went wrong, and what helps.
+    pub(super) fn fail(&self, server: &Server, error: &Error) -> ExitCode {
+        self.line.clear();
+        complain(&format!("{error}{}", self.hint(server, error)));
+        ExitCode::from(1)
+    }
+
+    /// What helps against an error.
+    pub(super) fn hint(&self, server: &Server, error: &Error) -> String {
+        match error {
+            Error::Timeout { .. } if self.is_verbose => "; --timeout gives it more time".to_owned(),
+            Error::Timeout { .. } => {
+                "; --timeout gives it more time, --verbose shows what the server says".to_owned()
+            }
+            Error::Transport(TransportError::Http(error)) if error.status == 401 => {
+                format!("; {}", server.token_hint())
+            }
+            Error::Rpc(error)
+                if matches!(error.code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND) =>
+            {
+                format!("; `hardline tools{}` lists its tools and their arguments", server.word())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// With somebody to tell of what cannot be used.
+    fn settings_for(&self, label: &str, settings: Settings) -> Settings {
+        let (line, ignored) = (self.line.clone(), Arc::clone(&self.ignored));
+        let label = label.to_owned();
+        settings.on_trouble(move |trouble| {
+            if ignored.fetch_add(1, Ordering::Relaxed) < MAX_TOLD {
+                line.clear();
+                complain(&format!("ignored from {label}: {trouble}"));
+            }
+        })
+    }
+
+    fn hold(&self, held: Held) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).push(held);
+    }
+
+    /// Ends everything, side by side.
+    async fn close(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut tasks = tokio::task::JoinSet::new();
+        for it in held {
+            tasks.spawn(async move {
+                match it {
+                    Held::Connection(connection) => connection.close().await,
+                    Held::Manager(manager) => manager.close().await,
+                }
+            });
+        }
+        match self.is_hurried.load(Ordering::Relaxed) {
+            false => drop(tasks.join_all().await),
+            true => drop(tokio::time::timeout(HURRY, tasks.join_all()).await),
+        }
+    }
 }
 
 /// The signals that people end programs with.

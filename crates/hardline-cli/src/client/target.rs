@@ -1,22 +1,40 @@
-//! Which server is meant, and how it is reached.
+//! Which servers are meant: at a URL, as a command, or in a configuration.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use hardline_client::{Connection, Error, Settings};
+use hardline_client::Settings;
+use hardline_client::config::ServerConfig;
+use hardline_client::manager::Configured;
 use hardline_transport::http::{Config, Headers};
 
+use super::config::{self, Servers};
+use super::print::name;
+#[cfg(unix)]
+use super::server::kept;
+use super::server::{Kind, Server};
+use super::{credentials, nearest};
 use crate::span;
+use crate::terminal::complain;
 
 /// Longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
+/// What a server is called that was given on the command line.
+const GIVEN: &str = "server";
 
-/// A server: at a URL, or as a command.
+/// Servers: those of a configuration, or one at a URL or as a command.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
-    /// A server at this address, as `https://example.com/mcp`
+    /// A file with servers, as MCP clients have them (`mcpServers`). Can be given several times. Without it,
+    /// the files of the clients on this machine are read; .mcp.json and the like here, for a server that is named
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
+    config: Vec<PathBuf>,
+
+    /// A server at this address, as `https://example.com/mcp`, instead of one in a configuration
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
 
@@ -28,27 +46,85 @@ pub(super) struct TargetArgs {
     /// How long a request may take, as 500ms or 30s, and the opening too; progress that the server reports
     /// begins it anew, for an hour at most. 0 is for ever. Without it, 30 seconds, and 60 for the opening
     #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 
-    /// Show what the server writes to its standard error; otherwise only its last lines, if it fails
+    /// Show what servers write to their standard error, and what they log; otherwise only their last
+    /// lines, if they fail
     #[arg(long, short)]
     pub(super) verbose: bool,
 
-    /// A server to be started, and its arguments. It has the variables of this environment
+    /// A server to be started, and its arguments, instead of one in a configuration. It has the variables
+    /// of this environment
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
-/// A server that can be connected to.
-pub(super) enum Target {
-    Url(Box<Config>),
-    #[cfg(unix)]
-    Command(Box<hardline_transport::process::Command>),
+/// Which servers are meant.
+#[derive(Debug)]
+pub(super) enum Which {
+    /// One that was given on the command line.
+    Given(Server),
+    /// One of a configuration.
+    Named(Server),
+    /// All that are not disabled.
+    All(Vec<Server>),
 }
 
 impl TargetArgs {
-    /// What was given, or what is missing.
-    pub(super) fn target(&self) -> Result<Target> {
+    /// Which servers, and what else was written. The name of a server of a configuration comes first; one
+    /// that was given in another way has no name.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server, or no configuration.
+    pub(super) fn choose<'a>(&self, words: &'a [String]) -> Result<(Which, &'a [String])> {
+        if let Some(server) = self.given()? {
+            return Ok((Which::Given(server), words));
+        }
+        let servers = self.configured()?;
+        match words.split_first() {
+            Some((wanted, rest)) => Ok((Which::Named(find(servers, wanted)?), rest)),
+            None => Ok((Which::All(enabled(servers)?), words)),
+        }
+    }
+
+    /// The one server, with the words behind it, for what cannot be asked of all.
+    ///
+    /// # Errors
+    ///
+    /// As for [`choose`](Self::choose).
+    pub(super) fn one<'a>(
+        &self,
+        words: &'a [String],
+        command: &str,
+    ) -> Result<(Server, &'a [String])> {
+        if let Some(server) = self.given()? {
+            return Ok((server, words));
+        }
+        let servers = self.configured()?;
+        let names: Vec<Arc<str>> = servers.iter().map(|it| Arc::clone(&it.name)).collect();
+        let names = || names.iter().map(|it| &**it);
+        let is_known = |word: &String| names().any(|it| it == word);
+        let (wanted, rest) = words.split_first().context("no words")?;
+        let is_json = |word: &String| word.starts_with(['{', '@']) || word == "-";
+        // Whoever has one server does not expect that it needs a name.
+        if !is_known(wanted) && rest.first().is_none_or(is_json) {
+            let known = nearest::list(names());
+            let only = match &*servers {
+                [only] => name(&only.name),
+                _ => "SERVER".to_owned(),
+            };
+            bail!(
+                "which server? Write `hardline {command} {only} {}`; there {} {known}",
+                name(wanted),
+                if servers.len() == 1 { "is" } else { "are" },
+            );
+        }
+        Ok((find(servers, wanted)?, rest))
+    }
+
+    /// The server at a URL or after `--`, if there is one.
+    fn given(&self) -> Result<Option<Server>> {
         if let Some(url) = &self.url {
             let config = Config::new(url).context("--url")?;
             let mut headers = Headers::new();
@@ -60,36 +136,28 @@ impl TargetArgs {
                 }
                 headers = headers.with(name, &value).context("--header")?;
             }
-            return Ok(Target::Url(Box::new(config.with_headers(headers))));
+            let mut config = config.with_headers(headers);
+            if !names.contains("authorization") {
+                config = config.with_header_source(credentials::of_url(url).context("--url")?);
+            }
+            let kind = Kind::Url(Arc::new(config));
+            return Ok(Some(Server { name: GIVEN.into(), kind, is_project: false }));
         }
         if !self.header.is_empty() {
             bail!("--header is for servers at a --url");
         }
-        if self.command.is_empty() {
-            bail!("no server: give its address with --url URL, or its command after --");
+        match self.command.split_first() {
+            Some((program, args)) => {
+                let kind = command(program, args, self.verbose)?;
+                Ok(Some(Server { name: GIVEN.into(), kind, is_project: false }))
+            }
+            None => Ok(None),
         }
-        self.command()
     }
 
-    #[cfg(unix)]
-    fn command(&self) -> Result<Target> {
-        use hardline_transport::process::{Command, Environment, Keeper, Stderr};
-
-        let (program, rest) = self.command.split_first().context("no command was given")?;
-        let stderr = if self.verbose { Stderr::forward("server") } else { Stderr::tail_only() };
-        let command = Command::new(program, Environment::Inherit).args(rest).stderr(stderr);
-        let keeper = std::env::current_exe().map(|this| Keeper::new(this, ["keeper"]));
-        // Without one, the server still ends with its standard input.
-        let command = match keeper {
-            Ok(keeper) => command.keeper(keeper),
-            Err(_) => command,
-        };
-        Ok(Target::Command(Box::new(command)))
-    }
-
-    #[cfg(not(unix))]
-    fn command(&self) -> Result<Target> {
-        bail!("servers can be started on Unix alone so far: give an address with --url");
+    /// All servers of the configuration, those that are disabled or wrong too. Warnings are told.
+    fn configured(&self) -> Result<Vec<Server>> {
+        read(&self.config, self.verbose)
     }
 
     pub(super) fn settings(&self) -> Settings {
@@ -105,16 +173,159 @@ impl TargetArgs {
                 .with_max_total(time.max(Duration::from_secs(3600))),
         }
     }
-}
 
-impl Target {
-    pub(super) async fn connect(self, settings: Settings) -> Result<Connection, Error> {
-        match self {
-            Self::Url(config) => Connection::connect_with(*config, settings).await,
-            #[cfg(unix)]
-            Self::Command(command) => Connection::spawn(&command, settings).await,
+    /// How long all servers are waited for together, given what one may take if there were no others.
+    pub(super) fn patience(&self, usual: Duration) -> Duration {
+        match self.timeout {
+            None => usual,
+            Some(Duration::ZERO) => FOREVER,
+            Some(time) => time,
         }
     }
+}
+
+/// One server at a URL or of a configuration, for what is not about its tools.
+#[derive(Debug, clap::Args)]
+pub(super) struct ServerArgs {
+    /// The server, by its name in the configuration; it has none with --url
+    #[arg(required_unless_present = "url", conflicts_with = "url")]
+    server: Option<String>,
+
+    /// A server at this address, as `https://example.com/mcp`, instead of one in a configuration
+    #[arg(long, value_name = "URL")]
+    pub(super) url: Option<String>,
+
+    /// A file with servers, as MCP clients have them (`mcpServers`). Can be given several times. Without it,
+    /// the files of the clients on this machine are read; .mcp.json and the like here, for a server that is named
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    config: Vec<PathBuf>,
+}
+
+impl ServerArgs {
+    /// The server of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// There is none of that name.
+    pub(super) fn server(&self) -> Result<Server> {
+        find(read(&self.config, false)?, self.server.as_deref().unwrap_or_default())
+    }
+}
+
+/// All servers of configurations, those that are disabled or wrong too. Warnings are told.
+fn read(files: &[PathBuf], is_verbose: bool) -> Result<Vec<Server>> {
+    let Servers { servers, project, wrong, warnings, files } = config::servers(files)?;
+    for warning in &warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    if servers.is_empty() && project.is_empty() && wrong.is_empty() {
+        bail!("{}", nothing(&files));
+    }
+    let usable = |(config, is_project): (ServerConfig, bool)| Server {
+        name: config.name().into(),
+        kind: Kind::Configured(Arc::new(configured(config, is_verbose))),
+        is_project,
+    };
+    let wrong = wrong.into_iter().map(|(name, reason)| Server {
+        name: name.into(),
+        kind: Kind::Wrong(reason.to_string().into()),
+        is_project: false,
+    });
+    let servers = servers.into_iter().map(|it| (it, false));
+    let project = project.into_iter().map(|it| (it, true));
+    Ok(servers.chain(project).map(usable).chain(wrong).collect())
+}
+
+fn configured(config: ServerConfig, is_verbose: bool) -> Configured {
+    let configured = Configured::new(config).with_credentials(credentials::of_server);
+    #[cfg(unix)]
+    let configured = {
+        let label = configured.name().to_owned();
+        configured.prepare(move |command| kept(command, &label, is_verbose))
+    };
+    // What is started has a standard error; where nothing can be, there is nothing to show.
+    #[cfg(not(unix))]
+    let _ = is_verbose;
+    configured
+}
+
+/// What is said where there are no servers.
+fn nothing(files: &[PathBuf]) -> String {
+    let own = crate::place::config().map(|it| it.join("mcp.json").display().to_string());
+    let own = own.map(|it| format!(", {it}")).unwrap_or_default();
+    let looked = match files {
+        [] => format!(
+            "no configuration with servers was found: looked for .mcp.json and other files of MCP clients in this \
+             directory{own}, and the files of the clients that `hardline doctor` knows"
+        ),
+        files => {
+            let files: Vec<_> = files.iter().map(|it| it.display().to_string()).collect();
+            format!("there are no servers in {}", files.join(", "))
+        }
+    };
+    format!(
+        "{looked}. Give a file with --config FILE, the server's address with --url URL, or its command after --"
+    )
+}
+
+#[cfg(unix)]
+fn command(program: &OsString, args: &[OsString], is_verbose: bool) -> Result<Kind> {
+    use hardline_transport::process::{Command, Environment};
+
+    let command = Command::new(program, Environment::Inherit).args(args);
+    Ok(Kind::Command(Arc::new(kept(command, GIVEN, is_verbose))))
+}
+
+#[cfg(not(unix))]
+fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
+    bail!("servers can be started on Unix alone so far: give an address with --url");
+}
+
+/// The server that is called so.
+fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
+    let names: Vec<Arc<str>> = servers.iter().map(|it| Arc::clone(&it.name)).collect();
+    let Some(server) = servers.into_iter().find(|it| &*it.name == wanted) else {
+        let names = || names.iter().map(|it| &**it);
+        let question = nearest::question(wanted, names());
+        bail!(
+            "there is no server {}{question} There are: {}",
+            name(wanted),
+            nearest::list(names())
+        );
+    };
+    if server.is_disabled() {
+        bail!("the server {} is disabled in {}", name(wanted), server.file());
+    }
+    Ok(server)
+}
+
+/// Those that may be used by who names none.
+fn enabled(servers: Vec<Server>) -> Result<Vec<Server>> {
+    let (project, servers): (Vec<_>, Vec<_>) = servers.into_iter().partition(|it| it.is_project);
+    let count = servers.len();
+    let enabled: Vec<Server> = servers.into_iter().filter(|it| !it.is_disabled()).collect();
+    let unused = unused(&project);
+    match unused {
+        Some(unused) if enabled.is_empty() => bail!("{unused}"),
+        Some(unused) => complain(&unused),
+        None if enabled.is_empty() && 0 < count => {
+            bail!("all {count} servers of the configuration are disabled")
+        }
+        None => {}
+    }
+    Ok(enabled)
+}
+
+/// What is said about servers of the current directory's files.
+fn unused(project: &[Server]) -> Option<String> {
+    let project: Vec<&Server> = project.iter().filter(|it| !it.is_disabled()).collect();
+    let file = project.first()?.file();
+    let names = nearest::list(project.iter().map(|it| &*it.name));
+    let they = if project.len() == 1 { "it comes" } else { "they come" };
+    Some(format!(
+        "not used, as {they} from a file in this directory, which somebody else may have written: {names}; name one \
+         to use it, or give --config {file}"
+    ))
 }
 
 /// Splits a header. Neither its value nor a variable's is ever shown.

@@ -1,47 +1,75 @@
-//! `hardline tools`: lists the tools of a server.
+//! `hardline tools`: lists the tools of all servers, of one, or shows one tool in full.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anstyle::Style;
-use anyhow::Result;
-use hardline_client::{Connection, Error};
+use anyhow::{Result, bail};
+use hardline_client::manager::{Freshness, Manager, ManagerSettings};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
-use super::target::TargetArgs;
-use super::{Format, session, write};
-use crate::terminal::Color;
+use super::all::{self, Answer, PATIENCE, State};
+use super::print::name;
+use super::server::Server;
+use super::session::{self, Desk};
+use super::target::{TargetArgs, Which};
+use super::{Format, ShowArgs, first_line, nearest, tool, write};
+use crate::terminal::complain;
 use crate::terminal::table::{self, Cell, Layout, Table};
 
-/// List the tools of an MCP server
+/// How long a server is waited for whose tools are known from last time.
+const SOON: Duration = Duration::from_secs(5);
+/// How many warnings of tools that can be taken for each other are told.
+const MAX_SHADOWS: usize = 10;
+
+/// List the tools of MCP servers, or show one tool in full
 ///
-/// Connects to a server at a URL, or starts one, and lists all its tools: their names, their arguments
-/// (those that must be given have a star) and what they do.
+/// Without SERVER, connects to all servers of the configuration side by side, and lists their tools: their
+/// names, their arguments (those that must be given have a star) and what they do. A server that does not
+/// answer is named with the reason; if its tools are known from last time, they are listed and marked.
+///
+/// With TOOL, shows what one tool takes and what the server says of it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, 2 for wrong use; 128 and the\n\
-    number of the signal that ended this.\n\n\
+    override_usage = "hardline tools [OPTIONS] [SERVER] [TOOL]\n       \
+    hardline tools [OPTIONS] [TOOL] --url <URL>\n       \
+    hardline tools [OPTIONS] [TOOL] -- <CMD>...",
+    after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all of them did, 2 for wrong\n\
+    use; 128 and the number of the signal that ended this.\n\n\
     Examples:\n  \
+    hardline tools\n  \
+    hardline tools github\n  \
+    hardline tools github search_code\n  \
+    hardline tools --config .mcp.json --format json | jq '.servers[] | {name, state}'\n  \
     hardline tools -- hardline demo-server\n  \
     hardline tools --url https://example.com/mcp --header 'Authorization: Bearer $TOKEN'\n  \
     hardline tools --format json -- my-server | jq '.tools[].name'"
 )]
 pub(crate) struct Args {
+    /// The server, by its name in the configuration; it has none with --url and --
+    server: Option<String>,
+
+    /// A tool, to be shown in full
+    tool: Option<String>,
+
     #[command(flatten)]
     target: TargetArgs,
 
-    /// How to print them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
-    color: Color,
+    #[command(flatten)]
+    show: ShowArgs,
 }
 
-/// What of a tool is shown.
+/// The columns, for one server and for many.
+const ONE: Layout = Layout::cut(&["TOOL", "ARGUMENTS", "DESCRIPTION"], 2);
+const MANY: Layout = Layout::cut(&["SERVER", "TOOL", "ARGUMENTS", "DESCRIPTION"], 3);
+
+/// What of a tool is shown in a table.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown {
@@ -52,56 +80,231 @@ struct Shown {
     input_schema: Value,
 }
 
+/// A tool, as the server wrote it.
+type Json = Arc<str>;
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let target = args.target.target()?;
-    session::run(&args.target, target, |connection, _| list(args, connection))
-}
-
-async fn list(args: &Args, connection: Connection) -> Result<Result<ExitCode, Error>> {
-    let tools = match connection.list::<Box<RawValue>>("tools/list", "tools").await {
-        Ok(tools) => tools,
-        Err(error) => return Ok(Err(error)),
+    let words: Vec<String> = [&args.server, &args.tool].into_iter().flatten().cloned().collect();
+    let (which, rest) = args.target.choose(&words)?;
+    let wanted = match rest {
+        [] => None,
+        [tool] => Some(tool.as_str()),
+        _ => bail!("with --url and -- the server has no name: write `hardline tools [TOOL]`"),
     };
-    let is_written = write(args.color, |out, is_colored| match args.format {
-        Format::Json => json(out, &tools),
-        Format::Text => text(out, &tools, is_colored),
-    })?;
-    Ok(Ok(ExitCode::from(u8::from(!is_written))))
+    session::run(&args.target, async |desk| match which {
+        Which::Given(server) => given(args, &desk, &server, wanted).await,
+        Which::Named(server) => named(args, &desk, server, wanted).await,
+        Which::All(servers) => everybody(args, &desk, servers).await,
+    })
 }
 
-fn json(out: &mut dyn Write, tools: &[Box<RawValue>]) -> io::Result<()> {
-    let tools: Vec<_> = tools.iter().map(|tool| crate::json::escaped(tool.get())).collect();
-    writeln!(out, "{{\"tools\":[{}]}}", tools.join(","))
+async fn given(
+    args: &Args,
+    desk: &Desk,
+    server: &Server,
+    wanted: Option<&str>,
+) -> Result<ExitCode> {
+    let listed = async {
+        let connection = desk.connect(server).await?;
+        connection.list::<Box<RawValue>>("tools/list", "tools").await
+    };
+    let tools: Vec<Json> = match desk.wait(|| server.connecting(), listed).await {
+        Ok(tools) => tools.iter().map(|it| it.get().into()).collect(),
+        Err(error) => return Ok(desk.fail(server, &error)),
+    };
+    one(args, server, &tools, wanted)
 }
 
-fn text(out: &mut dyn Write, tools: &[Box<RawValue>], is_colored: bool) -> io::Result<()> {
-    if tools.is_empty() {
-        return writeln!(out, "The server has no tools.");
+async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -> Result<ExitCode> {
+    let manager = start(desk, std::slice::from_ref(&server));
+    desk.wait(|| server.connecting(), manager.listed()).await;
+    let answers = answers(&manager, "no answer in time");
+    let Some(answer) = answers.first() else { bail!("there is no server") };
+    let Some(tools) = &answer.items else {
+        let reason = answer.reason.as_deref().unwrap_or_default();
+        complain(&format!("{}: {reason}", name(&server.name)));
+        return Ok(ExitCode::from(1));
+    };
+    let code = one(args, &server, tools, wanted)?;
+    if answer.state == State::Current {
+        return Ok(code);
     }
-    let mut table = Table::new(Layout::cut(&["TOOL", "ARGUMENTS", "DESCRIPTION"], 2), is_colored);
-    for tool in tools {
-        let Ok(tool) = serde_json::from_str::<Shown>(tool.get()) else {
-            table.push(vec![Cell::new("?"), Cell::new(""), Cell::new(tool.get())]);
-            continue;
+    all::tell(&answers);
+    Ok(ExitCode::from(1))
+}
+
+/// Lists or shows the tools of one server.
+fn one(args: &Args, server: &Server, tools: &[Json], wanted: Option<&str>) -> Result<ExitCode> {
+    let Some(wanted) = wanted else {
+        let is_written = write(args.show.color, |out, is_colored| match args.show.format {
+            Format::Json => writeln!(out, "{{{}}}", json(tools)),
+            Format::Text if tools.is_empty() => writeln!(out, "The server has no tools."),
+            Format::Text => text(out, &[(None, tools)], is_colored),
+        })?;
+        return Ok(ExitCode::from(u8::from(!is_written)));
+    };
+    let names: Vec<String> = tools.iter().filter_map(|it| tool::name(it)).collect();
+    let found = tools.iter().find(|it| tool::name(it).as_deref() == Some(wanted));
+    let Some(found) = found else {
+        let question = nearest::question(wanted, names.iter().map(String::as_str));
+        let list = nearest::list(names.iter().map(String::as_str));
+        complain(&format!(
+            "{} has no tool {}{question} Its tools: {list}",
+            server.label(),
+            name(wanted)
+        ));
+        return Ok(ExitCode::from(1));
+    };
+    let is_written = write(args.show.color, |out, is_colored| match args.show.format {
+        Format::Json => writeln!(out, "{}", crate::json::escaped(found)),
+        Format::Text => tool::show(out, found, server, is_colored),
+    })?;
+    Ok(ExitCode::from(u8::from(!is_written)))
+}
+
+async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<ExitCode> {
+    let manager = start(desk, &servers);
+    let patience = args.target.patience(PATIENCE);
+    desk.wait(|| all::waiting_for(&unlisted(&manager)), listed(&manager, patience)).await;
+    if !unlisted(&manager).is_empty() {
+        desk.hurry();
+    }
+    let answers = answers(&manager, &all::too_late(patience));
+    let is_written = write(args.show.color, |out, is_colored| match args.show.format {
+        Format::Json => all::json(out, &answers, |tools| json(tools)),
+        Format::Text => {
+            let lists: Vec<_> = answers
+                .iter()
+                .filter_map(|it| Some((Some(it.label()), it.items.as_deref()?)))
+                .collect();
+            if lists.iter().all(|(_, tools)| tools.is_empty()) {
+                return writeln!(out, "No tools.");
+            }
+            text(out, &lists, is_colored)
+        }
+    })?;
+    let code = all::tell(&answers);
+    shadows(&manager);
+    Ok(if is_written { code } else { ExitCode::from(1) })
+}
+
+/// Begins to connect to servers, with what they listed last time.
+fn start(desk: &Desk, servers: &[Server]) -> Manager {
+    let mut settings = ManagerSettings::default();
+    if let Some(state) = crate::place::state() {
+        settings = settings.with_cache(state.join("tools"));
+    }
+    let manager = desk.manager(settings);
+    for server in servers {
+        manager.add(&server.name, Arc::new(server.clone()), desk.timeout(server));
+    }
+    manager
+}
+
+/// Waits until all have listed their tools or failed to; less long for those that are known from last time.
+async fn listed(manager: &Manager, patience: Duration) {
+    let begun = Instant::now();
+    let soon = begun + SOON.min(patience);
+    if tokio::time::timeout_at(soon, manager.listed()).await.is_ok() {
+        return;
+    }
+    let is_known = |it: &Arc<str>| manager.status(it).is_some_and(|it| it.tools.is_some());
+    if unlisted(manager).iter().all(is_known) {
+        return;
+    }
+    let _ = tokio::time::timeout_at(begun + patience, manager.listed()).await;
+}
+
+/// The servers that have neither listed their tools nor failed to.
+fn unlisted(manager: &Manager) -> Vec<Arc<str>> {
+    let statuses = manager.statuses().into_iter();
+    let is_open = statuses.filter(|it| {
+        let is_current = it.tools.is_some_and(|(_, freshness)| freshness == Freshness::Current);
+        !is_current && it.list_failure.is_none() && !it.state.has_failed()
+    });
+    is_open.map(|it| it.server).collect()
+}
+
+/// What each server has said so far.
+fn answers(manager: &Manager, late: &str) -> Vec<Answer<Vec<Json>>> {
+    let catalog = manager.catalog();
+    let tools = |server: &Arc<str>| {
+        let tools = catalog.tools().iter().filter(|it| it.server == *server);
+        tools.map(|it| Json::from(it.listed.json())).collect::<Vec<_>>()
+    };
+    let answer = |status: hardline_client::manager::Status| {
+        let reason = status.state.reason().or(status.list_failure.as_deref());
+        let reason = reason.unwrap_or(late).to_owned();
+        let state = match status.tools {
+            None => return Answer::away(&status.server, reason),
+            Some((_, Freshness::Current)) => State::Current,
+            Some((_, Freshness::Cached)) => State::Cached,
+            Some(_) => State::Stale,
         };
-        let description = tool.description.as_deref().unwrap_or_default();
-        let first = description.lines().map(str::trim).find(|line| !line.is_empty());
-        table.push(vec![
-            Cell::firm(&tool.name).style(Style::new().bold()),
-            Cell::new(arguments(&tool.input_schema)),
-            Cell::new(first.unwrap_or_default()),
-        ]);
+        let reason = (state != State::Current).then_some(reason);
+        let items = Some(tools(&status.server));
+        Answer { server: status.server, state, reason, items }
+    };
+    manager.statuses().into_iter().map(answer).collect()
+}
+
+/// Warns of tools that can be taken for each other. Those with the same names are told together.
+fn shadows(manager: &Manager) {
+    let catalog = manager.catalog();
+    let mut same: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    let mut alike = Vec::new();
+    for it in catalog.shadows() {
+        match it.is_exact() {
+            true => same.entry((&it.server, &it.first_server)).or_default().push(&it.tool),
+            false => alike.push(it.to_string()),
+        }
+    }
+    let same = same.into_iter().map(|((server, first), tools)| {
+        let (server, first) = (name(server), name(first));
+        format!("{server} and {first} both have {}", nearest::list(tools))
+    });
+    let all: Vec<String> = alike.into_iter().chain(same).collect();
+    for warning in all.iter().take(MAX_SHADOWS) {
+        complain(&format!("warning: {warning} (tool.shadow)"));
+    }
+    if let Some(more @ 1..) = all.len().checked_sub(MAX_SHADOWS) {
+        complain(&format!("warning: {more} more of these (tool.shadow)"));
+    }
+}
+
+fn json(tools: &[Json]) -> String {
+    all::json_list("tools", tools.iter().map(|it| &**it))
+}
+
+fn text(
+    out: &mut dyn Write,
+    lists: &[(Option<String>, &[Json])],
+    is_colored: bool,
+) -> io::Result<()> {
+    let is_many = lists.iter().any(|(server, _)| server.is_some());
+    let mut table = Table::new(if is_many { MANY } else { ONE }, is_colored);
+    for (server, tools) in lists {
+        for tool in *tools {
+            let mut row: Vec<Cell> = server.iter().map(Cell::firm).collect();
+            let Ok(tool) = serde_json::from_str::<Shown>(tool) else {
+                row.extend([Cell::new("?"), Cell::new(""), Cell::new(tool)]);
+                table.push(row);
+                continue;
+            };
+            row.extend([
+                Cell::firm(&tool.name).style(Style::new().bold()),
+                Cell::new(arguments(&tool.input_schema)),
+                Cell::new(first_line(tool.description.as_deref())),
+            ]);
+            table.push(row);
+        }
     }
     table.write(out, table::width())
 }
 
 /// The names of the arguments, with a star behind those that must be given.
 fn arguments(schema: &Value) -> String {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
+    let required = tool::required(schema);
     let names = schema.get("properties").and_then(Value::as_object);
     let names = names.into_iter().flat_map(|it| it.keys());
     let star = |name: &str| if required.contains(&name) { "*" } else { "" };

@@ -1,7 +1,8 @@
 //! `hardline install`: puts `hardline wrap` before the servers in clients' configurations.
 //!
 //! - `client`: which clients there are and where their files are; `select`: which of them are meant.
-//! - `document` (`json`, `toml`): a text and where everything in it stands; `server`: its servers.
+//! - `document`: a text and where everything in it stands; `server`: its servers; `json`, `toml`: how a text
+//!   is written.
 //! - `edit`: changes as replacements of bytes, checked by reading the result.
 //! - `file`: reading and replacing files; `backup`: what they were before; `apply`: one file from
 //!   reading to writing; `run`: all of them.
@@ -14,7 +15,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod backup;
-mod client;
+pub(crate) mod client;
 pub(crate) mod document;
 mod edit;
 pub(crate) mod file;

@@ -8,25 +8,31 @@ use hardline_testkit::http::{Exchange, Server};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::home::HARDLINE;
+use crate::home::{HARDLINE, Home};
 use crate::session::ended_within;
 
 const DEMO: [&str; 3] = ["--", HARDLINE, "demo-server"];
 
-fn hardline(args: &[&str]) -> Command {
-    let mut command = Command::new(HARDLINE);
-    command.args(args).stdin(Stdio::null()).env_remove("NO_COLOR");
+/// A command in a home, and the directory, of its own.
+fn hardline(home: &Home, args: &[&str]) -> Command {
+    let mut command = home.command(args);
+    command.stdin(Stdio::null()).current_dir(home.path(""));
     command
 }
 
 #[track_caller]
 fn run(args: &[&str], code: i32) -> (String, String) {
-    let output = hardline(args).output().unwrap();
+    run_in(&Home::new(), args, code)
+}
+
+#[track_caller]
+pub(crate) fn run_in(home: &Home, args: &[&str], code: i32) -> (String, String) {
+    let output = hardline(home, args).output().unwrap();
     assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
     texts(&output)
 }
 
-fn texts(output: &Output) -> (String, String) {
+pub(crate) fn texts(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (text(&output.stdout), text(&output.stderr))
 }
@@ -36,7 +42,7 @@ fn with_demo<'a>(args: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Answers what opens a session, and leaves the rest to the script.
-async fn greet(it: &mut Exchange) -> bool {
+pub(crate) async fn greet(it: &mut Exchange) -> bool {
     match (it.request.method.as_str(), it.rpc_method().as_str()) {
         ("GET" | "DELETE", _) => it.status(405).await,
         (_, "server/discover") => it.status(400).await,
@@ -62,6 +68,9 @@ fn a_tool_of_a_server_that_is_started() {
 
 #[test]
 fn what_a_server_wrote_is_escaped_unless_it_is_wanted_raw() {
+    let hidden = r#"{"text": "pass\u200bword \udb40\udc41 \ud83d\udc69\u200d\ud83d\udcbb"}"#;
+    let (out, _) = run(&with_demo(&["call", "echo", hidden]), 0);
+    assert_eq!(out, "pass\\u{200b}word \\u{e0041} 👩\u{200d}💻\n");
     let text = r#"{"text": "\u001b[31mred\r\nline\ttab\u202e"}"#;
     let (out, _) = run(&with_demo(&["call", "echo", text]), 0);
     assert_eq!(out, "\\u{1b}[31mred\nline\ttab\\u{202e}\n");
@@ -91,7 +100,11 @@ fn failures_have_their_status_and_their_words() {
     check(&["call", "x", "--", "/no/such/server"], 1, "/no/such/server");
     check(&["tools", "--", "sh", "-c", "echo why >&2; exit 9"], 1, "exited with code 9");
     check(&["tools", "--url", "http://127.0.0.1:1/mcp"], 1, "is the server running?");
-    check(&["call", "x"], 2, "give its address with --url URL, or its command after --");
+    check(&["call", "x"], 2, "the server's address with --url URL, or its command after --");
+    check(&demo(&["call", "a", "b", "{}"]), 2, "the server has no name");
+    check(&demo(&["tools", "a", "b"]), 2, "the server has no name");
+    check(&demo(&["call", "ecko"]), 1, "the server has no tool ecko; did you mean echo?");
+    check(&demo(&["tools", "ecko"]), 1, "the server has no tool ecko; did you mean echo?");
     check(&demo(&["call", "x", "{"]), 2, "the arguments are no JSON");
     check(&demo(&["call", "x", "[1]"]), 2, "the arguments are no JSON object");
     check(&demo(&["call", "x", r#"{"a":1,"a":2}"#]), 2, "duplicate key at byte 7");
@@ -116,7 +129,8 @@ fn arguments_come_from_files_and_standard_input_too() {
     std::fs::write(&file, "\u{feff}{\r\n  \"text\": \"from a file\"\r\n}\r\n").unwrap();
     let at = format!("@{}", file.display());
     assert_eq!(run(&with_demo(&["call", "echo", &at]), 0).0, "from a file\n");
-    let mut child = hardline(&with_demo(&["call", "echo", "-"]))
+    let home = Home::new();
+    let mut child = hardline(&home, &with_demo(&["call", "echo", "-"]))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -152,17 +166,99 @@ fn a_server_at_a_url_with_headers() {
         .await;
     });
     let url = server.url("/mcp");
-    let output = hardline(&["call", "x", "--url", &url, "--header", "X-Key: Bearer ${SECRET_KEY}"])
-        .args(["--header", "X-Other:  b "])
+    let home = Home::new();
+    let args = ["call", "x", "--url", &url, "--header", "X-Key: Bearer ${SECRET_KEY}"];
+    let output = hardline(&home, &args)
+        .args(["--header", "X-Other:  b ", "--save", "pictures"])
         .env("SECRET_KEY", "s3cr3t")
         .output()
         .unwrap();
-    assert_eq!(texts(&output).0, "[image, image/png, 3 B]\n[content of type new]\n");
+    let saved = "[image, image/png, 3 B: pictures/x-1.png]\n[content of type new]\n";
+    assert_eq!(texts(&output).0, saved, "{output:?}");
+    assert_eq!(std::fs::read(home.path("pictures/x-1.png")).unwrap(), [0, 0, 0]);
     let requests = server.requests();
     assert!(requests.iter().all(|it| it.header("x-key") == Some("Bearer s3cr3t")));
     assert!(requests.iter().all(|it| it.header("x-other") == Some("b")));
     let (out, _) = run(&["call", "x", "--url", &url, "--format", "json"], 0);
     assert!(out.contains(r#""x":12345678901234567890"#), "{out}");
+}
+
+#[test]
+fn what_cannot_be_shown_is_saved_beside_what_is_there() {
+    let server = Server::start(async |it| {
+        if !greet(it).await {
+            it.answer(
+                r#"{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAEC"},
+                {"type":"resource","resource":{"uri":"x:\u001b","mimeType":"../../x","blob":"AAE="}},
+                {"type":"image","mimeType":"image/png","data":"!"},
+                {"type":"resource","resource":{"uri":"y:","text":"seen"}},
+                {"type":"resource_link","name":"n","uri":"z:"}]}"#,
+            )
+            .await;
+        }
+    });
+    let (home, url) = (Home::new(), server.url("/mcp"));
+    home.write("s/a_b-1.wav", "mine");
+    let args = ["call", "a/b", "--url", &url, "--save", "s"];
+    let (out, _) = run_in(&home, &args, 0);
+    let lines: Vec<&str> = out.lines().collect();
+    let expected = [
+        "[audio, audio/wav, 3 B: s/a_b-2.wav]",
+        "[resource x:\\u{1b}, ../../x, 2 B: s/a_b-3.bin]",
+        "[image, image/png: not saved, it is no base64]",
+        "seen",
+        "[link to n: z:]",
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(home.read("s/a_b-1.wav"), "mine");
+    assert_eq!(home.read("s/a_b-2.wav").as_bytes(), [0, 1, 2]);
+    // Without a directory, it goes where nobody works.
+    let mut command = hardline(&home, &["call", "a/b", "--url", &url]);
+    let (out, _) = texts(&command.env("TMPDIR", home.path("tmp")).output().unwrap());
+    let expected = format!("[audio, audio/wav, 3 B: {}]", home.text("tmp/hardline-a_b-1.wav"));
+    assert_eq!(out.lines().next(), Some(expected.as_str()));
+}
+
+#[test]
+fn what_servers_log_is_shown_to_who_wants_it() {
+    let server = Server::start(async |it| {
+        if !greet(it).await {
+            it.open_stream().await;
+            let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"db","data":"slow \u001b"}}"#;
+            it.event(log).await;
+            let result = it.result(r#"{"content":[{"type":"text","text":"done"}]}"#);
+            it.event(&result).await;
+            it.end_stream().await;
+        }
+    });
+    let url = server.url("/mcp");
+    let (out, err) = run(&["call", "x", "--url", &url], 0);
+    assert_eq!((out.as_str(), err.as_str()), ("done\n", ""));
+    let (out, err) = run(&["call", "x", "--url", &url, "--verbose"], 0);
+    assert_eq!(out, "done\n");
+    assert_eq!(err, "hardline: [server db] warning: slow \\u{1b}\n");
+}
+
+#[test]
+fn a_server_that_wants_a_login_opens_nothing_and_says_what_to_do() {
+    let server = Server::start(async |it| it.status(401).await);
+    let url = server.url("/mcp?key=secret");
+    let (out, err) = run(&["tools", "--url", &url], 1);
+    assert!(out.is_empty() && err.contains("hardline login --url http://127.0.0.1"), "{err}");
+    assert!(!err.contains("secret"), "{err}");
+    let (_, err) = run(&["tools", "--url", &url, "--header", "Authorization: Bearer x"], 1);
+    assert!(err.contains("401") && err.contains("check the token"), "{err}");
+    let home = Home::new();
+    let config = json!({"mcpServers": {"far": {"url": url}}}).to_string();
+    home.write("config/hardline/mcp.json", &config);
+    for args in [&["tools", "far"][..], &["tools"], &["call", "far", "x"], &["prompts"]] {
+        let (_, err) = run_in(&home, args, 1);
+        assert!(err.contains("`hardline login far`") && !err.contains("secret"), "{args:?}: {err}");
+    }
+    let (_, err) = run_in(&home, &["login", "zzz"], 2);
+    assert!(err.contains("there is no server zzz. There are: far"), "{err}");
+    let (_, err) = run_in(&home, &["logout", "far"], 0);
+    assert!(err.contains("nobody was logged in to far"), "{err}");
 }
 
 #[test]
@@ -185,16 +281,18 @@ fn much_noise_is_counted() {
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = hardline(&with_demo(&["call", "echo", r#"{"text":"a"}"#])).stdout(full).output();
+    let home = Home::new();
+    let args = with_demo(&["call", "echo", r#"{"text":"a"}"#]);
+    let output = hardline(&home, &args).stdout(full).output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(texts(&output).1.contains("cannot write the result"), "{output:?}");
 }
 
 /// Starts a call that takes its time, and waits until the server works on it.
-fn start_slow_call(server: &Server) -> Child {
+fn start_slow_call(home: &Home, server: &Server) -> Child {
     let url = server.url("/mcp");
-    let mut child = hardline(&["call", "slow", "--url", &url]);
+    let mut child = hardline(home, &["call", "slow", "--url", &url]);
     let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = std::time::Instant::now();
     while !server.requests().iter().any(|it| it.rpc_method() == "tools/call") {
@@ -213,7 +311,8 @@ fn a_signal_cancels_the_call_at_the_server() {
                 it.wait_for_close().await;
             }
         });
-        let mut child = start_slow_call(&server);
+        let home = Home::new();
+        let mut child = start_slow_call(&home, &server);
         rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
         let status = ended_within(&mut child, Duration::from_secs(30));
         assert_eq!(status.code(), Some(code));
@@ -229,7 +328,9 @@ fn a_signal_cancels_the_call_at_the_server() {
 fn a_server_that_was_started_is_gone_after_a_signal() {
     let script = format!("echo $$ >&2; exec {HARDLINE} demo-server");
     let args = ["call", "sleep", r#"{"ms":60000}"#, "--verbose", "--", "sh", "-c", &script];
-    let mut child = hardline(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let home = Home::new();
+    let mut child = hardline(&home, &args);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();

@@ -11,6 +11,7 @@ mod audit;
 mod call;
 #[cfg(unix)]
 mod child;
+mod completion;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
@@ -35,13 +36,19 @@ mod process;
 mod record;
 #[cfg(unix)]
 mod replay;
+#[cfg(unix)]
+mod resources;
 mod rmcp_client;
 mod scan;
+#[cfg(unix)]
+mod screen;
 mod session;
 #[cfg(unix)]
 mod stdio;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod tools;
 #[cfg(unix)]
 mod trouble;
 

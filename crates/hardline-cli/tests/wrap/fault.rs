@@ -43,10 +43,15 @@ pub(crate) fn killed_server() {
                 }
             }
         }
-        // The session is the same, and alive.
+        // The session is the same, and alive. The last kill may hit a call that was made after it.
         id += 1;
         client.call(id, "echo");
-        let answer = client.answer_to(id);
+        let mut answer = client.answer_to(id);
+        if answer.contains("server.ended") {
+            id += 1;
+            client.call(id, "echo");
+            answer = client.answer_to(id);
+        }
         assert!(answer.contains("result"), "seed {seed}: {answer}");
         assert!(client.finish().success(), "seed {seed}: {}", client.errors());
         for id in 1..=id {

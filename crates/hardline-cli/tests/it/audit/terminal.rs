@@ -1,40 +1,22 @@
 //! What a person at a terminal of 80 columns sees.
 
-use std::fs::File;
-use std::io::Read;
 use std::process::Stdio;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
 
 use crate::home::{Home, tool};
+use crate::screen::screen;
 
 const WIDTH: u16 = 80;
 
 impl Home {
     /// What is on the screen after a command.
     fn screen(&self, args: &[&str]) -> String {
-        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&person).unwrap();
-        unlockpt(&person).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: WIDTH, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&person, size).unwrap();
-        let name = ptsname(&person, Vec::new()).unwrap();
-        let program = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
         let mut command = self.command(args);
-        command.arg("--color=never").stdin(Stdio::null()).stdout(program).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        // It holds the program's end.
-        drop(command);
-        let (mut person, mut screen, mut buffer) = (File::from(person), Vec::new(), [0; 4096]);
-        // A terminal ends with an error.
-        while let Ok(read @ 1..) = person.read(&mut buffer) {
-            screen.extend(buffer.iter().take(read));
-        }
-        assert!(child.wait().unwrap().success(), "{args:?}");
-        String::from_utf8(screen).unwrap().replace("\r\n", "\n")
+        command.arg("--color=never").stderr(Stdio::null());
+        let (status, screen) = screen(command, WIDTH);
+        assert!(status.success(), "{args:?}");
+        screen
     }
 }
 

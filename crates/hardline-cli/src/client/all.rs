@@ -1,0 +1,184 @@
+//! Many servers, asked side by side: one that is slow or dead delays the others no longer than it is waited
+//! for, and is named with the reason.
+
+use std::future::Future;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hardline_client::{Connection, Error};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::nearest;
+use super::print::name;
+use super::server::Server;
+use super::session::Desk;
+use crate::terminal::complain;
+
+/// How long all servers together are waited for, unless somebody says otherwise.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is known of one server.
+#[derive(Debug)]
+pub(super) struct Answer<T> {
+    pub(super) server: Arc<str>,
+    pub(super) state: State,
+    /// Why it is not current, fit for a terminal.
+    pub(super) reason: Option<String>,
+    /// What it has, if that is known.
+    pub(super) items: Option<T>,
+}
+
+/// How current an answer is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    /// The server has just said it.
+    Current,
+    /// The server said it in an earlier run, and nothing now.
+    Cached,
+    /// The server said it, and went away.
+    Stale,
+    /// The server said nothing.
+    Away,
+}
+
+impl State {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Cached => "cached",
+            Self::Stale => "stale",
+            Self::Away => "away",
+        }
+    }
+}
+
+impl<T> Answer<T> {
+    /// The server's name, and what is to be known about it, for a table.
+    pub(super) fn label(&self) -> String {
+        match self.state {
+            State::Current | State::Away => self.server.to_string(),
+            state => format!("{} ({})", self.server, state.name()),
+        }
+    }
+}
+
+/// Connects to all servers and asks each, and waits for `patience` at most.
+pub(super) async fn ask<T, F>(
+    desk: &Desk,
+    servers: Vec<Server>,
+    patience: Duration,
+    ask: fn(Connection) -> F,
+) -> Vec<Answer<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    let deadline = Instant::now() + patience;
+    let mut tasks = JoinSet::new();
+    let mut waiting: Vec<Option<Server>> = servers.iter().cloned().map(Some).collect();
+    for (index, server) in servers.into_iter().enumerate() {
+        let desk = desk.clone();
+        tasks.spawn(async move {
+            let outcome = match desk.connect(&server).await {
+                Ok(connection) => ask(connection).await,
+                Err(error) => Err(error),
+            };
+            (index, outcome.map_err(|error| format!("{error}{}", desk.hint(&server, &error))))
+        });
+    }
+    let mut answers: Vec<Option<Answer<T>>> = waiting.iter().map(|_| None).collect();
+    loop {
+        let names: Vec<Arc<str>> =
+            waiting.iter().flatten().map(|it| Arc::clone(&it.name)).collect();
+        let next = tokio::time::timeout_at(deadline, tasks.join_next());
+        let Ok(Some(done)) = desk.wait(|| waiting_for(&names), next).await else { break };
+        // A task that is gone without an outcome is as good as one that is too late.
+        let Ok((index, outcome)) = done else { continue };
+        let Some(server) = waiting.get_mut(index).and_then(Option::take) else { continue };
+        let answer = match outcome {
+            Ok(items) => Answer::current(&server, items),
+            Err(reason) => Answer::away(&server.name, reason),
+        };
+        if let Some(place) = answers.get_mut(index) {
+            *place = Some(answer);
+        }
+    }
+    tasks.abort_all();
+    let late = |server: Option<Server>| Some(Answer::away(&server?.name, too_late(patience)));
+    answers
+        .into_iter()
+        .zip(waiting)
+        .filter_map(|(answer, it)| answer.or_else(|| late(it)))
+        .collect()
+}
+
+impl<T> Answer<T> {
+    fn current(server: &Server, items: T) -> Self {
+        let server = Arc::clone(&server.name);
+        Self { server, state: State::Current, reason: None, items: Some(items) }
+    }
+
+    pub(super) fn away(server: &Arc<str>, reason: String) -> Self {
+        let server = Arc::clone(server);
+        Self { server, state: State::Away, reason: Some(reason), items: None }
+    }
+}
+
+/// What is said of a server that did not answer in time.
+pub(super) fn too_late(patience: Duration) -> String {
+    let seconds = patience.as_secs_f64();
+    format!("no answer within {seconds:.1} s; --timeout gives it more time").replace(".0 s", " s")
+}
+
+/// What is said while servers are waited for.
+pub(super) fn waiting_for(names: &[Arc<str>]) -> String {
+    let list = nearest::list(names.iter().map(|it| &**it));
+    match names.len() {
+        1 => format!("connecting to {list}"),
+        count => format!("connecting to {count} servers: {list}"),
+    }
+}
+
+/// Names the servers that are away or not current. Returns 1 if nobody answered.
+pub(super) fn tell<T>(answers: &[Answer<T>]) -> ExitCode {
+    for answer in answers {
+        let server = name(&answer.server);
+        let Some(reason) = &answer.reason else { continue };
+        match answer.state {
+            State::Cached => {
+                complain(&format!("{server} is shown as it was last time: {reason}"));
+            }
+            State::Stale => complain(&format!("{server} has gone away: {reason}")),
+            _ => complain(&format!("{server} is away: {reason}")),
+        }
+    }
+    let has_any = answers.is_empty() || answers.iter().any(|it| it.items.is_some());
+    ExitCode::from(u8::from(!has_any))
+}
+
+/// Writes `{"servers": [...]}`, with what each has under keys of its own, which are JSON already.
+pub(super) fn json<T>(
+    out: &mut dyn Write,
+    answers: &[Answer<T>],
+    lists: impl Fn(&T) -> String,
+) -> io::Result<()> {
+    let mut servers = Vec::new();
+    for answer in answers {
+        let name = crate::json::line(&&*answer.server)?;
+        let state = crate::json::line(&answer.state.name())?;
+        let reason = crate::json::line(&answer.reason)?;
+        let lists = answer.items.as_ref().map(|items| format!(",{}", lists(items)));
+        let lists = lists.unwrap_or_default();
+        servers.push(format!("{{\"name\":{name},\"state\":{state},\"reason\":{reason}{lists}}}"));
+    }
+    writeln!(out, "{{\"servers\":[{}]}}", servers.join(","))
+}
+
+/// A list under its key.
+pub(super) fn json_list<'a>(key: &str, items: impl IntoIterator<Item = &'a str>) -> String {
+    let items: Vec<_> = items.into_iter().map(crate::json::escaped).collect();
+    format!("\"{key}\":[{}]", items.join(","))
+}

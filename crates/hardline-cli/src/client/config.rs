@@ -1,0 +1,329 @@
+//! The servers of configuration files: those that were named, or those of the known places.
+//!
+//! The known places are, those that count more first: Hardline's own `mcp.json` in its configuration
+//! directory, the files of every client of the user, in the order of [`CLIENTS`], and the files of the
+//! project in the current directory. What is in these somebody else may have written, who would run
+//! programs on this machine and be sent its variables: such a server is used only by who names it.
+//!
+//! Invariants:
+//! - No two servers have the same name. Of several definitions of one name the first has the name; the
+//!   others have it with the client's id behind it, as `github@cursor`, and a number if that is taken too,
+//!   as `github@cursor-2`. For a file that was named, it is the file's name, as `github@work.json`.
+//! - The same name with the same definition is one server, that of the first file.
+//! - A file that was named and cannot be read is an error; any other is a warning.
+
+use std::collections::{HashMap, HashSet};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use hardline_client::config::{self, ConfigError, Dialect, Problem, ServerConfig};
+
+use crate::install::client::{CLIENTS, System, expand};
+use crate::place;
+
+/// The name of Hardline's own file.
+const OWN_FILE: &str = "mcp.json";
+
+/// What was found.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub(crate) struct Servers {
+    /// Servers with names of their own, disabled ones among them, in the order of precedence.
+    pub(crate) servers: Vec<ServerConfig>,
+    /// The same of the project in the current directory: only for who names one.
+    pub(crate) project: Vec<ServerConfig>,
+    /// Servers of files that were named whose entries are wrong: their names and why.
+    pub(crate) wrong: Vec<(String, ConfigError)>,
+    /// What else is wrong, to be told.
+    pub(crate) warnings: Vec<ConfigError>,
+    /// The files that were read.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// A file that may have servers.
+#[derive(Clone, Debug)]
+struct Source {
+    path: PathBuf,
+    /// What is put behind the name of a server of which there are several.
+    suffix: String,
+    dialect: Dialect,
+    origin: Origin,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Origin {
+    /// It was asked for.
+    Named,
+    /// It is Hardline's.
+    Own,
+    /// It is a client's, and written for that: only what keeps a server from being used is told.
+    Client,
+    /// The same, in the current directory.
+    Project,
+}
+
+/// Reads the files that were named, or the known places if none was.
+///
+/// # Errors
+///
+/// A file that was named cannot be read, or makes no sense as a whole.
+pub(crate) fn servers(named: &[PathBuf]) -> Result<Servers> {
+    let sources = match named {
+        [] => known(),
+        _ => named.iter().map(|path| Source::named(path)).collect(),
+    };
+    Ok(gather(&sources)?)
+}
+
+/// The known places, there or not.
+fn known() -> Vec<Source> {
+    let mut sources = Vec::new();
+    if let Some(folder) = place::config() {
+        let dialect = Dialect::Generic;
+        let (path, suffix) = (folder.join(OWN_FILE), "hardline".to_owned());
+        sources.push(Source { path, suffix, dialect, origin: Origin::Own });
+    }
+    if let Some(system) = System::own() {
+        for client in CLIENTS {
+            let files = client.files(&system).into_iter().flat_map(|(path, _)| expand(&path));
+            sources.extend(files.map(|path| Source::of_client(client.id, path)));
+        }
+    }
+    if let Ok(folder) = env::current_dir() {
+        for client in CLIENTS {
+            let files = client.project_files(&folder).into_iter();
+            let files = files.map(|(path, _)| Source::of_client(client.id, path));
+            sources.extend(files.map(|source| Source { origin: Origin::Project, ..source }));
+        }
+    }
+    sources
+}
+
+fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
+    let mut all = Servers::default();
+    let (mut seen, mut taken) = (HashSet::new(), HashSet::new());
+    let mut definitions: HashMap<String, HashSet<String>> = HashMap::new();
+    for source in sources {
+        let whole = fs::canonicalize(&source.path).unwrap_or_else(|_| source.path.clone());
+        if !seen.insert(whole) {
+            continue;
+        }
+        let file = match config::read_as(&source.path, source.dialect) {
+            Ok(file) => file,
+            Err(error) if source.origin == Origin::Named => return Err(error),
+            Err(error) if *error.problem() == Problem::NoFile => continue,
+            Err(error) => {
+                all.warnings.push(error);
+                continue;
+            }
+        };
+        all.files.push(source.path.clone());
+        for mistake in file.mistakes {
+            all.tell(mistake, source.origin)?;
+        }
+        for server in file.servers {
+            let known = definitions.entry(server.name().to_owned()).or_default();
+            if known.insert(server.fingerprint()) {
+                let server = with_own_name(server, &source.suffix, &mut taken);
+                match source.origin {
+                    Origin::Project => all.project.push(server),
+                    _ => all.servers.push(server),
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl Servers {
+    fn tell(&mut self, mistake: ConfigError, origin: Origin) -> Result<(), ConfigError> {
+        match (origin, mistake.is_fatal(), mistake.server()) {
+            (Origin::Named, true, None) => return Err(mistake),
+            (Origin::Named, true, Some(name)) => {
+                // The first mistake of a server says enough; the others are told besides.
+                match self
+                    .wrong
+                    .iter()
+                    .any(|(it, first)| it == name && first.file() == mistake.file())
+                {
+                    true => self.warnings.push(mistake),
+                    false => self.wrong.push((name.to_owned(), mistake)),
+                }
+            }
+            (Origin::Client | Origin::Project, false, _) => {}
+            _ => self.warnings.push(mistake),
+        }
+        Ok(())
+    }
+}
+
+/// A server under a name that nobody else has.
+fn with_own_name(server: ServerConfig, suffix: &str, taken: &mut HashSet<String>) -> ServerConfig {
+    let name = server.name();
+    let mut candidates = [name.to_owned(), format!("{name}@{suffix}")]
+        .into_iter()
+        .chain((2_u64..).map(|number| format!("{name}@{suffix}-{number}")));
+    match candidates.find(|candidate| taken.insert(candidate.clone())) {
+        Some(own) if own != name => server.renamed(own),
+        _ => server,
+    }
+}
+
+impl Source {
+    fn named(path: &Path) -> Self {
+        let suffix = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (path, dialect) = (path.to_owned(), Dialect::of(path));
+        Self { path, suffix, dialect, origin: Origin::Named }
+    }
+
+    fn of_client(id: &str, path: PathBuf) -> Self {
+        let dialect = Dialect::of_client(id).unwrap_or_else(|| Dialect::of(&path));
+        Self { path, suffix: id.to_owned(), dialect, origin: Origin::Client }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Home {
+        folder: tempfile::TempDir,
+        sources: Vec<Source>,
+    }
+
+    impl Home {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().unwrap(), sources: Vec::new() }
+        }
+
+        /// Writes a file, and has it looked at after the others. Without a text, there is none.
+        fn with(mut self, id: &str, path: &str, text: &str) -> Self {
+            let path = self.folder.path().join(path);
+            if !text.is_empty() {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, text).unwrap();
+            }
+            self.sources.push(match id {
+                "" => Source::named(&path),
+                "hardline" => Source { origin: Origin::Own, ..Source::of_client(id, path) },
+                "project" => {
+                    Source { origin: Origin::Project, ..Source::of_client("cursor", path) }
+                }
+                _ => Source::of_client(id, path),
+            });
+            self
+        }
+
+        fn gather(&self) -> Servers {
+            gather(&self.sources).unwrap()
+        }
+    }
+
+    fn names(servers: &Servers) -> Vec<String> {
+        let shown = |it: &ServerConfig| {
+            let mark = if it.is_disabled() { " (disabled)" } else { "" };
+            format!("{}: {}{mark}", it.name(), it.describe())
+        };
+        servers.servers.iter().map(shown).collect()
+    }
+
+    fn servers_of(entries: &[(&str, &str)]) -> String {
+        let entries: Vec<_> = entries
+            .iter()
+            .map(|(name, command)| format!(r#""{name}": {{"command": "{command}"}}"#))
+            .collect();
+        format!(r#"{{"mcpServers": {{{}}}}}"#, entries.join(", "))
+    }
+
+    #[test]
+    fn the_first_definition_has_the_name_and_others_their_clients() {
+        let home = Home::new()
+            .with("cursor", "p/.cursor/mcp.json", &servers_of(&[("a", "project"), ("b", "x")]))
+            .with("hardline", "c/mcp.json", &servers_of(&[("a", "own"), ("c", "own")]))
+            .with("cursor", ".cursor/mcp.json", &servers_of(&[("a", "user"), ("b", "x")]))
+            .with("windsurf", "mcp_config.json", &servers_of(&[("a", "own"), ("a@cursor", "y")]))
+            .with("cursor", "more/mcp.json", &servers_of(&[("a", "more")]));
+        let found = home.gather();
+        assert_eq!(
+            names(&found),
+            [
+                "a: project",
+                "b: x",
+                "a@hardline: own",
+                "c: own",
+                "a@cursor: user",
+                "a@cursor@windsurf: y",
+                "a@cursor-2: more",
+            ]
+        );
+        assert_eq!(found.files.len(), 5);
+    }
+
+    #[test]
+    fn what_a_project_brings_is_kept_apart_and_takes_nobodys_name() {
+        let found = Home::new()
+            .with("roo", "mcp.json", &servers_of(&[("a", "mine"), ("b", "mine")]))
+            .with(
+                "project",
+                "p/mcp.json",
+                &servers_of(&[("a", "theirs"), ("b", "mine"), ("c", "x")]),
+            )
+            .gather();
+        assert_eq!(names(&found), ["a: mine", "b: mine"]);
+        let project: Vec<&str> = found.project.iter().map(ServerConfig::name).collect();
+        assert_eq!(project, ["a@cursor", "c"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_no_mistake_unless_it_was_named() {
+        let found = Home::new().with("cursor", ".cursor/mcp.json", "").gather();
+        assert!(found.servers.is_empty() && found.warnings.is_empty() && found.files.is_empty());
+        let named = Home::new().with("", "none.json", "");
+        let error = gather(&named.sources).unwrap_err().to_string();
+        assert!(error.ends_with("none.json: there is no such file; check the path"), "{error}");
+    }
+
+    #[test]
+    fn a_broken_file_is_a_warning_unless_it_was_named() {
+        let found = Home::new()
+            .with("cursor", "mcp.json", "{")
+            .with("roo", "b.json", &servers_of(&[("a", "x")]))
+            .gather();
+        assert_eq!(names(&found), ["a: x"]);
+        assert_eq!(found.warnings.len(), 1);
+        for text in ["{", r#"{"mcpServers": 5}"#, "{}"] {
+            assert!(gather(&Home::new().with("", "x.json", text).sources).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_server_hides_no_other() {
+        let text = r#"{"mcpServers": {"bad": {"command": 1, "timeout": -1}, "odd": {"command": "x", "commnad": 1},
+            "off": {"command": "y", "disabled": true}}}"#;
+        let named = Home::new().with("", "x.json", text).gather();
+        assert_eq!(names(&named), ["odd: x", "off: y (disabled)"]);
+        assert_eq!(named.wrong.len(), 1);
+        assert_eq!(named.wrong[0].0, "bad");
+        assert_eq!(named.warnings.len(), 2);
+        let other = Home::new().with("cursor", "x.json", text).gather();
+        assert_eq!((other.wrong.len(), other.warnings.len()), (0, 2));
+        let own = Home::new().with("hardline", "x.json", text).gather();
+        assert_eq!((own.wrong.len(), own.warnings.len()), (0, 3));
+    }
+
+    #[test]
+    fn a_file_in_two_places_is_read_once() {
+        let text = servers_of(&[("a", "x")]);
+        let home = Home::new().with("cursor", "mcp.json", &text).with("roo", "mcp.json", &text);
+        assert_eq!(home.gather().files.len(), 1);
+    }
+
+    #[test]
+    fn the_dialect_is_that_of_the_client() {
+        for client in CLIENTS {
+            assert!(Dialect::of_client(client.id).is_some(), "{}", client.id);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `hardline login` and `hardline logout`: who lets us in, and that nobody does any more.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use hardline_client::auth::{Auth, AuthSettings, NoBrowser, Status, SystemBrowser};
+use hardline_client::config::{Process, Resolved};
+
+use super::print::name;
+use super::server::{Kind, Server};
+use super::target::ServerArgs;
+use super::{credentials, session};
+use crate::span;
+use crate::terminal::{complain, tell};
+
+/// Log in to an MCP server, in a browser
+///
+/// Opens the page of the server's authorization server in a browser, and waits for the answer on a loopback
+/// address. The tokens are kept in the keyring of the system, or else in a file that only you can read, and
+/// are used and refreshed by all commands from then on. No other command ever opens a browser.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "hardline login [OPTIONS] <SERVER>\n       hardline login [OPTIONS] --url <URL>",
+    after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use; 128 and the number of the signal\n\
+    that ended this.\n\n\
+    Examples:\n  \
+    hardline login github\n  \
+    hardline login --url https://example.com/mcp\n  \
+    hardline login github --no-browser"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    server: ServerArgs,
+
+    /// Open no browser: print the address, to be opened by hand
+    #[arg(long)]
+    no_browser: bool,
+
+    /// How long to wait for you, as 30s or 10m. Without it, five minutes
+    #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
+    timeout: Option<Duration>,
+}
+
+/// Forget the login to an MCP server
+///
+/// Takes the tokens away, and asks the authorization server to forget them too.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "hardline logout [OPTIONS] <SERVER>\n       hardline logout [OPTIONS] --url <URL>",
+    after_help = "Exit status: 0 if nobody is logged in any more, 1 if that failed, 2 for wrong use.\n\n\
+    Examples:\n  \
+    hardline logout github\n  \
+    hardline logout --url https://example.com/mcp"
+)]
+pub(crate) struct LogoutArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let wait = args.timeout.filter(|it| !it.is_zero());
+    let (auth, label) = auth(&args.server, |settings| {
+        let settings = match args.no_browser {
+            true => settings.with_browser(Arc::new(NoBrowser::new())),
+            false => settings.with_browser(Arc::new(SystemBrowser::new())),
+        };
+        let settings = match wait {
+            Some(wait) => settings.with_login_wait(wait),
+            None => settings,
+        };
+        let is_by_hand = args.no_browser;
+        settings.on_authorization_url(move |url| {
+            let how = if is_by_hand { "open" } else { "if no browser opens, open" };
+            tell(&format!("to log in, {how} {}", url.as_str()));
+        })
+    })?;
+    session::plain(async move {
+        match auth.login().await {
+            Ok(status) => {
+                tell(&format!("logged in to {label}{}", describe(&status)));
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(error) => {
+                complain(&format!("cannot log in to {label}: {error}"));
+                Ok(ExitCode::from(1))
+            }
+        }
+    })
+}
+
+pub(crate) fn logout(args: &LogoutArgs) -> Result<ExitCode> {
+    let (auth, label) = auth(&args.server, |settings| settings)?;
+    session::plain(async move {
+        match auth.logout().await {
+            Ok(true) => tell(&format!("logged out of {label}")),
+            Ok(false) => tell(&format!("nobody was logged in to {label}")),
+            Err(error) => {
+                complain(&format!("cannot log out of {label}: {error}"));
+                return Ok(ExitCode::from(1));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// The credentials of the server, and what it is called.
+fn auth(
+    args: &ServerArgs,
+    change: impl FnOnce(AuthSettings) -> AuthSettings,
+) -> Result<(Auth, String)> {
+    if let Some(url) = &args.url {
+        let settings = change(credentials::settings());
+        let label = name(url.split(['?', '#']).next().unwrap_or_default());
+        return Ok((credentials::auth(url, settings)?, label));
+    }
+    let Server { name: server, kind, .. } = args.server()?;
+    let label = name(&server);
+    let configured = match &kind {
+        Kind::Configured(configured) => configured.server(),
+        Kind::Wrong(reason) => bail!("{reason}"),
+        _ => bail!("which server? Write `hardline login SERVER`"),
+    };
+    if configured.has_authorization() {
+        let file = configured.file().display();
+        bail!(
+            "{label} has a token already: the header Authorization in {file}; take it out to log in"
+        );
+    }
+    let settings = change(credentials::settings_of(configured)?);
+    match configured.resolve(&Process::new())? {
+        Resolved::Url { config, .. } => Ok((credentials::auth(config.url(), settings)?, label)),
+        _ => bail!("{label} is started here, and needs no login; its secrets are in its `env`"),
+    }
+}
+
+fn describe(status: &Status) -> String {
+    let issuer = status.issuer.as_ref().map(|it| format!(" by {}", name(it))).unwrap_or_default();
+    let scopes = match status.scopes.is_empty() {
+        true => String::new(),
+        false => format!(", for {}", name(&status.scopes.join(" "))),
+    };
+    format!("{issuer}{scopes}")
+}

@@ -1,0 +1,199 @@
+//! `hardline prompts`: lists the prompts of servers, or gets one.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstyle::Style;
+use anyhow::{Context, Result, bail};
+use hardline_client::connection::RawResult;
+use hardline_client::{Connection, Error};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::listing::{self, Listing};
+use super::print::{self, name};
+use super::save::Folder;
+use super::target::{TargetArgs, Which};
+use super::{Format, ShowArgs, all, arguments, first_line, session, write};
+use crate::terminal::table::{self, Cell, Layout, Table};
+
+/// List the prompts of MCP servers, or get one
+///
+/// Without SERVER, connects to all servers of the configuration side by side, and lists their prompts: their
+/// names, their arguments (those that must be given have a star) and what they are for. With PROMPT, gets
+/// one and shows its messages.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "hardline prompts [OPTIONS] [SERVER] [PROMPT] [JSON]\n       \
+    hardline prompts [OPTIONS] [PROMPT] [JSON] --url <URL>\n       \
+    hardline prompts [OPTIONS] [PROMPT] [JSON] -- <CMD>...",
+    after_help = "Exit status: 0 if the prompts were listed or got, 1 if the server failed, or all of them did, 2 for\n\
+    wrong use; 128 and the number of the signal that ended this.\n\n\
+    Examples:\n  \
+    hardline prompts\n  \
+    hardline prompts github review '{\"number\": \"12\"}'\n  \
+    hardline prompts greet '{\"name\": \"Ada\"}' -- hardline demo-server"
+)]
+pub(crate) struct Args {
+    /// The server, by its name in the configuration; it has none with --url and --
+    server: Option<String>,
+
+    /// A prompt, to be got
+    prompt: Option<String>,
+
+    /// Its arguments: a JSON object of strings, @FILE with one, or - for standard input
+    #[arg(value_name = "JSON")]
+    arguments: Option<String>,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Where to save images and sounds of the messages; without it, where temporary files are
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+/// The columns, for one server and for many.
+const ONE: Layout = Layout::cut(&["PROMPT", "ARGUMENTS", "DESCRIPTION"], 2);
+const MANY: Layout = Layout::cut(&["SERVER", "PROMPT", "ARGUMENTS", "DESCRIPTION"], 3);
+
+/// What of a prompt is shown.
+#[derive(Debug, Deserialize)]
+struct Shown {
+    name: String,
+    description: Option<String>,
+    #[serde(default)]
+    arguments: Vec<Argument>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Argument {
+    name: String,
+    #[serde(default)]
+    required: bool,
+}
+
+/// A prompt that was got.
+#[derive(Debug, Deserialize)]
+struct Got {
+    #[serde(default)]
+    messages: Vec<Message>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message {
+    #[serde(default)]
+    role: String,
+    #[serde(default)]
+    content: Value,
+}
+
+/// Prompts, as a server wrote them.
+#[derive(Debug)]
+struct Listed(Vec<Box<RawValue>>);
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let words = [&args.server, &args.prompt, &args.arguments];
+    let words: Vec<String> = words.into_iter().flatten().cloned().collect();
+    let (which, rest) = args.target.choose(&words)?;
+    let params = match rest {
+        [] => None,
+        [prompt] => Some(params(prompt, None)?),
+        [prompt, arguments] => Some(params(prompt, Some(arguments))?),
+        _ => bail!(
+            "with --url and -- the server has no name: write `hardline prompts [PROMPT] [JSON]`"
+        ),
+    };
+    session::run(&args.target, async |desk| match (which, params) {
+        (Which::Given(server) | Which::Named(server), Some(params)) => {
+            let request = ("prompts/get", params.as_str());
+            match listing::fetch::<Got>(&desk, &server, request, "prompts").await {
+                Ok((got, result)) => show(args, &got, &result),
+                Err(code) => Ok(code),
+            }
+        }
+        (which, _) => listing::list::<Listed>(&desk, &args.target, &args.show, which).await,
+    })
+}
+
+fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
+    let mut folder = Folder::new(args.save.as_deref(), "prompt");
+    let is_written = write(args.show.color, |out, is_colored| {
+        if args.show.format == Format::Json {
+            return writeln!(out, "{}", crate::json::escaped(result.get()));
+        }
+        let bold = if is_colored { Style::new().bold() } else { Style::new() };
+        for message in &got.messages {
+            writeln!(out, "{bold}{}:{bold:#}", name(&message.role))?;
+            let blocks = match &message.content {
+                Value::Array(blocks) => blocks.as_slice(),
+                block => std::slice::from_ref(block),
+            };
+            for block in blocks {
+                print::block(out, block, &mut folder)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::from(u8::from(!is_written)))
+}
+
+/// The parameters. All arguments of prompts are strings.
+fn params(prompt: &str, given: Option<&str>) -> Result<String> {
+    let arguments: Map<String, Value> =
+        serde_json::from_str(&arguments::read(given)?).context("the arguments cannot be read")?;
+    if let Some((key, value)) = arguments.iter().find(|(_, value)| !value.is_string()) {
+        bail!(
+            "arguments of prompts are strings: write {} as \"{}\"",
+            name(key),
+            name(&value.to_string())
+        );
+    }
+    Ok(serde_json::json!({ "name": prompt, "arguments": arguments }).to_string())
+}
+
+impl Listing for Listed {
+    async fn list(connection: Connection) -> Result<Self, Error> {
+        Ok(Self(listing::optional(&connection, "prompts/list", "prompts").await?))
+    }
+
+    fn json(&self) -> String {
+        all::json_list("prompts", self.0.iter().map(|it| it.get()))
+    }
+
+    fn text(
+        out: &mut dyn Write,
+        lists: &[(Option<String>, &Self)],
+        is_colored: bool,
+    ) -> io::Result<()> {
+        let is_many = lists.iter().any(|(server, _)| server.is_some());
+        let mut table = Table::new(if is_many { MANY } else { ONE }, is_colored);
+        for (server, prompts) in lists {
+            prompts.0.iter().for_each(|it| table.push(row(server.as_deref(), it)));
+        }
+        if table.is_empty() {
+            return writeln!(out, "No prompts.");
+        }
+        table.write(out, table::width())
+    }
+}
+
+fn row(server: Option<&str>, prompt: &RawValue) -> Vec<Cell> {
+    let mut row: Vec<Cell> = server.into_iter().map(Cell::firm).collect();
+    let Ok(shown) = serde_json::from_str::<Shown>(prompt.get()) else {
+        row.extend([Cell::new("?"), Cell::new(""), Cell::new(prompt.get())]);
+        return row;
+    };
+    let star = |it: &Argument| format!("{}{}", it.name, if it.required { "*" } else { "" });
+    row.extend([
+        Cell::firm(&shown.name).style(Style::new().bold()),
+        Cell::new(shown.arguments.iter().map(star).collect::<Vec<_>>().join(" ")),
+        Cell::new(first_line(shown.description.as_deref())),
+    ]);
+    row
+}

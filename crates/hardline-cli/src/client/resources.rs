@@ -1,0 +1,251 @@
+//! `hardline resources`: lists the resources of servers, or reads one.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anstyle::Style;
+use anyhow::{Result, bail};
+use bytesize::ByteSize;
+use hardline_client::connection::RawResult;
+use hardline_client::{Connection, Error};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::listing::{self, Listing};
+use super::print::{self, name};
+use super::save::{self, Folder};
+use super::server::Server;
+use super::session::{self, Desk};
+use super::target::{TargetArgs, Which};
+use super::visible::visible;
+use super::{Format, ShowArgs, all, first_line, write};
+use crate::terminal::Color;
+use crate::terminal::table::{self, Cell, Layout, Table};
+
+/// List the resources of MCP servers, or read one
+///
+/// Without SERVER, connects to all servers of the configuration side by side, and lists their resources and
+/// the templates of those that have to be asked for by name. With URI, reads a resource: text is shown, and
+/// whatever else it is is saved to a file, and named.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "hardline resources [OPTIONS] [SERVER] [URI]\n       \
+    hardline resources [OPTIONS] [URI] --url <URL>\n       \
+    hardline resources [OPTIONS] [URI] -- <CMD>...",
+    after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all of them did,\n\
+    2 for wrong use; 128 and the number of the signal that ended this.\n\n\
+    Examples:\n  \
+    hardline resources\n  \
+    hardline resources docs\n  \
+    hardline resources docs file:///manual.pdf --output manual.pdf\n  \
+    hardline resources demo://greeting -- hardline demo-server"
+)]
+pub(crate) struct Args {
+    /// The server, by its name in the configuration; it has none with --url and --
+    server: Option<String>,
+
+    /// A resource, to be read
+    uri: Option<String>,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Write what is read to this file, which must not exist, as it came; `-` is standard output
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["format", "save"])]
+    output: Option<PathBuf>,
+
+    /// Where to save what is no text; without it, where temporary files are
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+/// The columns of resources and of templates, for one server and for many.
+const ONE: (Layout, Layout) = (
+    Layout::cut(&["URI", "NAME", "TYPE", "SIZE", "DESCRIPTION"], 4),
+    Layout::cut(&["TEMPLATE", "NAME", "TYPE", "DESCRIPTION"], 3),
+);
+const MANY: (Layout, Layout) = (
+    Layout::cut(&["SERVER", "URI", "NAME", "TYPE", "SIZE", "DESCRIPTION"], 5),
+    Layout::cut(&["SERVER", "TEMPLATE", "NAME", "TYPE", "DESCRIPTION"], 4),
+);
+
+/// What a server has, as it wrote it.
+#[derive(Debug)]
+struct Listed {
+    resources: Vec<Box<RawValue>>,
+    templates: Vec<Box<RawValue>>,
+}
+
+/// What of a resource or a template is shown.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    #[serde(alias = "uriTemplate")]
+    uri: String,
+    #[serde(default)]
+    name: String,
+    description: Option<String>,
+    mime_type: Option<String>,
+    size: Option<u64>,
+}
+
+/// What reading gives.
+#[derive(Debug, Deserialize)]
+struct Read {
+    contents: Vec<Content>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Content {
+    #[serde(default)]
+    uri: String,
+    mime_type: Option<String>,
+    text: Option<String>,
+    blob: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let words: Vec<String> = [&args.server, &args.uri].into_iter().flatten().cloned().collect();
+    let (which, rest) = args.target.choose(&words)?;
+    let uri = match rest {
+        [] => None,
+        [uri] => Some(uri.as_str()),
+        _ => bail!("with --url and -- the server has no name: write `hardline resources [URI]`"),
+    };
+    if uri.is_none() && args.output.is_some() {
+        bail!("--output is for a resource that is read: give its URI");
+    }
+    session::run(&args.target, async |desk| match (which, uri) {
+        (Which::Given(server) | Which::Named(server), Some(uri)) => {
+            read(args, &desk, &server, uri).await
+        }
+        (which, _) => listing::list::<Listed>(&desk, &args.target, &args.show, which).await,
+    })
+}
+
+async fn read(args: &Args, desk: &Desk, server: &Server, uri: &str) -> Result<ExitCode> {
+    let params = serde_json::json!({ "uri": uri }).to_string();
+    let request = ("resources/read", params.as_str());
+    match (listing::fetch::<Read>(desk, server, request, "resources").await, &args.output) {
+        (Err(code), _) => Ok(code),
+        (Ok((read, _)), Some(path)) => output(path, &read),
+        (Ok((read, result)), None) => show(args, &read, &result),
+    }
+}
+
+fn show(args: &Args, read: &Read, result: &RawResult) -> Result<ExitCode> {
+    let mut folder = Folder::new(args.save.as_deref(), "resource");
+    let is_written = write(args.show.color, |out, _| {
+        if args.show.format == Format::Json {
+            return writeln!(out, "{}", crate::json::escaped(result.get()));
+        }
+        for content in &read.contents {
+            let mime = content.mime_type.as_deref().unwrap_or_default();
+            match (&content.text, &content.blob) {
+                (Some(text), _) => print::line(out, &visible(text))?,
+                (None, Some(blob)) => {
+                    let what = format!("resource {}", name(&content.uri));
+                    print::line(out, &print::saved(&what, mime, blob, &mut folder))?;
+                }
+                (None, None) => print::line(out, "[a resource without content]")?,
+            }
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::from(u8::from(!is_written)))
+}
+
+/// Writes what was read as it came.
+fn output(path: &Path, read: &Read) -> Result<ExitCode> {
+    let mut bytes = Vec::new();
+    for content in &read.contents {
+        match (&content.text, &content.blob) {
+            (Some(text), _) => bytes.extend_from_slice(text.as_bytes()),
+            (None, Some(blob)) => bytes.extend(save::decode(blob)?),
+            (None, None) => {}
+        }
+    }
+    if path.as_os_str() == "-" {
+        let is_written = write(Color::Always, |out, _| out.write_all(&bytes))?;
+        return Ok(ExitCode::from(u8::from(!is_written)));
+    }
+    save::write_new(path, &bytes)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Listing for Listed {
+    async fn list(connection: Connection) -> Result<Self, Error> {
+        let resources = listing::optional(&connection, "resources/list", "resources").await?;
+        let templates = connection.list("resources/templates/list", "resourceTemplates").await;
+        let templates = match templates {
+            // Many servers have resources and know nothing of templates.
+            Err(Error::Rpc(_)) => Vec::new(),
+            listed => listed?,
+        };
+        Ok(Self { resources, templates })
+    }
+
+    fn json(&self) -> String {
+        let list =
+            |key, items: &[Box<RawValue>]| all::json_list(key, items.iter().map(|it| it.get()));
+        let resources = list("resources", &self.resources);
+        format!("{resources},{}", list("resourceTemplates", &self.templates))
+    }
+
+    fn text(
+        out: &mut dyn Write,
+        lists: &[(Option<String>, &Self)],
+        is_colored: bool,
+    ) -> io::Result<()> {
+        let is_many = lists.iter().any(|(server, _)| server.is_some());
+        let (layout, template_layout) = if is_many { MANY } else { ONE };
+        let mut resources = Table::new(layout, is_colored);
+        let mut templates = Table::new(template_layout, is_colored);
+        for (server, listed) in lists {
+            listed.resources.iter().for_each(|it| resources.push(row(server.as_deref(), it, true)));
+            listed
+                .templates
+                .iter()
+                .for_each(|it| templates.push(row(server.as_deref(), it, false)));
+        }
+        if resources.is_empty() && templates.is_empty() {
+            return writeln!(out, "No resources.");
+        }
+        let both = [&resources, &templates];
+        for (index, table) in both.into_iter().filter(|it| !it.is_empty()).enumerate() {
+            if 0 < index {
+                writeln!(out)?;
+            }
+            table.write(out, table::width())?;
+        }
+        Ok(())
+    }
+}
+
+/// A row of either table. Templates have no size.
+fn row(server: Option<&str>, item: &RawValue, is_sized: bool) -> Vec<Cell> {
+    let mut row: Vec<Cell> = server.into_iter().map(Cell::firm).collect();
+    let size = |size: Option<u64>| {
+        let size = size.map(|it| ByteSize::b(it).display().iec().to_string());
+        is_sized.then(|| Cell::right(size.unwrap_or_default()))
+    };
+    let Ok(shown) = serde_json::from_str::<Shown>(item.get()) else {
+        row.extend([Cell::new("?"), Cell::new(""), Cell::new("")]);
+        row.extend(size(None));
+        row.push(Cell::new(item.get()));
+        return row;
+    };
+    row.extend([
+        Cell::firm(&shown.uri).style(Style::new().bold()),
+        Cell::new(&shown.name),
+        Cell::new(shown.mime_type.unwrap_or_default()),
+    ]);
+    row.extend(size(shown.size));
+    row.push(Cell::new(first_line(shown.description.as_deref())));
+    row
+}

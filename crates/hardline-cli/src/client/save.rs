@@ -1,0 +1,193 @@
+//! What a terminal cannot show, in files.
+//!
+//! Invariants:
+//! - Nothing that is there is written over, and no link is followed: a file is made, or there is none.
+//! - No part of a file's name is the server's: it has the name of what was asked for, as far as that is
+//!   letters and digits, a number, and an ending that a table has for the kind of content.
+//! - Only its owner can read it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+/// Servers write base64 with and without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+/// How many names are tried.
+const MAX_NUMBER: u32 = 100_000;
+/// The longest part of a name that is not ours.
+const MAX_NAME: usize = 40;
+
+/// Kinds of content and the endings of their files. Whatever is not here is a `.bin`, which nothing opens.
+const ENDINGS: &[(&str, &str)] = &[
+    ("image/png", "png"),
+    ("image/jpeg", "jpg"),
+    ("image/jpg", "jpg"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("image/avif", "avif"),
+    ("image/bmp", "bmp"),
+    ("image/tiff", "tiff"),
+    ("image/svg+xml", "svg"),
+    ("image/x-icon", "ico"),
+    ("audio/wav", "wav"),
+    ("audio/x-wav", "wav"),
+    ("audio/wave", "wav"),
+    ("audio/mpeg", "mp3"),
+    ("audio/mp3", "mp3"),
+    ("audio/mp4", "m4a"),
+    ("audio/aac", "aac"),
+    ("audio/ogg", "ogg"),
+    ("audio/opus", "opus"),
+    ("audio/flac", "flac"),
+    ("audio/webm", "webm"),
+    ("video/mp4", "mp4"),
+    ("video/webm", "webm"),
+    ("application/pdf", "pdf"),
+    ("application/json", "json"),
+    ("application/zip", "zip"),
+    ("application/gzip", "gz"),
+    ("text/plain", "txt"),
+    ("text/csv", "csv"),
+    ("text/markdown", "md"),
+];
+
+/// Where files go, and what they are called.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    name: String,
+    /// Where to go on looking for a name that is free.
+    next: u32,
+}
+
+impl Folder {
+    /// In `folder`, which is made if need be, else where the platform has temporary files. What was asked
+    /// for gives its name.
+    pub(super) fn new(folder: Option<&Path>, asked: &str) -> Self {
+        let name: String = asked
+            .chars()
+            .take(MAX_NAME)
+            .map(|char| if char.is_ascii_alphanumeric() { char } else { '_' })
+            .collect();
+        let name = if name.is_empty() { "content".to_owned() } else { name };
+        match folder {
+            Some(folder) => Self { path: folder.to_owned(), name, next: 1 },
+            None => Self { path: std::env::temp_dir(), name: format!("hardline-{name}"), next: 1 },
+        }
+    }
+
+    /// Saves content that is in base64, and tells where and how much.
+    pub(super) fn save(&mut self, base64: &str, mime: &str) -> Result<(PathBuf, usize)> {
+        let bytes = decode(base64)?;
+        fs::create_dir_all(&self.path)
+            .with_context(|| format!("cannot make {}", self.path.display()))?;
+        let ending = ending(mime);
+        while self.next < MAX_NUMBER {
+            let path = self.path.join(format!("{}-{}.{ending}", self.name, self.next));
+            self.next += 1;
+            match create(&path, &bytes) {
+                Ok(()) => return Ok((path, bytes.len())),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot write {}", path.display()));
+                }
+            }
+        }
+        bail!("{} is full of files of that name", self.path.display());
+    }
+}
+
+/// Writes a file that was not there.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    match create(path, bytes) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!(
+                "{} is there already, and nothing is written over; give another name",
+                path.display()
+            )
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
+/// Reads base64, however it is padded and broken into lines.
+pub(super) fn decode(base64: &str) -> Result<Vec<u8>> {
+    let decoded = match base64.contains(|it: char| it.is_ascii_whitespace()) {
+        true => BASE64.decode(base64.split_ascii_whitespace().collect::<String>()),
+        false => BASE64.decode(base64),
+    };
+    decoded.map_err(|_| anyhow::anyhow!("it is no base64"))
+}
+
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file: File = options.open(path)?;
+    let written = file.write_all(bytes);
+    if written.is_err() {
+        // Half of something is worse than nothing.
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+fn ending(mime: &str) -> &'static str {
+    let essence = mime.split(';').next().unwrap_or_default().trim();
+    let known = ENDINGS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(essence));
+    known.map_or("bin", |(_, ending)| ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ours_and_no_file_is_written_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("new/place");
+        let mut folder = Folder::new(Some(&place), "../../etc/päss wd");
+        let (first, size) = folder.save("AAEC", "image/png; x=\"../y\"").unwrap();
+        assert_eq!((first, size), (place.join("______etc_p_ss_wd-1.png"), 3));
+        let (second, _) = folder.save("AAE=\n", "IMAGE/JPEG").unwrap();
+        assert_eq!(second, place.join("______etc_p_ss_wd-2.jpg"));
+        let mut again = Folder::new(Some(&place), "../../etc/päss wd");
+        let (third, _) = again.save("AAE", "image/png").unwrap();
+        assert_eq!(third, place.join("______etc_p_ss_wd-2.png"));
+        let (fourth, _) = again.save("", "../../x").unwrap();
+        assert_eq!(fourth, place.join("______etc_p_ss_wd-3.bin"));
+        assert!(again.save("no base64!", "image/png").is_err());
+        assert!(write_new(&third, b"x").is_err());
+        assert_eq!(fs::read(&third).unwrap(), [0, 1]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_followed_and_others_cannot_read() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("target");
+        std::os::unix::fs::symlink(&target, directory.path().join("a-1.png")).unwrap();
+        let (path, _) = Folder::new(Some(directory.path()), "a").save("AAAA", "image/png").unwrap();
+        assert_eq!(path, directory.path().join("a-2.png"));
+        assert!(!target.exists());
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_name_is_never_empty_nor_long() {
+        assert_eq!(Folder::new(Some(Path::new("x")), "").name, "content");
+        assert_eq!(Folder::new(None, &"x".repeat(999)).name.len(), MAX_NAME + "hardline-".len());
+    }
+}

@@ -1,0 +1,137 @@
+//! A server that can be connected to: given on the command line, or in a configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hardline_client::manager::{Configured, Connect};
+use hardline_client::{Connection, Error, Settings};
+use hardline_transport::client::BoxFuture;
+use hardline_transport::http::Config;
+#[cfg(unix)]
+use hardline_transport::process::Command;
+
+use super::print::name;
+use crate::terminal::harmless;
+
+/// One server. Clones are cheap.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    /// What it is called: unescaped.
+    pub(super) name: Arc<str>,
+    pub(super) kind: Kind,
+    /// Whether it comes from a file of the current directory, so that it is for who names it alone.
+    pub(super) is_project: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// At an address that was given.
+    Url(Arc<Config>),
+    /// A command that was given.
+    #[cfg(unix)]
+    Command(Arc<Command>),
+    /// As a file says.
+    Configured(Arc<Configured>),
+    /// As a file says, but that is wrong: what is, fit for a terminal.
+    Wrong(Arc<str>),
+}
+
+impl Server {
+    pub(super) fn is_disabled(&self) -> bool {
+        matches!(&self.kind, Kind::Configured(it) if it.server().is_disabled())
+    }
+
+    /// What it is called in a sentence, fit for a terminal.
+    pub(super) fn label(&self) -> String {
+        if self.is_given() { "the server".to_owned() } else { name(&self.name) }
+    }
+
+    /// Its name behind a command, with a space before it.
+    pub(super) fn word(&self) -> String {
+        if self.is_given() { String::new() } else { format!(" {}", name(&self.name)) }
+    }
+
+    /// What is said while it is connected to.
+    pub(super) fn connecting(&self) -> String {
+        format!("connecting to {}", self.label())
+    }
+
+    /// Whether it was given on the command line, so that it has no name.
+    pub(super) fn is_given(&self) -> bool {
+        match &self.kind {
+            Kind::Url(_) => true,
+            #[cfg(unix)]
+            Kind::Command(_) => true,
+            Kind::Configured(_) | Kind::Wrong(_) => false,
+        }
+    }
+
+    /// The file that it is in, fit for a terminal; empty if it is in none.
+    pub(super) fn file(&self) -> String {
+        match &self.kind {
+            Kind::Configured(it) => harmless(&it.server().file().to_string_lossy()).into_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// What to do if it refuses the token that it was given.
+    pub(super) fn token_hint(&self) -> &'static str {
+        match &self.kind {
+            Kind::Url(_) => "check the token in --header Authorization",
+            _ => "check the header Authorization in its configuration",
+        }
+    }
+
+    /// How long a request may take, if a file says so.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        match &self.kind {
+            Kind::Configured(it) => it.server().timeout(),
+            _ => None,
+        }
+    }
+
+    async fn open(&self, settings: Settings) -> Result<Connection, Error> {
+        match &self.kind {
+            Kind::Url(config) => Connection::connect_with(Config::clone(config), settings).await,
+            #[cfg(unix)]
+            Kind::Command(command) => Connection::spawn(command, settings).await,
+            Kind::Configured(server) => server.connect(settings).await,
+            Kind::Wrong(reason) => Err(Error::Start(reason.to_string())),
+        }
+    }
+}
+
+/// A command with somebody to end it, whatever becomes of us.
+#[cfg(unix)]
+pub(super) fn kept(command: Command, label: &str, is_verbose: bool) -> Command {
+    use hardline_transport::process::{Keeper, Stderr};
+
+    let stderr = if is_verbose { Stderr::forward(&name(label)) } else { Stderr::tail_only() };
+    let command = command.stderr(stderr);
+    // Without one, the server still ends with its standard input.
+    match std::env::current_exe() {
+        Ok(this) => command.keeper(Keeper::new(this, ["keeper"])),
+        Err(_) => command,
+    }
+}
+
+impl Connect for Server {
+    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+        Box::pin(self.open(settings))
+    }
+
+    fn is_remote(&self) -> bool {
+        match &self.kind {
+            Kind::Url(_) => true,
+            Kind::Configured(it) => it.is_remote(),
+            _ => false,
+        }
+    }
+
+    fn fingerprint(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Configured(it) => it.fingerprint(),
+            _ => None,
+        }
+    }
+}

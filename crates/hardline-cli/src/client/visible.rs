@@ -1,0 +1,178 @@
+//! Text of servers as a terminal may have it: what is obeyed or not seen is written out.
+//!
+//! Invariants:
+//! - Lines and tabs stay; every other control, and what turns text around, is written as `\u{…}`.
+//! - So is every character that leaves no trace, unless the writing around it needs it: the joiners of emoji
+//!   and of scripts that have them, selectors behind what they select from, the tags of a flag.
+
+use std::borrow::Cow;
+
+use hardline_wire::excerpt::is_unsafe;
+
+use crate::terminal::is_obeyed;
+
+/// The flag that tags make others of, and the end of them.
+const FLAG: char = '\u{1f3f4}';
+const TAGS_END: char = '\u{e007f}';
+/// The most tags in a flag.
+const MAX_TAGS: usize = 6;
+
+/// Makes text harmless and honest.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|char| char != '\n' && char != '\t' && is_odd(char)) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let chars: Vec<char> = text.chars().collect();
+    let mut result = String::with_capacity(text.len() + 16);
+    let mut tags = 0;
+    for (index, &char) in chars.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|it| chars.get(it)).copied();
+        let after = chars.get(index + 1).copied();
+        if char == FLAG {
+            tags = flag_tags(chars.get(index + 1..).unwrap_or_default());
+        }
+        let is_kept = match char {
+            '\n' | '\t' => true,
+            '\u{e0000}'..='\u{e007f}' if 0 < tags => {
+                tags -= 1;
+                true
+            }
+            _ if is_obeyed(char) => false,
+            _ => !is_odd(char) || is_needed(char, before, after),
+        };
+        match is_kept {
+            true => result.push(char),
+            false => result.push_str(&format!("\\u{{{:x}}}", u32::from(char))),
+        }
+    }
+    Cow::Owned(result)
+}
+
+/// Whether a character is obeyed or leaves no trace.
+fn is_odd(char: char) -> bool {
+    is_obeyed(char) || is_unsafe(char)
+}
+
+/// Whether the writing around it has a use for a character that leaves no trace.
+fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
+    let either = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
+    let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
+    match char {
+        '\u{200d}' => both(is_joined) || both(is_pictured),
+        '\u{200c}' => {
+            before.is_some_and(is_joined) && after.is_none_or(|it| is_joined(it) || it == ' ')
+        }
+        '\u{200b}' => either(is_unspaced),
+        '\u{fe0e}' | '\u{fe0f}' => {
+            before.is_some_and(|it| is_pictured(it) && it != char)
+                || before.is_some_and(|it| it.is_ascii_digit() || it == '#' || it == '*')
+                    && after == Some('\u{20e3}')
+        }
+        '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}' => before.is_some_and(is_selected_from),
+        '\u{180b}'..='\u{180f}' => either(|it| matches!(it, '\u{1810}'..='\u{18aa}')),
+        '\u{17b4}'..='\u{17b5}' => either(|it| matches!(it, '\u{1780}'..='\u{17b3}')),
+        '\u{115f}'..='\u{1160}' => {
+            either(|it| matches!(it, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}'))
+        }
+        '\u{2800}' => either(|it| matches!(it, '\u{2801}'..='\u{28ff}')),
+        '\u{13430}'..='\u{1343f}' => either(|it| matches!(it, '\u{13000}'..='\u{1342f}')),
+        _ => false,
+    }
+}
+
+/// Whether the script of a character joins letters, so that it has use for joiners.
+fn is_joined(char: char) -> bool {
+    matches!(
+        char,
+        '\u{620}'..='\u{6d3}' | '\u{6fa}'..='\u{85f}' | '\u{8a0}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
+            | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17d3}' | '\u{1820}'..='\u{18aa}' | '\u{1a20}'..='\u{1cff}'
+            | '\u{a840}'..='\u{a877}' | '\u{a8e0}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+            | '\u{10a00}'..='\u{11fff}'
+    )
+}
+
+/// Whether a script has no spaces between words, so that lines are broken where that is marked.
+fn is_unspaced(char: char) -> bool {
+    matches!(
+        char,
+        '\u{e01}'..='\u{eff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}'
+            | '\u{1950}'..='\u{19df}' | '\u{1a20}'..='\u{1aad}' | '\u{aa80}'..='\u{aadf}'
+    )
+}
+
+/// Whether a character is a picture, or part of one.
+fn is_pictured(char: char) -> bool {
+    matches!(
+        char,
+        '©' | '®' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}'
+            | '\u{2300}'..='\u{23ff}' | '\u{24c2}' | '\u{25a0}'..='\u{27bf}' | '\u{2934}'..='\u{2935}'
+            | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{fe0f}'
+            | '\u{1f000}'..='\u{1faff}'
+    )
+}
+
+/// Whether there are other shapes of a character to select.
+fn is_selected_from(char: char) -> bool {
+    matches!(
+        char,
+        '\u{1000}'..='\u{109f}' | '\u{2200}'..='\u{22ff}' | '\u{2a00}'..='\u{2aff}' | '\u{3400}'..='\u{9fff}'
+            | '\u{a840}'..='\u{a877}' | '\u{f900}'..='\u{faff}' | '\u{13000}'..='\u{1342f}'
+            | '\u{20000}'..='\u{323af}'
+    )
+}
+
+/// How many characters behind a flag are the tags that make another of it.
+fn flag_tags(rest: &[char]) -> usize {
+    let is_tag =
+        |char: &char| matches!(char, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
+    let tags = rest.iter().take(MAX_TAGS + 1).take_while(|it| is_tag(it)).count();
+    let is_flag = (3..=MAX_TAGS).contains(&tags) && rest.get(tags) == Some(&TAGS_END);
+    if is_flag { tags + 1 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(visible(text), expected);
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_or_hides_is_written_out() {
+        check("\u{1b}[31mred\r\nline\ttab\u{202e}", "\\u{1b}[31mred\nline\ttab\\u{202e}");
+        check("pass\u{200b}word", "pass\\u{200b}word");
+        check("a\u{200d}b\u{200c}c\u{2060}\u{ad}", "a\\u{200d}b\\u{200c}c\\u{2060}\\u{ad}");
+        check("hi\u{e0068}\u{e0069}", "hi\\u{e0068}\\u{e0069}");
+        check("a\u{fe0f}\u{e0101}", "a\\u{fe0f}\\u{e0101}");
+        check("😀\u{fe0f}\u{fe0f}\u{fe01}", "😀\u{fe0f}\\u{fe0f}\\u{fe01}");
+        check("\u{feff}x\u{3164}\u{2800}", "\\u{feff}x\\u{3164}\\u{2800}");
+    }
+
+    #[test]
+    fn honest_writing_stays() {
+        for text in [
+            "plain\n\ttext",
+            "👩\u{200d}💻 👩🏽\u{200d}🚀 ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3} ©\u{fe0f}",
+            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+            "می\u{200c}خواهم",
+            "क\u{94d}\u{200d}ष",
+            "ภาษา\u{200b}ไทย",
+            "葛\u{e0100} 日本語 한국어 עברית العربية",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn a_flag_hides_no_more_than_a_flag() {
+        let long: String = "🏴"
+            .chars()
+            .chain("ignore all".chars().map(|it| char::from_u32(0xe0000 + u32::from(it)).unwrap()))
+            .collect();
+        assert!(visible(&long).contains("\\u{e0069}"), "{}", visible(&long));
+        check("🏴\u{e0067}\u{e0062}\u{e0065}", "🏴\\u{e0067}\\u{e0062}\\u{e0065}");
+    }
+}

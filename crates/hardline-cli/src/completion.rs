@@ -1,0 +1,35 @@
+//! `hardline completion`: a script that completes commands and options in a shell.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::Cli;
+
+/// Print a script that completes commands and options in a shell
+///
+/// Where the script goes is up to the shell; the examples put it where it is found by default. A shell that
+/// is running has to be started anew.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit status: 0 if the script was printed.\n\n\
+    Examples:\n  \
+    hardline completion bash > ~/.local/share/bash-completion/completions/hardline\n  \
+    hardline completion zsh > \"${fpath[1]}/_hardline\"\n  \
+    hardline completion fish > ~/.config/fish/completions/hardline.fish\n  \
+    hardline completion powershell >> $PROFILE\n  \
+    hardline completion elvish >> ~/.config/elvish/rc.elv")]
+pub(crate) struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "hardline", &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}

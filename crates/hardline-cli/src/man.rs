@@ -1,0 +1,78 @@
+//! `hardline man`: the manual, a page for each command.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::Cli;
+
+/// Print a page of the manual, or write all of them
+///
+/// Without anything, prints the page of hardline itself. Pages are in the format of man, which shows them
+/// with `man -l`; with --dir, all are written to a directory as `hardline-COMMAND.1`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit status: 0 if the pages were written, 2 if not.\n\n\
+    Examples:\n  \
+    hardline man --dir ~/.local/share/man/man1\n  \
+    hardline man call | man -l -")]
+pub(crate) struct Args {
+    /// The command whose page it is, as `call` or `audit sessions`
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+
+    /// Write all pages to this directory, which is made if need be; pages of the same name are replaced
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    dir: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mut cli = Cli::command();
+    cli.build();
+    if let Some(directory) = &args.dir {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        for (name, command) in pages(&cli) {
+            let path = directory.join(format!("{name}.1"));
+            fs::write(&path, render(&name, command)?)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let name = ["hardline"].into_iter().chain(args.command.iter().map(String::as_str));
+    let name = name.collect::<Vec<_>>().join("-");
+    let pages = pages(&cli);
+    let Some((name, command)) = pages.into_iter().find(|(it, _)| *it == name) else {
+        bail!("there is no command {}; `hardline help` lists them", args.command.join(" "));
+    };
+    io::stdout().write_all(&render(&name, command)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every command with the name of its page, those inside of others too.
+fn pages(cli: &Command) -> Vec<(String, &Command)> {
+    let mut pages = vec![(cli.get_name().to_owned(), cli)];
+    let mut next = 0;
+    while let Some((name, command)) = pages.get(next).cloned() {
+        let is_shown = |it: &&Command| !it.is_hide_set() && it.get_name() != "help";
+        let inside = command.get_subcommands().filter(is_shown);
+        pages.extend(inside.map(|it| (format!("{name}-{}", it.get_name()), it)));
+        next += 1;
+    }
+    pages
+}
+
+fn render(name: &str, command: &Command) -> io::Result<Vec<u8>> {
+    // Other pages are referred to by the names of their files.
+    let command = command.clone().display_name(name.to_owned());
+    let mut page = Vec::new();
+    Man::new(command)
+        .source(concat!("hardline ", env!("CARGO_PKG_VERSION")))
+        .manual("Hardline")
+        .render(&mut page)?;
+    Ok(page)
+}

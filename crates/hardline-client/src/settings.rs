@@ -6,6 +6,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hardline_transport::Secrets;
 use hardline_transport::client::BoxFuture;
 use hardline_wire::version::Version;
 use rmcp::model::{
@@ -42,6 +43,7 @@ pub struct Settings {
     pub(crate) on_trouble: Option<Arc<Listener>>,
     pub(crate) eras: Eras,
     pub(crate) guard: Option<GuardSettings>,
+    pub(crate) secrets: Secrets,
     /// An opening under way is given up once this is true, and nothing of it is left.
     pub(crate) closing: Option<watch::Receiver<bool>>,
 }
@@ -199,6 +201,22 @@ impl Settings {
         self
     }
 
+    /// Gives up an opening once this is true: it fails, after whatever it has started was ended as at the end
+    /// of a session. Dropping its future would kill that.
+    #[must_use]
+    pub fn with_closing(mut self, closing: watch::Receiver<bool>) -> Self {
+        self.closing = Some(closing);
+        self
+    }
+
+    /// Hides these values too: in errors and in what is told of trouble, `[hidden]` stands for them, whoever
+    /// wrote them there. What a server answers is left as it is.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: &Secrets) -> Self {
+        self.secrets = self.secrets.and(secrets);
+        self
+    }
+
     /// Whether whatever is being opened is not wanted any more.
     #[cfg(unix)]
     pub(crate) fn is_closing(&self) -> bool {
@@ -287,6 +305,7 @@ impl Default for Settings {
             on_trouble: None,
             eras: Eras::default(),
             guard: None,
+            secrets: Secrets::default(),
             closing: None,
         }
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Manager;
-use super::catalog::CatalogTool;
+use super::catalog::{CatalogTool, Freshness};
 use super::member::Member;
 use crate::connection::RawResult;
 use crate::{Connection, Error, Options};
@@ -152,7 +152,9 @@ impl Call<'_> {
     fn is_repeatable(&self) -> bool {
         let Some(tool) = &self.tool else { return HARMLESS.contains(&self.method) };
         let catalog = self.manager.catalog();
-        catalog.find_of(&self.member.name, tool).is_some_and(|it| it.listed.is_repeatable())
+        let found = catalog.find_of(&self.member.name, tool);
+        // What was kept from an earlier run is only shown.
+        found.is_some_and(|it| it.freshness != Freshness::Cached && it.listed.is_repeatable())
     }
 
     fn lost(&self, failure: &Error) -> Error {

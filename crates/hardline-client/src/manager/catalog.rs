@@ -222,15 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_made_to_be_taken_for_another_is_not_given() {
-        // What the tool `x y` of the same server is called, and what that of a server `a b` is.
-        let first = name::qualified("a", "x y");
-        let planted = first.strip_prefix("a__").unwrap().to_owned();
-        let catalog = join(&[("a", &["x y", &planted])]);
-        assert_eq!(catalog.find(&first).unwrap().listed.name(), "x y");
-        let other = catalog.find_of("a", &planted).unwrap();
-        assert_ne!(*other.name, *first);
-        assert_eq!(catalog.tools().len(), 2);
+    fn what_a_name_means_does_not_depend_on_who_else_is_there() {
+        let theirs = name::qualified("git (work)", "create");
+        let planted = theirs.strip_prefix("git__").unwrap();
+        let alone = join(&[("git (work)", &["create"])]);
+        let beside = join(&[("git", &[planted, "x y"]), ("git (work)", &["create"])]);
+        for catalog in [alone, beside] {
+            assert_eq!(&*catalog.find(&theirs).unwrap().server, "git (work)");
+        }
     }
 
     #[test]

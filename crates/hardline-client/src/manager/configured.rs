@@ -11,7 +11,8 @@ use crate::config::{Process, Resolved, ServerConfig, Variables, Way};
 use crate::{Connection, Error, Settings};
 
 /// A server of a configuration file, and what is to be known to connect to it. Variables and credentials
-/// are looked up anew for every connection.
+/// are looked up anew for every connection. No error shows them: see
+/// [`resolve_with_secrets`](ServerConfig::resolve_with_secrets).
 #[derive(Clone)]
 pub struct Configured {
     server: ServerConfig,
@@ -97,8 +98,9 @@ impl Configured {
     }
 
     async fn open(&self, settings: Settings) -> Result<Connection, Error> {
-        let resolved = self.server.resolve(&*self.variables);
-        match resolved.map_err(|error| Error::Start(error.to_string()))? {
+        let (resolved, secrets) = self.server.resolve_with_secrets(&*self.variables);
+        let settings = settings.with_secrets(&secrets);
+        match resolved.map_err(|error| Error::Start(error.to_string()).hidden(&secrets))? {
             #[cfg(unix)]
             Resolved::Command(command) => {
                 let command = match &self.prepare {
@@ -119,8 +121,8 @@ impl Configured {
                     Way::Sse => Connection::connect_sse(config, settings).await,
                     Way::Streamable => {
                         let transport = Streamable::new(config);
-                        let transport =
-                            transport.map_err(|error| Error::Start(error.to_string()))?;
+                        let transport = transport
+                            .map_err(|error| Error::Start(error.to_string()).hidden(&secrets))?;
                         Connection::open(Arc::new(transport), settings).await
                     }
                 }
@@ -139,7 +141,7 @@ impl Connect for Configured {
     }
 
     fn fingerprint(&self) -> Option<String> {
-        Some(self.server.fingerprint())
+        self.server.fingerprint_with(&*self.variables)
     }
 }
 

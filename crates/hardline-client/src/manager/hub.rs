@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::catalog::{Catalog, Freshness};
-use super::member::{Member, Tools};
+use super::member::{Known, Member, Tools};
 use super::settings::ManagerSettings;
 use super::state::{ManagerEvent, State, StateChange};
 use crate::ServerEvent;
@@ -76,35 +76,44 @@ impl Hub {
     }
 
     pub(super) fn set_tools(&self, member: &Member, tools: Tools) {
-        member.change(|known| {
+        self.join_with(member, |known| {
             known.tools = Some(tools);
             known.list_failure = None;
         });
-        self.join();
     }
 
     pub(super) fn set_freshness(&self, member: &Member, freshness: Freshness) {
-        member.change(|known| {
+        self.join_with(member, |known| {
             if let Some(tools) = &mut known.tools {
                 tools.freshness = tools.freshness.max(freshness);
             }
             known.list_failure = None;
         });
-        self.join();
+    }
+
+    /// Changes what is known of a server, and the catalog with it: whoever sees the one sees the other.
+    fn join_with(&self, member: &Member, change: impl FnOnce(&mut Known)) {
+        // What is joined last is what was known last, as only one is here at a time.
+        self.catalog.send_modify(|catalog| {
+            member.prepare(change);
+            *catalog = Arc::new(self.joined());
+        });
+        member.announce();
+        self.events.post(ManagerEvent::CatalogChanged);
     }
 
     /// Makes the catalog anew.
     fn join(&self) {
-        // What is joined last is what was known last.
-        self.catalog.send_modify(|catalog| {
-            let lists: Vec<_> = self
-                .members()
-                .iter()
-                .filter_map(|it| Some((Arc::clone(&it.name), it.known().tools.clone()?)))
-                .collect();
-            let lists = lists.iter().map(|(name, tools)| (name, tools.freshness, &*tools.list));
-            *catalog = Arc::new(Catalog::join(lists));
-        });
+        self.catalog.send_modify(|catalog| *catalog = Arc::new(self.joined()));
         self.events.post(ManagerEvent::CatalogChanged);
+    }
+
+    fn joined(&self) -> Catalog {
+        let lists: Vec<_> = self
+            .members()
+            .iter()
+            .filter_map(|it| Some((Arc::clone(&it.name), it.known().tools.clone()?)))
+            .collect();
+        Catalog::join(lists.iter().map(|(name, tools)| (name, tools.freshness, &*tools.list)))
     }
 }

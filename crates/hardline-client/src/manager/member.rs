@@ -46,6 +46,8 @@ pub(super) struct Known {
     pub(super) open: Option<Open>,
     pub(super) tools: Option<Tools>,
     pub(super) list_failure: Option<Arc<str>>,
+    /// Why the last attempt failed or the last connection ended, until one is open.
+    pub(super) last_failure: Option<Arc<str>>,
     pub(super) attempts: u64,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct Open {
 pub(super) struct Tools {
     pub(super) list: Arc<[Arc<ListedTool>]>,
     pub(super) freshness: Freshness,
+    /// How many more there are than are listed.
+    pub(super) unlisted: usize,
 }
 
 /// Why a connection may be of no use any more.
@@ -74,6 +78,13 @@ pub(super) struct Doubt {
     pub(super) is_certain: bool,
 }
 
+impl Known {
+    /// Why the server is away, as far as that is known.
+    fn reason<'a>(&'a self, otherwise: &'a str) -> &'a str {
+        self.state.reason().or(self.last_failure.as_deref()).unwrap_or(otherwise)
+    }
+}
+
 impl Member {
     pub(super) fn new(
         name: &str,
@@ -82,8 +93,15 @@ impl Member {
         cache: Option<Cache>,
         state: State,
     ) -> Self {
-        let known =
-            Known { state, next: None, open: None, tools: None, list_failure: None, attempts: 0 };
+        let known = Known {
+            state,
+            next: None,
+            open: None,
+            tools: None,
+            list_failure: None,
+            last_failure: None,
+            attempts: 0,
+        };
         Self {
             name: name.into(),
             connect,
@@ -110,6 +128,18 @@ impl Member {
         self.known.send_modify(change);
     }
 
+    /// Changes what is known without telling whoever waits for a change; [`announce`](Self::announce) does.
+    pub(super) fn prepare(&self, change: impl FnOnce(&mut Known)) {
+        self.known.send_if_modified(|known| {
+            change(known);
+            false
+        });
+    }
+
+    pub(super) fn announce(&self) {
+        self.known.send_modify(|_| {});
+    }
+
     pub(super) fn status(&self) -> Status {
         let known = self.known();
         Status {
@@ -117,6 +147,8 @@ impl Member {
             state: known.state.clone(),
             tools: known.tools.as_ref().map(|it| (it.list.len(), it.freshness)),
             list_failure: known.list_failure.clone(),
+            last_failure: known.last_failure.clone(),
+            unlisted: known.tools.as_ref().map_or(0, |it| it.unlisted),
             attempts: known.attempts,
         }
     }
@@ -136,14 +168,22 @@ impl Member {
         let _ = self.closing.subscribe().wait_for(|is_closing| *is_closing).await;
     }
 
-    /// Takes note of a failure on a connection that may be of no use any more. Returns whether it may.
+    /// Takes note of a failure on a connection that may be of no use any more. Returns whether the request
+    /// that failed waits for what becomes of it.
     pub(super) fn suspect(&self, generation: u64, failure: &Error) -> bool {
         let Error::Transport(error) = failure else { return false };
-        let is_certain = match error {
-            TransportError::Unreachable(_) | TransportError::SessionEnded => true,
-            TransportError::Closed(_) | TransportError::Interrupted(_) => false,
+        let (is_certain, is_of_use) = match error {
+            TransportError::Unreachable(_) | TransportError::SessionEnded => (true, false),
+            TransportError::Closed(_) | TransportError::Interrupted(_) => (false, false),
+            // The credentials are looked up anew for the next connection; this call has its answer.
+            TransportError::Login(_) => (true, true),
+            TransportError::Http(error) if error.status == 401 => (true, true),
             _ => return false,
         };
+        // What is said of a connection that is gone helps nobody.
+        if self.known().open.as_ref().is_none_or(|it| it.generation != generation) {
+            return !is_of_use;
+        }
         let mut doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody's doubt takes away what somebody is certain of.
         let is_known =
@@ -151,8 +191,9 @@ impl Member {
         if !is_known {
             *doubt = Some(Doubt { generation, reason: failure.clone(), is_certain });
         }
+        drop(doubt);
         self.doubted.notify_one();
-        true
+        !is_of_use
     }
 
     /// What was said of the connection with this number.
@@ -191,15 +232,14 @@ impl Member {
                     State::Disabled | State::Closed => true,
                 };
                 if is_hopeless {
-                    return Err(self.away(known.state.reason().unwrap_or("it is not there yet")));
+                    return Err(self.away(known.reason("it is not there yet")));
                 }
             }
             self.asked.notify_one();
             // At the deadline it is looked at once more, for the reason.
             let changed = tokio::time::timeout_at(deadline, watch.changed()).await;
             if changed.is_err() {
-                let reason = self.known().state.reason().map(str::to_owned);
-                let reason = reason.unwrap_or_else(|| "it is still being connected to".to_owned());
+                let reason = self.known().reason("it is still being connected to").to_owned();
                 return Err(self.away(reason));
             }
         }

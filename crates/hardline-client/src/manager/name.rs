@@ -10,12 +10,14 @@ use sha2::{Digest, Sha256};
 const MAX_NAME: usize = 64;
 /// What stands between server and tool.
 const BETWEEN: &str = "__";
+/// How long a hash is.
+const HASH_DIGITS: usize = 10;
 
 /// The name of a tool of a server: `server__tool` where that can be read in one way only, and else what can
 /// be kept of it and a hash of both.
 pub(super) fn qualified(server: &str, tool: &str) -> String {
     let plain = format!("{server}{BETWEEN}{tool}");
-    if plain.len() <= MAX_NAME && is_server(server) && is_tool(tool) {
+    if plain.len() <= MAX_NAME && is_server(server) && is_tool(tool) && !is_like_hashed(tool) {
         return plain;
     }
     hashed(server, tool, 0)
@@ -29,7 +31,8 @@ pub(super) fn hashed(server: &str, tool: &str, attempt: u32) -> String {
     hash.update(server);
     hash.update(tool);
     hash.update(attempt.to_le_bytes());
-    let hash: String = hash.finalize().iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    let hash: String =
+        hash.finalize().iter().take(HASH_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
     // Half of the room for each, and what one does not need for the other.
     let room = MAX_NAME - BETWEEN.len() - 1 - hash.len();
     let (server, tool) = (cleaned(server), cleaned(tool));
@@ -46,6 +49,12 @@ fn is_server(name: &str) -> bool {
 
 fn is_tool(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_taken)
+}
+
+/// Whether it ends as a name with a hash does. Nobody has such a name but by the hash of his own.
+fn is_like_hashed(tool: &str) -> bool {
+    let Some((_, end)) = tool.rsplit_once('_') else { return tool.len() == HASH_DIGITS };
+    end.len() == HASH_DIGITS
 }
 
 fn is_taken(char: char) -> bool {
@@ -94,6 +103,16 @@ mod tests {
         );
         check("s", &"t".repeat(80), &format!("s__{}_#", "t".repeat(50)));
         check(&"s".repeat(80), "t", &format!("{}__t_#", "s".repeat(50)));
+    }
+
+    #[test]
+    fn nobody_can_have_the_hash_of_another_in_a_plain_name() {
+        let theirs = qualified("github (work)", "create_issue");
+        let planted = theirs.strip_prefix("github__").unwrap();
+        assert_ne!(qualified("github", planted), theirs);
+        let (server, tool) = theirs.split_once("__").unwrap();
+        assert_ne!(qualified(server, tool), theirs);
+        check("a", "0123456789", "a__0123456789_#");
     }
 
     #[test]

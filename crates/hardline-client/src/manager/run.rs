@@ -8,7 +8,7 @@ use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 use rmcp::model::SubscriptionFilter;
 use serde_json::value::RawValue;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::catalog::{Freshness, ListedTool};
@@ -52,38 +52,42 @@ async fn live(hub: &Hub, member: &Member) {
     }
     let mut schedule = Schedule::default();
     for generation in 1.. {
-        // Whoever wanted a new start has it.
-        let _ = timeout(Duration::ZERO, member.restart.notified()).await;
         schedule.begin(Instant::now());
         member.change(|known| known.attempts += 1);
         hub.set_state(member, State::Connecting, None);
-        let mut settings = hub.settings.for_server(&member.name, member.timeout);
-        settings.closing = Some(member.closing.subscribe());
-        let failure = match connect(member, settings).await {
-            Some(Ok(connection)) => {
+        let settings = hub.settings.for_server(&member.name, member.timeout);
+        let end = match connect(member, settings).await {
+            Opening::Done(Ok(connection)) => {
                 let opened = Instant::now();
                 let version = connection.version();
                 member.change(|known| {
                     let connection = connection.clone();
                     known.open = Some(Open { connection, generation, proofs: 0 });
+                    known.last_failure = None;
                 });
                 hub.set_state(member, State::Connected { version }, None);
                 let serving =
                     Serving { hub, member, connection, generation, changed: Notify::new() };
-                let failure = tokio::select! {
-                    failure = serving.run() => failure,
+                let end = tokio::select! {
+                    end = serving.run() => end,
                     () = member.closed() => return,
                 };
                 member.change(|known| known.open = None);
                 hub.set_freshness(member, Freshness::Stale);
                 schedule.ended(opened, Instant::now());
-                failure
+                end
             }
-            Some(Err(error)) => error,
-            None => return,
+            Opening::Done(Err(error)) => End::Failed(error),
+            Opening::Restart => End::Restart,
+            Opening::Unwanted => return,
         };
-        if !while_wanted(member, wait(hub, member, &mut schedule, &failure)).await {
-            return;
+        match end {
+            End::Restart => schedule.reset(),
+            End::Failed(failure) => {
+                if !while_wanted(member, wait(hub, member, &mut schedule, &failure)).await {
+                    return;
+                }
+            }
         }
     }
 }
@@ -96,24 +100,44 @@ async fn while_wanted(member: &Member, wait: impl Future<Output = ()>) -> bool {
     }
 }
 
-/// Opens a connection. `None` if the server is not wanted any more: then nothing of it is left.
-async fn connect(member: &Member, settings: Settings) -> Option<Result<Connection, Error>> {
-    let mut opening = member.connect.connect(settings);
-    tokio::select! {
-        outcome = &mut opening => return Some(outcome),
-        () = member.closed() => {}
-    }
+/// How an attempt to connect ended.
+enum Opening {
+    Done(Result<Connection, Error>),
+    /// Somebody wants a new start.
+    Restart,
+    /// The server is not wanted any more.
+    Unwanted,
+}
+
+/// How a connection ended.
+enum End {
+    Failed(Error),
+    /// Somebody wanted another.
+    Restart,
+}
+
+/// Opens a connection. Nothing is left of one that is given up.
+async fn connect(member: &Member, settings: Settings) -> Opening {
+    let abandon = watch::Sender::new(false);
+    let mut opening = member.connect.connect(settings.with_closing(abandon.subscribe()));
+    let outcome = tokio::select! {
+        outcome = &mut opening => return Opening::Done(outcome),
+        () = member.restart.notified() => Opening::Restart,
+        () = member.closed() => Opening::Unwanted,
+    };
+    abandon.send_replace(true);
     // It was told, and ends what it has begun.
     if let Ok(Ok(connection)) = timeout(ABANDON_TIME, opening).await {
         connection.close().await;
     }
-    None
+    outcome
 }
 
 /// Waits until the next attempt is due.
 async fn wait(hub: &Hub, member: &Member, schedule: &mut Schedule, failure: &Error) {
     let now = Instant::now();
     let reason: Arc<str> = failure.to_string().into();
+    member.change(|known| known.last_failure = Some(Arc::clone(&reason)));
     let mut next = schedule.failed(now, member.connect.is_remote(), chance());
     let state = match next {
         _ if wants_login(failure) => {
@@ -168,7 +192,7 @@ struct Serving<'a> {
 
 impl Serving<'_> {
     /// Serves until the connection is of no use any more: why.
-    async fn run(self) -> Error {
+    async fn run(self) -> End {
         let mut events = self.connection.events();
         let (mut listing, mut listening) = (pin!(self.list()), pin!(self.listen()));
         loop {
@@ -180,12 +204,12 @@ impl Serving<'_> {
                 },
                 () = self.member.doubted.notified() => {
                     if let Some(failure) = self.examine().await {
-                        return failure;
+                        return End::Failed(failure);
                     }
                 }
                 () = self.member.restart.notified() => {
                     self.connection.close().await;
-                    return closed("it was closed to open another");
+                    return End::Restart;
                 }
                 () = &mut listing => {}
                 () = &mut listening => {}
@@ -235,8 +259,9 @@ impl Serving<'_> {
     }
 
     async fn take(&self, tools: Vec<Box<RawValue>>) {
-        let tools = tools.into_iter().filter_map(ListedTool::new).map(Arc::new);
-        let list: Arc<[_]> = tools.take(MAX_TOOLS).collect();
+        let unlisted = tools.len().saturating_sub(MAX_TOOLS);
+        let tools = tools.into_iter().take(MAX_TOOLS).filter_map(ListedTool::new).map(Arc::new);
+        let list: Arc<[_]> = tools.collect();
         if let Some(cache) = self.member.cache.clone() {
             let list = Arc::clone(&list);
             let saved = tokio::task::spawn_blocking(move || cache.save(&list)).await;
@@ -244,7 +269,7 @@ impl Serving<'_> {
                 tracing::debug!(%error, "the list of tools could not be kept");
             }
         }
-        self.hub.set_tools(self.member, Tools { list, freshness: Freshness::Current });
+        self.hub.set_tools(self.member, Tools { list, freshness: Freshness::Current, unlisted });
     }
 
     /// Listens to what changes, where a server tells only those who ask.
@@ -305,10 +330,13 @@ async fn load(hub: &Hub, member: &Member) {
     let Some(cache) = member.cache.clone() else { return };
     let loaded = tokio::task::spawn_blocking(move || cache.load()).await;
     if let Ok(Some(list)) = loaded {
-        hub.set_tools(member, Tools { list: list.into(), freshness: Freshness::Cached });
+        hub.set_tools(
+            member,
+            Tools { list: list.into(), freshness: Freshness::Cached, unlisted: 0 },
+        );
     }
 }
 
-fn closed(reason: &str) -> Error {
-    Error::Transport(TransportError::Closed(reason.to_owned()))
+fn closed(reason: &str) -> End {
+    End::Failed(Error::Transport(TransportError::Closed(reason.to_owned())))
 }

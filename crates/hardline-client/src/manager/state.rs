@@ -78,6 +78,11 @@ pub struct Status {
     pub tools: Option<(usize, Freshness)>,
     /// Why the tools could not be listed, if the server is there and that is so.
     pub list_failure: Option<Arc<str>>,
+    /// Why the last attempt failed or the last connection ended, also while the next is made; `None` once it
+    /// is connected.
+    pub last_failure: Option<Arc<str>>,
+    /// How many tools it has besides those that are listed, as there is a limit.
+    pub unlisted: usize,
     /// How often it was tried to connect.
     pub attempts: u64,
 }

@@ -1,9 +1,13 @@
 //! Servers that go away, and how often they are tried. The clock is the test's.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hardline_client::Error;
-use hardline_client::manager::{Freshness, State};
+use hardline_client::config::{self, Dialect};
+use hardline_client::manager::{Freshness, Manager, ManagerSettings, State};
+use hardline_client::{Error, Options};
+use hardline_testkit::http::Server;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -129,6 +133,75 @@ async fn whoever_wants_a_new_start_gets_it_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_new_start_is_no_failure_and_also_for_an_opening_that_hangs() {
+    let stage = Stage::local();
+    let manager = manager(&[("near", &stage)]);
+    manager.listed().await;
+    for round in 2..20 {
+        let now = Instant::now();
+        manager.reconnect("near").unwrap();
+        while stage.attempts() < round {
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert!(now.elapsed() < Duration::from_millis(100), "{:?}", now.elapsed());
+        manager.call_tool_of("near", "echo", json!({}), &Default::default()).await.unwrap();
+    }
+    stage.plan(Plan::Hang);
+    manager.reconnect("near").unwrap();
+    sleep(Duration::from_secs(1)).await;
+    stage.plan(Plan::Live);
+    manager.reconnect("near").unwrap();
+    until(&manager, "near", State::is_connected).await;
+    sleep(Duration::from_secs(1)).await;
+    assert!(manager.status("near").unwrap().state.is_connected());
+}
+
+#[tokio::test(start_paused = true)]
+async fn why_it_failed_is_known_while_it_is_tried_again() {
+    let stage = Stage::new(Plan::Refuse, true);
+    let manager = manager(&[("far", &stage)]);
+    until(&manager, "far", State::has_failed).await;
+    stage.plan(Plan::Hang);
+    until(&manager, "far", |it| *it == State::Connecting).await;
+    let status = manager.status("far").unwrap();
+    assert!(status.last_failure.unwrap().contains("nobody is at home"));
+    let error = manager.call_tool_of("far", "echo", json!({}), &Default::default()).await;
+    assert!(error.unwrap_err().to_string().contains("nobody is at home"));
+}
+
+#[tokio::test]
+async fn credentials_that_went_bad_are_looked_up_anew() {
+    let is_good = Arc::new(AtomicBool::new(false));
+    let is_let_in = Arc::clone(&is_good);
+    let server = Server::start(async move |it| match it.rpc_method().as_str() {
+        "initialize" => {
+            it.answer(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#).await;
+        }
+        "tools/list" => it.answer(r#"{"tools":[]}"#).await,
+        "tools/call" if is_let_in.load(Ordering::SeqCst) => it.answer(r#"{"content":[]}"#).await,
+        "tools/call" => it.status(401).await,
+        "" => it.status(405).await,
+        name if name.starts_with("notifications/") => it.status(202).await,
+        _ => it.status(404).await,
+    });
+    let text = json!({ "mcpServers": { "far": { "url": server.url("/mcp") } } }).to_string();
+    let file = config::parse("mcp.json".as_ref(), text.as_bytes(), Dialect::Generic).unwrap();
+    let manager = Manager::new(ManagerSettings::default());
+    for config in file.servers {
+        manager.add_configured(config);
+    }
+    let options = Options::default();
+    let error = manager.call_tool_of("far", "x", json!({}), &options).await.unwrap_err();
+    assert!(error.to_string().contains("401"), "{error}");
+    is_good.store(true, Ordering::SeqCst);
+    while manager.status("far").unwrap().attempts < 2 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    manager.call_tool_of("far", "x", json!({}), &options).await.unwrap();
+    manager.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn closing_ends_whatever_a_server_is_at() {
     let stages = [Plan::Live, Plan::Refuse, Plan::Hang, Plan::Login, Plan::Flap];
     let stages = stages.map(|plan| Stage::new(plan, true));
@@ -154,5 +227,5 @@ async fn closing_ends_whatever_a_server_is_at() {
     assert_eq!(stages.iter().map(Stage::attempts).sum::<usize>(), attempts);
     let error = manager.call_tool_of("live", "echo", json!({}), &Default::default()).await;
     assert!(matches!(error, Err(Error::Away { .. })));
-    assert!(!manager.add("late", std::sync::Arc::new(Stage::local()), None), "it is closed");
+    assert!(!manager.add("late", Arc::new(Stage::local()), None), "it is closed");
 }

@@ -49,6 +49,27 @@ async fn follows_what_changes_without_listing_for_each_word() {
     assert!(lists <= 3 && 0 < told, "{lists} lists, told {told} times");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_listed_is_in_the_catalog() {
+    for _ in 0..100 {
+        let (one, other) = (Stage::local(), Stage::local());
+        let manager = manager(&[("one", &one), ("other", &other)]);
+        manager.listed().await;
+        assert_eq!(manager.catalog().tools().len(), 6);
+        manager.call_tool("other__echo", json!({})).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_beyond_the_limit_are_counted() {
+    let stage = Stage::local();
+    stage.set_tools((0..10_007).map(|number| tool(&format!("t{number}"))).collect());
+    let manager = manager(&[("near", &stage)]);
+    manager.listed().await;
+    assert_eq!(manager.catalog().tools().len(), 10_000);
+    assert_eq!(manager.status("near").unwrap().unlisted, 7);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_order_is_that_of_the_servers_however_late_they_are() {
     let (late, soon) = (Stage::new(Plan::Refuse, true), Stage::local());

@@ -3,4 +3,5 @@
 mod away;
 mod calls;
 mod listing;
+mod secrecy;
 mod stage;

@@ -24,13 +24,15 @@ pub(super) fn run() -> Result<(), String> {
 
 fn draw(program: &Path, folder: &Path) -> Result<String, String> {
     let wrong = |error| format!("cannot write to {}: {error}", folder.display());
-    fs::create_dir_all(folder).map_err(wrong)?;
+    // Where Hardline has its own file, as the folder is all that it knows.
+    let place = folder.join("hardline");
+    fs::create_dir_all(&place).map_err(wrong)?;
     let config = format!(
         r#"{{"mcpServers": {{"demo": {{"command": {:?}, "args": ["demo-server"]}},
             "github": {{"command": "sh", "args": ["-c", "echo GITHUB_TOKEN is not set >&2; exit 1"]}}}}}}"#,
         program.display().to_string()
     );
-    fs::write(folder.join(".mcp.json"), config).map_err(wrong)?;
+    fs::write(place.join("mcp.json"), config).map_err(wrong)?;
     let shown = |arguments: &str| screen(program, folder, arguments);
     let mut lines = Vec::new();
     let mut add = |command: &str, text: &str| {

@@ -77,14 +77,17 @@ async fn live(hub: &Hub, member: &Member) {
                 schedule.ended(opened, Instant::now());
                 end
             }
-            Opening::Done(Err(error)) => End::Failed(error),
+            Opening::Done(Err(failure)) => End::Failed { failure, was_open: false },
             Opening::Restart => End::Restart,
             Opening::Unwanted => return,
         };
         match end {
             End::Restart => schedule.reset(),
-            End::Failed(failure) => {
-                if !while_wanted(member, wait(hub, member, &mut schedule, &failure)).await {
+            End::Failed { failure, was_open } => {
+                // Credentials that were good may have been exchanged meanwhile.
+                let is_shut = !was_open && wants_login(&failure);
+                let wait = wait(hub, member, &mut schedule, &failure, is_shut);
+                if !while_wanted(member, wait).await {
                     return;
                 }
             }
@@ -111,7 +114,10 @@ enum Opening {
 
 /// How a connection ended.
 enum End {
-    Failed(Error),
+    Failed {
+        failure: Error,
+        was_open: bool,
+    },
     /// Somebody wanted another.
     Restart,
 }
@@ -133,14 +139,14 @@ async fn connect(member: &Member, settings: Settings) -> Opening {
     outcome
 }
 
-/// Waits until the next attempt is due.
-async fn wait(hub: &Hub, member: &Member, schedule: &mut Schedule, failure: &Error) {
+/// Waits until the next attempt is due. `is_shut`: nothing but a login helps.
+async fn wait(hub: &Hub, member: &Member, schedule: &mut Schedule, failure: &Error, is_shut: bool) {
     let now = Instant::now();
     let reason: Arc<str> = failure.to_string().into();
     member.change(|known| known.last_failure = Some(Arc::clone(&reason)));
     let mut next = schedule.failed(now, member.connect.is_remote(), chance());
     let state = match next {
-        _ if wants_login(failure) => {
+        _ if is_shut => {
             next = schedule.seldom(now);
             State::LoginNeeded { reason }
         }
@@ -204,7 +210,7 @@ impl Serving<'_> {
                 },
                 () = self.member.doubted.notified() => {
                     if let Some(failure) = self.examine().await {
-                        return End::Failed(failure);
+                        return End::Failed { failure, was_open: true };
                     }
                 }
                 () = self.member.restart.notified() => {
@@ -338,5 +344,6 @@ async fn load(hub: &Hub, member: &Member) {
 }
 
 fn closed(reason: &str) -> End {
-    End::Failed(Error::Transport(TransportError::Closed(reason.to_owned())))
+    let failure = Error::Transport(TransportError::Closed(reason.to_owned()));
+    End::Failed { failure, was_open: true }
 }

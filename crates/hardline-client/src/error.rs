@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use hardline_transport::Secrets;
 use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
@@ -83,6 +84,38 @@ impl Error {
         match self {
             Self::Rpc(error) => Some(error),
             _ => None,
+        }
+    }
+
+    /// The same without these values in its text. What a server says beside its message is left alone.
+    #[must_use]
+    pub fn hidden(mut self, secrets: &Secrets) -> Self {
+        match &mut self {
+            Self::Rpc(RpcError { message: text, .. })
+            | Self::Timeout { method: text, .. }
+            | Self::Start(text)
+            | Self::Version(text)
+            | Self::Params(text)
+            | Self::Input(text)
+            | Self::Unknown(text) => secrets.hide_in(text),
+            Self::Unexpected { method, reason } => {
+                secrets.hide_in(method);
+                secrets.hide_in(reason);
+            }
+            Self::Away { server, reason } => {
+                secrets.hide_in(server);
+                secrets.hide_in(reason);
+            }
+            Self::Lost { server, what, reason } => {
+                secrets.hide_in(server);
+                secrets.hide_in(what);
+                secrets.hide_in(reason);
+            }
+            Self::Transport(_) => {}
+        }
+        match self {
+            Self::Transport(error) => Self::Transport(error.hidden(secrets)),
+            error => error,
         }
     }
 

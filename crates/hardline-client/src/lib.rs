@@ -49,6 +49,7 @@ pub mod settings;
 pub use board::EventReceiver;
 pub use connection::{Connection, Options, ServerEvent, ServerInfo};
 pub use error::{Error, RpcError};
+pub use hardline_transport::Secrets;
 pub use hardline_transport::client::{Transport, TransportError};
 pub use hardline_wire::version::Version;
 pub use rmcp::model;

@@ -35,6 +35,7 @@ pub mod process;
 mod report;
 #[cfg(feature = "rmcp")]
 mod rmcp;
+mod secrets;
 #[cfg(unix)]
 mod signal;
 mod stdio;
@@ -47,6 +48,7 @@ pub use endpoint::{Failure, Incoming, Role, Unfit};
 pub use outbox::SendError;
 #[cfg(feature = "rmcp")]
 pub use rmcp::{CatchPanics, catch_panics};
+pub use secrets::Secrets;
 #[cfg(unix)]
 pub use signal::Signals;
 pub use stdio::{StandardInput, StandardOutput, standard_streams};

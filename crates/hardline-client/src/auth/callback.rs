@@ -5,14 +5,16 @@
 //! whatever they send and however slowly. What a request says is never repeated in an answer.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::Url;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::error::{AuthError, shown};
 use super::secret::Secret;
@@ -22,7 +24,8 @@ const PATH: &str = "/callback";
 const MAX_HEAD_BYTES: usize = 16 << 10;
 /// How long a connection may take to say what it wants.
 const HEAD_WAIT: Duration = Duration::from_secs(5);
-/// How many connections are listened to at once. Further ones wait.
+/// How many connections are listened to at once. For a further one, the oldest is let go that has not yet
+/// said what it wants.
 const MAX_CONNECTIONS: usize = 32;
 
 /// A loopback address that waits for the end of one login.
@@ -85,29 +88,45 @@ impl Callback {
 type Outcome = Result<Secret, AuthError>;
 
 async fn serve(listener: TcpListener, expected: Arc<Expected>, sender: mpsc::Sender<Outcome>) {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
+    // In the order in which they came.
+    let mut silent: VecDeque<(Arc<AtomicBool>, AbortHandle)> = VecDeque::new();
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors, most likely.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         while connections.try_join_next().is_some() {}
+        silent
+            .retain(|(has_asked, task)| !has_asked.load(Ordering::Acquire) && !task.is_finished());
+        while MAX_CONNECTIONS <= connections.len() {
+            if let Some((_, task)) = silent.pop_front() {
+                task.abort();
+            }
+            // Whoever has asked is answered in bounded time.
+            connections.join_next().await;
+        }
         let (expected, sender) = (Arc::clone(&expected), sender.clone());
-        connections.spawn(async move {
-            if let Some(outcome) = converse(stream, &expected).await {
+        let has_asked = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&has_asked);
+        let task = connections.spawn(async move {
+            if let Some(outcome) = converse(stream, &expected, &asked).await {
                 let _ = sender.send(outcome).await;
             }
-            drop(permit);
         });
+        silent.push_back((has_asked, task));
     }
 }
 
 /// Answers one request. `Some` if it ends the login.
-async fn converse(mut stream: TcpStream, expected: &Expected) -> Option<Outcome> {
+async fn converse(
+    mut stream: TcpStream,
+    expected: &Expected,
+    has_asked: &AtomicBool,
+) -> Option<Outcome> {
     let head = tokio::time::timeout(HEAD_WAIT, read_head(&mut stream)).await.ok()??;
+    has_asked.store(true, Ordering::Release);
     let (reply, outcome) = judge(&head, expected);
     let writing = async {
         stream.write_all(reply.text().as_bytes()).await?;

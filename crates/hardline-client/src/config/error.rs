@@ -166,6 +166,11 @@ pub enum Problem {
         "${{{0}}} is known to the client alone; write the value here, or as a variable of the environment"
     )]
     Unsupported(String),
+    /// A default with a reference in it.
+    #[error(
+        "the default of {0} holds a ${{…}} itself, which is not put in; write a plain default, or ${{{0}}} alone"
+    )]
+    Nested(String),
     /// A file of variables that cannot be read.
     #[error("cannot read the variables in {path}: {reason}; correct the path or the file")]
     EnvFile {

@@ -39,12 +39,14 @@ pub mod document;
 mod entry;
 mod error;
 mod find;
+mod fingerprint;
 mod keys;
 #[cfg(unix)]
 mod launch;
 mod mistakes;
 mod oauth;
 mod resolve;
+mod secrets;
 mod server;
 mod template;
 mod variables;

@@ -1,11 +1,9 @@
 //! One server of a configuration file.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-use sha2::{Digest, Sha256};
 
 use super::describe;
 use super::template::{Scope, Template};
@@ -110,68 +108,6 @@ impl ServerConfig {
         }
     }
 
-    /// What decides which server this is, as the SHA-256 of it in hexadecimal digits: command, arguments,
-    /// directory and environment, or address, headers and type; as they are written, without the values
-    /// of variables. The name, the timeout and whether it is disabled do not count.
-    pub fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        // Lengths keep the parts apart.
-        let mut add = |part: &str| {
-            hash.update(part.len().to_le_bytes());
-            hash.update(part.as_bytes());
-        };
-        // The same text means other things in other dialects.
-        add(if self.may_have_variables() { self.scope.dialect.client() } else { "" });
-        match &self.kind {
-            Kind::Command(command) => {
-                add("command");
-                add(&command.program.text);
-                add(&command.args.len().to_string());
-                command.args.iter().for_each(|arg| add(&arg.text));
-                for part in [&command.cwd, &command.env_file] {
-                    add(part.as_ref().map_or("", |it| &it.text));
-                }
-                let mut env: Vec<_> =
-                    command.env.iter().map(|(name, value)| (name, &value.text)).collect();
-                env.sort();
-                for (name, value) in env {
-                    add(name);
-                    add(value);
-                }
-                let mut passed: Vec<_> = command.passed.iter().collect();
-                passed.sort();
-                passed.into_iter().for_each(|name| add(name));
-            }
-            Kind::Url(url) => {
-                add("url");
-                add(&url.url.text);
-                add(match url.way {
-                    Way::Any => "any",
-                    Way::Streamable => "streamable",
-                    Way::Sse => "sse",
-                });
-                let mut headers: Vec<_> = url
-                    .headers
-                    .iter()
-                    .map(|(name, it)| {
-                        (name.to_ascii_lowercase(), it.prefix, &it.value.text, it.is_variable)
-                    })
-                    .collect();
-                headers.sort();
-                for (name, prefix, value, is_variable) in headers {
-                    add(&name);
-                    add(prefix);
-                    add(value);
-                    add(if is_variable { "variable" } else { "" });
-                }
-            }
-        }
-        hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
-    }
-
     /// What the file says about logging in, if it says something.
     pub fn oauth(&self) -> Option<&OAuthConfig> {
         self.oauth.as_ref()
@@ -185,22 +121,6 @@ impl ServerConfig {
                 .headers
                 .iter()
                 .any(|(name, _)| name.trim().eq_ignore_ascii_case("authorization")),
-        }
-    }
-
-    fn may_have_variables(&self) -> bool {
-        let has_dollar = |template: &Template| template.text.contains('$');
-        match &self.kind {
-            Kind::Command(command) => {
-                let optional = [&command.cwd, &command.env_file].into_iter().flatten();
-                let env = command.env.iter().map(|(_, value)| value);
-                let mut all =
-                    [&command.program].into_iter().chain(&command.args).chain(optional).chain(env);
-                all.any(has_dollar)
-            }
-            Kind::Url(url) => {
-                has_dollar(&url.url) || url.headers.iter().any(|(_, it)| has_dollar(&it.value))
-            }
         }
     }
 }

@@ -97,6 +97,9 @@ impl Template {
         variables: &dyn Variables,
     ) -> Result<String, ConfigError> {
         match reference {
+            Reference::Variable { name, default: Some(default) } if default.contains("${") => {
+                Err(scope.error(self, Problem::Nested(show(name.as_bytes()))))
+            }
             Reference::Variable { name, default } => variables
                 .find(name)
                 .or_else(|| default.map(str::to_owned))
@@ -318,7 +321,20 @@ mod tests {
     fn values_are_not_looked_at_again() {
         check(Dialect::Generic, "${TWICE}", Ok("${KEY} $KEY"));
         check(Dialect::GeminiCli, "$TWICE", Ok("${KEY} $KEY"));
-        check(Dialect::ClaudeCode, "${NONE:-${KEY}}", Ok("${KEY}"));
+    }
+
+    #[test]
+    fn a_default_has_no_variables_in_it() {
+        let expected = "the default of A holds a ${…} itself, which is not put in; write a plain default, or \
+                        ${A} alone";
+        for dialect in [Dialect::Generic, Dialect::ClaudeCode, Dialect::GeminiCli] {
+            check(dialect, "x${A:-${KEY}}", Err(expected));
+            check(dialect, "${A:-b${KEY:-c}}", Err(expected));
+            let set = expected.replace("of A", "of KEY").replace("{A}", "{KEY}");
+            check(dialect, "${KEY:-${A}}", Err(&set));
+        }
+        check(Dialect::Generic, "${env:A:-${KEY}}", Err(expected));
+        check(Dialect::ClaudeDesktop, "${A:-${KEY}}", Ok("${A:-${KEY}}"));
     }
 
     #[test]

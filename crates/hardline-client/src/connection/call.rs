@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use hardline_transport::Secrets;
 use hardline_transport::client::{Answer, Kind, Notice, Outcome, Request, TransportError};
 use hardline_wire::excerpt::Excerpt;
 use serde::Serialize;
@@ -60,6 +61,8 @@ impl Options {
 #[derive(Clone, Debug)]
 pub struct RawResult {
     answer: Answer,
+    /// What is wrong with a result may be said in its own words.
+    secrets: Secrets,
 }
 
 impl RawResult {
@@ -77,7 +80,7 @@ impl RawResult {
     ///
     /// [`Error::Unexpected`], if it is something else.
     pub fn parse<T: DeserializeOwned>(&self, method: &str) -> Result<T, Error> {
-        parse(method, self.get())
+        parse(method, self.get()).map_err(|error| error.hidden(&self.secrets))
     }
 }
 
@@ -143,7 +146,8 @@ impl Connection {
         }
         let limits = Limits::new(inner, &Options::default());
         let sent = tokio::time::timeout_at(limits.until(), inner.transport.notify(notice)).await;
-        Ok(sent.map_err(|_| limits.late(method))??)
+        let sent = sent.map_err(|_| limits.late(method)).and_then(|sent| Ok(sent?));
+        sent.map_err(|error| error.hidden(&inner.settings.secrets))
     }
 }
 
@@ -159,6 +163,16 @@ impl Inner {
         params: Params,
         options: &Options,
     ) -> Result<RawResult, Error> {
+        let outcome = self.converse(method, params, options).await;
+        outcome.map_err(|error| error.hidden(&self.settings.secrets))
+    }
+
+    async fn converse(
+        self: &Arc<Self>,
+        method: &str,
+        params: Params,
+        options: &Options,
+    ) -> Result<RawResult, Error> {
         let limits = Limits::new(self, options);
         let mut more = None;
         for _ in 0..=self.settings.max_rounds {
@@ -168,7 +182,9 @@ impl Inner {
                 result if session.is_stateless() => round::wanted(method, result)?,
                 _ => None,
             };
-            let Some(wanted) = wanted else { return Ok(RawResult { answer }) };
+            let Some(wanted) = wanted else {
+                return Ok(RawResult { answer, secrets: self.settings.secrets.clone() });
+            };
             let fulfilling = tokio::time::timeout_at(limits.last, self.fulfil(&wanted, &params));
             more = Some(fulfilling.await.map_err(|_| limits.late(method))??);
         }

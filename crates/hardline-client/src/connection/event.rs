@@ -241,7 +241,10 @@ impl Inner {
             Event::Notification { method, text } => self.handle_notification(&method, &text),
             Event::Request { id, method, text } => self.handle_request(id, &method, &text),
             Event::Error { reason, .. } => self.trouble(&reason),
-            Event::Closed(error) => self.tell(ServerEvent::Closed(error.to_string().into())),
+            Event::Closed(error) => {
+                let reason = self.settings.secrets.hide(&error.to_string()).into();
+                self.tell(ServerEvent::Closed(reason));
+            }
             _ => {}
         }
     }
@@ -361,6 +364,7 @@ impl Inner {
     }
 
     fn trouble(&self, reason: &str) {
+        let reason = &*self.settings.secrets.hide(reason);
         tracing::debug!(reason, "trouble with what a server sent");
         if let Some(listener) = &self.settings.on_trouble {
             listener(reason);

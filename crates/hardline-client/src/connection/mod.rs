@@ -8,6 +8,7 @@
 //!   it come, reaches nobody.
 //! - A request is sent again only if it is certain that the server has not taken it.
 //! - What the server sent before an answer was seen by whoever listens before the caller gets the answer.
+//! - No error, and nothing that is told of trouble, holds a value that the settings say is secret.
 //! - Nothing waits for whoever listens: what is not taken in time is dropped, and counted by the listener.
 
 mod call;
@@ -117,7 +118,7 @@ impl Connection {
         };
         if let Err(error) = opened {
             connection.close().await;
-            return Err(error);
+            return Err(error.hidden(&connection.inner.settings.secrets));
         }
         Ok(connection)
     }

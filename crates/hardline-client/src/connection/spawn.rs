@@ -43,6 +43,7 @@ impl Connection {
     ) -> Result<Self, Error> {
         // On the lines it sees all that it would see of the messages.
         let guard = settings.guard.take();
+        let secrets = settings.secrets.clone();
         let start = || {
             let config = config.clone();
             let started = match &guard {
@@ -51,7 +52,8 @@ impl Connection {
                 }),
                 None => Stream::spawn(command, config),
             };
-            started.map(Arc::new).map_err(|error| Error::Start(error.to_string()))
+            let started = started.map_err(|error| Error::Start(error.to_string()));
+            started.map(Arc::new).map_err(|error| error.hidden(&secrets))
         };
         let is_asked = settings.versions == Versions::Any;
         match Self::open(start()?, settings.clone()).await {

@@ -259,7 +259,8 @@ impl Connection {
         key: &str,
         mut see: impl FnMut(&str),
     ) -> Result<Vec<T>, Error> {
-        let unexpected = |reason: &str| super::call::unexpected(method, reason);
+        let secrets = &self.inner.settings.secrets;
+        let unexpected = |reason: &str| super::call::unexpected(method, reason).hidden(secrets);
         let mut bytes = 0;
         let mut items = Vec::new();
         let mut seen = HashSet::new();

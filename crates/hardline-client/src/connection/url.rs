@@ -21,7 +21,8 @@ impl Connection {
     ///
     /// If it is called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect(url: &str, settings: Settings) -> Result<Self, Error> {
-        let config = Config::new(url).map_err(|error| Error::Start(error.to_string()))?;
+        let config = Config::new(url)
+            .map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
         Self::connect_with(config, settings).await
     }
 
@@ -44,7 +45,8 @@ impl Connection {
             eras.forget(&name);
         }
         let transport = Streamable::new(config.clone());
-        let transport = transport.map_err(|error| Error::Start(error.to_string()))?;
+        let transport =
+            transport.map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
         let error = match Self::open_as(Arc::new(transport), settings.clone(), Some(&name)).await {
             Err(error) if may_be_sse(&error, &settings) => error,
             outcome => return outcome,
@@ -70,7 +72,9 @@ impl Connection {
             Versions::Any => Versions::WithHandshake,
             versions => versions,
         };
-        let transport = Sse::connect(config).await?;
+        let transport = Sse::connect(config).await;
+        let transport =
+            transport.map_err(|error| Error::Transport(error.hidden(&settings.secrets)))?;
         Self::open(Arc::new(transport), settings.with_versions(versions)).await
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::Secrets;
+
 /// Why a request got no answer, or a message did not leave.
 ///
 /// Its text is fit for a log and a terminal: what a peer wrote is in it escaped and shortened.
@@ -55,6 +57,29 @@ impl TransportError {
             Self::Http(error) => matches!(error.status, 401 | 403 | 404 | 405 | 406 | 415 | 429),
             Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) => false,
         }
+    }
+}
+
+impl TransportError {
+    /// The same without these values in its text.
+    #[must_use]
+    pub fn hidden(mut self, secrets: &Secrets) -> Self {
+        match &mut self {
+            Self::Closed(text)
+            | Self::Login(text)
+            | Self::Unreachable(text)
+            | Self::Interrupted(text)
+            | Self::Answer(text) => secrets.hide_in(text),
+            Self::Http(error) => {
+                secrets.hide_in(&mut error.reason);
+                secrets.hide_in(&mut error.excerpt);
+                if let Some(message) = &mut error.message {
+                    *message = secrets.hide(message).into();
+                }
+            }
+            Self::SessionEnded | Self::TooMany | Self::TooLarge { .. } => {}
+        }
+        self
     }
 }
 

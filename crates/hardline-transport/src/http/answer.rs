@@ -9,7 +9,7 @@ use reqwest::Response;
 use super::body::{self, BodyError, Kind};
 use super::error::{self, broken, no_answer};
 use super::event_stream::EventStream;
-use super::link::Link;
+use super::link::{Link, Sent};
 use super::resume;
 use super::session::{Session, Stamp, session_id};
 use super::sieve::{Item, Sieve, is_for};
@@ -63,10 +63,11 @@ impl Link {
     async fn whole(
         &self,
         id: i64,
-        response: Response,
+        mut response: Response,
         stamp: &Stamp,
     ) -> Result<Answer, TransportError> {
         let status = response.status().as_u16();
+        let sent = response.extensions_mut().remove::<Sent>();
         let body = body::read(response, self.config.limits.max_frame_bytes()).await;
         let body = body.map_err(|error| match error {
             BodyError::TooLong { limit } => {
@@ -79,7 +80,11 @@ impl Link {
         }
         let mut sieve = Sieve::new(&self.config.limits, stamp.version);
         if !sieve.is_batch(&body) {
-            return sieve.answer(id, body).map_err(TransportError::Answer);
+            let answer = sieve.answer(id, body);
+            return answer.map_err(|reason| {
+                let secrets = sent.map(|sent| sent.secrets()).unwrap_or_default();
+                TransportError::Answer(reason).hidden(&secrets)
+            });
         }
         let mut items = VecDeque::new();
         sieve.sift(&body, &mut items);

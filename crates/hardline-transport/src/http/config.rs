@@ -11,6 +11,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use thiserror::Error;
 
 use super::header_source::HeaderSource;
+use crate::Secrets;
 
 /// Headers that belong to the transport.
 const RESERVED: [&str; 8] = [
@@ -217,6 +218,11 @@ impl Headers {
         value.set_sensitive(true);
         self.0.insert(key, value);
         Ok(self)
+    }
+
+    /// The values, to be hidden.
+    pub(super) fn secrets(&self) -> Secrets {
+        Secrets::new(self.0.values().filter_map(|value| value.to_str().ok()))
     }
 
     /// The value of a header, which may be a secret.

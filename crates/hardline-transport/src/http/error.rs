@@ -11,8 +11,10 @@ use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
 use super::body::{self, Kind};
 use super::config::Address;
+use super::link::Sent;
 use super::retry_after::retry_after;
 use super::sieve::SHOWN_BYTES;
+use crate::Secrets;
 use crate::client::{Answer, AuthHints, HttpError, TransportError};
 
 /// How much of a header that says how to log in is kept.
@@ -44,7 +46,8 @@ async fn read(response: Response, limits: &Limits) -> (HttpError, Vec<u8>) {
     error.auth = auth_hints(response.headers());
     error.retry_after = retry_after(response.headers());
     let is_html = Kind::of(&response) == Kind::Html;
-    let body = body::read_start(response).await;
+    let secrets = sent(&response);
+    let body = secrets.hide_in_bytes(body::read_start(response).await);
     error.reason = if is_html || looks_like_html(&body) {
         web_page(error.status)
     } else {
@@ -61,7 +64,8 @@ async fn read(response: Response, limits: &Limits) -> (HttpError, Vec<u8>) {
 pub(super) async fn no_answer(response: Response) -> TransportError {
     let mut error = HttpError::new(response.status().as_u16(), String::new());
     let kind = Kind::of(&response);
-    let body = body::read_start(response).await;
+    let secrets = sent(&response);
+    let body = secrets.hide_in_bytes(body::read_start(response).await);
     error.reason = if kind == Kind::Html || looks_like_html(&body) {
         web_page(error.status)
     } else if body.is_empty() || matches!(error.status, 202 | 204) {
@@ -71,6 +75,11 @@ pub(super) async fn no_answer(response: Response) -> TransportError {
     };
     error.excerpt = Excerpt::new(body.trim_ascii(), SHOWN_BYTES).to_string();
     TransportError::Http(Box::new(error))
+}
+
+/// What was sent in headers that are not to be shown, and may come back in the body.
+fn sent(response: &Response) -> Secrets {
+    response.extensions().get::<Sent>().map(Sent::secrets).unwrap_or_default()
 }
 
 /// A response that has the form of an answer, but nothing in it.

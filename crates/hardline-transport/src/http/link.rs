@@ -18,6 +18,7 @@ use super::outlet::Outlet;
 use super::redirect;
 use super::retry_after::retry_after;
 use super::session::{SESSION_ID, Stamp};
+use crate::Secrets;
 use crate::client::{Text, TransportError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -37,13 +38,30 @@ const MAX_DEFERRAL: Duration = Duration::from_secs(10);
 pub(super) struct Link {
     pub(super) config: Config,
     client: Client,
+    /// The values of the configured headers.
+    secrets: Secrets,
     pub(super) outlet: Outlet,
+}
+
+/// The headers that a response answers, as far as they are not to be shown. It goes along with the response,
+/// which may repeat them.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    configured: Secrets,
+    given: Headers,
+}
+
+impl Sent {
+    pub(super) fn secrets(&self) -> Secrets {
+        self.configured.and(&self.given.secrets())
+    }
 }
 
 impl Link {
     pub(super) fn new(config: Config) -> Result<Self, ConfigError> {
         let client = client(&config)?;
-        Ok(Self { config, client, outlet: Outlet::new() })
+        let secrets = config.headers.secrets();
+        Ok(Self { config, client, secrets, outlet: Outlet::new() })
     }
 
     /// Sends a message to `address`, and again if the server asks for that soon.
@@ -127,7 +145,7 @@ impl Link {
             *request.headers_mut() = headers;
             *request.body_mut() = body.map(|body| body.clone().into());
             let response = self.client.execute(request).await;
-            let response = response.map_err(|error| error::unsent(&address, error))?;
+            let mut response = response.map_err(|error| error::unsent(&address, error))?;
             if let Some(next) = redirect::target(&address, &method, &response)? {
                 if redirects == redirect::MAX_REDIRECTS {
                     return Err(redirect::too_many());
@@ -138,12 +156,20 @@ impl Link {
             }
             let status = response.status().as_u16();
             let source = self.config.header_source.as_ref().filter(|_| attempt < MAX_REFUSALS);
-            let (401 | 403, Some(source)) = (status, source) else { return Ok(response) };
+            let (401 | 403, Some(source)) = (status, source) else {
+                let configured = self.secrets.clone();
+                response.extensions_mut().insert(Sent { configured, given });
+                return Ok(response);
+            };
             let hints = error::auth_hints(response.headers());
             let refusal =
                 Refusal { since, attempt, ..Refusal::new(target, status, &hints, &given) };
             match source.refused(refusal).await? {
-                Next::GiveUp => return Ok(response),
+                Next::GiveUp => {
+                    let configured = self.secrets.clone();
+                    response.extensions_mut().insert(Sent { configured, given });
+                    return Ok(response);
+                }
                 Next::SendAgain => body::discard(response).await,
             }
             attempt += 1;

@@ -49,11 +49,14 @@ impl Sieve {
     /// What is wrong with it, in words.
     pub(super) fn answer(&mut self, id: i64, body: Vec<u8>) -> Result<Answer, String> {
         let start = body.get(..SHOWN_BYTES).unwrap_or(&body).to_vec();
+        let cut = if start.len() < body.len() { "…" } else { "" };
         let shown = Excerpt::new(&start, SHOWN_BYTES);
         match Answer::read(body, id, &mut self.decoder) {
             Ok(Some(answer)) => Ok(answer),
-            Ok(None) => Err(format!("it is no answer to the request with the id {id}: {shown}")),
-            Err(refusal) => Err(format!("{}: {shown}", describe(refusal.reason))),
+            Ok(None) => {
+                Err(format!("it is no answer to the request with the id {id}: {shown}{cut}"))
+            }
+            Err(refusal) => Err(format!("{}: {shown}{cut}", describe(refusal.reason))),
         }
     }
 

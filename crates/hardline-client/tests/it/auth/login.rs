@@ -164,7 +164,8 @@ async fn connections_that_say_nothing_keep_nobody_out() {
     let asked = query(&url);
     let port = reqwest::Url::parse(&asked["redirect_uri"]).unwrap().port().unwrap();
     let mut silent = Vec::new();
-    for _ in 0..20 {
+    // Half a minute, if each were waited for.
+    for _ in 0..200 {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         stream.write_all(b"GET /callback?code=").await.unwrap();
         silent.push(stream);
@@ -175,7 +176,8 @@ async fn connections_that_say_nothing_keep_nobody_out() {
         tokio::task::yield_now().await;
     }
     let line = format!("GET /callback?code=the-code&state={} HTTP/1.1", asked["state"]);
-    super::world::visit(port, &line).await;
+    let visit = super::world::visit(port, &line);
+    tokio::time::timeout(Duration::from_secs(20), visit).await.unwrap();
     assert!(login.await.unwrap().unwrap().is_logged_in);
     // Nobody listens any more.
     assert_eq!(super::world::visit(port, &line).await, "gone");

@@ -394,6 +394,26 @@ fn a_fingerprint_is_that_of_what_a_server_is() {
 }
 
 #[test]
+fn the_same_words_in_two_projects_are_two_servers() {
+    let print = |path: &str, entry: &str| {
+        sound(path, &format!(r#"{{"mcpServers": {{"a": {{{entry}}}}}}}"#))[0].fingerprint()
+    };
+    let (one, other) = ("/p/one/.mcp.json", "/p/two/.mcp.json");
+    for entry in [
+        r#""command": "python3", "args": ["server.py"]"#,
+        r#""command": "python3", "cwd": "src""#,
+        r#""command": "python3", "cwd": "${DIR}""#,
+        r#""command": "python3", "cwd": "/srv", "envFile": ".env""#,
+    ] {
+        assert_eq!(print(one, entry), print(one, entry), "{entry}");
+        assert_ne!(print(one, entry), print(other, entry), "{entry}");
+    }
+    for entry in [r#""command": "python3", "cwd": "/srv""#, r#""url": "https://h/""#] {
+        assert_eq!(print(one, entry), print(other, entry), "{entry}");
+    }
+}
+
+#[test]
 fn timeouts_are_in_the_clients_unit() {
     for (path, expected) in [
         (".mcp.json", Duration::from_millis(30)),

@@ -66,8 +66,8 @@ async fn the_last_words_of_a_process_are_told_without_values() {
 
 #[tokio::test]
 async fn an_address_is_told_without_values() {
-    let error = connect(r#""url": "http://${TOK}.invalid/mcp""#).await.unwrap_err();
-    check(&error, "cannot reach http://[hidden].invalid");
+    let error = connect(r#""url": "http://${TOK}.localhost:9/mcp""#).await.unwrap_err();
+    check(&error, "cannot reach http://[hidden].localhost:9");
 }
 
 /// Says where it was sent to, as one that wants a login does.

@@ -164,3 +164,43 @@ async fn the_older_transport_sends_again_too() {
     let seen: Vec<_> = server.requests().iter().map(|it| it.method.clone()).collect();
     assert_eq!(seen, ["GET", "GET", "POST", "POST"]);
 }
+
+/// Gives a token.
+#[derive(Debug)]
+struct Fixed;
+
+impl HeaderSource for Fixed {
+    fn headers<'a>(&'a self, _: Target<'a>) -> BoxFuture<'a, Result<Headers, TransportError>> {
+        let headers = Headers::new().with("Authorization", "Bearer SEKRIT-TOKEN").unwrap();
+        Box::pin(std::future::ready(Ok(headers)))
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_the_server_repeats_is_not_shown() {
+    for status in [200, 202, 401, 403, 500] {
+        for kind in ["application/json", "text/plain", "text/html"] {
+            for is_message in [false, true] {
+                let server = Server::start(async move |it| {
+                    let token = it.request.header("authorization").unwrap().replace("Bearer ", "");
+                    let key = it.request.header("x-key").unwrap();
+                    let said = format!("{}{token} {key}", "x".repeat(180));
+                    let body = match is_message && status != 200 {
+                        true => format!(
+                            r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":1,"message":"{said}"}}}}"#,
+                            it.id()
+                        ),
+                        false => said,
+                    };
+                    it.respond(status, &[&format!("Content-Type: {kind}")], body).await;
+                });
+                let headers = Headers::new().with("X-Key", "SEKRIT-KEY").unwrap();
+                let config = config(&server).with_headers(headers);
+                let (transport, _events) = connect_with(config.with_header_source(Arc::new(Fixed)));
+                let shown = format!("{:?}", call(&transport, 1, "ping").await);
+                assert!(!shown.contains("SEK"), "{status} {kind}: {shown}");
+                assert!(is_message || shown.contains("[hidden]"), "{status} {kind}: {shown}");
+            }
+        }
+    }
+}

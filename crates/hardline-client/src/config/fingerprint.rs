@@ -1,0 +1,135 @@
+//! Which server a configuration means.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::server::{CommandConfig, Kind, ServerConfig};
+use super::template::Template;
+use super::{Variables, Way};
+
+impl ServerConfig {
+    /// What decides which server this is, as the SHA-256 of it in hexadecimal digits: command, arguments,
+    /// environment and the directory that it runs in, or address, headers and type; as they are written,
+    /// without the values of variables. The name, the timeout and whether it is disabled do not count.
+    pub fn fingerprint(&self) -> String {
+        let mut print = Print::default();
+        let mut add = |part: &str| print.add(part);
+        // The same text means other things in other dialects.
+        add(if self.may_have_variables() { self.scope.dialect.client() } else { "" });
+        match &self.kind {
+            Kind::Command(command) => {
+                add("command");
+                add(&command.program.text);
+                add(&command.args.len().to_string());
+                command.args.iter().for_each(|arg| add(&arg.text));
+                for part in [&command.cwd, &command.env_file] {
+                    add(part.as_ref().map_or("", |it| &it.text));
+                }
+                if command.depends_on_folder() {
+                    let folder = self.scope.folder().unwrap_or_default();
+                    add(&folder.to_string_lossy());
+                }
+                let mut env: Vec<_> =
+                    command.env.iter().map(|(name, value)| (name, &value.text)).collect();
+                env.sort();
+                for (name, value) in env {
+                    add(name);
+                    add(value);
+                }
+                let mut passed: Vec<_> = command.passed.iter().collect();
+                passed.sort();
+                passed.into_iter().for_each(|name| add(name));
+            }
+            Kind::Url(url) => {
+                add("url");
+                add(&url.url.text);
+                add(match url.way {
+                    Way::Any => "any",
+                    Way::Streamable => "streamable",
+                    Way::Sse => "sse",
+                });
+                let mut headers: Vec<_> = url
+                    .headers
+                    .iter()
+                    .map(|(name, it)| {
+                        (name.to_ascii_lowercase(), it.prefix, &it.value.text, it.is_variable)
+                    })
+                    .collect();
+                headers.sort();
+                for (name, prefix, value, is_variable) in headers {
+                    add(&name);
+                    add(prefix);
+                    add(value);
+                    add(if is_variable { "variable" } else { "" });
+                }
+            }
+        }
+        print.finish()
+    }
+
+    /// The same, with what variables hold now in the command, its arguments and paths, or the address. What
+    /// they hold in `env` and headers does not count, as that may be a secret, and this may be written down.
+    /// `None` if a variable is missing.
+    pub fn fingerprint_with(&self, variables: &dyn Variables) -> Option<String> {
+        let templates: Vec<&Template> = match &self.kind {
+            Kind::Command(command) => {
+                let paths = [&command.cwd, &command.env_file].into_iter().flatten();
+                [&command.program].into_iter().chain(&command.args).chain(paths).collect()
+            }
+            Kind::Url(url) => vec![&url.url],
+        };
+        let mut print = Print::default();
+        print.add(&self.fingerprint());
+        for template in templates {
+            print.add(&template.expand(&self.scope, variables).ok()?);
+        }
+        Some(print.finish())
+    }
+
+    fn may_have_variables(&self) -> bool {
+        let has_dollar = |template: &Template| template.text.contains('$');
+        match &self.kind {
+            Kind::Command(command) => {
+                let optional = [&command.cwd, &command.env_file].into_iter().flatten();
+                let env = command.env.iter().map(|(_, value)| value);
+                let mut all =
+                    [&command.program].into_iter().chain(&command.args).chain(optional).chain(env);
+                all.any(has_dollar)
+            }
+            Kind::Url(url) => {
+                has_dollar(&url.url) || url.headers.iter().any(|(_, it)| has_dollar(&it.value))
+            }
+        }
+    }
+}
+
+impl CommandConfig {
+    /// Whether what it does depends on the project, or on where we run.
+    fn depends_on_folder(&self) -> bool {
+        let is_whole =
+            |it: &Template| it.text.starts_with("~/") || Path::new(&it.text).is_absolute();
+        !self.cwd.as_ref().is_some_and(is_whole)
+            || self.env_file.as_ref().is_some_and(|it| !is_whole(it))
+    }
+}
+
+/// A hash of texts.
+#[derive(Default)]
+struct Print(Sha256);
+
+impl Print {
+    fn add(&mut self, part: &str) {
+        // Lengths keep the parts apart.
+        self.0.update(part.len().to_le_bytes());
+        self.0.update(part.as_bytes());
+    }
+
+    fn finish(self) -> String {
+        self.0.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}

@@ -1,0 +1,191 @@
+//! Values that nobody is to see, wherever they turn up in a text.
+//!
+//! Invariants:
+//! - A value is found in any case of its letters, and as JSON, URLs and lines have it.
+//! - What is too short to be a secret is never hidden: it would be found in any text.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+/// The shortest value that is hidden, in characters.
+const MIN_CHARS: usize = 6;
+const HIDDEN: &str = "[hidden]";
+/// What ends a text that was shortened.
+const CUT: &str = "\u{2026}";
+
+/// Values that are not to be shown: tokens, keys, passwords. Clones share them; Debug shows none.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<[Box<str>]>);
+
+impl Secrets {
+    /// Takes note of values. Of `Bearer x`, and of the like, it is also `x` alone; of a value with several
+    /// lines each of them. Values of less than 6 characters do not count.
+    pub fn new(values: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let mut forms = Vec::new();
+        for value in values {
+            add_forms(value.as_ref(), &mut forms);
+        }
+        forms.sort_unstable();
+        forms.dedup();
+        Self(forms.into())
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        if others.0.is_empty() {
+            return self.clone();
+        }
+        let mut forms: Vec<_> = self.0.iter().chain(&*others.0).cloned().collect();
+        forms.sort_unstable();
+        forms.dedup();
+        Self(forms.into())
+    }
+
+    /// Whether there is nothing to hide.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text with `[hidden]` in place of every value. Where the text was shortened in the middle of a
+    /// value, what is left of that is hidden too.
+    pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        // Byte for byte as long as the text.
+        let lower = text.to_ascii_lowercase();
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        for form in &*self.0 {
+            found.extend(lower.match_indices(&**form).map(|(at, it)| (at, at + it.len())));
+            for (cut, _) in lower.match_indices(CUT) {
+                found.extend(cut_off(&lower, cut, form).map(|start| (start, cut)));
+            }
+        }
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        found.sort_unstable();
+        let mut hidden = String::with_capacity(text.len());
+        let mut shown_to = 0;
+        for (start, end) in found {
+            // One that overlaps the last is hidden by the same word.
+            if shown_to <= start {
+                hidden.push_str(text.get(shown_to..start).unwrap_or_default());
+                hidden.push_str(HIDDEN);
+            }
+            shown_to = shown_to.max(end);
+        }
+        hidden.push_str(text.get(shown_to..).unwrap_or_default());
+        Cow::Owned(hidden)
+    }
+
+    /// The same, in place.
+    pub fn hide_in(&self, text: &mut String) {
+        if let Cow::Owned(hidden) = self.hide(text) {
+            *text = hidden;
+        }
+    }
+
+    /// The same for what may be no text.
+    #[cfg(feature = "http")]
+    pub(crate) fn hide_in_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        if self.is_empty() {
+            return bytes;
+        }
+        match self.hide(&String::from_utf8_lossy(&bytes)) {
+            Cow::Owned(hidden) => hidden.into_bytes(),
+            Cow::Borrowed(_) => bytes,
+        }
+    }
+}
+
+/// Where the beginning of `form` starts that ends at `cut`, if it is more than could be by chance.
+fn cut_off(text: &str, cut: usize, form: &str) -> Option<usize> {
+    let before = text.get(..cut)?;
+    let ends = form.char_indices().map(|(at, _)| at).rev();
+    let mut beginnings =
+        ends.take_while(|end| MIN_CHARS / 2 < *end).filter_map(|end| form.get(..end));
+    beginnings.find(|it| before.ends_with(it)).map(|it| cut - it.len())
+}
+
+/// Adds the ways in which a value may stand in a text.
+fn add_forms(value: &str, forms: &mut Vec<Box<str>>) {
+    let value = value.trim();
+    let mut add = |form: &str| {
+        if MIN_CHARS <= form.chars().count() {
+            forms.push(form.to_ascii_lowercase().into());
+        }
+    };
+    let credentials = ["bearer ", "basic ", "dpop ", "token "].iter().find_map(|scheme| {
+        let start = value.get(..scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then(|| value.get(scheme.len()..))?
+    });
+    let lines = value.lines().filter(|_| value.contains('\n'));
+    for part in [value].into_iter().chain(credentials).chain(lines) {
+        let part = part.trim();
+        if part.chars().count() < MIN_CHARS {
+            continue;
+        }
+        add(part);
+        let mut json = String::new();
+        hardline_wire::encode::push_json_string(&mut json, part);
+        add(json.trim_matches('"'));
+        add(&percent_encoded(part, |it| it.is_ascii_alphanumeric() || b"-._~".contains(&it)));
+        add(&percent_encoded(part, |it| it.is_ascii_graphic() && !b"\"#<>?^`{}".contains(&it)));
+        add(&percent_encoded(part, |it| it.is_ascii_graphic() && !b"\"#<>'".contains(&it)));
+    }
+}
+
+fn percent_encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        match is_kept(byte) {
+            true => encoded.push(char::from(byte)),
+            false => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+        encoded
+    })
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(HIDDEN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(values: &[&str], text: &str, expected: &str) {
+        assert_eq!(Secrets::new(values).hide(text), expected);
+    }
+
+    #[test]
+    fn values_are_found_in_whatever_form_they_stand() {
+        check(&["SEKRIT-1"], "a SEKRIT-1 b sekrit-1", "a [hidden] b [hidden]");
+        check(&["Bearer abcdef"], "it is abcdef, Bearer abcdef", "it is [hidden], [hidden]");
+        check(&["a b/c?d&"], "/x/a%20b/c%3Fd& a%20b%2fc%3fd%26", "/x/[hidden] [hidden]");
+        check(&["say \"hi\"\\"], r#"{"m": "say \"hi\"\\"}"#, r#"{"m": "[hidden]"}"#);
+        check(&["first line\nsecond line"], "it says: second line", "it says: [hidden]");
+        check(&["abcdef", "abcdefgh", "ghijkl"], "xabcdefghijkly", "x[hidden]y");
+    }
+
+    #[test]
+    fn what_is_left_of_a_shortened_value_is_hidden_too() {
+        check(&["SEKRIT-123"], "it said: SEKRIT… 9 bytes more", "it said: [hidden]… 9 bytes more");
+        check(&["SEKRIT-123"], "it said: SE… 9 bytes more", "it said: SE… 9 bytes more");
+    }
+
+    #[test]
+    fn nothing_else_is_touched() {
+        check(&["", "true", "Bearer x"], "true: bearers Bearer x", "true: bearers [hidden]");
+        check(&["1", "héllo", "true"], "1 héllo true", "1 héllo true");
+        assert!(matches!(Secrets::new(["SEKRIT"]).hide("SEKRI"), Cow::Borrowed("SEKRI")));
+        assert_eq!(format!("{:?}", Secrets::new(["SEKRIT"])), "[hidden]");
+    }
+}

@@ -16,8 +16,10 @@ use crate::Cli;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 if the script was printed.\n\n\
     Examples:\n  \
+    mkdir -p ~/.local/share/bash-completion/completions\n  \
     hardline completion bash > ~/.local/share/bash-completion/completions/hardline\n  \
     hardline completion zsh > \"${fpath[1]}/_hardline\"\n  \
+    mkdir -p ~/.config/fish/completions\n  \
     hardline completion fish > ~/.config/fish/completions/hardline.fish\n  \
     hardline completion powershell >> $PROFILE\n  \
     hardline completion elvish >> ~/.config/elvish/rc.elv")]

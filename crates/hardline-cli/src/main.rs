@@ -31,6 +31,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 /// Keeps MCP connections alive and honest.
@@ -75,7 +76,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&with_better_tips(error)),
     };
     let outcome = match cli.command {
         #[cfg(unix)]
@@ -113,6 +114,30 @@ fn main() -> ExitCode {
         terminal::complain(&format!("{error:#}"));
         ExitCode::from(2)
     })
+}
+
+/// What helps against an unknown option where what is behind `--` is a server, not a value.
+fn with_better_tips(mut error: clap::Error) -> clap::Error {
+    const CLIENT: [&str; 4] = ["tools", "call", "resources", "prompts"];
+    let command = std::env::args_os().nth(1).unwrap_or_default();
+    let command = command.to_string_lossy();
+    if error.kind() != ErrorKind::UnknownArgument || !CLIENT.contains(&&*command) {
+        return error;
+    }
+    let mut tips = match error.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    tips.retain(|it| !it.to_string().contains(" as a value, use "));
+    let unknown = error.get(ContextKind::InvalidArg);
+    if matches!(unknown, Some(ContextValue::String(it)) if it == "--json") {
+        error.remove(ContextKind::SuggestedArg);
+        tips = vec!["did you mean --format json?".into()];
+    }
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
 }
 
 /// Says what is wrong with the arguments, or helps. An argument can be anything, and it is repeated.

@@ -74,5 +74,34 @@ fn render(name: &str, command: &Command) -> io::Result<Vec<u8>> {
         .source(concat!("hardline ", env!("CARGO_PKG_VERSION")))
         .manual("Hardline")
         .render(&mut page)?;
-    Ok(page)
+    Ok(with_examples(&String::from_utf8_lossy(&page)).into_bytes())
+}
+
+/// Names the section of what stands below the help, and keeps the lines of its examples apart.
+fn with_examples(page: &str) -> String {
+    let mut result = String::with_capacity(page.len());
+    let (mut is_below, mut is_kept) = (false, false);
+    for line in page.lines() {
+        let line = match line {
+            ".SH EXTRA" => {
+                is_below = true;
+                ".SH \"EXIT STATUS AND EXAMPLES\""
+            }
+            line => line,
+        };
+        if is_kept && line.starts_with(".SH") {
+            result.push_str(".fi\n");
+            (is_below, is_kept) = (false, false);
+        }
+        result.push_str(line);
+        result.push('\n');
+        if is_below && !is_kept && line == "Examples:" {
+            result.push_str(".nf\n");
+            is_kept = true;
+        }
+    }
+    if is_kept {
+        result.push_str(".fi\n");
+    }
+    result
 }

@@ -42,6 +42,8 @@ pub(super) enum State {
     Stale,
     /// The server said nothing.
     Away,
+    /// What the configuration says of it is wrong.
+    Wrong,
 }
 
 impl State {
@@ -50,7 +52,7 @@ impl State {
             Self::Current => "current",
             Self::Cached => "cached",
             Self::Stale => "stale",
-            Self::Away => "away",
+            Self::Away | Self::Wrong => "away",
         }
     }
 }
@@ -59,7 +61,7 @@ impl<T> Answer<T> {
     /// The server's name, and what is to be known about it, for a table.
     pub(super) fn label(&self) -> String {
         match self.state {
-            State::Current | State::Away => self.server.to_string(),
+            State::Current | State::Away | State::Wrong => self.server.to_string(),
             state => format!("{} ({})", self.server, state.name()),
         }
     }
@@ -100,14 +102,16 @@ where
         let Some(server) = waiting.get_mut(index).and_then(Option::take) else { continue };
         let answer = match outcome {
             Ok(items) => Answer::current(&server, items),
-            Err(reason) => Answer::away(&server.name, reason),
+            Err(reason) => Answer::away(&server.name, server.is_wrong(), reason),
         };
         if let Some(place) = answers.get_mut(index) {
             *place = Some(answer);
         }
     }
+    // The openings under way are given up at the end.
     tasks.abort_all();
-    let late = |server: Option<Server>| Some(Answer::away(&server?.name, too_late(patience)));
+    let late =
+        |server: Option<Server>| Some(Answer::away(&server?.name, false, too_late(patience)));
     answers
         .into_iter()
         .zip(waiting)
@@ -121,9 +125,10 @@ impl<T> Answer<T> {
         Self { server, state: State::Current, reason: None, items: Some(items) }
     }
 
-    pub(super) fn away(server: &Arc<str>, reason: String) -> Self {
+    pub(super) fn away(server: &Arc<str>, is_wrong: bool, reason: String) -> Self {
         let server = Arc::clone(server);
-        Self { server, state: State::Away, reason: Some(reason), items: None }
+        let state = if is_wrong { State::Wrong } else { State::Away };
+        Self { server, state, reason: Some(reason), items: None }
     }
 }
 
@@ -152,6 +157,7 @@ pub(super) fn tell<T>(answers: &[Answer<T>]) -> ExitCode {
                 complain(&format!("{server} is shown as it was last time: {reason}"));
             }
             State::Stale => complain(&format!("{server} has gone away: {reason}")),
+            State::Wrong => complain(&format!("{server} cannot be used: {reason}")),
             _ => complain(&format!("{server} is away: {reason}")),
         }
     }

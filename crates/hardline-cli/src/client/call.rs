@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use hardline_client::connection::RawResult;
 use hardline_client::{Connection, Options};
+use hardline_wire::encode::code;
 use serde_json::value::RawValue;
 
-use super::save::Folder;
+use super::save::{self, Folder};
 use super::server::Server;
 use super::session::{self, Desk};
 use super::target::TargetArgs;
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         _ => bail!("with --url and -- the server has no name: write `hardline call TOOL [JSON]`"),
     };
     let params = params(tool, arguments)?;
+    save::prepare(args.save.as_deref(), args.show.format)?;
     session::run(&args.target, async |desk| call(args, &desk, &server, tool, &params).await)
 }
 
@@ -95,8 +97,8 @@ async fn call(
     };
     let line = desk.line.clone();
     let options = Options::default().on_progress(move |progress| line.show(&progress));
-    let outcome = connection.request_json("tools/call", params, &options).await;
-    desk.line.clear();
+    let request = connection.request_json("tools/call", params, &options);
+    let outcome = desk.attend(&print::name(tool), request).await;
     let outcome = outcome.and_then(|it| Ok((it.parse::<print::Shown>("tools/call")?, it)));
     match outcome {
         Ok((shown, result)) => {
@@ -108,14 +110,18 @@ async fn call(
             }
             if args.show.format == Format::Text {
                 let meant = meant(&connection, server, tool).await;
-                let meant = meant.map(|it| format!("; {it}")).unwrap_or_default();
-                complain(&format!("the tool {} says that it failed{meant}", print::name(tool)));
+                let help = meant.unwrap_or_else(|| help(server, tool));
+                complain(&format!("the tool {} says that it failed; {help}", print::name(tool)));
             }
             Ok(ExitCode::from(1))
         }
         Err(error) => {
             let meant = match error.rpc() {
-                Some(_) => meant(&connection, server, tool).await,
+                Some(it) => {
+                    let is_wrong = it.code == code::INVALID_PARAMS;
+                    let meant = meant(&connection, server, tool).await;
+                    meant.or_else(|| is_wrong.then(|| help(server, tool)))
+                }
                 None => None,
             };
             match meant {
@@ -127,7 +133,7 @@ async fn call(
     }
 }
 
-/// Shows a result. Returns whether it could be written.
+/// Shows a result. Returns whether it could be written, and its files saved.
 fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Result<bool> {
     let color = if args.raw { Color::Always } else { args.show.color };
     let mut folder = Folder::new(args.save.as_deref(), tool);
@@ -136,7 +142,14 @@ fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Re
         // As it came, whatever it is.
         Format::Text if args.raw => print::raw(out, shown),
         Format::Text => print::text(out, shown, &mut folder),
-    })?)
+    })? && folder.tell())
+}
+
+/// Where the arguments of a tool are shown.
+fn help(server: &Server, tool: &str) -> String {
+    let (word, tool) = (server.word(), print::name(tool));
+    let rest = if server.is_given() { " …" } else { "" };
+    format!("`hardline tools{word} {tool}{rest}` shows its arguments")
 }
 
 /// What may have been meant, if the server has no tool of that name: not all servers say so.

@@ -9,7 +9,8 @@
 //! - No two servers have the same name. Of several definitions of one name the first has the name; the
 //!   others have it with the client's id behind it, as `github@cursor`, and a number if that is taken too,
 //!   as `github@cursor-2`. For a file that was named, it is the file's name, as `github@work.json`.
-//! - The same name with the same definition is one server, that of the first file.
+//! - The same name with the same definition, to be run in the same directory, is one server, that of the
+//!   first file.
 //! - A file that was named and cannot be read is an error; any other is a warning.
 
 use std::collections::{HashMap, HashSet};
@@ -254,6 +255,8 @@ mod tests {
                 "a@hardline: own",
                 "c: own",
                 "a@cursor: user",
+                // The same words in another project's directory.
+                "b@cursor: x",
                 "a@cursor@windsurf: y",
                 "a@cursor-2: more",
             ]

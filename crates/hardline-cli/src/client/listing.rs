@@ -51,7 +51,11 @@ pub(super) async fn list<T: Listing>(
                 Format::Text => {
                     let lists = answers.iter();
                     let lists = lists.filter_map(|it| Some((Some(it.label()), it.items.as_ref()?)));
-                    T::text(out, &lists.collect::<Vec<_>>(), is_colored)
+                    match &*lists.collect::<Vec<_>>() {
+                        // Nobody knows what there is.
+                        [] => Ok(()),
+                        lists => T::text(out, lists, is_colored),
+                    }
                 }
             })?;
             let code = all::tell(&answers);
@@ -84,13 +88,18 @@ pub(super) async fn fetch<T: DeserializeOwned>(
         let connection = desk.wait(|| server.connecting(), desk.connect(server)).await?;
         let line = desk.line.clone();
         let options = Options::default().on_progress(move |progress| line.show(&progress));
-        let result = connection.request_json(method, params, &options).await?;
+        let request = connection.request_json(method, params, &options);
+        let result = desk.attend(&server.label(), request).await?;
         Ok((result.parse::<T>(method)?, result))
     };
     let fetched: Result<_, Error> = fetched.await;
     desk.line.clear();
     fetched.map_err(|error| {
         let hint = match &error {
+            Error::Rpc(it) if it.code == code::INVALID_PARAMS && command == "prompts" => {
+                let word = server.word();
+                format!("; `hardline prompts{word}` lists its prompts and their arguments")
+            }
             Error::Rpc(_) => format!("; `hardline {command}{}` lists what there is", server.word()),
             error => desk.hint(server, error),
         };

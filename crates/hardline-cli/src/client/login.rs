@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use hardline_client::auth::{Auth, AuthSettings, NoBrowser, Status, SystemBrowser};
 use hardline_client::config::{Process, Resolved};
 
@@ -129,8 +129,13 @@ fn auth(
         );
     }
     let settings = change(credentials::settings_of(configured)?);
-    match configured.resolve(&Process::new())? {
-        Resolved::Url { config, .. } => Ok((credentials::auth(config.url(), settings)?, label)),
+    let (resolved, secrets) = configured.resolve_with_secrets(&Process::new());
+    let hidden = |error: &dyn std::fmt::Display| anyhow!("{}", secrets.hide(&error.to_string()));
+    match resolved.map_err(|error| hidden(&error))? {
+        Resolved::Url { config, .. } => {
+            let auth = credentials::auth(config.url(), settings);
+            Ok((auth.map_err(|error| hidden(&error))?, label))
+        }
         _ => bail!("{label} is started here, and needs no login; its secrets are in its `env`"),
     }
 }

@@ -9,6 +9,7 @@ mod arguments;
 pub(crate) mod call;
 mod config;
 mod credentials;
+mod header;
 mod listing;
 mod log;
 pub(crate) mod login;

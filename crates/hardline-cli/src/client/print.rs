@@ -37,6 +37,7 @@ pub(super) fn text(out: &mut dyn Write, shown: &Shown, folder: &mut Folder) -> i
     for content in &shown.content {
         block(out, content, folder)?;
     }
+    left_out(out, folder)?;
     match &shown.structured_content {
         // As a rule the content says the same.
         Some(structured) if shown.content.is_empty() => {
@@ -64,20 +65,25 @@ pub(super) fn raw(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
 pub(super) fn block(out: &mut dyn Write, block: &Value, folder: &mut Folder) -> io::Result<()> {
     match textual(block) {
         Some(text) => line(out, &visible(text)),
-        None => line(out, &describe(block, folder)),
+        None => describe(block, folder).map_or(Ok(()), |it| line(out, &it)),
     }
 }
 
-/// Saves content that is no text, and tells where it is now.
-pub(super) fn saved(what: &str, mime: &str, base64: &str, folder: &mut Folder) -> String {
+/// Says once what was left out.
+pub(super) fn left_out(out: &mut dyn Write, folder: &Folder) -> io::Result<()> {
+    folder.left_out().map_or(Ok(()), |it| line(out, &it))
+}
+
+/// Saves content that is no text, and tells where it is now. `None` if it is left out.
+pub(super) fn saved(what: &str, mime: &str, base64: &str, folder: &mut Folder) -> Option<String> {
     let kind = if mime.is_empty() { String::new() } else { format!(", {}", name(mime)) };
-    match folder.save(base64, mime) {
+    Some(match folder.save(base64, mime)? {
         Ok((path, size)) => {
             let size = ByteSize::b(size as u64).display().iec();
             format!("[{what}{kind}, {size}: {}]", harmless(&path.to_string_lossy()))
         }
         Err(error) => format!("[{what}{kind}: not saved, {}]", harmless(&format!("{error:#}"))),
-    }
+    })
 }
 
 /// A name or an address, fit for a terminal.
@@ -101,7 +107,7 @@ fn textual(block: &Value) -> Option<&str> {
 }
 
 /// What a block is that is no text.
-fn describe(block: &Value, folder: &mut Folder) -> String {
+fn describe(block: &Value, folder: &mut Folder) -> Option<String> {
     fn field<'a>(block: &'a Value, name: &str) -> &'a str {
         block.get(name).and_then(Value::as_str).unwrap_or_default()
     }
@@ -111,13 +117,13 @@ fn describe(block: &Value, folder: &mut Folder) -> String {
         "resource_link" => {
             let title = [field(block, "title"), field(block, "name")];
             let title = title.into_iter().find(|it| !it.is_empty()).unwrap_or_default();
-            format!("[link to {}: {}]", name(title), name(field(block, "uri")))
+            Some(format!("[link to {}: {}]", name(title), name(field(block, "uri"))))
         }
         "resource" => {
             let resource = block.get("resource").unwrap_or(&Value::Null);
             let what = format!("resource {}", name(field(resource, "uri")));
             saved(&what, field(resource, "mimeType"), field(resource, "blob"), folder)
         }
-        _ => format!("[content of type {}]", name(kind)),
+        _ => Some(format!("[content of type {}]", name(kind))),
     }
 }

@@ -49,6 +49,14 @@ impl Line {
         let _ = write!(io::stderr(), "\r{text}\x1b[K");
     }
 
+    /// Shows a text if there is none.
+    pub(super) fn say_if_empty(&self, text: &str) {
+        let is_shown = self.0.lock().unwrap_or_else(PoisonError::into_inner).is_shown;
+        if !is_shown {
+            self.say(text);
+        }
+    }
+
     /// Takes it away, so that something else can be written.
     pub(super) fn clear(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::listing::{self, Listing};
 use super::print::{self, name};
-use super::save::Folder;
+use super::save::{self, Folder};
 use super::target::{TargetArgs, Which};
 use super::{Format, ShowArgs, all, arguments, first_line, session, write};
 use crate::terminal::table::{self, Cell, Layout, Table};
@@ -109,6 +109,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             "with --url and -- the server has no name: write `hardline prompts [PROMPT] [JSON]`"
         ),
     };
+    if params.is_some() {
+        save::prepare(args.save.as_deref(), args.show.format)?;
+    }
     session::run(&args.target, async |desk| match (which, params) {
         (Which::Given(server) | Which::Named(server), Some(params)) => {
             let request = ("prompts/get", params.as_str());
@@ -138,9 +141,10 @@ fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
                 print::block(out, block, &mut folder)?;
             }
         }
-        Ok(())
+        print::left_out(out, &folder)
     })?;
-    Ok(ExitCode::from(u8::from(!is_written)))
+    let is_saved = folder.tell();
+    Ok(ExitCode::from(u8::from(!is_written || !is_saved)))
 }
 
 /// The parameters. All arguments of prompts are strings.

@@ -120,6 +120,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if uri.is_none() && args.output.is_some() {
         bail!("--output is for a resource that is read: give its URI");
     }
+    if uri.is_some() {
+        save::prepare(args.save.as_deref(), args.show.format)?;
+    }
     session::run(&args.target, async |desk| match (which, uri) {
         (Which::Given(server) | Which::Named(server), Some(uri)) => {
             read(args, &desk, &server, uri).await
@@ -150,14 +153,17 @@ fn show(args: &Args, read: &Read, result: &RawResult) -> Result<ExitCode> {
                 (Some(text), _) => print::line(out, &visible(text))?,
                 (None, Some(blob)) => {
                     let what = format!("resource {}", name(&content.uri));
-                    print::line(out, &print::saved(&what, mime, blob, &mut folder))?;
+                    if let Some(saved) = print::saved(&what, mime, blob, &mut folder) {
+                        print::line(out, &saved)?;
+                    }
                 }
                 (None, None) => print::line(out, "[a resource without content]")?,
             }
         }
-        Ok(())
+        print::left_out(out, &folder)
     })?;
-    Ok(ExitCode::from(u8::from(!is_written)))
+    let is_saved = folder.tell();
+    Ok(ExitCode::from(u8::from(!is_written || !is_saved)))
 }
 
 /// Writes what was read as it came.

@@ -15,6 +15,9 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::Format;
+use crate::terminal::complain;
+
 /// Servers write base64 with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -22,6 +25,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 /// How many names are tried.
 const MAX_NUMBER: u32 = 100_000;
+/// How many files one result may have: a server could fill a disk with empty ones.
+const MAX_FILES: usize = 100;
 /// The longest part of a name that is not ours.
 const MAX_NAME: usize = 40;
 
@@ -66,6 +71,10 @@ pub(super) struct Folder {
     name: String,
     /// Where to go on looking for a name that is free.
     next: u32,
+    /// How many files there are, how many more there are not, as that is enough, and how many failed.
+    saved: usize,
+    left_out: usize,
+    failed: usize,
 }
 
 impl Folder {
@@ -79,13 +88,46 @@ impl Folder {
             .collect();
         let name = if name.is_empty() { "content".to_owned() } else { name };
         match folder {
-            Some(folder) => Self { path: folder.to_owned(), name, next: 1 },
-            None => Self { path: std::env::temp_dir(), name: format!("hardline-{name}"), next: 1 },
+            Some(folder) => Self::at(folder.to_owned(), name),
+            None => Self::at(std::env::temp_dir(), format!("hardline-{name}")),
         }
     }
 
-    /// Saves content that is in base64, and tells where and how much.
-    pub(super) fn save(&mut self, base64: &str, mime: &str) -> Result<(PathBuf, usize)> {
+    fn at(path: PathBuf, name: String) -> Self {
+        Self { path, name, next: 1, saved: 0, left_out: 0, failed: 0 }
+    }
+
+    /// Saves content that is in base64, and tells where and how much. `None` if there are enough files.
+    pub(super) fn save(&mut self, base64: &str, mime: &str) -> Option<Result<(PathBuf, usize)>> {
+        if MAX_FILES <= self.saved {
+            self.left_out += 1;
+            return None;
+        }
+        let outcome = self.try_save(base64, mime);
+        match &outcome {
+            Ok(_) => self.saved += 1,
+            Err(_) => self.failed += 1,
+        }
+        Some(outcome)
+    }
+
+    /// What is said of the files that were left out, if any were.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let count = Some(self.left_out).filter(|it| 0 < *it)?;
+        Some(format!("[{count} more: not saved, as a result has {MAX_FILES} files at most]"))
+    }
+
+    /// Tells if something could not be saved. Returns whether all was.
+    pub(super) fn tell(&self) -> bool {
+        let count = self.failed + self.left_out;
+        if 0 < count {
+            let of = count + self.saved;
+            complain(&format!("{count} of {of} parts of the result could not be saved"));
+        }
+        count == 0
+    }
+
+    fn try_save(&mut self, base64: &str, mime: &str) -> Result<(PathBuf, usize)> {
         let bytes = decode(base64)?;
         fs::create_dir_all(&self.path)
             .with_context(|| format!("cannot make {}", self.path.display()))?;
@@ -103,6 +145,25 @@ impl Folder {
         }
         bail!("{} is full of files of that name", self.path.display());
     }
+}
+
+/// Makes the directory of `--save`, if there is one, and tries whether it can be written to: a call that was
+/// made cannot be taken back.
+///
+/// # Errors
+///
+/// It cannot, or nothing would be saved.
+pub(super) fn prepare(folder: Option<&Path>, format: Format) -> Result<()> {
+    let Some(folder) = folder else { return Ok(()) };
+    if format == Format::Json {
+        bail!("--save and --format json cannot be used together: the JSON has all content in it");
+    }
+    fs::create_dir_all(folder)
+        .with_context(|| format!("--save: cannot make {}", folder.display()))?;
+    let trial = folder.join(format!(".hardline-{}", std::process::id()));
+    create(&trial, b"")
+        .and_then(|()| fs::remove_file(&trial))
+        .with_context(|| format!("--save: cannot write to {}", folder.display()))
 }
 
 /// Writes a file that was not there.
@@ -157,16 +218,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("new/place");
         let mut folder = Folder::new(Some(&place), "../../etc/päss wd");
-        let (first, size) = folder.save("AAEC", "image/png; x=\"../y\"").unwrap();
+        let (first, size) = folder.save("AAEC", "image/png; x=\"../y\"").unwrap().unwrap();
         assert_eq!((first, size), (place.join("______etc_p_ss_wd-1.png"), 3));
-        let (second, _) = folder.save("AAE=\n", "IMAGE/JPEG").unwrap();
+        let (second, _) = folder.save("AAE=\n", "IMAGE/JPEG").unwrap().unwrap();
         assert_eq!(second, place.join("______etc_p_ss_wd-2.jpg"));
         let mut again = Folder::new(Some(&place), "../../etc/päss wd");
-        let (third, _) = again.save("AAE", "image/png").unwrap();
+        let (third, _) = again.save("AAE", "image/png").unwrap().unwrap();
         assert_eq!(third, place.join("______etc_p_ss_wd-2.png"));
-        let (fourth, _) = again.save("", "../../x").unwrap();
+        let (fourth, _) = again.save("", "../../x").unwrap().unwrap();
         assert_eq!(fourth, place.join("______etc_p_ss_wd-3.bin"));
-        assert!(again.save("no base64!", "image/png").is_err());
+        assert!(again.save("no base64!", "image/png").unwrap().is_err());
         assert!(write_new(&third, b"x").is_err());
         assert_eq!(fs::read(&third).unwrap(), [0, 1]);
     }
@@ -179,7 +240,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("target");
         std::os::unix::fs::symlink(&target, directory.path().join("a-1.png")).unwrap();
-        let (path, _) = Folder::new(Some(directory.path()), "a").save("AAAA", "image/png").unwrap();
+        let mut folder = Folder::new(Some(directory.path()), "a");
+        let (path, _) = folder.save("AAAA", "image/png").unwrap().unwrap();
         assert_eq!(path, directory.path().join("a-2.png"));
         assert!(!target.exists());
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -189,5 +251,20 @@ mod tests {
     fn a_name_is_never_empty_nor_long() {
         assert_eq!(Folder::new(Some(Path::new("x")), "").name, "content");
         assert_eq!(Folder::new(None, &"x".repeat(999)).name.len(), MAX_NAME + "hardline-".len());
+    }
+
+    #[test]
+    fn a_result_has_only_so_many_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut folder = Folder::new(Some(directory.path()), "a");
+        for _ in 0..MAX_FILES {
+            assert!(folder.left_out().is_none());
+            folder.save("", "image/png").unwrap().unwrap();
+        }
+        assert!(folder.tell());
+        assert!(folder.save("", "image/png").is_none() && folder.save("", "x").is_none());
+        assert!(folder.left_out().unwrap().starts_with("[2 more: not saved"));
+        assert!(!folder.tell());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), MAX_FILES);
     }
 }

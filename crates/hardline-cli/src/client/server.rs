@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hardline_client::config::Process;
 use hardline_client::manager::{Configured, Connect};
 use hardline_client::{Connection, Error, Settings};
 use hardline_transport::client::BoxFuture;
@@ -39,6 +40,15 @@ pub(super) enum Kind {
 impl Server {
     pub(super) fn is_disabled(&self) -> bool {
         matches!(&self.kind, Kind::Configured(it) if it.server().is_disabled())
+    }
+
+    /// Whether what a configuration says of it is of no use, so that nobody was asked.
+    pub(super) fn is_wrong(&self) -> bool {
+        match &self.kind {
+            Kind::Configured(it) => it.server().resolve(&Process::new()).is_err(),
+            Kind::Wrong(_) => true,
+            _ => false,
+        }
     }
 
     /// What it is called in a sentence, fit for a terminal.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use hardline_client::manager::{Connect, Manager, ManagerSettings};
 use hardline_client::{Connection, Error, Settings};
 use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::log;
 use super::print::name;
@@ -23,8 +25,10 @@ use crate::terminal::complain;
 const MAX_TOLD: usize = 5;
 /// How long something may take before it is said what is waited for.
 const QUIET: Duration = Duration::from_millis(300);
-/// How long the end may take if somebody was waited for already.
-const HURRY: Duration = Duration::from_secs(1);
+/// How long a request may take before it is said that it is waited for, if the server says nothing.
+const STILL: Duration = Duration::from_millis(500);
+/// How long the end of an opening may take that was given up.
+const GIVE_UP: Duration = Duration::from_secs(6);
 /// How long what servers wrote last may take to be shown.
 #[cfg(unix)]
 const FLUSH: Duration = Duration::from_secs(1);
@@ -38,13 +42,15 @@ pub(super) struct Desk {
     is_timed: bool,
     settings: Settings,
     ignored: Arc<AtomicUsize>,
-    is_hurried: Arc<AtomicBool>,
+    /// Openings under way are given up once this is true.
+    closing: watch::Sender<bool>,
     held: Arc<Mutex<Vec<Held>>>,
 }
 
 /// What is to be ended.
-#[derive(Clone)]
 enum Held {
+    /// An opening under way, which may have begun to start a server.
+    Opening(JoinHandle<()>),
     Connection(Connection),
     Manager(Manager),
 }
@@ -64,7 +70,7 @@ where
         is_timed: args.timeout.is_some(),
         settings: args.settings(),
         ignored: Arc::default(),
-        is_hurried: Arc::default(),
+        closing: watch::Sender::new(false),
         held: Arc::default(),
     };
     let outcome = runtime.block_on(async {
@@ -117,8 +123,21 @@ impl Desk {
         if let Some(timeout) = self.timeout(server) {
             settings = settings.with_timeout(timeout);
         }
-        let connection = server.connect(settings).await?;
-        self.hold(Held::Connection(connection.clone()));
+        let settings = settings.with_closing(self.closing.subscribe());
+        let (done, opened) = oneshot::channel();
+        let (desk, opening) = (self.clone(), server.clone());
+        // It goes on if nobody waits for it any more, as a server that is killed while it installs itself
+        // leaves locks behind: `close` gives it up.
+        let task = tokio::spawn(async move {
+            let outcome = opening.connect(settings).await;
+            if let Ok(connection) = &outcome {
+                desk.hold(Held::Connection(connection.clone()));
+            }
+            let _ = done.send(outcome);
+        });
+        self.hold(Held::Opening(task));
+        let opened = opened.await;
+        let connection = opened.unwrap_or_else(|_| Err(Error::Start("it was given up".into())))?;
         if self.is_verbose {
             log::show(&server.name, &connection, &self.line).await;
         }
@@ -159,9 +178,18 @@ impl Desk {
         }
     }
 
-    /// Leaves the end of servers that say nothing to their keepers: they were waited for long enough.
-    pub(super) fn hurry(&self) {
-        self.is_hurried.store(true, Ordering::Relaxed);
+    /// Waits for the answer to a request, and says so on a terminal if the server reports no progress.
+    pub(super) async fn attend<T>(&self, what: &str, wait: impl Future<Output = T>) -> T {
+        let mut wait = std::pin::pin!(wait);
+        let outcome = tokio::select! {
+            outcome = &mut wait => outcome,
+            () = tokio::time::sleep(STILL) => {
+                self.line.say_if_empty(&format!("waiting for {what}"));
+                wait.await
+            }
+        };
+        self.line.clear();
+        outcome
     }
 
     /// Tells what went wrong, and what helps.
@@ -206,21 +234,27 @@ impl Desk {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).push(held);
     }
 
-    /// Ends everything, side by side.
+    /// Ends everything, side by side: openings are given up, and what they started is ended as any other.
     async fn close(&self) {
-        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut tasks = tokio::task::JoinSet::new();
-        for it in held {
-            tasks.spawn(async move {
-                match it {
-                    Held::Connection(connection) => connection.close().await,
-                    Held::Manager(manager) => manager.close().await,
-                }
-            });
-        }
-        match self.is_hurried.load(Ordering::Relaxed) {
-            false => drop(tasks.join_all().await),
-            true => drop(tokio::time::timeout(HURRY, tasks.join_all()).await),
+        self.closing.send_replace(true);
+        loop {
+            let held =
+                std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+            if held.is_empty() {
+                return;
+            }
+            let mut tasks = tokio::task::JoinSet::new();
+            for it in held {
+                tasks.spawn(async move {
+                    match it {
+                        // One that is open all the same is held by now, for the next round.
+                        Held::Opening(task) => drop(tokio::time::timeout(GIVE_UP, task).await),
+                        Held::Connection(connection) => connection.close().await,
+                        Held::Manager(manager) => manager.close().await,
+                    }
+                });
+            }
+            tasks.join_all().await;
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use hardline_client::Settings;
 use hardline_client::config::ServerConfig;
 use hardline_client::manager::Configured;
@@ -17,7 +17,7 @@ use super::print::name;
 #[cfg(unix)]
 use super::server::kept;
 use super::server::{Kind, Server};
-use super::{credentials, nearest};
+use super::{credentials, header, nearest};
 use crate::span;
 use crate::terminal::complain;
 
@@ -81,7 +81,7 @@ impl TargetArgs {
         if let Some(server) = self.given()? {
             return Ok((Which::Given(server), words));
         }
-        let servers = self.configured()?;
+        let servers = self.configured(words.first().map(String::as_str))?;
         match words.split_first() {
             Some((wanted, rest)) => Ok((Which::Named(find(servers, wanted)?), rest)),
             None => Ok((Which::All(enabled(servers)?), words)),
@@ -101,23 +101,25 @@ impl TargetArgs {
         if let Some(server) = self.given()? {
             return Ok((server, words));
         }
-        let servers = self.configured()?;
-        let names: Vec<Arc<str>> = servers.iter().map(|it| Arc::clone(&it.name)).collect();
-        let names = || names.iter().map(|it| &**it);
-        let is_known = |word: &String| names().any(|it| it == word);
+        let servers = self.configured(words.first().map(String::as_str))?;
+        let is_known = |word: &String| servers.iter().any(|it| *it.name == **word);
         let (wanted, rest) = words.split_first().context("no words")?;
         let is_json = |word: &String| word.starts_with(['{', '@']) || word == "-";
         // Whoever has one server does not expect that it needs a name.
         if !is_known(wanted) && rest.first().is_none_or(is_json) {
-            let known = nearest::list(names());
-            let only = match &*servers {
+            let usable: Vec<&Server> = servers.iter().filter(|it| !it.is_disabled()).collect();
+            let known = match &*usable {
+                [] => "none that is not disabled".to_owned(),
+                usable => nearest::list(usable.iter().map(|it| &*it.name)),
+            };
+            let only = match &*usable {
                 [only] => name(&only.name),
                 _ => "SERVER".to_owned(),
             };
             bail!(
                 "which server? Write `hardline {command} {only} {}`; there {} {known}",
                 name(wanted),
-                if servers.len() == 1 { "is" } else { "are" },
+                if usable.len() < 2 { "is" } else { "are" },
             );
         }
         Ok((find(servers, wanted)?, rest))
@@ -130,7 +132,7 @@ impl TargetArgs {
             let mut headers = Headers::new();
             let mut names = HashSet::new();
             for header in &self.header {
-                let (name, value) = split(header)?;
+                let (name, value) = header::split(header)?;
                 if !names.insert(name.trim().to_ascii_lowercase()) {
                     bail!("--header {name} is given twice");
                 }
@@ -156,8 +158,8 @@ impl TargetArgs {
     }
 
     /// All servers of the configuration, those that are disabled or wrong too. Warnings are told.
-    fn configured(&self) -> Result<Vec<Server>> {
-        read(&self.config, self.verbose)
+    fn configured(&self, wanted: Option<&str>) -> Result<Vec<Server>> {
+        read(&self.config, wanted, self.verbose)
     }
 
     pub(super) fn settings(&self) -> Settings {
@@ -208,14 +210,29 @@ impl ServerArgs {
     ///
     /// There is none of that name.
     pub(super) fn server(&self) -> Result<Server> {
-        find(read(&self.config, false)?, self.server.as_deref().unwrap_or_default())
+        let wanted = self.server.as_deref();
+        find(read(&self.config, wanted, false)?, wanted.unwrap_or_default())
     }
 }
 
-/// All servers of configurations, those that are disabled or wrong too. Warnings are told.
-fn read(files: &[PathBuf], is_verbose: bool) -> Result<Vec<Server>> {
+/// All servers of configurations, those that are disabled or wrong too. Warnings are told, but for those about
+/// other servers than the one that is wanted, if that is there.
+fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec<Server>> {
     let Servers { servers, project, wrong, warnings, files } = config::servers(files)?;
+    let mut names = servers.iter().chain(&project).map(ServerConfig::name);
+    let wanted = wanted
+        .filter(|wanted| names.any(|it| it == *wanted) || wrong.iter().any(|(it, _)| it == wanted));
+    let is_about = |wanted: &str, server: &str| {
+        // One of several of a name has something behind it.
+        let rest = wanted.strip_prefix(server);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+    };
     for warning in &warnings {
+        if let (Some(wanted), Some(server)) = (wanted, warning.server())
+            && !is_about(wanted, server)
+        {
+            continue;
+        }
         complain(&format!("warning: {warning}"));
     }
     if servers.is_empty() && project.is_empty() && wrong.is_empty() {
@@ -283,7 +300,8 @@ fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
 
 /// The server that is called so.
 fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
-    let names: Vec<Arc<str>> = servers.iter().map(|it| Arc::clone(&it.name)).collect();
+    let usable = servers.iter().filter(|it| !it.is_disabled());
+    let names: Vec<Arc<str>> = usable.map(|it| Arc::clone(&it.name)).collect();
     let Some(server) = servers.into_iter().find(|it| &*it.name == wanted) else {
         let names = || names.iter().map(|it| &**it);
         let question = nearest::question(wanted, names());
@@ -301,14 +319,17 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
 
 /// Those that may be used by who names none.
 fn enabled(servers: Vec<Server>) -> Result<Vec<Server>> {
-    let (project, servers): (Vec<_>, Vec<_>) = servers.into_iter().partition(|it| it.is_project);
     let count = servers.len();
+    let (project, servers): (Vec<_>, Vec<_>) = servers.into_iter().partition(|it| it.is_project);
     let enabled: Vec<Server> = servers.into_iter().filter(|it| !it.is_disabled()).collect();
     let unused = unused(&project);
     match unused {
         Some(unused) if enabled.is_empty() => bail!("{unused}"),
         Some(unused) => complain(&unused),
-        None if enabled.is_empty() && 0 < count => {
+        None if enabled.is_empty() && count == 1 => {
+            bail!("the only server of the configuration is disabled")
+        }
+        None if enabled.is_empty() => {
             bail!("all {count} servers of the configuration are disabled")
         }
         None => {}
@@ -326,70 +347,4 @@ fn unused(project: &[Server]) -> Option<String> {
         "not used, as {they} from a file in this directory, which somebody else may have written: {names}; name one \
          to use it, or give --config {file}"
     ))
-}
-
-/// Splits a header. Neither its value nor a variable's is ever shown.
-fn split(header: &str) -> Result<(&str, String)> {
-    let Some((name, value)) = header.split_once(':') else {
-        bail!("--header: write it as 'Name: value'");
-    };
-    let value = expand(value.trim(), |variable| std::env::var(variable).ok());
-    let value = value.map_err(|variable| anyhow!("the variable {variable} is not set"));
-    Ok((name, value.with_context(|| format!("--header {name}"))?))
-}
-
-/// Puts variables in their places: `$NAME` and `${NAME}`. Any other `$` is one.
-///
-/// # Errors
-///
-/// The name of a variable that there is not.
-fn expand(value: &str, find: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut result = String::new();
-    let mut rest = value;
-    while let Some((before, after)) = rest.split_once('$') {
-        result.push_str(before);
-        let (is_braced, text) = match after.strip_prefix('{') {
-            Some(text) => (true, text),
-            None => (false, after),
-        };
-        let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
-        let (name, behind) = text.split_at(text.find(|it| !is_part(it)).unwrap_or(text.len()));
-        let behind = if is_braced { behind.strip_prefix('}') } else { Some(behind) };
-        let is_name = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
-        match behind.filter(|_| is_name) {
-            Some(behind) => {
-                result.push_str(&find(name).ok_or_else(|| name.to_owned())?);
-                rest = behind;
-            }
-            None => {
-                result.push('$');
-                rest = after;
-            }
-        }
-    }
-    result.push_str(rest);
-    Ok(result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(value: &str, expected: Result<&str, &str>) {
-        let find = |name: &str| (name == "KEY").then(|| "s3cr3t".to_owned());
-        let actual = expand(value, find);
-        assert_eq!(actual.as_deref().map_err(String::as_str), expected);
-    }
-
-    #[test]
-    fn variables_stand_where_they_are_named() {
-        check("Bearer $KEY", Ok("Bearer s3cr3t"));
-        check("${KEY}x $KEY.", Ok("s3cr3tx s3cr3t."));
-        check("a$ $$ $1 ${} ${KEY", Ok("a$ $$ $1 ${} ${KEY"));
-        check("$$KEY", Ok("$s3cr3t"));
-        check("Bearer $NONE", Err("NONE"));
-        check("${NONE}", Err("NONE"));
-        check("", Ok(""));
-    }
 }

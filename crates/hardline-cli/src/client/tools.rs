@@ -118,7 +118,7 @@ async fn given(
 async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -> Result<ExitCode> {
     let manager = start(desk, std::slice::from_ref(&server));
     desk.wait(|| server.connecting(), manager.listed()).await;
-    let answers = answers(&manager, "no answer in time");
+    let answers = answers(&manager, std::slice::from_ref(&server), "no answer in time");
     let Some(answer) = answers.first() else { bail!("there is no server") };
     let Some(tools) = &answer.items else {
         let reason = answer.reason.as_deref().unwrap_or_default();
@@ -126,6 +126,7 @@ async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -
         return Ok(ExitCode::from(1));
     };
     let code = one(args, &server, tools, wanted)?;
+    cut(&manager);
     if answer.state == State::Current {
         return Ok(code);
     }
@@ -165,11 +166,9 @@ fn one(args: &Args, server: &Server, tools: &[Json], wanted: Option<&str>) -> Re
 async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<ExitCode> {
     let manager = start(desk, &servers);
     let patience = args.target.patience(PATIENCE);
-    desk.wait(|| all::waiting_for(&unlisted(&manager)), listed(&manager, patience)).await;
-    if !unlisted(&manager).is_empty() {
-        desk.hurry();
-    }
-    let answers = answers(&manager, &all::too_late(patience));
+    let waiting = || all::waiting_for(&unlisted(&manager));
+    let waited = desk.wait(waiting, listed(&manager, patience)).await;
+    let answers = answers(&manager, &servers, &all::too_late(waited));
     let is_written = write(args.show.color, |out, is_colored| match args.show.format {
         Format::Json => all::json(out, &answers, |tools| json(tools)),
         Format::Text => {
@@ -177,6 +176,9 @@ async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<Exi
                 .iter()
                 .filter_map(|it| Some((Some(it.label()), it.items.as_deref()?)))
                 .collect();
+            if lists.is_empty() {
+                return Ok(());
+            }
             if lists.iter().all(|(_, tools)| tools.is_empty()) {
                 return writeln!(out, "No tools.");
             }
@@ -184,6 +186,7 @@ async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<Exi
         }
     })?;
     let code = all::tell(&answers);
+    cut(&manager);
     shadows(&manager);
     Ok(if is_written { code } else { ExitCode::from(1) })
 }
@@ -202,17 +205,19 @@ fn start(desk: &Desk, servers: &[Server]) -> Manager {
 }
 
 /// Waits until all have listed their tools or failed to; less long for those that are known from last time.
-async fn listed(manager: &Manager, patience: Duration) {
+/// Returns how long that could take.
+async fn listed(manager: &Manager, patience: Duration) -> Duration {
     let begun = Instant::now();
-    let soon = begun + SOON.min(patience);
-    if tokio::time::timeout_at(soon, manager.listed()).await.is_ok() {
-        return;
+    let soon = SOON.min(patience);
+    if tokio::time::timeout_at(begun + soon, manager.listed()).await.is_ok() {
+        return soon;
     }
     let is_known = |it: &Arc<str>| manager.status(it).is_some_and(|it| it.tools.is_some());
     if unlisted(manager).iter().all(is_known) {
-        return;
+        return soon;
     }
     let _ = tokio::time::timeout_at(begun + patience, manager.listed()).await;
+    patience
 }
 
 /// The servers that have neither listed their tools nor failed to.
@@ -226,17 +231,19 @@ fn unlisted(manager: &Manager) -> Vec<Arc<str>> {
 }
 
 /// What each server has said so far.
-fn answers(manager: &Manager, late: &str) -> Vec<Answer<Vec<Json>>> {
+fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<Json>>> {
     let catalog = manager.catalog();
     let tools = |server: &Arc<str>| {
         let tools = catalog.tools().iter().filter(|it| it.server == *server);
         tools.map(|it| Json::from(it.listed.json())).collect::<Vec<_>>()
     };
     let answer = |status: hardline_client::manager::Status| {
-        let reason = status.state.reason().or(status.list_failure.as_deref());
-        let reason = reason.unwrap_or(late).to_owned();
+        // Also while it is tried once more.
+        let reason = status.last_failure.as_deref().or(status.state.reason());
+        let reason = reason.or(status.list_failure.as_deref()).unwrap_or(late).to_owned();
+        let is_wrong = || servers.iter().any(|it| it.name == status.server && it.is_wrong());
         let state = match status.tools {
-            None => return Answer::away(&status.server, reason),
+            None => return Answer::away(&status.server, is_wrong(), reason),
             Some((_, Freshness::Current)) => State::Current,
             Some((_, Freshness::Cached)) => State::Cached,
             Some(_) => State::Stale,
@@ -246,6 +253,16 @@ fn answers(manager: &Manager, late: &str) -> Vec<Answer<Vec<Json>>> {
         Answer { server: status.server, state, reason, items }
     };
     manager.statuses().into_iter().map(answer).collect()
+}
+
+/// Warns of tools that are not listed, as there are too many.
+fn cut(manager: &Manager) {
+    for status in manager.statuses() {
+        if let count @ 1.. = status.unlisted {
+            let server = name(&status.server);
+            complain(&format!("warning: {server} has {count} more tools than are listed here"));
+        }
+    }
 }
 
 /// Warns of tools that can be taken for each other. Those with the same names are told together.

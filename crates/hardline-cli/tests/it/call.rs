@@ -90,7 +90,11 @@ fn failures_have_their_status_and_their_words() {
         assert_eq!(err.lines().count(), 1, "{err}");
     };
     let demo = |args: &[&'static str]| with_demo(args);
-    check(&demo(&["call", "fail", r#"{"message":"no"}"#]), 1, "the tool fail says that it failed");
+    check(
+        &demo(&["call", "fail", r#"{"message":"no"}"#]),
+        1,
+        "`hardline tools fail …` shows its arguments",
+    );
     check(&demo(&["call", "nothing"]), 1, "the server answered with error -32602");
     check(
         &demo(&["call", "sleep", r#"{"ms":60000}"#, "--timeout", "200ms"]),
@@ -200,7 +204,8 @@ fn what_cannot_be_shown_is_saved_beside_what_is_there() {
     let (home, url) = (Home::new(), server.url("/mcp"));
     home.write("s/a_b-1.wav", "mine");
     let args = ["call", "a/b", "--url", &url, "--save", "s"];
-    let (out, _) = run_in(&home, &args, 0);
+    let (out, err) = run_in(&home, &args, 1);
+    assert!(err.contains("1 of 3 parts of the result could not be saved"), "{err}");
     let lines: Vec<&str> = out.lines().collect();
     let expected = [
         "[audio, audio/wav, 3 B: s/a_b-2.wav]",

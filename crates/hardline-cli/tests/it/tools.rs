@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::call::run_in;
 use crate::home::{HARDLINE, Home, tool};
 use crate::screen::whole_screen;
+use crate::session::ended_within;
 
 /// What a server is in a configuration that is the demo server.
 fn demo() -> Value {
@@ -57,6 +58,7 @@ fn all_servers_are_listed_and_the_others_named() {
     for words in [
         "hang is away: no answer",
         "dead is away: the server exited with code 3; its last stderr lines: no \\u{1b}database",
+        "unset cannot be used: ",
         "the variable HARDLINE_NO_SUCH is not set",
         "far is away: cannot reach http://127.0.0.1:1",
         "warning: two and one both have big, echo, env",
@@ -99,8 +101,8 @@ fn programs_get_each_server_with_its_state() {
 fn nobody_to_list_is_a_failure() {
     let home = home(&json!({"dead": {"command": "sh", "args": ["-c", "exit 3"]}}));
     for command in ["tools", "resources", "prompts"] {
-        let (_, err) = run_in(&home, &[command], 1);
-        assert!(err.contains("dead is away"), "{err}");
+        let (out, err) = run_in(&home, &[command], 1);
+        assert!(err.contains("dead is away") && out.is_empty(), "{out}{err}");
     }
 }
 
@@ -167,9 +169,9 @@ fn mistakes_are_answered_with_what_to_write() {
         &both,
         &["tools", "githb"],
         2,
-        "no server githb; did you mean github? There are: files, github, off",
+        "no server githb; did you mean github? There are: files, github",
     );
-    check(&both, &["tools", "zzz"], 2, "there is no server zzz. There are: files, github, off");
+    check(&both, &["tools", "zzz"], 2, "there is no server zzz. There are: files, github");
     check(&both, &["tools", "off"], 2, "the server off is disabled in ");
     check(
         &both,
@@ -301,4 +303,66 @@ fn a_terminal_has_colors_progress_and_what_is_waited_for() {
         assert!(screen.starts_with("\rconnecting to late\u{1b}[K"), "{args:?}: {screen:?}");
         assert!(screen.contains("\r\u{1b}[K"), "{args:?}: {screen:?}");
     }
+}
+
+/// A server that never answers, and takes note of being asked to end: by then its standard input is closed.
+fn installer(home: &Home) -> Value {
+    let script = format!(
+        "trap 'exit 0' TERM; touch '{0}'; cat > /dev/null; touch '{1}'",
+        home.text("begun"),
+        home.text("cleaned")
+    );
+    json!({"command": "sh", "args": ["-c", script]})
+}
+
+#[test]
+fn a_server_that_is_too_slow_can_clean_up() {
+    for command in ["tools", "resources", "prompts"] {
+        for is_named in [false, true] {
+            let home = home(&json!({}));
+            let servers = json!({"mcpServers": {"slow": installer(&home)}});
+            home.write("config/hardline/mcp.json", &servers.to_string());
+            let mut args = vec![command, "--timeout", "1s"];
+            args.extend(is_named.then_some("slow"));
+            let (out, err) = run_in(&home, &args, 1);
+            assert!(out.is_empty() && err.contains("within 1 s"), "{args:?}: {out}{err}");
+            assert!(home.path("cleaned").exists(), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_signal_while_a_server_is_started_lets_it_clean_up() {
+    for args in [&["tools"][..], &["tools", "slow"], &["prompts"], &["call", "slow", "x"]] {
+        let home = home(&json!({}));
+        let servers = json!({"mcpServers": {"slow": installer(&home)}});
+        home.write("config/hardline/mcp.json", &servers.to_string());
+        let mut child = home.command(args).current_dir(home.path("")).spawn().unwrap();
+        let begun = Instant::now();
+        while !home.path("begun").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{args:?}: nothing was started");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(ended_within(&mut child, Duration::from_secs(30)).code(), Some(143));
+        assert!(home.path("cleaned").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn warnings_are_about_the_servers_that_are_used() {
+    let home = home(&json!({"demo": demo(), "other": {"command": 1}}));
+    let (_, err) = run_in(&home, &["call", "demo", "echo", r#"{"text": "x"}"#], 0);
+    assert_eq!(err, "");
+    let (_, err) = run_in(&home, &["tools"], 0);
+    assert!(err.contains("mcpServers.other.command"), "{err}");
+    home.write("one.json", r#"{"mcpServers": {"off": {"command": "x", "disabled": true}}}"#);
+    let (_, err) = run_in(&home, &["tools", "--config", "one.json"], 2);
+    assert!(err.contains("the only server of the configuration is disabled"), "{err}");
+    let (_, err) = run_in(&home, &["tools", "--json"], 2);
+    assert!(err.contains("did you mean --format json?") && !err.contains("-- --json"), "{err}");
+    home.write("wrong.json", r#"{"mcpServers": {"a": {"command": 1}}}"#);
+    let (out, err) = run_in(&home, &["tools", "--config", "wrong.json"], 1);
+    assert!(out.is_empty() && err.contains("a cannot be used: "), "{out}{err}");
 }

@@ -165,10 +165,10 @@ impl Client {
         }
     }
 
-    /// Resident memory of the proxy, in KiB.
+    /// Resident memory of the proxy that no file has, in KiB.
     pub(crate) fn resident(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 }

@@ -242,7 +242,7 @@ mod tests {
             dialect,
             file: "f.json".into(),
             server: "s".to_owned(),
-            folder: Some("/work/shop".into()),
+            folder: Some("/srv/shop".into()),
             inputs: [("other".to_owned(), "default".to_owned())].into(),
         };
         let template = Template { text: text.to_owned(), key: "k".to_owned(), position: (1, 2) };
@@ -341,7 +341,7 @@ mod tests {
     fn editors_know_more() {
         let separator = MAIN_SEPARATOR_STR;
         for dialect in [Dialect::Generic, Dialect::Cursor, Dialect::VsCode] {
-            check(dialect, "${workspaceFolder}/a", Ok("/work/shop/a"));
+            check(dialect, "${workspaceFolder}/a", Ok("/srv/shop/a"));
             check(dialect, "${workspaceFolderBasename}", Ok("shop"));
             check(dialect, "${/}${pathSeparator}", Ok(&separator.repeat(2)));
             check(dialect, "${input:id} ${input:other}", Ok("typed default"));
@@ -358,7 +358,7 @@ mod tests {
                      variable of the environment"),
             );
         }
-        check(Dialect::Roo, "${workspaceFolder}", Ok("/work/shop"));
+        check(Dialect::Roo, "${workspaceFolder}", Ok("/srv/shop"));
     }
 
     #[test]

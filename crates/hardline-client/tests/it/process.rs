@@ -1,5 +1,6 @@
 //! Servers that are processes, and how they go.
 
+use std::path::Path;
 use std::time::Duration;
 
 use hardline_client::{Connection, Error, Settings, Version};
@@ -21,6 +22,21 @@ fn shell(script: &str) -> Command {
 async fn greeted(script: &str) -> Connection {
     let command = shell(&format!("{GREETING}{script}"));
     Connection::spawn(&command, Settings::default()).await.unwrap()
+}
+
+/// The process id that a script writes to a file, which is taken away.
+async fn written_id(file: &Path) -> i32 {
+    let id = in_time(async {
+        loop {
+            match std::fs::read_to_string(file).ok().and_then(|it| it.trim().parse::<i32>().ok()) {
+                Some(id) => break id,
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    })
+    .await;
+    std::fs::remove_file(file).unwrap();
+    id
 }
 
 async fn in_time<F: Future>(future: F) -> F::Output {
@@ -108,19 +124,10 @@ async fn dropping_the_connection_ends_the_process() {
     // It writes its id, and ends when its input does, or when it is killed.
     let script = format!("echo $$ > '{}'; while :; do sleep 1000; done", file.display());
     let server = greeted(&script).await;
-    let pid = in_time(async {
-        loop {
-            match std::fs::read_to_string(&file).ok().and_then(|it| it.trim().parse::<i32>().ok()) {
-                Some(pid) => break pid,
-                None => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
-        }
-    })
-    .await;
-    std::fs::remove_file(&file).unwrap();
+    let pid = written_id(&file).await;
     drop(server);
     in_time(async {
-        while std::path::Path::new(&format!("/proc/{pid}")).exists() {
+        while Path::new(&format!("/proc/{pid}")).exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
@@ -134,22 +141,13 @@ async fn whoever_closes_waits_for_the_end_of_the_process_and_so_does_the_next() 
     // It does not end because it is told to.
     let script = format!("trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done", file.display());
     let server = greeted(&script).await;
-    let pid = in_time(async {
-        loop {
-            match std::fs::read_to_string(&file).ok().and_then(|it| it.trim().parse::<i32>().ok()) {
-                Some(pid) => break pid,
-                None => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
-        }
-    })
-    .await;
-    std::fs::remove_file(&file).unwrap();
+    let pid = written_id(&file).await;
     let first = tokio::spawn({
         let server = server.clone();
         async move { server.close().await }
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
     in_time(server.close()).await;
-    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
     in_time(first).await.unwrap();
 }

@@ -5,11 +5,12 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hardline::client::manager::Manager;
 use hardline::client::{self, Options};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::fleet::Fleet;
 use crate::random::Random;

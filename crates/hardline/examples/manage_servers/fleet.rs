@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 /// A server that can be started with `stdio` or `http`.
 pub(super) struct Program {
@@ -49,7 +49,7 @@ impl Fleet {
         }
         let config = folder.join("mcp.json");
         let names = servers.keys().cloned().collect();
-        fs::write(&config, Value::from(json!({ "mcpServers": servers })).to_string())?;
+        fs::write(&config, json!({ "mcpServers": servers }).to_string())?;
         Ok(Self { config, names, listening })
     }
 

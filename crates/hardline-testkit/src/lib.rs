@@ -4,6 +4,7 @@
 //! - [`generate`]: JSON texts of all kinds, sound and damaged, from a seed.
 //! - [`hostile`]: inputs made to cost more than they should.
 //! - [`http`]: a server that answers as a script says, and misbehaves where it does.
+//! - [`oauth`]: such a server behind a login.
 //! - [`sample`]: frames as servers send them.
 //! - [`plant`]: what attackers put into texts, and all the places where a string can stand.
 //! - [`outline`]: the strings of a JSON text, found in the simplest way there is.
@@ -19,6 +20,7 @@ pub mod generate;
 pub mod hostile;
 pub mod http;
 pub mod measure;
+pub mod oauth;
 pub mod oracle;
 pub mod outline;
 pub mod plant;

@@ -1,6 +1,7 @@
 //! What servers log, for whoever wants to see it.
 
 use hardline_client::connection::Notification;
+use hardline_client::manager::{Manager, ManagerEvent};
 use hardline_client::{Connection, ServerEvent};
 use hardline_wire::excerpt::Excerpt;
 use serde_json::Value;
@@ -19,20 +20,38 @@ pub(super) async fn show(server: &str, connection: &Connection, line: &Line) {
     let mut events = connection.events();
     tokio::spawn(async move {
         while let Some(event) = events.recv().await {
-            match event {
-                ServerEvent::Notification(it) if &*it.method == "notifications/message" => {
-                    line.clear();
-                    complain(&describe(&server, &it));
-                }
-                ServerEvent::Closed(_) => return,
-                _ => {}
+            if let ServerEvent::Closed(_) = event {
+                return;
             }
+            tell(&server, &event, &line);
         }
     });
     if connection.server().capabilities.logging.is_some() && connection.version().has_handshake() {
         let params = serde_json::json!({ "level": "info" });
         // One that says no logs what it likes.
         let _ = connection.request("logging/setLevel", &params).await;
+    }
+}
+
+/// Shows what all servers of a manager log, at the level that each has by itself.
+pub(super) fn show_all(manager: &Manager, line: &Line) {
+    let (mut events, line) = (manager.events(), line.clone());
+    tokio::spawn(async move {
+        while let Some(event) = events.recv().await {
+            if let ManagerEvent::Server { server, event } = event {
+                tell(&name(&server), &event, &line);
+            }
+        }
+    });
+}
+
+/// Shows an event, if it is a message for the log. The server's name is fit for a terminal.
+fn tell(server: &str, event: &ServerEvent, line: &Line) {
+    if let ServerEvent::Notification(it) = event
+        && &*it.method == "notifications/message"
+    {
+        line.clear();
+        complain(&describe(server, it));
     }
 }
 

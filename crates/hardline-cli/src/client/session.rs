@@ -83,8 +83,8 @@ where
         desk.line.clear();
         // The requests that were given up are cancelled at their servers before this is done.
         tokio::select! {
-            () = desk.close() => {}
-            _ = signals.heard() => {}
+            () = desk.wait(|| "waiting for the servers to end".to_owned(), desk.close()) => {}
+            _ = signals.heard() => desk.line.clear(),
         }
         outcome
     });
@@ -156,6 +156,9 @@ impl Desk {
             .with_connection(self.settings.clone())
             .adjust(move |server, settings| desk.settings_for(&name(server), settings));
         let manager = Manager::new(settings);
+        if self.is_verbose {
+            log::show_all(&manager, &self.line);
+        }
         self.hold(Held::Manager(manager.clone()));
         manager
     }

@@ -27,6 +27,8 @@ mod install;
 #[cfg(unix)]
 mod launch;
 #[cfg(unix)]
+mod login;
+#[cfg(unix)]
 mod pin;
 #[cfg(unix)]
 mod policy_command;

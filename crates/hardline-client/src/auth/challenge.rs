@@ -14,6 +14,8 @@ pub(super) struct Challenge {
     pub(super) error: Option<String>,
     /// Whether tokens are wanted that are bound to a key.
     pub(super) wants_dpop: bool,
+    /// The status of an answer that is no challenge at all: no token was asked for.
+    pub(super) let_in: Option<u16>,
 }
 
 /// How many scopes are taken from a challenge.
@@ -118,6 +120,7 @@ mod tests {
             scopes: scopes.split_ascii_whitespace().map(str::to_owned).collect(),
             error: error.map(str::to_owned),
             wants_dpop: dpop,
+            let_in: None,
         };
         assert_eq!(Challenge::parse(Some(header)), expected, "{header}");
     }

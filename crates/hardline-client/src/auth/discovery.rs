@@ -84,7 +84,7 @@ pub(super) async fn discover(
     known: Option<&str>,
 ) -> Result<Discovered, AuthError> {
     let Some(resource) = find_resource(fetcher, server, challenge).await? else {
-        return legacy(fetcher, server).await;
+        return legacy(fetcher, server, challenge).await;
     };
     let named = match &resource.resource {
         Some(named) => checked_resource(server, named)?,
@@ -155,12 +155,19 @@ fn issuer(server: &Url, resource: &Resource, known: Option<&str>) -> String {
 }
 
 /// A server of 2025-03-26.
-async fn legacy(fetcher: &Fetcher, server: &Url) -> Result<Discovered, AuthError> {
+async fn legacy(
+    fetcher: &Fetcher,
+    server: &Url,
+    challenge: &Challenge,
+) -> Result<Discovered, AuthError> {
     let (issuer, named) = (origin(server), canonical(server));
     for url in metadata_urls(&at(server, "/")) {
         if let Some(document) = fetcher.document(&url).await? {
             return read(server, &document, &issuer, named);
         }
+    }
+    if let Some(status) = challenge.let_in {
+        return Err(AuthError::Unwanted { status });
     }
     let endpoint = |path| parse(server, at(server, path).as_str(), "endpoint");
     Ok(Discovered {

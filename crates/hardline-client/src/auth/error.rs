@@ -20,8 +20,14 @@ pub enum AuthError {
     /// work later.
     #[error("{0}")]
     Unreachable(String),
+    /// The server asks for no token, and nothing about it says where one could be had.
+    #[error("the server asks for no login: without one, it answers with status {status}")]
+    Unwanted {
+        /// The status of its answer to a request without a token.
+        status: u16,
+    },
     /// What the server and its authorization server say about themselves does not allow a login.
-    #[error("cannot log in: {0}")]
+    #[error("{0}")]
     Metadata(String),
     /// The authorization server said no.
     #[error("the authorization server {server} refuses {what}: {reason}")]
@@ -65,6 +71,7 @@ impl From<AuthError> for TransportError {
     fn from(error: AuthError) -> Self {
         match error {
             AuthError::Unreachable(reason) => Self::Unreachable(reason),
+            AuthError::Metadata(reason) => Self::Login(format!("cannot log in: {reason}")),
             error => Self::Login(error.to_string()),
         }
     }

@@ -134,8 +134,10 @@ impl Fetcher {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let body = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#.to_owned();
         let fetched = self.send(Method::POST, server, headers, Some(body)).await?;
-        let header = fetched.header(WWW_AUTHENTICATE.as_str()).filter(|_| fetched.status == 401);
-        Ok(Challenge::parse(header))
+        if fetched.status != 401 {
+            return Ok(Challenge { let_in: Some(fetched.status), ..Challenge::default() });
+        }
+        Ok(Challenge::parse(fetched.header(WWW_AUTHENTICATE.as_str())))
     }
 
     async fn send(

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hardline_transport::Secrets;
-use hardline_transport::client::{Answer, Kind, Notice, Outcome, Request, TransportError};
+use hardline_transport::client::{
+    Answer, Kind, Notice, Outcome, Request, Transport, TransportError,
+};
 use hardline_wire::excerpt::Excerpt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,7 +64,21 @@ impl Options {
 pub struct RawResult {
     answer: Answer,
     /// What is wrong with a result may be said in its own words.
-    secrets: Secrets,
+    hidden: Hidden,
+}
+
+/// What is not to be shown: what the settings name, and what the transport told the server to be let in.
+#[derive(Clone, Debug)]
+pub(super) struct Hidden {
+    named: Secrets,
+    told: Weak<dyn Transport>,
+}
+
+impl Hidden {
+    pub(super) fn secrets(&self) -> Secrets {
+        let told = self.told.upgrade().map(|it| it.secrets()).unwrap_or_default();
+        self.named.and(&told)
+    }
 }
 
 impl RawResult {
@@ -80,7 +96,7 @@ impl RawResult {
     ///
     /// [`Error::Unexpected`], if it is something else.
     pub fn parse<T: DeserializeOwned>(&self, method: &str) -> Result<T, Error> {
-        parse(method, self.get()).map_err(|error| error.hidden(&self.secrets))
+        parse(method, self.get()).map_err(|error| error.hidden(&self.hidden.secrets()))
     }
 }
 
@@ -147,13 +163,17 @@ impl Connection {
         let limits = Limits::new(inner, &Options::default());
         let sent = tokio::time::timeout_at(limits.until(), inner.transport.notify(notice)).await;
         let sent = sent.map_err(|_| limits.late(method)).and_then(|sent| Ok(sent?));
-        sent.map_err(|error| error.hidden(&inner.settings.secrets))
+        sent.map_err(|error| error.hidden(&inner.hidden().secrets()))
     }
 }
 
 impl Inner {
     pub(super) fn new_id(&self) -> i64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn hidden(&self) -> Hidden {
+        Hidden { named: self.settings.secrets.clone(), told: Arc::downgrade(&self.transport) }
     }
 
     /// Sends a request, answers what the server wants to know first, and gives its result.
@@ -164,7 +184,7 @@ impl Inner {
         options: &Options,
     ) -> Result<RawResult, Error> {
         let outcome = self.converse(method, params, options).await;
-        outcome.map_err(|error| error.hidden(&self.settings.secrets))
+        outcome.map_err(|error| error.hidden(&self.hidden().secrets()))
     }
 
     async fn converse(
@@ -183,7 +203,7 @@ impl Inner {
                 _ => None,
             };
             let Some(wanted) = wanted else {
-                return Ok(RawResult { answer, secrets: self.settings.secrets.clone() });
+                return Ok(RawResult { answer, hidden: self.hidden() });
             };
             let fulfilling = tokio::time::timeout_at(limits.last, self.fulfil(&wanted, &params));
             more = Some(fulfilling.await.map_err(|_| limits.late(method))??);

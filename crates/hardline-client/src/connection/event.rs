@@ -242,7 +242,7 @@ impl Inner {
             Event::Request { id, method, text } => self.handle_request(id, &method, &text),
             Event::Error { reason, .. } => self.trouble(&reason),
             Event::Closed(error) => {
-                let reason = self.settings.secrets.hide(&error.to_string()).into();
+                let reason = self.hidden().secrets().hide(&error.to_string()).into();
                 self.tell(ServerEvent::Closed(reason));
             }
             _ => {}
@@ -364,7 +364,8 @@ impl Inner {
     }
 
     fn trouble(&self, reason: &str) {
-        let reason = &*self.settings.secrets.hide(reason);
+        let secrets = self.hidden().secrets();
+        let reason = &*secrets.hide(reason);
         tracing::debug!(reason, "trouble with what a server sent");
         if let Some(listener) = &self.settings.on_trouble {
             listener(reason);

@@ -118,7 +118,7 @@ impl Connection {
         };
         if let Err(error) = opened {
             connection.close().await;
-            return Err(error.hidden(&connection.inner.settings.secrets));
+            return Err(error.hidden(&connection.inner.hidden().secrets()));
         }
         Ok(connection)
     }

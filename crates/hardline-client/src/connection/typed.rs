@@ -259,8 +259,9 @@ impl Connection {
         key: &str,
         mut see: impl FnMut(&str),
     ) -> Result<Vec<T>, Error> {
-        let secrets = &self.inner.settings.secrets;
-        let unexpected = |reason: &str| super::call::unexpected(method, reason).hidden(secrets);
+        let hidden = self.inner.hidden();
+        let unexpected =
+            |reason: &str| super::call::unexpected(method, reason).hidden(&hidden.secrets());
         let mut bytes = 0;
         let mut items = Vec::new();
         let mut seen = HashSet::new();

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hardline_transport::Secrets;
 use hardline_transport::client::{
     Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError,
 };
@@ -151,6 +152,10 @@ impl Transport for Guarded {
 
     fn kind(&self) -> Kind {
         self.inner.kind()
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.inner.secrets()
     }
 }
 

@@ -24,6 +24,8 @@ use hardline_wire::id::Id;
 use hardline_wire::version::Version;
 use tokio::sync::mpsc;
 
+use crate::Secrets;
+
 pub use answer::{Answer, Outcome};
 pub use error::{AuthHints, HttpError, TransportError};
 pub use stream::Stream;
@@ -70,6 +72,11 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
     /// What the transport is, for rules that differ.
     fn kind(&self) -> Kind;
+
+    /// What it told the peer lately to be let in, which the peer may repeat: not to be shown to anybody.
+    fn secrets(&self) -> Secrets {
+        Secrets::default()
+    }
 }
 
 /// What a transport is.

@@ -1,5 +1,6 @@
 //! What all requests to one server share, and how each is sent.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -40,6 +41,8 @@ pub(super) struct Link {
     client: Client,
     /// The values of the configured headers.
     secrets: Secrets,
+    /// What the source of headers gave out last, and before that: an answer may be to either.
+    lately: Mutex<[Headers; 2]>,
     pub(super) outlet: Outlet,
 }
 
@@ -61,7 +64,23 @@ impl Link {
     pub(super) fn new(config: Config) -> Result<Self, ConfigError> {
         let client = client(&config)?;
         let secrets = config.headers.secrets();
-        Ok(Self { config, client, secrets, outlet: Outlet::new() })
+        let lately = Mutex::new([Headers::new(), Headers::new()]);
+        Ok(Self { config, client, secrets, lately, outlet: Outlet::new() })
+    }
+
+    /// The values of headers that are not to be shown: the configured ones, and those that were given out
+    /// lately.
+    pub(super) fn secrets(&self) -> Secrets {
+        let [last, before] = &*self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        self.secrets.and(&last.secrets()).and(&before.secrets())
+    }
+
+    fn remember(&self, given: &Headers) {
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        if lately[0].0 != given.0 {
+            lately.swap(0, 1);
+            lately[0] = given.clone();
+        }
     }
 
     /// Sends a message to `address`, and again if the server asks for that soon.
@@ -138,6 +157,7 @@ impl Link {
             let mut given = Headers::new();
             if let Some(source) = &self.config.header_source {
                 given = source.headers(target).await?;
+                self.remember(&given);
                 headers.extend(given.0.clone());
             }
             headers.extend(own.clone());

@@ -15,6 +15,7 @@ use super::link::Link;
 use super::pending::Pending;
 use super::session::Stamp;
 use super::sieve::{Item, Sieve};
+use crate::Secrets;
 use crate::client::{Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError};
 
 /// A server that is spoken to over HTTP with server-sent events, 2024-11-05.
@@ -168,5 +169,9 @@ impl Transport for Sse {
 
     fn kind(&self) -> Kind {
         Kind::Stream
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.link.secrets()
     }
 }

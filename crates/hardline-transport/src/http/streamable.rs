@@ -14,6 +14,7 @@ use super::event_stream::EventStream;
 use super::link::Link;
 use super::listener::listen;
 use super::session::Session;
+use crate::Secrets;
 use crate::client::{
     Answer, BoxFuture, Event, Events, Kind, Notice, Request, Transport, TransportError,
 };
@@ -180,6 +181,10 @@ impl Transport for Streamable {
 
     fn kind(&self) -> Kind {
         Kind::Http
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.link.secrets()
     }
 }
 

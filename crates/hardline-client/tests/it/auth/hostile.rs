@@ -2,9 +2,10 @@
 
 use hardline_client::auth::{Auth, AuthError};
 use hardline_testkit::http::Server;
+use hardline_testkit::oauth::{World, metadata, resource};
 use serde_json::Value;
 
-use super::world::{Person, World, metadata, resource};
+use super::person::Person;
 use super::{settings, start};
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";

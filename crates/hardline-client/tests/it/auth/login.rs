@@ -6,11 +6,12 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hardline_client::auth::{Auth, AuthError, AuthSettings};
+use hardline_testkit::oauth::{World, metadata};
 use ring::digest::{SHA256, digest};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::world::{Person, World, form, metadata, query};
+use super::person::{Person, form, query};
 use super::{connect, echo, logged_in, settings, start};
 
 #[tokio::test]
@@ -176,11 +177,11 @@ async fn connections_that_say_nothing_keep_nobody_out() {
         tokio::task::yield_now().await;
     }
     let line = format!("GET /callback?code=the-code&state={} HTTP/1.1", asked["state"]);
-    let visit = super::world::visit(port, &line);
+    let visit = super::person::visit(port, &line);
     tokio::time::timeout(Duration::from_secs(20), visit).await.unwrap();
     assert!(login.await.unwrap().unwrap().is_logged_in);
     // Nobody listens any more.
-    assert_eq!(super::world::visit(port, &line).await, "gone");
+    assert_eq!(super::person::visit(port, &line).await, "gone");
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 mod hostile;
 mod login;
+mod person;
 mod refresh;
 mod secrecy;
 mod store;
-mod world;
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use hardline_testkit::http::Server;
 use hardline_transport::http::Config;
 use serde_json::json;
 
-use world::{Person, World};
+use hardline_testkit::oauth::World;
+use person::Person;
 
 /// Settings with a store and a person in front of the browser.
 fn settings(person: &Arc<Person>) -> AuthSettings {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use hardline_client::auth::{Auth, FileStore};
+use hardline_testkit::oauth::{World, refreshes};
 use hardline_transport::client::AuthHints;
 use hardline_transport::http::{HeaderSource as _, Headers, Next, Refusal, Target};
 use tokio::sync::Notify;
 
-use super::world::{Person, World, form, refreshes};
+use super::person::{Person, form};
 use super::{connect, echo, echo_twenty, logged_in, settings, start};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

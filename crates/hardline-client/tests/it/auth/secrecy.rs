@@ -4,10 +4,11 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
 
 use hardline_client::auth::{Assertion, Auth, Enterprise, FileStore, Grant, Secret};
+use hardline_testkit::oauth::World;
 use tracing::field::{Field, Visit};
 use tracing::span;
 
-use super::world::{Person, World};
+use super::person::Person;
 use super::{connect, echo, settings, start};
 
 /// Writes down everything that is logged.
@@ -72,6 +73,16 @@ async fn tokens_are_in_no_log_no_error_and_no_debug() {
     search(&format!("{error:?}").replace("the-code", ""));
     let log = log.0.lock().unwrap().replace("server_said ([hidden] [hidden] the-code)", "");
     search(&log);
+}
+
+#[tokio::test]
+async fn a_token_that_the_server_repeats_in_an_answer_is_hidden() {
+    let (_world, server) = start(World { tells_token: true, ..World::default() });
+    let auth = Auth::new(&server.url("/mcp"), settings(&Person::agreeing())).unwrap();
+    let connection = connect(&server, &auth).await.unwrap();
+    let error = echo(&connection, 1).await.unwrap_err();
+    assert!(error.to_string().contains("not with"), "{error}");
+    search(&format!("{error} {error:?}"));
 }
 
 #[tokio::test]

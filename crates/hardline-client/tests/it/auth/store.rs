@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use hardline_client::auth::{Auth, FileStore, default_store};
 use hardline_testkit::http::Server;
+use hardline_testkit::oauth::World;
 use tempfile::TempDir;
 
-use super::world::{Person, World};
+use super::person::Person;
 use super::{logged_in, settings, start};
 
 /// A directory with the tokens of somebody who has logged in, and the file that they are in.

@@ -1,50 +1,60 @@
-//! A server with an authorization server of its own, and a person with a browser.
+//! An MCP server behind a login that is its own authorization server, and follows a script.
+//!
+//! Tokens are `access-N` and `refresh-N`; whoever comes with another is told where to log in. There is no
+//! page to log in on: a test takes the place of browser and person, and visits the address that the login
+//! waits at with any code.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::exhaustive_structs,
+    reason = "to panic is how a test speaks, and it makes the world that it wants"
+)]
 
 use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use hardline_client::auth::{AuthorizationUrl, Browser};
-use hardline_testkit::http::{Exchange, Request, Server};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::peer::text;
+use crate::http::{Exchange, Request, Server};
 
 const GREETING: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
 
 /// What the server knows and does. Tokens are `access-N` and `refresh-N`, with the same `N`.
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub struct World {
     /// The number of the token that is good at the moment.
-    pub(crate) now: Mutex<u32>,
+    pub now: Mutex<u32>,
     /// How a refresh is answered, if not with tokens.
-    pub(crate) refusal: Mutex<Option<(u16, String)>>,
+    pub refusal: Mutex<Option<(u16, String)>>,
     /// Whether refreshing gives out a new refresh token.
-    pub(crate) keeps_refresh: bool,
+    pub keeps_refresh: bool,
     /// For how long a token is good.
-    pub(crate) lifetime: Option<u64>,
+    pub lifetime: Option<u64>,
     /// A refresh is answered when this is told.
-    pub(crate) gate: Option<Notify>,
+    pub gate: Option<Notify>,
     /// Documents in place of those that are right, by their path.
-    pub(crate) documents: HashMap<&'static str, String>,
+    pub documents: HashMap<&'static str, String>,
     /// What the token endpoint answers a login with, in place of tokens.
-    pub(crate) login_answer: Option<String>,
+    pub login_answer: Option<String>,
     /// The scope that a call needs, and that the second login gives.
-    pub(crate) scope: Option<&'static str>,
-    pub(crate) logins: Mutex<u32>,
+    pub scope: Option<&'static str>,
+    /// How often somebody logged in.
+    pub logins: Mutex<u32>,
     /// Whether no token is good at the moment.
-    pub(crate) is_expired: Mutex<bool>,
+    pub is_expired: Mutex<bool>,
     /// Whether none will ever be.
-    pub(crate) refuses_all: Mutex<bool>,
+    pub refuses_all: Mutex<bool>,
+    /// Whether a call is answered with an error that repeats the token.
+    pub tells_token: bool,
     /// How often each call was run.
-    pub(crate) runs: Mutex<HashMap<String, usize>>,
+    pub runs: Mutex<HashMap<String, usize>>,
 }
 
 impl World {
-    pub(crate) async fn serve(&self, it: &mut Exchange) {
+    /// Answers one request, to whichever of its two servers.
+    pub async fn serve(&self, it: &mut Exchange) {
         let path = it.request.path.split('?').next().unwrap_or_default().to_owned();
         let origin = format!("http://{}", it.request.header("host").unwrap_or_default());
         if let Some(document) = self.documents.get(path.as_str()) {
@@ -100,10 +110,18 @@ impl World {
             it.respond(403, &[&challenge], "").await;
             return;
         }
+        if self.tells_token {
+            let token = it.request.header("authorization").unwrap_or_default();
+            let error = json!({ "code": -32000, "message": format!("not with {token}") });
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, it.id());
+            it.json(&answer).await;
+            return;
+        }
         let params = it.request.member("params").unwrap();
         let call = params["arguments"]["n"].to_string();
         *self.runs.lock().unwrap().entry(call.clone()).or_default() += 1;
-        it.answer(&text(&call).to_string()).await;
+        let content = json!([{ "type": "text", "text": call }]);
+        it.answer(&json!({ "content": content }).to_string()).await;
     }
 
     async fn serve_token(&self, it: &mut Exchange) {
@@ -149,26 +167,29 @@ impl World {
     }
 
     /// Makes the token that was given out last worth nothing. It can be refreshed.
-    pub(crate) fn expire(&self) {
+    pub fn expire(&self) {
         *self.is_expired.lock().unwrap() = true;
     }
 
-    pub(crate) fn refuse_refresh(&self, status: u16, body: &str) {
+    /// Answers every refresh from now on with this.
+    pub fn refuse_refresh(&self, status: u16, body: &str) {
         *self.refusal.lock().unwrap() = Some((status, body.to_owned()));
     }
 }
 
 /// How many refreshes were asked for.
-pub(crate) fn refreshes(server: &Server) -> usize {
+pub fn refreshes(server: &Server) -> usize {
     let asked = |it: &Request| it.path == "/token" && it.body.contains("grant_type=refresh_token");
     server.requests().iter().filter(|it| asked(it)).count()
 }
 
-pub(crate) fn resource(origin: &str) -> Value {
+/// What the MCP server says of itself.
+pub fn resource(origin: &str) -> Value {
     json!({ "resource": format!("{origin}/mcp"), "authorization_servers": [origin] })
 }
 
-pub(crate) fn metadata(origin: &str) -> Value {
+/// What the authorization server says of itself.
+pub fn metadata(origin: &str) -> Value {
     json!({
         "issuer": origin,
         "authorization_endpoint": format!("{origin}/authorize"),
@@ -179,77 +200,8 @@ pub(crate) fn metadata(origin: &str) -> Value {
     })
 }
 
-/// The fields of a form that was sent.
-pub(crate) fn form(request: &Request) -> HashMap<String, String> {
-    query(&format!("http://x/?{}", request.body))
-}
-
-pub(crate) fn query(url: &str) -> HashMap<String, String> {
-    let url = reqwest::Url::parse(url).unwrap();
-    url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
-}
-
-/// Somebody in front of a browser, who does what a test says.
-pub(crate) struct Person {
-    /// What the browser requests from the loopback address, in turn. `STATE` is the login's.
-    answers: Vec<String>,
-    pub(crate) opened: Mutex<Vec<String>>,
-    pub(crate) pages: Arc<Mutex<Vec<String>>>,
-}
-
-impl Person {
-    pub(crate) fn new(answers: &[&str]) -> Arc<Self> {
-        let answers = answers.iter().map(|it| (*it).to_owned()).collect();
-        let opened = Mutex::default();
-        Arc::new(Self { answers, opened, pages: Arc::default() })
-    }
-
-    /// One who agrees.
-    pub(crate) fn agreeing() -> Arc<Self> {
-        Self::new(&["GET /callback?code=the-code&state=STATE HTTP/1.1"])
-    }
-
-    pub(crate) fn opened(&self) -> Vec<String> {
-        self.opened.lock().unwrap().clone()
-    }
-}
-
-impl fmt::Debug for Person {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Person")
-    }
-}
-
-impl Browser for Person {
-    fn open(&self, url: &AuthorizationUrl) -> Result<(), String> {
-        self.opened.lock().unwrap().push(url.as_str().to_owned());
-        let query = query(url.as_str());
-        let back = reqwest::Url::parse(&query["redirect_uri"]).unwrap();
-        let port = back.port().unwrap();
-        let answers: Vec<_> =
-            self.answers.iter().map(|it| it.replace("STATE", &query["state"])).collect();
-        let pages = Arc::clone(&self.pages);
-        tokio::spawn(async move {
-            for answer in answers {
-                let page = visit(port, &answer).await;
-                pages.lock().unwrap().push(page);
-            }
-        });
-        Ok(())
-    }
-}
-
-/// Sends a request to the loopback address, and reads what comes back.
-pub(crate) async fn visit(port: u16, line: &str) -> String {
-    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)).await else {
-        return "gone".to_owned();
-    };
-    let request = format!("{line}\r\nHost: 127.0.0.1:{port}\r\n\r\n");
-    let _ = stream.write_all(request.as_bytes()).await;
-    let mut page = Vec::new();
-    let mut chunk = [0; 1024];
-    while let Ok(count @ 1..) = stream.read(&mut chunk).await {
-        page.extend_from_slice(&chunk[..count]);
-    }
-    String::from_utf8_lossy(&page).into_owned()
+/// The fields of a form that was sent, as they were sent.
+fn form(request: &Request) -> HashMap<String, String> {
+    let pairs = request.body.split('&').filter_map(|it| it.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

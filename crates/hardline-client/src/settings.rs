@@ -24,6 +24,8 @@ use crate::guard::GuardSettings;
 
 /// Servers whose era is remembered by one [`Settings`] and its clones.
 const MAX_ERAS: usize = 1024;
+/// How long a server may take to start, whatever its configuration says.
+const MIN_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The settings of a [`Connection`](crate::Connection). The defaults are right for almost everyone.
 #[derive(Clone)]
@@ -103,6 +105,19 @@ impl Settings {
     #[must_use]
     pub fn with_open_timeout(mut self, timeout: Duration) -> Self {
         self.open_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a request may take to what a server's configuration says
+    /// ([`ServerConfig::timeout`](crate::config::ServerConfig::timeout)). Opening the connection takes no
+    /// longer either, unless that is less than 5 s: a server may be slow to start. Zero is for ever, and
+    /// changes nothing about the opening.
+    #[must_use]
+    pub fn with_configured_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        if !timeout.is_zero() {
+            self.open_timeout = self.open_timeout.min(timeout.max(MIN_OPEN_TIMEOUT));
+        }
         self
     }
 

@@ -92,6 +92,8 @@ enum Wake {
     WriteFailed,
     /// The process at the other end is gone, or its last output took too long.
     Gone,
+    /// A request of ours has waited long enough.
+    Expired,
 }
 
 impl Connection {
@@ -179,6 +181,7 @@ impl Connection {
         mut decode: impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
     ) -> Option<Incoming<T>> {
         loop {
+            self.endpoint.expire();
             if let Some(failure) = self.endpoint.next_failure() {
                 return Some(Incoming::Failed(failure));
             }
@@ -256,6 +259,7 @@ impl Connection {
                 Wake::WriteFailed => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
                 Wake::Gone if self.read_until.is_some() => self.drain_for(Duration::ZERO),
                 Wake::Gone => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
+                Wake::Expired => {}
                 Wake::Read(Ok(0)) => {
                     let line = self.framer.finish();
                     let last = line.and_then(|line| self.endpoint.handle_line(&line, decode));
@@ -289,7 +293,7 @@ impl Connection {
     /// Waits for bytes, or for something that ends the reading. Dropping the future loses nothing:
     /// what was read is in the buffer only when it is returned.
     async fn read(&mut self) -> Wake {
-        let Self { input, buffer, outbox, read_until, .. } = self;
+        let Self { input, buffer, outbox, read_until, endpoint, .. } = self;
         let read = poll_fn(|context| {
             let mut buffer = ReadBuf::new(buffer);
             let poll = Pin::new(&mut *input).poll_read(context, &mut buffer);
@@ -315,6 +319,7 @@ impl Connection {
         tokio::select! {
             biased;
             wake = others => wake,
+            () = until(endpoint.next_deadline()) => Wake::Expired,
             () = outbox.failure() => Wake::WriteFailed,
             result = read => Wake::Read(result),
         }
@@ -402,6 +407,14 @@ pub(crate) const CLOSED: &str = "the connection is closed";
 async fn heard(signal: &mut Option<crate::signal::Listener>) {
     match signal {
         Some(signal) => signal.heard().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for a time, for ever if there is none.
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }

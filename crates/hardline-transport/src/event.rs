@@ -46,6 +46,14 @@ pub enum Event<'a> {
         /// What, and why.
         reason: Dropped,
     },
+    /// An answer has an id that reads like a request's of ours and is of another JSON type, so it is not
+    /// that request's answer. The request fails if no proper one follows soon.
+    Mistyped {
+        /// The id of the request.
+        id: &'a Id<'a>,
+        /// How the answer starts.
+        excerpt: Excerpt<'a>,
+    },
     /// A line without an id was not answered: there were too many of them.
     Withheld,
     /// A request of ours got an answer that cannot be used, or none at all.
@@ -147,6 +155,13 @@ impl fmt::Display for Event<'_> {
                 write!(formatter, "request {} refused: {reason}", show(id))
             }
             Self::Dropped { reason } => write!(formatter, "dropped {reason}"),
+            Self::Mistyped { id, excerpt } => {
+                let id = show(id);
+                write!(
+                    formatter,
+                    "dropped an answer whose id is not {id} as asked, but of another type: {excerpt}"
+                )
+            }
             Self::Withheld => formatter.write_str("a line without an id was not answered"),
             Self::Failed { id, reason } => {
                 let reason = Excerpt::new(reason.as_bytes(), 4 * EXCERPT_BYTES);

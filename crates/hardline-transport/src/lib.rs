@@ -28,6 +28,7 @@ pub mod event;
 pub mod http;
 mod input;
 pub mod lines;
+mod mistyped;
 mod outbox;
 mod output;
 #[cfg(unix)]

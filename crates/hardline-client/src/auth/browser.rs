@@ -4,7 +4,7 @@
 //! anything but a web address of printable ASCII, and as one argument of a program, never of a shell.
 
 use std::fmt;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use reqwest::Url;
 
@@ -79,7 +79,9 @@ pub trait Browser: fmt::Debug + Send + Sync + 'static {
     fn open(&self, url: &AuthorizationUrl) -> Result<(), String>;
 }
 
-/// The browser that the system opens pages with.
+/// The browser that the system opens pages with, or the one that `$BROWSER` names, except on Windows: a list
+/// of commands with colons between them, of which the first that can be started is used. The words of a
+/// command are what stands between blanks. The address takes the place of `%s` in them, or comes last.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SystemBrowser;
@@ -92,15 +94,9 @@ impl SystemBrowser {
 }
 
 impl Browser for SystemBrowser {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a browser is no server: it outlives us, and nothing of it is ours to clean up"
-    )]
     fn open(&self, url: &AuthorizationUrl) -> Result<(), String> {
-        let (program, arguments) = command(url);
-        let mut command = std::process::Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+        let wanted = if cfg!(windows) { None } else { std::env::var("BROWSER").ok() };
+        let mut child = start(url, wanted.as_deref().unwrap_or_default())?;
         // The opener ends soon, and is no zombie after that.
         std::thread::spawn(move || child.wait());
         Ok(())
@@ -126,16 +122,56 @@ impl Browser for NoBrowser {
     }
 }
 
-/// The program that opens a page, and what it is given.
-fn command(url: &AuthorizationUrl) -> (&'static str, Vec<&str>) {
-    let url = url.as_str();
-    if cfg!(target_os = "macos") {
-        ("open", vec![url])
-    } else if cfg!(windows) {
-        ("rundll32", vec!["url.dll,FileProtocolHandler", url])
-    } else {
-        ("xdg-open", vec![url])
+/// Starts the first program that opens the page.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a browser is no server: it outlives us, and nothing of it is ours to clean up"
+)]
+fn start(url: &AuthorizationUrl, wanted: &str) -> Result<Child, String> {
+    let mut reasons = Vec::new();
+    for Opener { program, arguments } in openers(url, wanted) {
+        let mut command = std::process::Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        match command.spawn() {
+            Ok(child) => return Ok(child),
+            Err(error) => reasons.push(format!("{}: {error}", shown(program))),
+        }
     }
+    Err(reasons.join("; "))
+}
+
+/// A program that opens a page, and what it is given.
+#[derive(Debug, Eq, PartialEq)]
+struct Opener<'a> {
+    program: &'a str,
+    arguments: Vec<String>,
+}
+
+/// What can open a page, in the order in which it is tried: what is wanted, and then the system's own.
+fn openers<'a>(url: &AuthorizationUrl, wanted: &'a str) -> Vec<Opener<'a>> {
+    let url = url.as_str();
+    let wanted = wanted.split(':').filter_map(|command| {
+        let mut words = command.split_ascii_whitespace();
+        let program = words.next()?;
+        let mut has_place = false;
+        let mut arguments: Vec<String> = words
+            .map(|word| {
+                has_place |= word.contains("%s");
+                word.replace("%s", url)
+            })
+            .collect();
+        if !has_place {
+            arguments.push(url.to_owned());
+        }
+        Some(Opener { program, arguments })
+    });
+    let (program, first) = match () {
+        () if cfg!(target_os = "macos") => ("open", None),
+        () if cfg!(windows) => ("rundll32", Some("url.dll,FileProtocolHandler")),
+        () => ("xdg-open", None),
+    };
+    let arguments = first.into_iter().chain([url]).map(str::to_owned).collect();
+    wanted.chain([Opener { program, arguments }]).collect()
 }
 
 #[cfg(test)]
@@ -188,7 +224,52 @@ mod tests {
     #[test]
     fn the_address_is_one_argument() {
         let url = AuthorizationUrl::new("https://a.example/?a=1&b=2;c").unwrap();
-        let (_, arguments) = command(&url);
-        assert_eq!(arguments.last(), Some(&url.as_str()));
+        let openers = openers(&url, "");
+        let [own] = openers.as_slice() else { panic!("{openers:?}") };
+        assert_eq!(own.arguments.last().map(String::as_str), Some(url.as_str()));
+    }
+
+    #[test]
+    fn a_list_of_commands_is_split_at_colons_and_blanks_and_nowhere_else() {
+        let url = AuthorizationUrl::new("https://a.example/?a=%20s&b=%s").unwrap();
+        let check = |wanted: &str, expected: &[&[&str]]| {
+            let openers = openers(&url, wanted);
+            let (own, wanted) = openers.split_last().unwrap();
+            assert!(own.program != "firefox" && own.arguments.len() <= 2);
+            let words = |it: &Opener<'_>| {
+                [it.program.to_owned()].into_iter().chain(it.arguments.clone()).collect()
+            };
+            let actual: Vec<Vec<String>> = wanted.iter().map(words).collect();
+            let expected: Vec<Vec<String>> = expected
+                .iter()
+                .map(|it| it.iter().map(|it| it.replace("URL", url.as_str())).collect())
+                .collect();
+            assert_eq!(actual, expected);
+        };
+        check("", &[]);
+        check(" : :: ", &[]);
+        check("firefox", &[&["firefox", "URL"]]);
+        check("w3m:/opt/x  --new  %s -q", &[&["w3m", "URL"], &["/opt/x", "--new", "URL", "-q"]]);
+        check("x --url=%s", &[&["x", "--url=URL"]]);
+        check("x 'a b' $(c);d", &[&["x", "'a", "b'", "$(c);d", "URL"]]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_first_that_can_be_started_is_given_the_address() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        let (script, told) = (dir.path().join("browser"), dir.path().join("told"));
+        let text = "#!/bin/sh\nfile=$1; shift; printf '%s\\n' \"$@\" > \"$file\"\n";
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let url = AuthorizationUrl::new("https://a.example/?a=1&b=2;c").unwrap();
+        let (script, file) = (script.display(), told.display());
+        let wanted = format!("/nowhere/at-all:{script} {file} a%sb c:/nowhere/either");
+        let mut child = start(&url, &wanted).unwrap();
+        assert!(child.wait().unwrap().success());
+        let expected = format!("a{}b\nc\n", url.as_str());
+        assert_eq!(std::fs::read_to_string(&told).unwrap(), expected);
     }
 }

@@ -78,9 +78,10 @@ impl Callback {
         match outcome.await {
             Ok(Some(outcome)) => outcome,
             Ok(None) => Err(AuthError::Login("the loopback address was lost".to_owned())),
-            Err(_) => {
-                Err(AuthError::Login(format!("nobody logged in within {} s", wait.as_secs())))
-            }
+            Err(_) => Err(AuthError::Declined {
+                code: String::new(),
+                reason: format!("nobody logged in within {} s", wait.as_secs()),
+            }),
         }
     }
 }
@@ -229,10 +230,12 @@ fn end(parameter: &impl Fn(&str) -> Option<String>, expected: &Expected) -> Outc
     if let Some(error) = parameter("error") {
         let description = parameter("error_description");
         let description = description.map(|it| format!(" ({})", shown(&it))).unwrap_or_default();
-        return Err(AuthError::Login(match error.as_str() {
+        let code = shown(&error);
+        let reason = match error.as_str() {
             "access_denied" => format!("access was denied{description}"),
-            _ => format!("the authorization server says {}{description}", shown(&error)),
-        }));
+            _ => format!("the authorization server says {code}{description}"),
+        };
+        return Err(AuthError::Declined { code, reason });
     }
     let code = parameter("code").filter(|it| !it.is_empty());
     code.map(Secret::new).ok_or_else(|| AuthError::Login("the answer has no code in it".to_owned()))

@@ -19,7 +19,7 @@ pub(super) struct Challenge {
 }
 
 /// How many scopes are taken from a challenge.
-const MAX_SCOPES: usize = 64;
+pub(super) const MAX_SCOPES: usize = 64;
 
 impl Challenge {
     pub(super) fn parse(header: Option<&str>) -> Self {

@@ -54,7 +54,8 @@ impl Client {
     ) -> Result<Self, AuthError> {
         let Some(endpoint) = &found.registration_endpoint else {
             return Err(metadata(
-                "the authorization server registers no clients by itself: register one there by hand and give its id",
+                "the authorization server registers no clients by itself: register one there by hand, and give \
+                 its id as `oauth.clientId` of the server in the configuration (AuthSettings::with_client in code)",
             ));
         };
         let methods = found.abilities.token_endpoint_auth_methods_supported.as_deref();

@@ -25,6 +25,9 @@ pub(super) struct Credentials {
     pub(super) client: Option<Client>,
     /// The scopes that were asked for so far.
     pub(super) asked: Vec<String>,
+    /// Those that a call was refused for since the last login, which the next one asks for too.
+    #[serde(default)]
+    pub(super) wanted: Vec<String>,
     pub(super) tokens: Option<Tokens>,
     /// The key that the tokens are bound to.
     pub(super) key: Option<Secret>,
@@ -110,6 +113,7 @@ impl Credentials {
             revocation_endpoint: found.revocation_endpoint.as_ref().map(ToString::to_string),
             client: None,
             asked: Vec::new(),
+            wanted: Vec::new(),
             tokens: None,
             key: None,
         }

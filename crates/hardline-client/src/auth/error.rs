@@ -44,6 +44,14 @@ pub enum AuthError {
     /// The browser did not bring back what it should.
     #[error("the login failed: {0}")]
     Login(String),
+    /// The login ended without a token: it was denied, or nobody logged in in time.
+    #[error("the login failed: {reason}")]
+    Declined {
+        /// The code of the error, such as `access_denied`, escaped. Empty if nothing came back.
+        code: String,
+        /// What is said about it, escaped.
+        reason: String,
+    },
     /// The browser cannot be opened.
     #[error("cannot open a browser: {0}")]
     Browser(String),
@@ -61,9 +69,19 @@ impl AuthError {
         matches!(self, Self::Unreachable(_) | Self::Store(_))
     }
 
-    /// Whether the authorization server says with this code that what it was given is worth nothing.
+    /// Whether the authorization server says no with this code.
     pub(super) fn has_code(&self, wanted: &str) -> bool {
-        matches!(self, Self::Refused { code, .. } if code == wanted)
+        let (Self::Refused { code, .. } | Self::Declined { code, .. }) = self else { return false };
+        code == wanted
+    }
+
+    /// Adds something to what a no says. Nothing else changes.
+    pub(super) fn with_note(mut self, note: &str) -> Self {
+        if let Self::Refused { reason, .. } | Self::Declined { reason, .. } = &mut self {
+            reason.push_str("; ");
+            reason.push_str(note);
+        }
+        self
     }
 }
 

@@ -23,7 +23,8 @@ pub struct Status {
 }
 
 impl Auth {
-    /// Logs in anew, whatever is held: by opening the browser that is set, or in the way of the grant.
+    /// Logs in anew, whatever is held: by opening the browser that is set, or in the way of the grant. What
+    /// calls were refused for, in this process or another with the same store, is asked for too.
     ///
     /// # Errors
     ///
@@ -35,7 +36,7 @@ impl Auth {
         }
         {
             let _flight = inner.flight.lock().await;
-            inner.load().await?;
+            inner.load_if_whole().await?;
             let before = inner.state().held.as_ref().map(|it| it.credentials.clone());
             let challenge: Challenge = inner.fetcher.challenge(&inner.server).await?;
             inner.obtain(&challenge, before.as_ref()).await?;
@@ -55,7 +56,7 @@ impl Auth {
     pub async fn logout(&self) -> Result<bool, AuthError> {
         let inner = &self.inner;
         let _flight = inner.flight.lock().await;
-        inner.load().await?;
+        inner.load_if_whole().await?;
         let held = inner.state().held.take();
         inner.state().is_unsaved = false;
         let removed = inner.with_store(TokenStore::remove).await?;

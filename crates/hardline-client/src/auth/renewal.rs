@@ -6,8 +6,8 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::time::Instant;
 
-use super::challenge::Challenge;
-use super::credentials::{Credentials, Held, Tokens};
+use super::challenge::{Challenge, MAX_SCOPES};
+use super::credentials::{Credentials, Held, Tokens, union};
 use super::discovery::{Discovered, discover, parse, still_names};
 use super::error::{AuthError, shown};
 use super::grant;
@@ -124,13 +124,54 @@ impl Inner {
                 Err(error) => return Err(error),
             }
         }
-        if is_person && (cause.kind == Kind::Expiring || self.settings.browser.is_none()) {
+        if cause.kind == Kind::Expiring && is_person || !self.can_obtain() {
+            if let (Kind::StepUp, Some(held)) = (cause.kind, &held) {
+                self.remember(held, &cause.challenge.scopes).await;
+            }
             return Err(self.required(cause));
         }
         // A person takes longer than another process may be kept waiting.
         drop(lock.filter(|_| is_person));
         let before = held.map(|it| it.credentials.clone());
         self.obtain(&cause.challenge, before.as_ref()).await
+    }
+
+    /// Whether tokens can be got here: by a person in front of a browser, or without one.
+    pub(super) fn can_obtain(&self) -> bool {
+        self.settings.browser.is_some() || !self.settings.grant.needs_a_person()
+    }
+
+    /// Keeps in mind what a call was refused for, until somebody logs in, in whatever process.
+    async fn remember(&self, held: &Held, scopes: &[String]) {
+        let credentials = &held.credentials;
+        let mut wanted = union(&credentials.wanted, scopes);
+        if MAX_SCOPES < wanted.len() {
+            wanted = scopes.to_vec();
+        }
+        if wanted != credentials.wanted {
+            self.note(held, credentials.asked.clone(), wanted).await;
+        }
+    }
+
+    /// After a login that failed: what calls were refused for may be why, so the next one does without.
+    async fn forget_wanted(&self, error: AuthError) -> AuthError {
+        let held = self.state().held.clone();
+        let Some(held) = held else { return error };
+        let Credentials { asked, wanted, .. } = &held.credentials;
+        let is_no = matches!(error, AuthError::Refused { .. } | AuthError::Declined { .. });
+        let is_scope = error.has_code("invalid_scope");
+        // Scopes that were given before may be gone too.
+        let kept = if is_scope { Vec::new() } else { asked.clone() };
+        let forgotten = if wanted.is_empty() && is_scope { asked } else { wanted };
+        if !is_no || forgotten.is_empty() {
+            return error;
+        }
+        let note = format!(
+            "the next login does not ask for {}, which this one asked for because it was wanted before",
+            shown(&forgotten.join(" "))
+        );
+        self.note(&held, kept, Vec::new()).await;
+        error.with_note(&note)
     }
 
     /// Refreshes what is held. `false` if that cannot be done.
@@ -181,7 +222,10 @@ impl Inner {
         let found = discover(fetcher, &self.server, challenge, known).await?;
         self.check_issuer(&found, before)?;
         let credentials = if settings.grant.needs_a_person() {
-            grant::login(fetcher, settings, &found, challenge, before).await?
+            match grant::login(fetcher, settings, &found, challenge, before).await {
+                Ok(credentials) => credentials,
+                Err(error) => return Err(self.forget_wanted(error).await),
+            }
         } else {
             grant::fetch(fetcher, settings, &self.server, &found, challenge, before).await?
         };

@@ -110,6 +110,12 @@ impl Inner {
         let held = self.held().await?;
         if let Some(held) = held.filter(|it| it.access() == sent.as_deref()) {
             let asked = &held.credentials.asked;
+            if challenge.scopes.is_empty() {
+                return Err(AuthError::Required(format!(
+                    "{} wants a further permission, and does not say which: log in as somebody who has it",
+                    self.shown()
+                )));
+            }
             if challenge.scopes.iter().all(|scope| asked.contains(scope)) {
                 return Err(AuthError::Required(format!(
                     "{} wants the permission {}, which was asked for but is not given: log in as somebody who has it",
@@ -118,7 +124,8 @@ impl Inner {
                 )));
             }
             let mut state = self.state();
-            state.step_ups += 1;
+            // Where nobody can be asked, nothing is asked for.
+            state.step_ups += u32::from(self.can_obtain());
             if MAX_STEP_UPS < state.step_ups {
                 return Err(AuthError::Required(format!(
                     "{} wants ever further permissions, {} now: {}",

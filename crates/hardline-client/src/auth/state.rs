@@ -117,10 +117,27 @@ impl Inner {
         let mut state = self.state();
         state.is_loaded = true;
         let access = |it: &Credentials| it.tokens.as_ref().map(|it| it.access.clone());
-        let held = state.held.as_ref().map(|it| access(&it.credentials));
-        if held != kept.as_ref().map(access) {
-            state.held = kept.and_then(|it| Held::new(it, self.created).ok()).map(Arc::new);
+        let held = state.held.as_ref();
+        let is_same = held.map(|it| access(&it.credentials)) == kept.as_ref().map(access);
+        let is_noted =
+            |kept: &Credentials| held.is_some_and(|it| it.credentials.wanted == kept.wanted);
+        if !is_same || kept.as_ref().is_some_and(|it| !is_noted(it)) {
+            let since = held.filter(|_| is_same).map_or(self.created, |it| it.since);
+            state.held = kept.and_then(|it| Held::new(it, since).ok()).map(Arc::new);
         }
+        Ok(())
+    }
+
+    /// The same, but what is damaged counts as nothing, as it is about to be replaced or removed.
+    pub(super) async fn load_if_whole(&self) -> Result<(), AuthError> {
+        let Err(error) = self.load().await else { return Ok(()) };
+        if !self.with_store(|store, key| Ok(store.is_damaged(key))).await? {
+            return Err(error);
+        }
+        tracing::warn!(%error, "what was kept about the login is lost");
+        let mut state = self.state();
+        state.held = None;
+        state.is_loaded = true;
         Ok(())
     }
 
@@ -141,6 +158,19 @@ impl Inner {
         let saved = self.with_store(move |store, key| store.save(key, &text)).await;
         self.state().is_unsaved = saved.is_err();
         saved
+    }
+
+    /// Changes what the next login is to ask for, here and in the store. The tokens stay as they are, so
+    /// that it does no harm if that cannot be kept.
+    pub(super) async fn note(&self, held: &Held, asked: Vec<String>, wanted: Vec<String>) {
+        let credentials = Credentials { asked, wanted, ..held.credentials.clone() };
+        let Ok(text) = serde_json::to_string(&credentials).map(Secret::new) else { return };
+        let Ok(held) = Held::new(credentials, held.since) else { return };
+        self.state().held = Some(Arc::new(held));
+        match self.with_store(move |store, key| store.save(key, &text)).await {
+            Ok(()) => self.state().is_unsaved = false,
+            Err(error) => tracing::warn!(%error, "the scopes for the next login are not kept"),
+        }
     }
 
     /// Does something with the store where blocking does no harm, in bounded time.

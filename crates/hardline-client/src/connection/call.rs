@@ -21,7 +21,7 @@ use super::cancel::Cancel;
 use super::event::Beat;
 use super::message::{self, Params};
 use super::session::Session;
-use super::{Connection, Inner, Progress, closed, round, tools};
+use super::{Connection, Inner, Progress, closed, lenient, round, tools};
 use crate::{Error, RpcError};
 
 /// Longer than anybody waits, and short enough for a clock.
@@ -398,7 +398,7 @@ pub(super) fn unexpected(method: &str, reason: &str) -> Error {
 }
 
 pub(super) fn parse<T: DeserializeOwned>(method: &str, result: &str) -> Result<T, Error> {
-    serde_json::from_str(result).map_err(|error| unexpected(method, &error.to_string()))
+    lenient::read(method, result).map_err(|error| unexpected(method, &error.to_string()))
 }
 
 impl fmt::Debug for Options {

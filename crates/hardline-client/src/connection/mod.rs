@@ -14,6 +14,7 @@
 mod call;
 mod cancel;
 mod event;
+mod lenient;
 mod message;
 mod opening;
 mod renewal;

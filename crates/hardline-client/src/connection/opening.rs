@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::message::{self, Params};
 use super::session::{Session, request_meta};
-use super::{Inner, ServerInfo, call, tools};
+use super::{Inner, ServerInfo, call, lenient, tools};
 use crate::settings::Era;
 use crate::{Error, RpcError, Versions};
 
@@ -39,7 +39,7 @@ struct Discovered {
     supported_versions: Vec<String>,
     #[serde(default)]
     capabilities: ServerCapabilities,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::if_it_fits")]
     instructions: Option<String>,
     #[serde(rename = "_meta", default)]
     meta: Option<serde_json::Map<String, serde_json::Value>>,
@@ -51,9 +51,9 @@ struct Initialized {
     protocol_version: String,
     #[serde(default)]
     capabilities: ServerCapabilities,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::if_it_fits")]
     server_info: Option<Implementation>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::if_it_fits")]
     instructions: Option<String>,
 }
 
@@ -181,7 +181,7 @@ impl Inner {
     fn judge(&self, answer: &Answer, version: Version) -> Result<Finding, Error> {
         match answer.outcome() {
             Outcome::Result(result) => {
-                let Ok(found) = serde_json::from_str::<Discovered>(result) else {
+                let Ok(found) = lenient::read::<Discovered>("server/discover", result) else {
                     return Ok(Finding::Handshake(NEWEST_WITH_HANDSHAKE));
                 };
                 self.choose(&found.supported_versions, version, |version| ServerInfo {

@@ -275,8 +275,10 @@ impl Connection {
             see(page.get());
             let fields: HashMap<String, Box<RawValue>> = page.parse(method)?;
             let listed = fields.get(key).map_or("null", |it| it.get());
-            let listed = serde_json::from_str::<Vec<T>>(listed);
-            items.extend(listed.map_err(|error| unexpected(&format!("{key}: {error}")))?);
+            // An empty list may be left out, or be null.
+            let listed = super::lenient::read::<Option<Vec<T>>>(method, listed);
+            let listed = listed.map_err(|error| unexpected(&format!("{key}: {error}")))?;
+            items.extend(listed.unwrap_or_default());
             let cursor =
                 fields.get("nextCursor").and_then(|it| serde_json::from_str(it.get()).ok());
             let Some(Some(cursor)) = cursor else { return Ok(items) };

@@ -19,6 +19,7 @@ pub struct Configured {
     name: Arc<str>,
     variables: Arc<dyn Variables + Send + Sync>,
     credentials: Option<Arc<Credentials>>,
+    refusals: Option<Arc<dyn HeaderSource>>,
     #[cfg(unix)]
     prepare: Option<Arc<Prepare>>,
 }
@@ -39,6 +40,7 @@ impl Configured {
             server,
             variables: Arc::new(Process),
             credentials: None,
+            refusals: None,
             #[cfg(unix)]
             prepare: None,
         }
@@ -69,6 +71,14 @@ impl Configured {
         + 'static,
     ) -> Self {
         self.credentials = Some(Arc::new(credentials));
+        self
+    }
+
+    /// Shows `source` the refusals of a server at a URL for which a header `Authorization` is configured:
+    /// nobody can log in there, but somebody can be told what to do.
+    #[must_use]
+    pub fn with_refusals(mut self, source: Arc<dyn HeaderSource>) -> Self {
+        self.refusals = Some(source);
         self
     }
 
@@ -110,10 +120,14 @@ impl Configured {
                 Connection::spawn(&command, settings).await
             }
             Resolved::Url { mut config, way } => {
-                let credentials =
-                    self.credentials.as_ref().filter(|_| !self.server.has_authorization());
-                if let Some(source) = credentials.and_then(|find| find(&self.server, config.url()))
-                {
+                let source = match self.server.has_authorization() {
+                    true => self.refusals.clone(),
+                    false => {
+                        let find = self.credentials.as_ref();
+                        find.and_then(|find| find(&self.server, config.url()))
+                    }
+                };
+                if let Some(source) = source {
                     config = config.with_header_source(source);
                 }
                 match way {

@@ -64,7 +64,7 @@ impl ManagerSettings {
     pub(super) fn for_server(&self, server: &str, timeout: Option<Duration>) -> Settings {
         let mut settings = self.connection.clone();
         if let Some(timeout) = timeout {
-            settings = settings.with_timeout(timeout);
+            settings = settings.with_configured_timeout(timeout);
         }
         match &self.adjust {
             Some(adjust) => adjust(server, settings),

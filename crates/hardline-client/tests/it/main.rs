@@ -9,6 +9,7 @@ mod deadline;
 mod guard;
 mod hostile;
 mod http;
+mod lenient;
 mod manager;
 mod opening;
 mod peer;

@@ -29,6 +29,7 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::message::{Message, Request};
 use hardline_wire::recover::Ending;
 use hardline_wire::version::Version;
+use tokio::time::Instant;
 use tracing::Span;
 
 use crate::budget::Budget;
@@ -42,7 +43,6 @@ use pending::Pending;
 pub(crate) use answer::internal_error;
 pub(crate) use incoming::rule;
 pub use incoming::{Failure, Incoming, Role, Unfit};
-pub(crate) use pending::number_of;
 
 /// A request that was handed on and waits for its answer.
 #[derive(Debug)]
@@ -249,7 +249,14 @@ impl Endpoint {
             return None;
         };
         let Some(id) = self.outbound.take(id) else {
-            self.reporter.dropped(Dropped::UnsolicitedResponse);
+            match self.outbound.meant_by(id) {
+                Some(meant) => {
+                    self.doubt(&meant, &id.to_string());
+                    let excerpt = Excerpt::new(value.text().as_bytes(), EXCERPT_BYTES);
+                    self.reporter.report(&Event::Mistyped { id: &meant, excerpt });
+                }
+                None => self.reporter.dropped(Dropped::UnsolicitedResponse),
+            }
             return None;
         };
         match decode(message, value) {
@@ -325,6 +332,28 @@ impl Endpoint {
     fn fail(&mut self, id: Id<'static>, rule: &'static str, reason: String) {
         self.reporter.report(&Event::Failed { id: &id, reason: &reason });
         self.failures.push_back(Failure { id, rule, reason });
+    }
+
+    /// Notes that an answer to a request of ours has come whose id was `written` in another type.
+    fn doubt(&mut self, id: &Id<'static>, written: &str) {
+        self.outbound.doubt(id, written, Instant::now());
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.outbound.next_deadline()
+    }
+
+    /// Gives up on the requests of ours that have waited long enough for a proper answer after a mistyped
+    /// one.
+    pub(crate) fn expire(&mut self) {
+        if self.outbound.next_deadline().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        while let Some((id, reason)) = self.outbound.expire(now) {
+            self.fail(id, rule::ANSWER, format!("the answer cannot be used: {reason}"));
+        }
     }
 
     /// Gives up on all requests of ours, since nothing will arrive any more. Returns whether there were

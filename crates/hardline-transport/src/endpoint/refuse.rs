@@ -4,7 +4,6 @@ use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::frame::{Refusal, RefusalReason};
 use hardline_wire::id::Id;
-use hardline_wire::json::{Checker, Kind};
 use hardline_wire::line::Overlong;
 use hardline_wire::message::MessageReason;
 use hardline_wire::recover::{Ending, Recovered, recover};
@@ -15,6 +14,7 @@ use super::batch::BatchKey;
 use super::incoming::rule;
 use super::{Endpoint, Role, Unfit};
 use crate::event::{EXCERPT_BYTES, Event, RequestRefusal};
+use crate::mistyped;
 
 impl Endpoint {
     pub(super) fn refuse_request(
@@ -68,7 +68,7 @@ impl Endpoint {
         let recovered = recover(frame, ending, &self.limits.clone());
         let answered = self.answer_recovered(recovered, refusal.code(), &text, batch);
         if matches!(refusal.reason, RefusalReason::Message(MessageReason::BadId(_))) {
-            self.fail_mistyped(frame, &text);
+            self.doubt_unwritten(frame);
         }
         let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
         let count = answered.ids.len();
@@ -114,6 +114,8 @@ impl Endpoint {
                 Some(id) if !it.follows_junk => {
                     if let Some(id) = self.outbound.take(&id) {
                         self.fail(id, rule::ANSWER, format!("the answer cannot be used: {text}"));
+                    } else if let Some(meant) = self.outbound.meant_by(&id) {
+                        self.doubt(&meant, &id.to_string());
                     }
                 }
                 _ => {}
@@ -122,16 +124,10 @@ impl Endpoint {
         answered
     }
 
-    /// Fails the request that an answer is for whose id is the right number, written as no id may be.
-    fn fail_mistyped(&mut self, frame: &[u8], text: &str) {
-        let Ok(checked) = Checker::new(&self.limits).check(frame) else { return };
-        let is_answer = |key| checked.value.get(key).is_some();
-        if is_answer("method") || !is_answer("result") && !is_answer("error") {
-            return;
-        }
-        let number = checked.value.get("id").filter(|id| id.kind() == Kind::Number);
-        if let Some(id) = number.and_then(|id| self.outbound.take_number(id.text())) {
-            self.fail(id, rule::ANSWER, format!("the answer cannot be used: {text}"));
+    /// Notes the request that an answer is for whose id is the right number, written as no id may be.
+    fn doubt_unwritten(&mut self, frame: &[u8]) {
+        if let Some((id, written)) = mistyped::unwritten(frame, &self.limits) {
+            self.doubt(&id, written);
         }
     }
 

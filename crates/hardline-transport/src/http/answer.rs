@@ -7,6 +7,7 @@ use hardline_wire::version::Version;
 use reqwest::Response;
 
 use super::body::{self, BodyError, Kind};
+use super::doubt::{self, Doubt};
 use super::error::{self, broken, no_answer};
 use super::event_stream::EventStream;
 use super::link::{Link, Sent};
@@ -90,7 +91,7 @@ impl Link {
         sieve.sift(&body, &mut items);
         let mut answer = None;
         for item in items {
-            answer = self.take(id, item).await?.or(answer);
+            answer = self.take(id, item, None).await?.or(answer);
         }
         answer.ok_or_else(|| TransportError::Answer("it is not in the batch that came".to_owned()))
     }
@@ -102,6 +103,17 @@ impl Link {
         response: Response,
         stamp: &Stamp,
     ) -> Result<Exchanged, TransportError> {
+        let (doubt, mut doubted) = doubt::channel();
+        doubted.limit(self.read_stream(id, response, stamp, &doubt)).await
+    }
+
+    async fn read_stream(
+        &self,
+        id: i64,
+        response: Response,
+        stamp: &Stamp,
+        doubt: &Doubt,
+    ) -> Result<Exchanged, TransportError> {
         let limits = &self.config.limits;
         let sieve = Sieve::new(limits, stamp.version);
         let mut stream = EventStream::begin(response, sieve, limits);
@@ -110,7 +122,7 @@ impl Link {
             let end = loop {
                 match stream.next().await {
                     Ok(Some(item)) => {
-                        if let Some(answer) = self.take(id, item).await? {
+                        if let Some(answer) = self.take(id, item, Some(doubt)).await? {
                             return Ok((answer, Some(stream)));
                         }
                     }
@@ -132,7 +144,13 @@ impl Link {
         &self,
         request: i64,
         item: Item,
+        doubt: Option<&Doubt>,
     ) -> Result<Option<Answer>, TransportError> {
+        if let (Item::Mistyped { request: meant, written, .. }, Some(doubt)) = (&item, doubt)
+            && *meant == request
+        {
+            doubt.raise(request, written);
+        }
         match item {
             Item::Answer { id, answer } if is_for(id.as_ref(), request) => return Ok(Some(answer)),
             Item::Overlong { answers, reason }

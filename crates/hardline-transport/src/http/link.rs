@@ -77,9 +77,9 @@ impl Link {
 
     fn remember(&self, given: &Headers) {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-        if lately[0].0 != given.0 {
-            lately.swap(0, 1);
-            lately[0] = given.clone();
+        let [last, before] = &mut *lately;
+        if last.0 != given.0 {
+            *before = std::mem::replace(last, given.clone());
         }
     }
 

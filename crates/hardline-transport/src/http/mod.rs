@@ -31,6 +31,7 @@ mod answer;
 mod body;
 mod client;
 mod config;
+mod doubt;
 mod error;
 mod event_stream;
 mod header_source;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hardline_wire::id::Id;
 use tokio::sync::oneshot;
 
+use super::doubt::{self, Doubt, Doubted};
 use super::sieve::Item;
 use crate::client::{Answer, Event, TransportError};
 
@@ -20,9 +21,16 @@ pub(super) struct Pending {
 
 #[derive(Debug, Default)]
 struct Table {
-    waiting: HashMap<i64, oneshot::Sender<Outcome>>,
+    waiting: HashMap<i64, Waiter>,
     /// Why there are none any more.
     closed: Option<TransportError>,
+}
+
+/// Who waits for an answer.
+#[derive(Debug)]
+struct Waiter {
+    outcome: oneshot::Sender<Outcome>,
+    doubt: Doubt,
 }
 
 impl Pending {
@@ -40,8 +48,9 @@ impl Pending {
             return Err(TransportError::TooMany);
         }
         let (sender, outcome) = oneshot::channel();
-        table.waiting.insert(id, sender);
-        Ok(Waiting { pending: self, id, outcome })
+        let (doubt, doubted) = doubt::channel();
+        table.waiting.insert(id, Waiter { outcome: sender, doubt });
+        Ok(Waiting { pending: self, id, outcome, doubted })
     }
 
     /// Gives an answer to whoever waits for it. Returns what is to be told of anything else.
@@ -60,6 +69,12 @@ impl Pending {
                 }
                 Some(Item::Overlong { answers, reason }.into_event())
             }
+            Item::Mistyped { request, written, event } => {
+                if let Some(waiter) = self.table().waiting.get(&request) {
+                    waiter.doubt.raise(request, &written);
+                }
+                Some(event)
+            }
             other => Some(other.into_event()),
         }
     }
@@ -68,13 +83,13 @@ impl Pending {
     pub(super) fn close(&self, now: &TransportError, later: &TransportError) {
         let mut table = self.table();
         table.closed.get_or_insert_with(|| later.clone());
-        for (_, sender) in table.waiting.drain() {
-            let _ = sender.send(Err(now.clone()));
+        for (_, waiter) in table.waiting.drain() {
+            let _ = waiter.outcome.send(Err(now.clone()));
         }
     }
 
     fn remove(&self, id: Option<&Id<'_>>) -> Option<oneshot::Sender<Outcome>> {
-        self.table().waiting.remove(&id?.as_i64()?)
+        self.table().waiting.remove(&id?.as_i64()?).map(|it| it.outcome)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -88,13 +103,15 @@ pub(super) struct Waiting<'a> {
     pending: &'a Pending,
     id: i64,
     outcome: oneshot::Receiver<Outcome>,
+    doubted: Doubted,
 }
 
 impl Waiting<'_> {
     /// What became of it.
     pub(super) async fn outcome(&mut self) -> Outcome {
-        let lost = || TransportError::Closed("the connection is closed".to_owned());
-        (&mut self.outcome).await.unwrap_or_else(|_| Err(lost()))
+        let lost = |_| Err(TransportError::Closed("the connection is closed".to_owned()));
+        let outcome = async { (&mut self.outcome).await.unwrap_or_else(lost) };
+        self.doubted.limit(outcome).await
     }
 }
 

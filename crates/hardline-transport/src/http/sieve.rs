@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use hardline_wire::batch::Batch;
 use hardline_wire::excerpt::Excerpt;
-use hardline_wire::frame::{Decoder, Frame, RefusalReason};
+use hardline_wire::frame::{Decoder, Frame, Refusal, RefusalReason};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::limits::Limits;
-use hardline_wire::message::Message;
+use hardline_wire::message::{Message, MessageReason};
 use hardline_wire::version::Version;
 
 use crate::client::{Answer, Event, MAX_REFUSED_BYTES};
+use crate::mistyped;
 
 /// How much of a text is shown to a person.
 pub(super) const SHOWN_BYTES: usize = 200;
@@ -21,6 +22,8 @@ pub(super) const SHOWN_BYTES: usize = 200;
 pub(super) enum Item {
     /// An answer, to whatever request.
     Answer { id: Option<Id<'static>>, answer: Answer },
+    /// An answer whose id reads like that of a request, and is of another type.
+    Mistyped { request: i64, written: String, event: Event },
     /// Anything else.
     Event(Event),
     /// The address to send to, which the older transport's first event names.
@@ -33,13 +36,14 @@ pub(super) enum Item {
 #[derive(Debug)]
 pub(super) struct Sieve {
     decoder: Decoder,
+    limits: Limits,
     has_batches: bool,
 }
 
 impl Sieve {
     pub(super) fn new(limits: &Limits, version: Option<Version>) -> Self {
         let has_batches = version.is_some_and(Version::has_batches);
-        Self { decoder: Decoder::new(limits), has_batches }
+        Self { decoder: Decoder::new(limits), limits: limits.clone(), has_batches }
     }
 
     /// Reads a body that is the answer to one request and nothing else, and keeps it as it is.
@@ -73,7 +77,7 @@ impl Sieve {
             Ok(Frame::Batch(_)) => {
                 items.push_back(refused("the version has no batches", text));
             }
-            Err(refusal) => items.push_back(refused(&describe(refusal.reason), text)),
+            Err(refusal) => items.push_back(self.refuse(refusal, text)),
         }
     }
 
@@ -81,8 +85,20 @@ impl Sieve {
         for element in batch.elements() {
             items.push_back(match self.decoder.decode_element(element) {
                 Ok((message, value)) => item(message, value),
-                Err(refusal) => refused(&describe(refusal.reason), element.text),
+                Err(refusal) => self.refuse(refusal, element.text),
             });
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal, text: &[u8]) -> Item {
+        let event = error(&describe(refusal.reason), text);
+        let is_id = matches!(refusal.reason, RefusalReason::Message(MessageReason::BadId(_)));
+        let meant = is_id.then(|| mistyped::unwritten(text, &self.limits)).flatten();
+        match meant.and_then(|(id, written)| Some((id.as_i64()?, written))) {
+            Some((request, written)) => {
+                Item::Mistyped { request, written: written.to_owned(), event }
+            }
+            None => Item::Event(event),
         }
     }
 }
@@ -91,7 +107,7 @@ impl Item {
     /// What is to be told of something that nobody waits for.
     pub(super) fn into_event(self) -> Event {
         match self {
-            Self::Event(event) => event,
+            Self::Event(event) | Self::Mistyped { event, .. } => event,
             Self::Answer { id: None, answer } => {
                 error("an answer without an id", answer.text().as_bytes())
             }
@@ -141,7 +157,18 @@ fn item(message: Message<'_>, value: Value<'_>) -> Item {
             text: text.into(),
         }),
         Message::Response(_) | Message::Error(_) => match Answer::copy(&message, value) {
-            Some(answer) => Item::Answer { id: message.id().cloned().map(Id::into_owned), answer },
+            Some(answer) => {
+                let id = message.id().cloned().map(Id::into_owned);
+                let meant = id.as_ref().and_then(mistyped::retyped);
+                match (meant.and_then(|it| it.as_i64()), &id) {
+                    (Some(request), Some(id)) => {
+                        let written = id.to_string();
+                        let event = Item::Answer { id: Some(id.clone()), answer }.into_event();
+                        Item::Mistyped { request, written, event }
+                    }
+                    _ => Item::Answer { id, answer },
+                }
+            }
             None => refused("something that is no message", text.as_bytes()),
         },
     }

@@ -19,11 +19,16 @@ use tokio::sync::watch;
 
 use super::exit::Status;
 use super::forward;
+use crate::Secrets;
 
 /// What becomes of each line that a child writes to its standard error, besides being kept for
 /// the [`Exit`](super::Exit).
 #[derive(Clone)]
-pub struct Stderr(Way);
+pub struct Stderr {
+    way: Way,
+    /// What is not passed on.
+    secrets: Secrets,
+}
 
 #[derive(Clone)]
 enum Way {
@@ -57,7 +62,7 @@ const CHUNK_BYTES: usize = 16 << 10;
 impl Stderr {
     /// Lines are kept for the [`Exit`](super::Exit) and not passed on.
     pub fn tail_only() -> Self {
-        Self(Way::Tail)
+        Self::new(Way::Tail)
     }
 
     /// Lines are written to our own standard error as `[label] text`.
@@ -66,19 +71,31 @@ impl Stderr {
     /// dropped, and how many is written in their place.
     pub fn forward(label: &str) -> Self {
         let label = Excerpt::new(label.as_bytes(), MAX_LABEL_BYTES).to_string();
-        Self(Way::Forward { label: label.into() })
+        Self::new(Way::Forward { label: label.into() })
     }
 
     /// Lines are given to `sink`, escaped. It is called on the runtime: it must
     /// neither block nor panic.
     pub fn sink(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Way::Sink(Arc::new(sink)))
+        Self::new(Way::Sink(Arc::new(sink)))
+    }
+
+    /// Passes lines on without these values. The lines that are kept have them: whoever shows an
+    /// [`Exit`](super::Exit) hides them there.
+    #[must_use]
+    pub fn without(mut self, secrets: &Secrets) -> Self {
+        self.secrets = self.secrets.and(secrets);
+        self
+    }
+
+    fn new(way: Way) -> Self {
+        Self { way, secrets: Secrets::default() }
     }
 }
 
 impl fmt::Debug for Stderr {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.way {
             Way::Tail => formatter.write_str("Tail"),
             Way::Forward { label } => write!(formatter, "Forward({label})"),
             Way::Sink(_) => formatter.write_str("Sink"),
@@ -118,7 +135,7 @@ pub(super) async fn drain(
     if let Some(line) = cutter.finish() {
         take(line, &stderr, &tail);
     }
-    if let Way::Forward { .. } = stderr.0 {
+    if let Way::Forward { .. } = stderr.way {
         let _ = tokio::time::timeout(LINGER, forward::flush()).await;
     }
 }
@@ -130,12 +147,15 @@ pub(super) fn lines(tail: &Mutex<Tail>) -> Vec<String> {
 }
 
 fn take(line: Line<'_>, stderr: &Stderr, tail: &Mutex<Tail>) {
-    match &stderr.0 {
+    let shown = || {
+        let mut shown = line.show(MAX_LINE_BYTES);
+        stderr.secrets.hide_in(&mut shown);
+        shown
+    };
+    match &stderr.way {
         Way::Tail => {}
-        Way::Forward { label } => {
-            forward::line(format!("[{label}] {}", line.show(MAX_LINE_BYTES)));
-        }
-        Way::Sink(sink) => sink(&line.show(MAX_LINE_BYTES)),
+        Way::Forward { label } => forward::line(format!("[{label}] {}", shown())),
+        Way::Sink(sink) => sink(&shown()),
     }
     if !line.bytes.trim_ascii().is_empty() {
         let line = line.show(MAX_TAIL_LINE_BYTES);
@@ -248,6 +268,20 @@ mod tests {
         check(b"a\nb\r\n\nc", &["a", "b", "", "c"]);
         check(b"\x1b[2Jx\n\xff", &["\\u{1b}[2Jx", "\\xff"]);
         check(b"\r", &[""]);
+    }
+
+    #[test]
+    fn passes_lines_on_without_secrets() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let stderr = Stderr::sink({
+            let seen = Arc::clone(&seen);
+            move |line| seen.lock().unwrap().push(line.to_owned())
+        });
+        let stderr =
+            stderr.without(&Secrets::new(["s3cr3t-1"])).without(&Secrets::new(["s3cr3t-2"]));
+        let line = Line { bytes: b"a s3cr3t-1 b S3CR3T-2\x1b", excess: 0 };
+        take(line, &stderr, &Mutex::default());
+        assert_eq!(*seen.lock().unwrap(), ["a [hidden] b [hidden]\\u{1b}"]);
     }
 
     #[test]

@@ -77,7 +77,7 @@ async fn an_error_without_an_id_ends_the_opening_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn answers_with_ids_of_another_kind_leave_nobody_waiting() {
-    for (id, expected) in [("\"1\"", "Ok"), ("1.0", "cannot be used"), ("1e0", "cannot be used")] {
+    for id in ["\"1\"", "1.0", "1e0"] {
         let (connection, mut peer, _) = pair(Role::Client, Config::default());
         let opening = tokio::spawn(async move { ().serve(connection).await.unwrap() });
         greet(&mut peer).await;
@@ -88,7 +88,8 @@ async fn answers_with_ids_of_another_kind_leave_nobody_waiting() {
         assert!(peer.line().await.unwrap().contains("\"id\":1"));
         peer.send(&[&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)]).await;
         let answer = tokio::time::timeout(Duration::from_secs(5), asking).await.unwrap().unwrap();
-        assert!(format!("{answer:?}").contains(expected), "{id}: {answer:?}");
+        let error = answer.unwrap_err().to_string();
+        assert!(error.contains("cannot be used") && error.contains(id), "{id}: {error}");
     }
 }
 

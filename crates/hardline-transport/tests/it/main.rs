@@ -9,6 +9,7 @@
 mod client;
 mod end;
 mod http;
+mod mistyped;
 mod peer;
 mod pressure;
 mod promise;

@@ -95,8 +95,8 @@ fn check(found: &Discovered) -> Result<(), AuthError> {
     ))
 }
 
-/// Which scopes are asked for: those that are set, or that the server wants, or that it has; and those
-/// that were asked for before.
+/// Which scopes are asked for: those that are set, or that the server wants, or that it has; those that
+/// were asked for before; and those that a call was refused for since.
 fn scopes(
     settings: &AuthSettings,
     found: &Discovered,
@@ -110,7 +110,8 @@ fn scopes(
         () => named.to_vec(),
     };
     let asked = before.map(|it| it.asked.as_slice()).unwrap_or_default();
-    let mut scopes = union(asked, &wanted);
+    let refused = before.map(|it| it.wanted.as_slice()).unwrap_or_default();
+    let mut scopes = union(&union(asked, &wanted), refused);
     // Only who asks for it gets a token to refresh with, where there is such a scope.
     let has_offline = found.abilities.scopes_supported.iter().any(|it| it == OFFLINE);
     if has_offline && !scopes.is_empty() && !scopes.iter().any(|it| it == OFFLINE) {

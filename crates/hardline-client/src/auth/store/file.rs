@@ -60,15 +60,20 @@ impl TokenStore for FileStore {
         let failed =
             |error: io::Error| format!("cannot read tokens from {}: {error}", path.display());
         let Some(file) = open(&path).map_err(failed)? else { return Ok(None) };
-        let text = read_file(file).map_err(failed)?;
-        let content: Result<Content, _> = serde_json::from_str(&text);
-        match content {
-            Ok(content) if content.server == key.server() => Ok(Some(content.credentials)),
-            // What the error says could be a part of a token.
-            Ok(_) | Err(_) => Err(format!(
-                "{} does not hold what was kept there: remove it, and log in again",
+        match read(file, key) {
+            Ok(credentials) => Ok(Some(credentials)),
+            Err(why) => Err(format!(
+                "{} does not hold what was kept there ({why}): log in again, which replaces it",
                 path.display()
             )),
+        }
+    }
+
+    fn is_damaged(&self, key: &Key) -> bool {
+        let path = self.path(key);
+        match open(&path) {
+            Ok(Some(file)) => is_ours(&file, &self.directory) && read(file, key).is_err(),
+            Ok(None) | Err(_) => false,
         }
     }
 
@@ -90,6 +95,17 @@ impl TokenStore for FileStore {
 
     fn lock_file(&self, key: &Key) -> Option<PathBuf> {
         lock_file(&self.directory, key)
+    }
+}
+
+/// What a file holds for a server, or why it holds nothing for it. That is in our own words: what was read
+/// could be a part of a token.
+fn read(file: File, key: &Key) -> Result<Secret, String> {
+    let text = read_file(file).map_err(|error| error.to_string())?;
+    let content: Content = serde_json::from_str(&text).map_err(|_| "it is damaged".to_owned())?;
+    match content.server == key.server() {
+        true => Ok(content.credentials),
+        false => Err("it belongs to another server".to_owned()),
     }
 }
 
@@ -155,6 +171,19 @@ fn close_to_others(file: &File, path: &Path) -> io::Result<()> {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     Ok(())
+}
+
+/// Whether a file belongs to whom the directory belongs to.
+#[cfg(unix)]
+fn is_ours(file: &File, directory: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = |found: io::Result<fs::Metadata>| found.ok().map(|it| it.uid());
+    owner(file.metadata()).is_some() && owner(file.metadata()) == owner(fs::metadata(directory))
+}
+
+#[cfg(not(unix))]
+fn is_ours(_file: &File, _directory: &Path) -> bool {
+    true
 }
 
 #[cfg(not(unix))]

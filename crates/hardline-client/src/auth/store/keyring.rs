@@ -85,6 +85,14 @@ impl TokenStore for KeyringStore {
         }
     }
 
+    fn is_damaged(&self, key: &Key) -> bool {
+        match self.entry(key).map(|it| it.get_password()) {
+            Ok(Err(Error::BadEncoding(_))) => true,
+            Ok(Err(Error::NoEntry)) => self.files.is_damaged(key),
+            _ => false,
+        }
+    }
+
     fn lock_file(&self, key: &Key) -> Option<PathBuf> {
         lock_file(&self.directory, key)
     }

@@ -50,6 +50,13 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Why it cannot be forgotten, in words.
     fn remove(&self, key: &Key) -> Result<bool, String>;
 
+    /// Whether what is kept for a server is ours and cannot be read any more, so that a login may replace it
+    /// and a logout remove it.
+    fn is_damaged(&self, key: &Key) -> bool {
+        let _ = key;
+        false
+    }
+
     /// A file to lock while tokens are refreshed, so that two processes do not do it at once.
     fn lock_file(&self, key: &Key) -> Option<PathBuf> {
         let _ = key;

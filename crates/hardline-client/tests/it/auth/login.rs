@@ -225,6 +225,19 @@ async fn a_client_that_was_registered_is_known_to_one_issuer_alone() {
 }
 
 #[tokio::test]
+async fn who_registers_nobody_is_told_of_with_what_to_do() {
+    let mut world = World::default();
+    let document = metadata("ORIGIN").to_string().replace("registration_endpoint", "no");
+    world.documents.insert("/.well-known/oauth-authorization-server", document);
+    let (_world, server) = start(world);
+    let auth = Auth::new(&server.url("/mcp"), settings(&Person::agreeing())).unwrap();
+    let error = auth.login().await.unwrap_err().to_string();
+    for part in ["registers no clients", "`oauth.clientId`", "AuthSettings::with_client"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_without_metadata_is_its_own_authorization_server() {
     let mut world = World::default();
     for path in

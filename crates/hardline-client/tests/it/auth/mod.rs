@@ -4,6 +4,7 @@ mod hostile;
 mod login;
 mod person;
 mod refresh;
+mod scope;
 mod secrecy;
 mod store;
 

@@ -47,12 +47,18 @@ async fn a_link_in_place_of_the_file_is_not_followed() {
     symlink(&elsewhere, &file).unwrap();
     let error = auth(&server, &dir).status().await.unwrap_err().to_string();
     assert!(error.contains("it is not a file of its own"), "{error}");
-    // A login replaces the link, and not what it leads to.
-    let before = fs::read(&elsewhere).unwrap();
-    let settings = settings(&Person::agreeing()).with_store(Arc::new(FileStore::new(dir.path())));
-    let auth = Auth::new(&server.url("/mcp"), settings).unwrap();
-    assert!(auth.login().await.is_err() || !file.is_symlink());
-    assert_eq!(fs::read(&elsewhere).unwrap(), before);
+    // It is nobody's to replace, whatever it leads to.
+    for text in [fs::read(&elsewhere).unwrap(), b"damaged".to_vec()] {
+        fs::write(&elsewhere, &text).unwrap();
+        let settings =
+            settings(&Person::agreeing()).with_store(Arc::new(FileStore::new(dir.path())));
+        let auth = Auth::new(&server.url("/mcp"), settings).unwrap();
+        for error in [auth.login().await.unwrap_err(), auth.logout().await.unwrap_err()] {
+            assert!(error.to_string().contains("it is not a file of its own"), "{error}");
+        }
+        assert!(file.is_symlink());
+        assert_eq!(fs::read(&elsewhere).unwrap(), text);
+    }
 }
 
 #[tokio::test]
@@ -61,11 +67,36 @@ async fn a_file_that_is_broken_is_named_and_not_shown() {
     fs::write(&file, "{\"server\":\"secret-token").unwrap();
     let error = auth(&server, &dir).status().await.unwrap_err().to_string();
     assert!(error.contains(&*file.to_string_lossy()), "{error}");
-    assert!(error.contains("remove it, and log in again"), "{error}");
+    assert!(error.contains("log in again, which replaces it"), "{error}");
     assert!(!error.contains("secret-token"), "{error}");
     fs::write(&file, vec![b'x'; 300 << 10]).unwrap();
     let error = auth(&server, &dir).status().await.unwrap_err().to_string();
     assert!(error.contains("longer than 262144 bytes"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_damaged_is_replaced_by_a_login_and_removed_by_a_logout() {
+    let damages = [
+        b"".to_vec(),
+        b"{\"server\":\"".to_vec(),
+        b"[]".to_vec(),
+        b"\xff\xfe".to_vec(),
+        br#"{"server":"https://other.example/","credentials":"{}"}"#.to_vec(),
+        vec![b'x'; 300 << 10],
+    ];
+    for damage in damages {
+        let (server, dir, file) = kept().await;
+        fs::write(&file, &damage).unwrap();
+        let logs_in =
+            settings(&Person::agreeing()).with_store(Arc::new(FileStore::new(dir.path())));
+        let auth = Auth::new(&server.url("/mcp"), logs_in).unwrap();
+        assert!(auth.login().await.unwrap().is_logged_in);
+        assert!(self::auth(&server, &dir).status().await.unwrap().is_logged_in);
+        fs::write(&file, &damage).unwrap();
+        assert!(self::auth(&server, &dir).logout().await.unwrap());
+        assert!(!file.exists());
+        assert!(!self::auth(&server, &dir).logout().await.unwrap());
+    }
 }
 
 #[tokio::test]

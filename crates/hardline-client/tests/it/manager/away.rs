@@ -201,6 +201,26 @@ async fn credentials_that_went_bad_are_looked_up_anew() {
     manager.close().await;
 }
 
+/// A second is too short for a server that has to start, so it has five.
+#[tokio::test(start_paused = true)]
+async fn the_time_that_is_configured_for_a_server_holds_for_opening_its_session() {
+    for (timeout, expected) in [(1000, 5), (8000, 8), (90_000, 60)] {
+        let server = Server::start(async |it| it.wait_for_close().await);
+        let far = json!({ "url": server.url("/mcp"), "type": "http", "timeout": timeout });
+        let text = json!({ "mcpServers": { "far": far } }).to_string();
+        let file = config::parse("mcp.json".as_ref(), text.as_bytes(), Dialect::Generic).unwrap();
+        let began = Instant::now();
+        let manager = Manager::new(ManagerSettings::default());
+        for config in file.servers {
+            manager.add_configured(config);
+        }
+        until(&manager, "far", |it| matches!(it, State::Waiting { .. })).await;
+        let took = began.elapsed().as_secs();
+        assert!((expected..=expected + 1).contains(&took), "{timeout}: {took}");
+        manager.close().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn closing_ends_whatever_a_server_is_at() {
     let stages = [Plan::Live, Plan::Refuse, Plan::Hang, Plan::Login, Plan::Flap];

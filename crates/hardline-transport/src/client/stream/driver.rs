@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::super::{Answer, BoxFuture, Event, TransportError};
 use super::{Command, Reply, Shared};
-use crate::endpoint::{number_of, rule};
+use crate::endpoint::rule;
 use crate::{Connection, Failure, Incoming, SendError, Unfit};
 
 /// How long what was sent may take to be read when the session is closed. A process has a time of its own.
@@ -226,8 +226,7 @@ fn take(message: &Message<'_>, whole: Value<'_>) -> Result<Arrival, Unfit> {
             text: whole.text().into(),
         }),
         Message::Response(_) | Message::Error(_) => {
-            let id = message.id().and_then(|id| id.as_i64().or_else(|| number_of(&id.as_str()?)));
-            match id.zip(Answer::copy(message, whole)) {
+            match message.id().and_then(Id::as_i64).zip(Answer::copy(message, whole)) {
                 Some((id, answer)) => Arrival::Answer(id, answer),
                 None => return Err(Unfit::params("it has an id that was not given out")),
             }

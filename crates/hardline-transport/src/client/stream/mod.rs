@@ -252,7 +252,9 @@ impl Shared {
 fn unusable(event: &crate::event::Event<'_>) -> Option<(String, Box<[u8]>)> {
     use crate::event::Event as Observed;
     let raw = match event {
-        Observed::Malformed { excerpt, .. } | Observed::TooLarge { excerpt, .. } => {
+        Observed::Malformed { excerpt, .. }
+        | Observed::TooLarge { excerpt, .. }
+        | Observed::Mistyped { excerpt, .. } => {
             let bytes = excerpt.bytes();
             bytes.get(..MAX_REFUSED_BYTES).unwrap_or(bytes).into()
         }

@@ -10,6 +10,7 @@ use hardline_wire::message::Message;
 use hardline_wire::version::Version;
 
 use crate::audit::Fate;
+use crate::relay::Refused;
 
 /// Something that happened. Nothing in it is written to the protocol.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub enum Note<'a> {
         /// Whether it ended too often, and requests fail until then.
         is_broken: bool,
     },
+    /// The server may not be started again.
+    NotStarted(&'a Refused),
     /// The server runs again, and knows what the one before did.
     Restored,
     /// The server that was started again differs from the one before.
@@ -122,6 +125,11 @@ impl fmt::Display for Note<'_> {
                 formatter,
                 "the server ends too often; it is tried again in {} s, and requests fail until then",
                 after.as_secs()
+            ),
+            Self::NotStarted(refused) => write!(
+                formatter,
+                "the server is not started again, because of {}: {}",
+                refused.rule, refused.reason
             ),
             Self::Restored => formatter.write_str("the server runs again"),
             Self::Changed(what) => write!(formatter, "after its restart, {what}"),

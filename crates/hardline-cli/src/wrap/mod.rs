@@ -1,13 +1,15 @@
 //! `hardline wrap`: a guarded relay in front of a server.
 
+mod check;
 mod desk;
 mod name;
 mod report;
+mod session;
 mod start;
+mod starter;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -15,27 +17,26 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
 use clap::builder::NonEmptyStringValueParser;
+use hardline_guard::launch::is_variable;
 use hardline_guard::policy::{Policy, Switches};
 use hardline_guard::tools::{Glob, PinKeeper};
 use hardline_guard::{Action, Direction, Rule};
 use hardline_proxy::audit::{self, Audit, Options, SessionStart, Tell};
-use hardline_proxy::launch::known;
 use hardline_proxy::pins::{self, PinFile};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::relay::{Restart, Settings};
 use hardline_proxy::wrap::{Outcome, WrapError};
-use hardline_transport::process::{flush_stderr, write_stderr};
+use hardline_transport::process::flush_stderr;
 use tokio::time::Instant;
 
 use crate::place;
 use crate::policy::PolicyArgs;
 use crate::span;
-use desk::{Desk, Watcher};
+pub(crate) use check::check;
+use desk::Desk;
 use report::{Level, Report};
+use session::session;
 use start::Server;
-
-/// How long the end of a session waits until its executable was read.
-const LAST_LOOK: Duration = Duration::from_secs(2);
 
 /// Put a guard in front of an MCP server
 ///
@@ -103,7 +104,7 @@ pub(crate) struct Args {
     clean_env: bool,
 
     /// With --clean-env: give it this one too; * is any run of characters
-    #[arg(long, value_name = "NAME", help_heading = "Start")]
+    #[arg(long, value_name = "NAME", help_heading = "Start", value_parser = read_variable)]
     env: Vec<String>,
 
     /// Where to keep what happened, or off; without it, audit.db in the state directory
@@ -147,7 +148,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             "--env adds to a clean environment: give --clean-env too, or the server has all variables"
         );
     }
-    let server = match Server::new(&args.command, &name, &policy)? {
+    let server = match Server::new(&args.command, &name, &policy) {
         Ok(server) => server,
         Err(error) => return Ok(unstartable(&WrapError::from(error))),
     };
@@ -185,88 +186,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Err(error @ WrapError::Spawn(_)) => Ok(unstartable(&error)),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Runs the session, if the policy lets the server start.
-async fn session(
-    args: &Args,
-    name: &str,
-    policy: &Policy,
-    settings: Settings,
-    server: &Server,
-    desk: &RefCell<Desk>,
-) -> Result<Option<Outcome>, WrapError> {
-    for found in &server.found {
-        desk.borrow_mut().found(Duration::ZERO, found);
-    }
-    if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
-        let rule = found.finding.rule;
-        report::write(format!(
-            "hardline: {name} is not started, because of {rule}: {}\n\
-             `hardline scan --explain {rule}` tells how to allow it",
-            found.finding.detail
-        ));
-        return Ok(None);
-    }
-    let (begun, patience) = (Instant::now(), LAST_LOOK);
-    let look = {
-        let (start, policy, name) = (server.start.clone(), policy.clone(), name.to_owned());
-        let state = place::state().filter(|_| !args.no_pins && !args.danger_no_guard);
-        let file = state.map(|state| state.join(known::FILE_NAME));
-        move || start::identify(&start, &policy, &name, file)
-    };
-    let tell = |identity: start::Identity| {
-        let mut desk = desk.borrow_mut();
-        desk.launch(Duration::ZERO, &identity.launch);
-        if let Some(found) = &identity.found {
-            desk.found(begun.elapsed(), found);
-        }
-        if let Some(trouble) = &identity.trouble {
-            desk.trouble(begun.elapsed(), trouble);
-        }
-    };
-    let action = policy.action(Rule::LaunchChanged, Some(name), None, Direction::ServerToClient);
-    let mut looking = None;
-    if Action::Block <= action {
-        let identity = look();
-        let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
-        let detail = identity.found.as_ref().map(|found| found.finding.detail.clone());
-        tell(identity);
-        if is_blocked {
-            let detail = detail.unwrap_or_default();
-            report::write(format!(
-                "hardline: {name} is not started: {detail}\n\
-                 if that is right, `hardline pin approve {name}` lets it start"
-            ));
-            return Ok(None);
-        }
-    } else if Action::Allow < action || desk.borrow().audit.is_some() {
-        looking = Some(tokio::task::spawn_blocking(look));
-    }
-    if io::stdin().is_terminal() {
-        let hint = "an MCP proxy: waiting for JSON-RPC, one message a line, until Ctrl-D";
-        write_stderr(format!("hardline: {hint}"));
-    }
-    let run = hardline_proxy::wrap::run(settings, &server.command, Watcher(desk));
-    let watch = async {
-        if let Some(looking) = looking
-            && let Ok(identity) = looking.await
-        {
-            tell(identity);
-        }
-    };
-    let mut watch = std::pin::pin!(watch);
-    let mut run = std::pin::pin!(run);
-    let outcome = tokio::select! {
-        biased;
-        outcome = &mut run => {
-            // A short session: its start is still worth knowing.
-            let _ = tokio::time::timeout(patience, watch).await;
-            return outcome.map(Some);
-        }
-        () = &mut watch => run.await,
-    };
-    outcome.map(Some)
 }
 
 fn unstartable(error: &WrapError) -> ExitCode {
@@ -327,7 +246,9 @@ impl Args {
         let own = name.to_owned();
         let tell = move |tell| match tell {
             Tell::Shown(text) => report::write(text),
-            Tell::Warning(text) => report::write(format!("[hardline] {own}: {text}")),
+            Tell::Warning(text) | Tell::Unkept(text) => {
+                report::write(format!("[hardline] {own}: {text}"));
+            }
         };
         Some(Audit::open(options, session, Box::new(tell)))
     }
@@ -378,6 +299,14 @@ fn read_restart(text: &str) -> Result<Restart, String> {
         "never" => Ok(Restart::Never),
         _ => Err("there are on-failure, always and never".into()),
     }
+}
+
+fn read_variable(name: &str) -> Result<String, String> {
+    if is_variable(name) {
+        return Ok(name.to_owned());
+    }
+    let what = "expected the name of a variable that is passed on, without a value";
+    Err(format!("{what}: set it in the environment of this command, then give --env NAME"))
 }
 
 fn read_burst(text: &str) -> Result<(u32, Duration), String> {

@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use hardline_guard::policy::Policy;
 use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Found, Rule};
 use hardline_proxy::audit::Launch;
-use hardline_proxy::launch::known::{Change, Programs};
+use hardline_proxy::launch::known::{Change, Program, Programs};
 use hardline_proxy::launch::{Start, judge, search_path, standard_path};
 use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stderr};
 
@@ -32,8 +31,10 @@ impl Server {
         command: &[OsString],
         name: &str,
         policy: &Policy,
-    ) -> Result<Result<Self, SpawnError>> {
-        let (program, rest) = command.split_first().context("no command was given")?;
+    ) -> Result<Self, SpawnError> {
+        let no_name = OsString::new();
+        // The command line asks for at least one word.
+        let (program, rest) = command.split_first().unwrap_or((&no_name, &[]));
         let launch = policy.settings(Some(name)).launch();
         let (environment, mut variables) = match launch.is_env_clean() {
             true => (Environment::Base, listed_variables(launch.env())),
@@ -49,10 +50,7 @@ impl Server {
             let path = search_path(launch).or_else(standard_path);
             variables.extend(path.map(|path| ("PATH".into(), path)));
         }
-        let file = match found_as {
-            Ok(file) => file,
-            Err(error) => return Ok(Err(error)),
-        };
+        let file = found_as?;
         let command_line = Command::new(&file, environment).args(rest).envs(variables);
         let command_line = command_line.stderr(Stderr::forward(name));
         let keeper = std::env::current_exe().map(|this| Keeper::new(this, ["keeper"]));
@@ -66,7 +64,7 @@ impl Server {
         let variables = command_line.variables().into_iter();
         let variables: Vec<_> = variables.map(|(key, value)| (text(key), text(value))).collect();
         let found = judge(&start, &variables, policy, name);
-        Ok(Ok(Self { command: command_line, start, found }))
+        Ok(Self { command: command_line, start, found })
     }
 }
 
@@ -81,27 +79,30 @@ fn listed_variables(names: &[String]) -> Vec<(OsString, OsString)> {
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) launch: Launch,
+    pub(super) program: Option<Program>,
     pub(super) found: Option<Found>,
     pub(super) trouble: Option<String>,
 }
 
-/// Looks whether a server's executable is the one of before. May read all of it.
+/// Looks whether a server's executable is the one of before: that in `file`, or, without one, that which is
+/// `known`. May read all of it.
 pub(super) fn identify(
     start: &Start,
     policy: &Policy,
     name: &str,
     file: Option<PathBuf>,
+    known: Programs,
 ) -> Identity {
     let launch =
         Launch { argv: start.command.clone(), path: Some(start.program.clone()), sha256: None };
-    let mut identity = Identity { launch, found: None, trouble: None };
+    let mut identity = Identity { launch, program: None, found: None, trouble: None };
     let known = match file.as_deref().map(Programs::read) {
         Some(Ok(known)) => known,
         Some(Err(error)) => {
             identity.trouble = Some(format!("executables are not compared: {error}"));
             return identity;
         }
-        None => Programs::default(),
+        None => known,
     };
     let (program, change) = match known.look(name, &start.program) {
         Ok(looked) => looked,
@@ -112,6 +113,7 @@ pub(super) fn identify(
         }
     };
     identity.launch.sha256 = Some(program.sha256.clone());
+    identity.program = Some(program.clone());
     if let Change::Changed { before } = change {
         let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
         let path = start.program.display();

@@ -1,6 +1,9 @@
 //! How servers are started: what the policy allows, what is noticed, and which variables they get.
 
+mod again;
+
 use std::os::unix::fs::symlink;
+use std::process::Stdio;
 
 use crate::home::{HARDLINE, Home, Seen, script};
 
@@ -57,6 +60,41 @@ fn inline_code_is_told_and_refused_under_strict() {
 }
 
 #[test]
+fn a_link_to_an_interpreter_is_one() {
+    let home = Home::new();
+    home.write("bin/x", "");
+    for (name, target) in [
+        ("mcp-server", "/bin/sh"),
+        ("node", "/bin/sh"),
+        ("twice", "mcp-server"),
+        ("server-of-env", "/usr/bin/env"),
+    ] {
+        symlink(target, home.path(&format!("bin/{name}"))).unwrap();
+    }
+    let marker = home.text("marker");
+    let code = format!("touch {marker}");
+    let [server, node, twice, env] = ["mcp-server", "node", "twice", "server-of-env"]
+        .map(|name| home.text(&format!("bin/{name}")));
+    for command in [
+        vec![&*server, "-c", &code],
+        vec![&*node, "-c", &code],
+        vec![&*twice, "-c", &code],
+        vec![&*env, "sh", "-c", &code],
+        vec!["env", &*server, "-c", &code],
+    ] {
+        check(&home, "profile = \"strict\"", &command, INLINE);
+        // Nor does a list that has the link let code through.
+        let list =
+            format!("[launch]\nprograms = [{server:?}, {node:?}, {twice:?}, {env:?}, \"env\"]");
+        check(&home, &list, &command, PROGRAM);
+    }
+    assert!(!home.path("marker").exists());
+    let file = home.write("start", "exit 0");
+    check(&home, "profile = \"strict\"", &[&server, &file], None);
+    check(&home, &format!("[launch]\nprograms = [{server:?}]"), &[&server, &file], None);
+}
+
+#[test]
 fn a_list_of_programs_is_about_files() {
     let home = Home::new();
     let good = home.write_program("good/tool", "#!/bin/sh\nexit 0\n");
@@ -66,7 +104,9 @@ fn a_list_of_programs_is_about_files() {
     let by_path = format!("[launch]\nprograms = [{good:?}]");
     check(&home, &by_path, &[&good], None);
     check(&home, &by_path, &[&evil], PROGRAM);
-    // Another name makes another program of some files.
+    // A link of the same name is the file, and another name makes another program of some files.
+    symlink(home.path("good/tool"), home.write("links/x", "").replace("/x", "/tool")).unwrap();
+    check(&home, &by_path, &[&home.text("links/tool")], None);
     check(&home, &by_path, &[&home.text("evil/other")], PROGRAM);
     check(&home, &by_path, &[&home.text("good/linked")], PROGRAM);
     let around = home.text("good/../evil/tool");
@@ -94,7 +134,7 @@ fn path_games_do_not_get_around_the_list() {
     let run = |path: &str, command: &[&str]| {
         let args = [&["wrap", "--name", "shop", "--policy", &policy, "--"], command].concat();
         let mut command = home.command(&args);
-        command.env("PATH", path).stdin(std::process::Stdio::null());
+        command.env("PATH", path).stdin(Stdio::null());
         Seen::new(&command.output().unwrap())
     };
     let (evil, good) = (format!("{}:/usr/bin:/bin", home.text("evil")), "/usr/bin:/bin");
@@ -113,7 +153,7 @@ fn path_games_do_not_get_around_the_list() {
     let args = ["wrap", "--name", "shop", "--policy", &policy, "--", "sh", &script];
     let mut command = home.command(&args);
     command.env("PATH", ":/usr/bin:/bin").current_dir(home.path("evil"));
-    let seen = Seen::new(&command.stdin(std::process::Stdio::null()).output().unwrap());
+    let seen = Seen::new(&command.stdin(Stdio::null()).output().unwrap());
     assert_eq!(seen.code, Some(1), "{}", seen.errors);
 }
 
@@ -182,9 +222,12 @@ fn variables_that_load_code_do_not_get_around_the_list() {
         ("PERL5OPT", "-Mx", 1),
         ("PYTHONPATH", "/tmp", 1),
         ("npm_config_script_shell", "/tmp/x", 1),
+        ("GCONV_PATH", "/tmp", 1),
+        ("SHELLOPTS", "xtrace", 1),
+        ("GIT_SSH_COMMAND", "id", 1),
     ] {
         let mut command = home.command(&args);
-        let output = command.env(name, value).stdin(std::process::Stdio::null()).output().unwrap();
+        let output = command.env(name, value).stdin(Stdio::null()).output().unwrap();
         assert_eq!(Seen::new(&output).code, Some(code), "{name}={value}");
     }
 }
@@ -230,7 +273,7 @@ fn a_clean_environment_has_what_is_listed_and_nothing_else() {
         args.extend(["--", &server, &tools, &seen]);
         let mut command = home.command(&args);
         command.env("SECRET", "s").env("GITHUB_TOKEN", "g").env("MCP_A", "a").env("ODD", "x\ny=z");
-        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+        let output = command.stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         home.read("env.txt")
     };
@@ -277,6 +320,21 @@ fn a_clean_environment_has_what_is_listed_and_nothing_else() {
             assert!(known.contains(&name), "{line}");
         }
     }
+}
+
+#[test]
+fn a_variable_is_passed_on_by_its_name() {
+    let home = Home::new();
+    for env in ["FOO=bar", "", "="] {
+        let args = ["wrap", "--clean-env", "--env", env, "--", HARDLINE, "demo-server"];
+        let seen = Seen::new(&home.run(&args, ""));
+        assert_eq!(seen.code, Some(2), "{}", seen.errors);
+        assert!(seen.errors.contains("the name of a variable"), "{}", seen.errors);
+    }
+    let policy = "[launch]\nclean_env = true\nenv = [\"FOO=bar\", \"\"]";
+    let seen = start(&home, policy, &["true"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.errors);
+    assert_eq!(seen.errors.matches("the name of a variable").count(), 2, "{}", seen.errors);
 }
 
 #[test]

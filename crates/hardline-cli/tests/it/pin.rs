@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, tool};
+use crate::home::{Home, Seen, script, tool};
 
 fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -140,6 +140,118 @@ fn a_lock_in_a_repository_is_stable_and_can_be_merged() {
         })
         .count();
     assert_eq!(kept, first.lines().count(), "{second}");
+}
+
+/// Lists page after page of a server that has two tools on each, as many as `pages`. Returns what came of it.
+fn list_pages(home: &Home, options: &[&str], pages: usize) -> Seen {
+    let server = home.write_program("paged", PAGED);
+    let tools = home.text("tools");
+    let mut args = vec!["wrap", "--name", "shop"];
+    args.extend(options);
+    args.extend(["--", &server, &tools]);
+    let mut input: String = script(&[]).lines().take(2).map(|it| format!("{it}\n")).collect();
+    for page in 0..pages {
+        let cursor = if page == 0 { json!({}) } else { json!({"cursor": format!("p{page}")}) };
+        let line =
+            json!({"jsonrpc": "2.0", "id": page + 2, "method": "tools/list", "params": cursor});
+        input.push_str(&format!("{line}\n"));
+    }
+    Seen::new(&home.run(&args, &input))
+}
+
+/// Lists the files in a directory, a page each.
+const PAGED: &str = r#"#!/bin/sh
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
+  page=$(printf '%s' "$line" | sed -n 's/.*"cursor":"p\([0-9]\)".*/\1/p')
+  page=${page:-0}
+  next=$((page + 1))
+  cursor=""
+  if [ -e "$1/$next" ]; then cursor=",\"nextCursor\":\"p$next\""; fi
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":%s%s}}\n' "$id" "$(cat "$1/$page")" "$cursor" ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_part_of_a_list_says_nothing_of_the_rest() {
+    let home = Home::new();
+    let strict = ["--profile", "strict"];
+    for page in 0..3 {
+        let tools =
+            json!([tool(&format!("t{}", 2 * page), "1"), tool(&format!("t{}", 2 * page + 1), "1")]);
+        home.write(&format!("tools/{page}"), &tools.to_string());
+    }
+    list_pages(&home, &strict, 3);
+    assert_eq!(pin(&home, &["diff"]).0, Some(0));
+    // Not seen to the end: nothing is gone.
+    list_pages(&home, &strict, 1);
+    assert_eq!(pin(&home, &["diff"]), (Some(0), "everything is as it was pinned\n".to_owned()));
+
+    home.write("tools/2", &json!([tool("t4", "1"), tool("t5", "2")]).to_string());
+    let changed = list_pages(&home, &strict, 3);
+    assert!(changed.errors.contains("tool.changed"), "{}", changed.errors);
+    for pages in [1, 2] {
+        list_pages(&home, &strict, pages);
+        let (code, shown) = pin(&home, &["diff"]);
+        assert_eq!(code, Some(1));
+        assert!(
+            shown.contains("`t5` is not what was pinned") && !shown.contains("gone"),
+            "{shown}"
+        );
+    }
+    let (code, shown) = pin(&home, &["approve", "shop"]);
+    assert_eq!(code, Some(0));
+    assert!(shown.contains("`t5`") && !shown.contains("gone"), "{shown}");
+    let seen = list_pages(&home, &strict, 3);
+    assert_eq!(seen.errors, "", "all six are pinned");
+
+    // The last page of a whole list decides.
+    home.write("tools/1", "[]");
+    home.write("tools/2", &json!([tool("t5", "1")]).to_string());
+    list_pages(&home, &strict, 3);
+    let (_, shown) = pin(&home, &["diff"]);
+    assert!(shown.contains("`t2` is gone") && shown.contains("`t4` is gone"), "{shown}");
+    assert!(shown.contains("`t5` is not what was pinned"), "{shown}");
+    // What is as it was pinned again is no difference any more.
+    home.write("tools/1", &json!([tool("t2", "1"), tool("t3", "1")]).to_string());
+    home.write("tools/2", &json!([tool("t4", "1"), tool("t5", "2")]).to_string());
+    list_pages(&home, &strict, 3);
+    assert_eq!(pin(&home, &["diff"]).0, Some(0));
+}
+
+#[test]
+fn a_name_that_is_listed_twice_is_shown() {
+    let home = Home::new();
+    home.list(&json!([tool("a", "1")]));
+    home.session(&[], &[]);
+    home.list(&json!([tool("a", "1"), tool("a", "2")]));
+    let seen = home.session(&["--profile", "strict"], &["a"]);
+    assert_eq!(seen.refusal(3), Some("tool.changed"));
+    let (code, shown) = pin(&home, &["diff"]);
+    assert_eq!(code, Some(1));
+    assert!(shown.contains("\"1\" → \"2\""), "{shown}");
+}
+
+#[test]
+fn an_empty_lock_pins_nothing() {
+    let home = Home::new();
+    home.list(&json!([tool("a", "1")]));
+    home.write("state/hardline/hardline.lock", "");
+    let strict = home.session(&["--profile", "strict"], &["a"]);
+    assert_eq!(strict.code, Some(2), "{}", strict.errors);
+    assert!(
+        strict.errors.contains("the file is empty; mend it, or delete it"),
+        "{}",
+        strict.errors
+    );
+    let balanced = home.session(&[], &["a"]);
+    assert!(balanced.errors.contains("tools are not compared"), "{}", balanced.errors);
+    assert_eq!(home.read("state/hardline/hardline.lock"), "");
+    let fresh = home.write("fresh.lock", "");
+    assert_eq!(home.session(&["--lock", &fresh], &[]).code, Some(2));
 }
 
 #[test]

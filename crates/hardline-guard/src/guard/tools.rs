@@ -14,7 +14,7 @@ use crate::finding::{Direction, Finding};
 use crate::pin::Definition;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
-use crate::session::{Asked, Reply};
+use crate::session::{Asked, Reply, page_mark};
 use crate::tools::{Listed, Page, PinKeeper, TOOL_DENIED};
 
 /// What is put around a tool to judge it on its own, at the place where tools are.
@@ -44,9 +44,16 @@ impl<'a> List<'a> {
         result_of(message, asked).is_some_and(|result| has_twin(result, "tools"))
     }
 
-    fn page(&self, asked: Option<&Asked>) -> Page {
-        let next = self.result.get("nextCursor").is_some_and(|it| it.kind() != Kind::Null);
-        Page { is_first: asked.is_none_or(|asked| !asked.has_cursor), is_last: !next }
+    /// Which page it is, if `next` is the one that the page before named; then what this one names.
+    fn page(&self, asked: Option<&Asked>, next: &mut Option<u64>) -> Page {
+        let named = self.result.get("nextCursor").and_then(page_mark);
+        let expected = std::mem::replace(next, named);
+        let cursor = asked.and_then(|asked| asked.cursor);
+        Page {
+            is_first: cursor.is_none(),
+            is_next: cursor.is_some() && cursor == expected,
+            is_last: named.is_none(),
+        }
     }
 }
 
@@ -134,7 +141,7 @@ impl Guard {
             edited.push(self.judge_tool(*element, index, subject.base, &mut tool, work));
             tools.push(tool);
         }
-        let page = list.page(asked);
+        let page = list.page(asked, &mut self.tools.next_page);
         self.review_tools(page, &elements, subject.base, &mut tools, work)?;
 
         let range = list.tools.offset()..list.tools.offset() + list.tools.text().len();
@@ -167,7 +174,7 @@ impl Guard {
         work: &mut Work<'_>,
     ) -> Option<Vec<u8>> {
         let text = element.text().as_bytes();
-        if tool.denial.is_some() || is_plain(text, 0) {
+        if is_plain(text, 0) {
             return None;
         }
         let server = self.server.as_deref();
@@ -190,11 +197,15 @@ impl Guard {
         sink.looked = work.sink.looked;
         let verdict = self.strings.judge(subject, direction, &actions, &mut sink);
         work.sink.looked = sink.looked;
+        tool.is_poisoned = sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
+        if tool.denial.is_some() {
+            // Nobody sees it; it must not be pinned all the same.
+            return None;
+        }
         work.sink.unlisted += sink.unlisted;
         if sink.action == Action::Close {
             work.close(sink.rule.unwrap_or(Rule::ToolPoison));
         }
-        tool.is_poisoned = sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
         for found in sink.found {
             let (mut finding, action) = (found.finding, found.action);
             if let Some(rest) = finding.path.as_ref().and_then(|path| path.strip_prefix(ALONE)) {

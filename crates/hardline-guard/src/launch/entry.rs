@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::family::runs_anything;
-use super::inspect::{CodeKind, inspect};
+use super::inspect::{CodeKind, Links, inspect_with};
 use crate::tools::Glob;
 
 /// The pattern for all arguments that are left.
@@ -81,11 +81,13 @@ impl Entry {
     }
 
     /// Why these arguments, of a command whose program is the one meant, are not covered, if they are
-    /// not.
-    pub fn objection(&self, command: &[String]) -> Option<String> {
+    /// not. `links` says where words of the command lead.
+    pub fn objection(&self, command: &[String], links: Links<'_>) -> Option<String> {
         let given = command.get(1..).unwrap_or_default();
         let program = command.first().map_or("", String::as_str);
-        if self.arguments.is_none() && !given.is_empty() && runs_anything(program) {
+        let runs_anything =
+            runs_anything(program) || links(program).iter().any(|link| runs_anything(link));
+        if self.arguments.is_none() && !given.is_empty() && runs_anything {
             return Some(format!(
                 "the arguments of `{self}` can be code: list those that it may have"
             ));
@@ -100,7 +102,8 @@ impl Entry {
                 return Some(format!("its arguments are not those of `{self}`"));
             }
         }
-        let code = inspect(command).code.into_iter().find(|code| !self.spells(code.index))?;
+        let code =
+            inspect_with(command, links).code.into_iter().find(|code| !self.spells(code.index))?;
         let what = match code.kind {
             CodeKind::Inline => "runs code from the command line",
             CodeKind::Named => "runs or loads other code",

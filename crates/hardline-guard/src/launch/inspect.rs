@@ -3,16 +3,14 @@
 use hardline_wire::excerpt::Excerpt;
 
 use super::environment::injects_code;
-use super::family::{self, Family, Operand};
+use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family, Operand};
 use super::option::{Met, walk};
+use super::source::{is_code, is_line};
 
 /// Wrappers around wrappers are followed this far. One more counts as code: nobody honest has it.
 const MAX_NESTED: usize = 8;
 /// How much of an argument is shown.
 const SHOWN_BYTES: usize = 40;
-/// Words of runners before what they run.
-const VERBS: [&str; 9] =
-    ["run", "exec", "x", "dlx", "tool", "script", "run-script", "task", "create"];
 
 /// What a command would run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -48,7 +46,10 @@ pub enum CodeKind {
     Doubtful,
 }
 
-/// Looks at a command, the program first.
+/// The files that a word stands for besides the one that it names: where links lead, one after another.
+pub type Links<'a> = &'a dyn Fn(&str) -> Vec<String>;
+
+/// Looks at a command, the program first, by the names on it alone.
 ///
 /// ```
 /// use hardline_guard::launch::{CodeKind, inspect};
@@ -63,196 +64,255 @@ pub enum CodeKind {
 /// assert!(inspect(&command).code.is_empty());
 /// ```
 pub fn inspect(command: &[String]) -> Look {
-    let mut look = Look::default();
-    follow(command, 0, 0, &mut look);
-    look
+    inspect_with(command, &|_| Vec::new())
 }
 
-fn follow(command: &[String], at: usize, depth: usize, look: &mut Look) {
-    let Some(program) = command.get(at) else { return };
-    if depth == MAX_NESTED {
-        look.add(command, at, at, CodeKind::Inline);
-        return;
+/// Looks at a command by the names on it, and by those of the files that `links` says they stand for: a link
+/// to a shell is a shell, whatever it is called.
+///
+/// ```
+/// use hardline_guard::launch::{CodeKind, inspect_with};
+///
+/// let command = ["./mcp-server", "-c", "id"].map(String::from);
+/// let look = inspect_with(&command, &|word| match word {
+///     "./mcp-server" => vec!["/bin/sh".to_owned(), "/bin/dash".to_owned()],
+///     _ => Vec::new(),
+/// });
+/// assert_eq!(look.code[0].kind, CodeKind::Inline);
+/// ```
+pub fn inspect_with(command: &[String], links: Links<'_>) -> Look {
+    let mut inspector = Inspector { command, links, look: Look::default() };
+    inspector.follow(0, 0);
+    inspector.look
+}
+
+pub(super) struct Inspector<'a> {
+    pub(super) command: &'a [String],
+    links: Links<'a>,
+    pub(super) look: Look,
+}
+
+impl Inspector<'_> {
+    pub(super) fn word(&self, index: usize) -> &str {
+        self.command.get(index).map_or("", String::as_str)
     }
-    if family::is_windows_shell(program) {
-        return follow_windows(command, at, depth, look);
+
+    /// The known programs that a word stands for.
+    fn programs(&self, word: &str) -> Vec<String> {
+        let is_known = family::of(word).is_some();
+        let mut all: Vec<String> = is_known.then(|| word.to_owned()).into_iter().collect();
+        for link in (self.links)(word) {
+            let is_other = family::of(&link).is_some() && !family::is_builtin(&link);
+            let is_many = is_known && family::is_many(&link);
+            let is_same = |it: &String| family::plain_name(it) == family::plain_name(&link);
+            if is_other && !is_many && !all.iter().any(is_same) {
+                all.push(link);
+            }
+        }
+        all
     }
-    let Some(family) = family::of(program) else {
-        look_ahead(command, at, look);
-        return;
-    };
-    let start = match family::plain_name(program) == "env" {
-        true => skip_assignments(command, at, at + 1, look),
-        false => at + 1,
-    };
-    let walk = walk(command, start, &family);
-    let is_code = look.add_met(command, at, &walk.met);
-    // What follows is for the code.
-    if is_code && matches!(family.operand, Operand::Script | Operand::Code) {
-        return;
+
+    /// Whether a word stands for standard input, or is code itself.
+    fn is_code(&self, word: &str) -> bool {
+        is_code(word) || (self.links)(word).iter().any(|link| is_code(link))
     }
-    match walk.operand {
-        None if family.reads_stdin && !is_code => look.add(command, at, at, CodeKind::Inline),
-        None => {}
-        Some(index) => {
-            look_behind(command, at, index, &family, &walk.met, look);
-            follow_operand(command, at, index, &family, depth, look);
+
+    /// Looks at the command that begins at an index.
+    pub(super) fn follow(&mut self, at: usize, depth: usize) {
+        let Some(program) = self.command.get(at) else { return };
+        if depth == MAX_NESTED {
+            return self.add(at, at, CodeKind::Inline);
+        }
+        let programs = self.programs(program);
+        if programs.is_empty() {
+            return self.look_ahead(at);
+        }
+        for program in programs {
+            self.follow_as(&program, at, depth);
         }
     }
-    if matches!(family.operand, Operand::Program(_) | Operand::Package) {
-        look_ahead(command, at, look);
-    }
-}
 
-/// Looks on behind an operand that may be the value of the option before it.
-fn look_behind(
-    command: &[String],
-    at: usize,
-    index: usize,
-    family: &Family,
-    met: &[(usize, Met)],
-    look: &mut Look,
-) {
-    let is_doubtful =
-        met.last().is_some_and(|(last, met)| *met == Met::Doubtful && last + 1 == index);
-    let word = command.get(index).map_or("", String::as_str);
-    // A file is hardly the value of anything.
-    if !is_doubtful || word.contains(['/', '\\', '.', '@']) {
-        return;
-    }
-    let further = walk(command, index + 1, family);
-    for (index, met) in further.met {
-        if met == Met::Inline {
-            look.add(command, at, index, CodeKind::Inline);
+    fn follow_as(&mut self, program: &str, at: usize, depth: usize) {
+        if family::is_windows_shell(program) {
+            return self.follow_windows(family::plain_name(program) == "cmd", at, depth);
         }
-    }
-}
-
-/// Looks for interpreters that are given code anywhere behind a program that may start them.
-fn look_ahead(command: &[String], at: usize, look: &mut Look) {
-    for (index, word) in command.iter().enumerate().skip(at + 1) {
-        let is_known =
-            look.code.iter().any(|code| index < code.index && code.kind == CodeKind::Inline);
-        let Some(family) = family::of(word).filter(|it| !it.inline.is_empty() && !is_known) else {
-            continue;
+        let Some(family) = family::of(program) else { return };
+        if family.operand == Operand::Container {
+            return self.follow_container(at, &family);
+        }
+        let start = match family.assigns {
+            true => self.skip_assignments(at, at + 1),
+            false => at + 1,
         };
-        if !matches!(family.operand, Operand::Script) {
-            continue;
+        let walk = walk(self.command, start, &family);
+        let is_code = self.add_met(at, &walk.met);
+        // What follows is for the code.
+        if is_code && matches!(family.operand, Operand::Script | Operand::Code) {
+            return self.add_input(at, &family, &walk);
         }
-        let walk = walk(command, index + 1, &family);
-        for (place, met) in walk.met {
+        match walk.operand {
+            None => self.add_input(at, &family, &walk),
+            Some(index) => {
+                self.look_behind(at, index, &family, &walk.met);
+                self.follow_operand(at, index, &family, depth);
+            }
+        }
+        if matches!(family.operand, Operand::Program(_) | Operand::Package) {
+            self.look_ahead(at);
+        }
+    }
+
+    /// Adds an interpreter that is left with its standard input to read code from.
+    fn add_input(&mut self, at: usize, family: &Family, walk: &super::option::Walk) {
+        let is_inline = walk.met.iter().any(|(_, met)| *met == Met::Inline);
+        if family.reads_stdin && walk.operand.is_none() && !walk.has_main && !is_inline {
+            self.add(at, at, CodeKind::Inline);
+        }
+    }
+
+    /// Looks on behind an operand that may be the value of the option before it.
+    fn look_behind(&mut self, at: usize, index: usize, family: &Family, met: &[(usize, Met)]) {
+        let is_doubtful =
+            met.last().is_some_and(|(last, met)| *met == Met::Doubtful && last + 1 == index);
+        // A file is hardly the value of anything.
+        if !is_doubtful || self.word(index).contains(['/', '\\', '.', '@']) {
+            return;
+        }
+        for (index, met) in walk(self.command, index + 1, family).met {
             if met == Met::Inline {
-                look.add(command, index, place, CodeKind::Inline);
+                self.add(at, index, CodeKind::Inline);
             }
         }
     }
-}
 
-fn follow_operand(
-    command: &[String],
-    at: usize,
-    index: usize,
-    family: &Family,
-    depth: usize,
-    look: &mut Look,
-) {
-    let word = command.get(index).map_or("", String::as_str);
-    if family.verbs.split(' ').any(|verb| verb == word) {
-        return look.add(command, at, index, CodeKind::Inline);
-    }
-    match family.operand {
-        // What it reads is the protocol, which the client writes.
-        Operand::Script if word == "-" => look.add(command, at, index, CodeKind::Inline),
-        Operand::Script if word.starts_with('@') => look.add(command, at, index, CodeKind::Named),
-        Operand::Script => {}
-        Operand::Code => look.add(command, at, index, CodeKind::Inline),
-        Operand::Package if VERBS.contains(&word) => {
-            let walk = walk(command, index + 1, family);
-            look.add_met(command, at, &walk.met);
-            if let Some(index) = walk.operand {
-                look_behind(command, at, index, family, &walk.met, look);
-                follow_operand(command, at, index, family, depth + 1, look);
+    /// Looks for interpreters that are given code anywhere behind a program that may start them.
+    pub(super) fn look_ahead(&mut self, at: usize) {
+        for index in at + 1..self.command.len() {
+            let is_inline = |code: &Code| index < code.index && code.kind == CodeKind::Inline;
+            if self.look.code.iter().any(is_inline) {
+                continue;
             }
-        }
-        Operand::Package if word.starts_with("data:") || word.starts_with("http") => {
-            look.add(command, at, index, CodeKind::Named);
-        }
-        Operand::Package => {
-            if depth < MAX_NESTED && family::of(word).is_some() {
-                follow(command, index, depth + 1, look);
-            }
-        }
-        Operand::Program(before) => {
-            let mut index = index + before;
-            if family::plain_name(command.get(at).map_or("", String::as_str)) == "env" {
-                // A dash alone is an option to it.
-                index += usize::from(word == "-");
-                index = skip_assignments(command, at, index, look);
-            }
-            if index < command.len() {
-                look.nested.push(index);
-                follow(command, index, depth + 1, look);
+            let word = self.word(index);
+            let programs = match word.contains('/') {
+                true => self.programs(word),
+                false => vec![word.to_owned()],
+            };
+            for family in programs.iter().filter_map(|it| family::of(it)) {
+                if family.operand != Operand::Script || family.inline.is_empty() {
+                    continue;
+                }
+                for (place, met) in walk(self.command, index + 1, &family).met {
+                    if met == Met::Inline {
+                        self.add(index, place, CodeKind::Inline);
+                    }
+                }
             }
         }
     }
-}
 
-/// Skips the `NAME=value` of `env`.
-fn skip_assignments(command: &[String], at: usize, start: usize, look: &mut Look) -> usize {
-    let mut index = start;
-    while let Some((name, value)) = command.get(index).and_then(|word| word.split_once('=')) {
-        if name.starts_with('-') {
-            break;
+    fn follow_operand(&mut self, at: usize, index: usize, family: &Family, depth: usize) {
+        let word = self.word(index).to_owned();
+        if family::has(family.verbs, &word) {
+            return self.add(at, index, CodeKind::Inline);
         }
-        if injects_code(name, value) {
-            look.add(command, at, index, CodeKind::Named);
+        let is_file = matches!(family.operand, Operand::Script | Operand::Package);
+        if is_file && self.is_code(&word) || family.is_line && is_line(&word) {
+            return self.add(at, index, CodeKind::Inline);
         }
-        index += 1;
-    }
-    index
-}
-
-/// Windows' shells: `/c`, and any beginning of `-Command` and `-EncodedCommand`.
-fn follow_windows(command: &[String], at: usize, depth: usize, look: &mut Look) {
-    let is_cmd = family::plain_name(command.get(at).map_or("", String::as_str)) == "cmd";
-    let mut index = at + 1;
-    while let Some(word) = command.get(index) {
-        let word = word.to_lowercase();
-        let Some(option) = word.strip_prefix(['-', '/']) else {
-            // PowerShell takes what is no file for a command.
-            if !word.ends_with(".ps1") {
-                look.add(command, at, index, CodeKind::Inline);
+        match family.operand {
+            Operand::Script if word.starts_with('@') => self.add(at, index, CodeKind::Named),
+            Operand::Script => {
+                let is_runner =
+                    |it: &String| family::of(it).is_some_and(|it| it.operand == Operand::Package);
+                // An interpreter in front of a runner is the runner.
+                if depth < MAX_NESTED && self.programs(&word).iter().any(is_runner) {
+                    self.follow(index, depth + 1);
+                }
             }
-            return;
-        };
-        if is_cmd && (option == "c" || option == "k") {
-            let rest = command.get(index + 1..).unwrap_or_default();
-            // A program and its arguments are just that, unless the shell would read more into them.
-            if rest.is_empty()
-                || rest.iter().any(|it| it.contains(['&', '|', '<', '>', '^', '%', ' ']))
-            {
-                return look.add(command, at, index, CodeKind::Inline);
+            Operand::Code => self.add(at, index, CodeKind::Inline),
+            Operand::Package if family::has(family.runs, &word) && depth < MAX_NESTED => {
+                let walk = walk(self.command, index + 1, family);
+                self.add_met(at, &walk.met);
+                if let Some(index) = walk.operand {
+                    self.look_behind(at, index, family, &walk.met);
+                    self.follow_operand(at, index, family, depth + 1);
+                }
             }
-            look.nested.push(index + 1);
-            return follow(command, index + 1, depth + 1, look);
+            Operand::Package if word.starts_with("http") => self.add(at, index, CodeKind::Named),
+            Operand::Package => {
+                if depth < MAX_NESTED && !self.programs(&word).is_empty() {
+                    self.follow(index, depth + 1);
+                }
+            }
+            Operand::Program(before) => {
+                let mut index = index + before;
+                if family.assigns {
+                    // A dash alone is an option to it.
+                    index += usize::from(word == "-");
+                    index = self.skip_assignments(at, index);
+                }
+                if index < self.command.len() {
+                    self.look.nested.push(index);
+                    self.follow(index, depth + 1);
+                }
+            }
+            Operand::Container => {}
         }
-        let is_code = ["command", "encodedcommand", "ec", "k", "r"];
-        if !option.is_empty() && is_code.iter().any(|it| it.starts_with(option)) {
-            return look.add(command, at, index, CodeKind::Inline);
-        }
-        if !option.is_empty() && "file".starts_with(option) {
-            return;
-        }
-        let valued = ["executionpolicy", "ep", "windowstyle", "version", "workingdirectory", "wd"];
-        let takes_next =
-            !is_cmd && option.len() > 1 && valued.iter().any(|it| it.starts_with(option));
-        index += 1 + usize::from(takes_next);
     }
-}
 
-impl Look {
+    /// Looks at the command that a container is started with: its files are others, and so are its links.
+    fn follow_container(&mut self, at: usize, family: &Family) {
+        let mut verb = at;
+        loop {
+            let Some(index) = walk(self.command, verb + 1, family).operand else { return };
+            verb = index;
+            if !family::has(CONTAINER_GROUPS, self.word(index)) {
+                break;
+            }
+        }
+        if !family::has(CONTAINER_VERBS, self.word(verb)) {
+            return self.look_ahead(verb);
+        }
+        let Some(image) = walk(self.command, verb + 1, family).operand else { return };
+        let mut places: Vec<usize> = (image + 1..self.command.len()).collect();
+        let mut inner: Vec<String> = places.iter().map(|it| self.word(*it).to_owned()).collect();
+        for index in verb + 1..image {
+            let (name, value) = match self.word(index).split_once('=') {
+                Some((name, value)) => (name, value),
+                None => (self.word(index), self.word(index + 1)),
+            };
+            if CONTAINER_ENTRIES.contains(&name) {
+                if value.contains([' ', '[']) {
+                    return self.add(at, index, CodeKind::Inline);
+                }
+                inner.insert(0, value.to_owned());
+                places.insert(0, index);
+            }
+        }
+        for code in inspect(&inner).code {
+            if let (CodeKind::Inline, Some(place)) = (code.kind, places.get(code.index)) {
+                self.add(at, *place, CodeKind::Inline);
+            }
+        }
+    }
+
+    /// Skips the `NAME=value` of `env`.
+    fn skip_assignments(&mut self, at: usize, start: usize) -> usize {
+        let mut index = start;
+        while let Some((name, value)) = self.word(index).split_once('=') {
+            if name.starts_with('-') {
+                break;
+            }
+            if injects_code(name, value) {
+                self.add(at, index, CodeKind::Named);
+            }
+            index += 1;
+        }
+        index
+    }
+
     /// Adds options that matter. Says whether one is code, or names it.
-    fn add_met(&mut self, command: &[String], at: usize, met: &[(usize, Met)]) -> bool {
+    fn add_met(&mut self, at: usize, met: &[(usize, Met)]) -> bool {
         let mut is_code = false;
         for (index, met) in met {
             let kind = match met {
@@ -261,22 +321,19 @@ impl Look {
                 Met::Doubtful => CodeKind::Doubtful,
             };
             is_code |= *met != Met::Doubtful;
-            self.add(command, at, *index, kind);
+            self.add(at, *index, kind);
         }
         is_code
     }
 
-    fn add(&mut self, command: &[String], program: usize, index: usize, kind: CodeKind) {
-        let shown = |index: usize| {
-            let word = command.get(index).map_or("", String::as_str);
-            Excerpt::new(word.as_bytes(), SHOWN_BYTES).to_string()
-        };
+    pub(super) fn add(&mut self, program: usize, index: usize, kind: CodeKind) {
+        let shown = |index: usize| Excerpt::new(self.word(index).as_bytes(), SHOWN_BYTES);
         let shown = match index {
-            _ if index == program => shown(program),
+            _ if index == program => shown(program).to_string(),
             _ => format!("{} {}", shown(program), shown(index)),
         };
-        if !self.code.iter().any(|code| code.index == index && code.kind == kind) {
-            self.code.push(Code { index, kind, shown });
+        if !self.look.code.iter().any(|code| code.index == index && code.kind == kind) {
+            self.look.code.push(Code { index, kind, shown });
         }
     }
 }

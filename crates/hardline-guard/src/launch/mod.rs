@@ -5,16 +5,19 @@
 //! runners and wrappers of this field, and says which argument is code, which one names code, and
 //! which commands are started by another. [`Entry`] is one line of such a list.
 //!
-//! Nothing here looks at files: which file a name stands for is for others to find out.
+//! Nothing here looks at files: which file a name stands for is for others to find out, and to say with
+//! [`Links`].
 
 mod entry;
 mod environment;
 mod family;
 mod inspect;
 mod option;
+mod source;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use entry::{Entry, EntryError};
-pub use environment::injects_code;
-pub use inspect::{Code, CodeKind, Look, inspect};
+pub use environment::{injects_code, is_variable};
+pub use inspect::{Code, CodeKind, Links, Look, inspect, inspect_with};

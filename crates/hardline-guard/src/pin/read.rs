@@ -145,6 +145,8 @@ impl Reader<'_> {
         let is_conflict = |line: &str| line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>");
         let message = if self.text.lines().any(is_conflict) {
             "the file has conflict markers: resolve the merge first".to_owned()
+        } else if self.text.trim().is_empty() {
+            "the file is empty".to_owned()
         } else {
             error.reason.to_string()
         };

@@ -5,7 +5,7 @@ use toml::de::DeValue;
 use super::Launch;
 use super::setting::{Burst, Settings};
 use super::value::{Node, Reader, Scope, join};
-use crate::launch::Entry;
+use crate::launch::{Entry, is_variable};
 use crate::tools::{Glob, ToolFilter};
 
 /// Reads sizes, bursts, `close_after`, tools and starts.
@@ -85,6 +85,15 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
         launch.is_env_clean = is_clean;
     }
     if let Some(names) = strings(reader, scope, "env") {
+        for (index, name) in names.iter().enumerate() {
+            if !is_variable(name)
+                && let Some(value) = scope.table.get("env")
+            {
+                let message = "expected the name of a variable that is passed on, without a value";
+                let path = format!("{}[{index}]", join(&scope.path, "env"));
+                reader.faults.add(value.span(), &path, message);
+            }
+        }
         launch.env = names.into_iter().map(str::to_owned).collect();
     }
 }

@@ -1,11 +1,12 @@
 //! Requests and notifications.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
 
 use hardline_wire::encode::code;
 use hardline_wire::id::Id;
-use hardline_wire::json::Value;
+use hardline_wire::json::{Kind, Value};
 use hardline_wire::message::{Notification, Request};
 use hardline_wire::method;
 use memchr::memmem;
@@ -217,8 +218,22 @@ fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
     let known = method::all().find(|it| it.name == method).map(|it| it.name);
     let is_short = |name: &Value<'_>| name.text().len() <= MAX_TOOL_BYTES;
     let tool = name.filter(|it| method == "tools/call" && is_short(it));
-    let has_cursor =
-        method == "tools/list" && request.params.and_then(|params| params.get("cursor")).is_some();
+    let cursor = request.params.filter(|_| method == "tools/list");
+    let cursor = cursor.and_then(|params| params.get("cursor")).and_then(page_mark);
     let tool = tool.and_then(|it| it.as_str()).map(Cow::into_owned);
-    Asked { method: known, tool, has_cursor, since: Duration::ZERO }
+    let has_cursor = cursor.is_some();
+    Asked { method: known, tool, has_cursor, cursor, since: Duration::ZERO }
+}
+
+/// A mark for a page, by its cursor.
+pub(crate) fn page_mark(cursor: Value<'_>) -> Option<u64> {
+    if cursor.kind() == Kind::Null {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    match cursor.as_str() {
+        Some(text) => hasher.write(text.as_bytes()),
+        None => hasher.write(cursor.text().as_bytes()),
+    }
+    Some(hasher.finish())
 }

@@ -71,6 +71,7 @@ use table::{Ended, Table};
 
 pub(crate) use bucket::Bucket;
 pub use bucket::Burst;
+pub(crate) use call::page_mark;
 pub use coalesce::CoalesceKey;
 pub use outcome::{Asked, Fate, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent};
 pub use reply::Reply;

@@ -39,6 +39,8 @@ pub struct Asked {
     pub tool: Option<String>,
     /// Whether it is for a later page of a list.
     pub has_cursor: bool,
+    /// For which one: what was named as the next page, by its hash.
+    pub(crate) cursor: Option<u64>,
     /// When it was.
     pub since: Duration,
 }

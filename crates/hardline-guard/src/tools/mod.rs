@@ -17,9 +17,9 @@ mod roster;
 
 pub use filter::ToolFilter;
 pub use glob::Glob;
-pub use keeper::PinKeeper;
+pub use keeper::{Page, PinKeeper};
 pub(crate) use review::Listed;
-pub(crate) use roster::{Page, Roster};
+pub(crate) use roster::Roster;
 
 /// The rule that errors for calls of denied tools name. There is no finding of it.
 pub const TOOL_DENIED: &str = "tool.denied";

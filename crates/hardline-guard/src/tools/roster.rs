@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::TOOL_DENIED;
-use super::filter::ToolFilter;
-use super::keeper::PinKeeper;
+use super::filter::{Denial, ToolFilter};
+use super::keeper::{Page, PinKeeper};
 use super::review::{Listed, Notice};
 use crate::pin::{Catalog, Definition, Fingerprint, Lock};
 use crate::rule::{Action, Rule};
@@ -24,12 +24,14 @@ pub(crate) struct Roster {
     hidden: HashMap<String, Hidden>,
     /// Tools of this server that were compared with their pins, and may be called.
     compared: HashSet<String>,
-    /// Tools that their server says only read.
-    readers: HashSet<String>,
+    /// Whether the server says of a tool that it only reads, as far as only such tools pass.
+    readers: HashMap<String, bool>,
     /// Whether the server has no pins but those of this session, and has not listed all yet.
     is_pinning: bool,
     /// Whether the first page of what is pinned was there.
     has_begun: bool,
+    /// What the page that came last named as the next.
+    pub(crate) next_page: Option<u64>,
     /// Findings that were told already: a client lists the tools again and again.
     told: HashSet<(Rule, String, Option<Fingerprint>)>,
 }
@@ -70,6 +72,7 @@ impl Roster {
     pub(crate) fn restart(&mut self) {
         self.compared.clear();
         self.readers.clear();
+        self.next_page = None;
     }
 
     /// Whether lists need no review for their own sake.
@@ -100,8 +103,16 @@ impl Roster {
 
     /// Why a tool may not be called, if it may not. `is_strict` says that one that changed may not.
     pub(crate) fn refusal(&mut self, server: &str, tool: &str, is_strict: bool) -> Option<Refusal> {
-        if let Some(denial) = self.filter.denial(tool, self.readers.contains(tool)) {
-            return Some(Refusal { rule: TOOL_DENIED, reason: denial.reason().to_owned() });
+        let only_reads = self.readers.get(tool).copied();
+        if let Some(denial) = self.filter.denial(tool, only_reads.unwrap_or_default()) {
+            let reason = match denial {
+                Denial::NotReadOnly if only_reads.is_none() => {
+                    "only tools that their server lists as read-only are allowed here, and this one \
+                     was not listed in this session: list the tools first"
+                }
+                denial => denial.reason(),
+            };
+            return Some(Refusal { rule: TOOL_DENIED, reason: reason.to_owned() });
         }
         let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
             let is_unknown = is_strict && !self.compared.contains(tool);
@@ -185,7 +196,7 @@ impl Roster {
             lock = keeper.lock();
             self.is_pinning = !page.is_last;
         }
-        keeper.list(server, &all, page.is_first);
+        keeper.list(server, &all, page);
         for (index, tool) in tools.iter_mut().enumerate() {
             // What is told of it already says more than that it is new.
             let is_told = tool.is_poisoned || shadowing.contains(&index);
@@ -205,8 +216,8 @@ impl Roster {
         decide: &impl Fn(Rule, &str) -> Action,
         notices: &mut Vec<Notice>,
     ) {
-        // Nobody sees it anyway.
-        if tool.denial.is_some() {
+        // Nobody sees it anyway. But one that was pinned was seen, and is not what it was.
+        if tool.denial.is_some() && rule != Rule::ToolChanged {
             return;
         }
         let action = decide(rule, &tool.name);
@@ -222,12 +233,9 @@ impl Roster {
     }
 
     fn remember(&mut self, tool: &Listed) -> Result<(), TooMany> {
-        if self.filter.is_read_only() {
-            if tool.only_reads && self.readers.len() < MAX_NAMES {
-                self.readers.insert(tool.name.clone());
-            } else {
-                self.readers.remove(&tool.name);
-            }
+        let has_room = self.readers.len() < MAX_NAMES || self.readers.contains_key(&tool.name);
+        if self.filter.is_read_only() && has_room {
+            self.readers.insert(tool.name.clone(), tool.only_reads);
         }
         let Some(rule) = tool.hidden else {
             self.hidden.remove(&tool.name);
@@ -244,13 +252,6 @@ impl Roster {
         self.hidden.insert(tool.name.clone(), Hidden { rule, fingerprint });
         Ok(())
     }
-}
-
-/// Which page of a list it is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Page {
-    pub(crate) is_first: bool,
-    pub(crate) is_last: bool,
 }
 
 fn is_pinned_as(lock: &Lock, server: &str, tool: &str, fingerprint: Fingerprint) -> bool {

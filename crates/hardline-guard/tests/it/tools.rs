@@ -1,12 +1,14 @@
 //! Tools in a session: who sees them, who may call them, and what changed.
 
+mod hidden;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hardline_guard::pin::{Definition, Lock};
 use hardline_guard::policy::{Policy, Profile, Switches};
-use hardline_guard::tools::{Glob, PinKeeper};
+use hardline_guard::tools::{Glob, Page, PinKeeper};
 use hardline_guard::{Direction, Found, Guard, Rule};
 use hardline_testkit::generate::Rng;
 use hardline_wire::line::Line;
@@ -31,9 +33,9 @@ impl PinKeeper for Memory {
         }
     }
 
-    fn list(&mut self, server: &str, tools: &[Definition], is_first_page: bool) {
+    fn list(&mut self, server: &str, tools: &[Definition], page: Page) {
         let seen = &mut self.0.lock().unwrap().1;
-        if is_first_page {
+        if page.is_first {
             seen.forget(server);
         }
         for tool in tools {
@@ -201,12 +203,15 @@ fn read_only_keeps_what_says_that_it_only_reads() {
     let mut switches = Switches::default();
     switches.is_read_only = true;
     let mut run = Run::new(Profile::Balanced, &switches, None);
-    assert_eq!(run.call("look").as_deref(), Some("tool.denied"));
+    let refused = run.ask("tools/call", &json!({"name": "look"}));
+    assert!(refused[0].1.contains("list the tools first"), "{refused:?}");
     let look = json!({"name": "look", "annotations": {"readOnlyHint": true}});
     let liar = json!({"name": "liar", "annotations": {"readOnlyHint": "true"}});
     assert_eq!(run.list(&json!([look, tool("write", ""), liar])), ["look"]);
     assert_eq!(run.call("look"), None);
     assert_eq!(run.call("write").as_deref(), Some("tool.denied"));
+    let refused = run.ask("tools/call", &json!({"name": "write"}));
+    assert!(refused[0].1.contains("and this is none"), "{refused:?}");
     // It says so no more.
     assert_eq!(run.list(&json!([tool("look", "")])), Vec::<String>::new());
     assert_eq!(run.call("look").as_deref(), Some("tool.denied"));

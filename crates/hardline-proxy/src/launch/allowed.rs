@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hardline_guard::launch::{Entry, Look};
+use hardline_guard::launch::{Entry, Links, Look};
 use hardline_guard::policy::Launch;
 use hardline_wire::excerpt::Excerpt;
 
 use super::Start;
+use super::link::find;
 
 /// Where programs without a directory are looked for, if the policy says so.
 pub fn search_path(launch: &Launch) -> Option<OsString> {
@@ -28,8 +29,9 @@ pub(super) fn objection(
     entries: &[Entry],
     launch: &Launch,
     path: Option<&str>,
+    links: Links<'_>,
 ) -> Option<String> {
-    if let Some(objection) = one(&start.program, &start.command, entries, launch) {
+    if let Some(objection) = one(&start.program, &start.command, entries, launch, links) {
         return Some(objection);
     }
     for at in &look.nested {
@@ -40,20 +42,26 @@ pub(super) fn objection(
             return Some("`PATH=` on the command line decides which program it is".to_owned());
         }
         let file = match word.contains('/') {
-            false => find(word, path.unwrap_or_default()),
+            false => find(word, path.unwrap_or_default()).unwrap_or_else(|| PathBuf::from(word)),
             true if word.starts_with('/') => PathBuf::from(word),
             true => {
                 return Some("a program that another starts must have an absolute path".to_owned());
             }
         };
-        if let Some(objection) = one(&file, command, entries, launch) {
+        if let Some(objection) = one(&file, command, entries, launch, links) {
             return Some(objection);
         }
     }
     None
 }
 
-fn one(file: &Path, command: &[String], entries: &[Entry], launch: &Launch) -> Option<String> {
+fn one(
+    file: &Path,
+    command: &[String],
+    entries: &[Entry],
+    launch: &Launch,
+    links: Links<'_>,
+) -> Option<String> {
     let mut meant = entries.iter().filter(|entry| is_meant(entry, file, launch)).peekable();
     if meant.peek().is_none() {
         let shown = Excerpt::new(file.to_string_lossy().as_bytes(), 200).to_string();
@@ -67,7 +75,7 @@ fn one(file: &Path, command: &[String], entries: &[Entry], launch: &Launch) -> O
     }
     let mut last = None;
     for entry in meant {
-        last = Some(entry.objection(command)?);
+        last = Some(entry.objection(command, links)?);
     }
     last
 }
@@ -101,10 +109,4 @@ fn name(file: &Path) -> Option<&str> {
 fn name_of(entry: &Entry) -> String {
     let name = Path::new(entry.name()).file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
-}
-
-/// The file that a name stands for to whoever looks for it in `path`.
-fn find(name: &str, path: &str) -> PathBuf {
-    let found = std::env::split_paths(path).map(|it| it.join(name)).find(|it| it.is_file());
-    found.unwrap_or_else(|| PathBuf::from(name))
 }

@@ -85,6 +85,11 @@ impl Programs {
         self.refused.get(server)
     }
 
+    /// Takes the executable of a server for the one of before, in memory alone.
+    pub fn insert(&mut self, server: &str, program: Program) {
+        self.servers.insert(server.to_owned(), program);
+    }
+
     /// Looks at the executable of a server, reading it only if it does not look as it did.
     ///
     /// # Errors

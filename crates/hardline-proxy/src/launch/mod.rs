@@ -1,17 +1,18 @@
 //! How a server is started: which file, whether the policy allows it, and whether it is the one of
 //! before.
 //!
-//! [`judge`] looks at a command before it runs: what file its first word stands for, whether that is
-//! on the policy's list, whether an argument is code. [`known`] remembers the executables of servers
+//! [`judge`] looks at a command before it runs: what file its first word stands for and where links
+//! lead, whether that is on the policy's list, whether an argument is code. [`known`] remembers the executables of servers
 //! by their hash.
 
 mod allowed;
 pub mod known;
+mod link;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use hardline_guard::launch::{CodeKind, injects_code, inspect};
+use hardline_guard::launch::{CodeKind, injects_code, inspect_with};
 use hardline_guard::policy::Policy;
 use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Direction, Finding, Found, Rule};
@@ -59,7 +60,13 @@ pub fn judge(
     server: &str,
 ) -> Vec<Found> {
     let mut details = Vec::new();
-    let look = inspect(&start.command);
+    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| &**value);
+    let links = |word: &str| match start.command.first() {
+        Some(first) if first == word => link::chain(&start.program),
+        _ if word.contains('/') => link::chain(Path::new(word)),
+        _ => link::find(word, path.unwrap_or_default()).map_or(Vec::new(), |it| link::chain(&it)),
+    };
+    let look = inspect_with(&start.command, &links);
     let inline = look.code.iter().find(|code| code.kind == CodeKind::Inline);
     if let Some(code) = inline {
         let detail = format!("`{}` runs code from the command line", code.shown);
@@ -67,8 +74,7 @@ pub fn judge(
     }
     let launch = policy.settings(Some(server)).launch();
     if let Some(entries) = launch.programs() {
-        let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| &**value);
-        let objection = allowed::objection(start, &look, entries, launch, path);
+        let objection = allowed::objection(start, &look, entries, launch, path, &links);
         // One that the policy names is wanted.
         let is_named = |name: &str| {
             launch.is_env_clean() && launch.env().iter().any(|it| Glob::new(it).matches(name))

@@ -52,15 +52,11 @@ impl Stamp {
 ///
 /// # Errors
 ///
-/// [`PinError`].
+/// [`PinError`], also for a file with nothing in it: whoever empties one would have all tools pinned anew.
 pub fn read(path: &Path) -> Result<Lock, PinError> {
     // What frames the tools comes on top; what is more than that is no file of ours.
     let most = u64::try_from(Lock::MAX_BYTES).unwrap_or(u64::MAX).saturating_mul(2);
-    let text = state::read(path, most)?.unwrap_or_default();
-    // Somebody may have made an empty one.
-    if text.is_empty() {
-        return Ok(Lock::new());
-    }
+    let Some(text) = state::read(path, most)? else { return Ok(Lock::new()) };
     Lock::parse(&text).map_err(|error| PinError::Broken { path: path.to_owned(), error })
 }
 

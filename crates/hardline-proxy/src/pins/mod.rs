@@ -8,19 +8,23 @@
 //! - A file is replaced as a whole or not at all, and only after it was read again under a lock: many
 //!   processes share it.
 //! - A file that cannot be read is never written.
+//! - A tool is gone when a whole list is without it. Whatever else differs stays in the second file until it
+//!   is approved, forgotten, or listed in another way.
 //! - No session fails because of a pin that cannot be written: it counts until the session ends.
 
 mod file;
+mod page;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hardline_guard::pin::{Definition, Lock, LockFull};
-use hardline_guard::tools::PinKeeper;
+use hardline_guard::tools::{Page, PinKeeper};
 
 use file::Stamp;
+use page::Pages;
 
 pub use file::{PinError, read, update};
 
@@ -37,8 +41,7 @@ pub struct PinFile {
     stamp: Option<Stamp>,
     /// Pins that could not be written.
     unwritten: BTreeMap<String, Vec<Definition>>,
-    /// Pages of the list so far.
-    pages: Vec<Definition>,
+    pages: Pages,
     trouble: Option<String>,
     /// Whether trouble was told: once is enough.
     has_told: bool,
@@ -60,7 +63,7 @@ impl PinFile {
             lock,
             stamp,
             unwritten: BTreeMap::new(),
-            pages: Vec::new(),
+            pages: Pages::default(),
             trouble: None,
             has_told: false,
         })
@@ -122,30 +125,38 @@ impl PinKeeper for PinFile {
         }
     }
 
-    fn list(&mut self, server: &str, tools: &[Definition], is_first_page: bool) {
-        if is_first_page {
-            self.pages.clear();
-        }
-        let room = 4096usize.saturating_sub(self.pages.len());
-        self.pages.extend(tools.iter().take(room).cloned());
+    fn list(&mut self, server: &str, tools: &[Definition], page: Page) {
+        let is_whole = self.pages.add(tools, page);
         let Some(path) = self.listed.clone() else { return };
-        // Most servers list what was pinned: there is nothing to show.
-        let is_listed = read(&path).is_ok_and(|listed| listed.has_server(server));
-        if !is_listed && self.lock.compare(server, &self.pages).is_empty() {
-            return;
-        }
-        let pages = &self.pages;
-        let is_same = |listed: &Lock| {
-            listed.tools(server).count() == pages.len()
-                && pages.iter().all(|tool| {
-                    let known = listed.tool(server, tool.name());
-                    known.is_some_and(|known| known.fingerprint() == tool.fingerprint())
-                })
+        let before = read(&path).unwrap_or_default();
+        let mut listed = match is_whole {
+            true => self.pages.tools.clone(),
+            // What is not on these pages is what it was when it was listed last, or as it was pinned.
+            false => {
+                let known = if before.has_server(server) { &before } else { &*self.lock };
+                self.pages.over(known.tools(server))
+            }
         };
-        if read(&path).is_ok_and(|listed| is_same(&listed)) {
+        // Of several with one name it is the one that differs which somebody must see.
+        listed.sort_by_cached_key(|tool| {
+            let pinned = self.lock.tool(server, tool.name());
+            pinned.is_some_and(|pinned| pinned.fingerprint() == tool.fingerprint())
+        });
+        let mut names = HashSet::new();
+        listed.retain(|tool| names.insert(tool.name().to_owned()));
+        // Most servers list what was pinned: there is nothing to show.
+        if !before.has_server(server) && self.lock.compare(server, &listed).is_empty() {
             return;
         }
-        if let Err(error) = update(&path, PATIENCE, |listed| listed.pin(server, pages)) {
+        let is_same = before.tools(server).count() == listed.len()
+            && listed.iter().all(|tool| {
+                let known = before.tool(server, tool.name());
+                known.is_some_and(|known| known.fingerprint() == tool.fingerprint())
+            });
+        if before.has_server(server) && is_same {
+            return;
+        }
+        if let Err(error) = update(&path, PATIENCE, |before| before.pin(server, &listed)) {
             self.complain("what changed cannot be kept for `hardline pin diff`", &error);
         }
     }

@@ -11,7 +11,7 @@ const WINDOW: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 /// The pause while the breaker is open.
-const SLOW: Duration = Duration::from_secs(30);
+pub(super) const SLOW: Duration = Duration::from_secs(30);
 
 /// Counts a server's ends.
 #[derive(Debug, Default)]

@@ -18,6 +18,7 @@ mod end;
 mod learn;
 mod line;
 mod opening;
+mod refused;
 mod restore;
 mod server_ids;
 mod show;
@@ -44,6 +45,7 @@ use server_ids::ServerIds;
 use waiting::Waiting;
 
 pub use end::{After, Ended};
+pub use refused::Refused;
 
 /// How long a request waits for a server that is being started again.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -124,7 +126,7 @@ enum State {
     Restoring(Duration),
     /// It will be started.
     Away,
-    /// It ends too often: requests fail until this time.
+    /// It ends too often, or may not be started: requests fail until this time.
     Broken(Duration),
 }
 
@@ -147,6 +149,8 @@ pub struct Relay {
     breaker: Breaker,
     /// How the server ended last.
     last_end: String,
+    /// Why it may not be started again, if it may not.
+    refused: Option<Refused>,
     wish: Option<Wish>,
     is_client_gone: bool,
     decoder: Decoder,
@@ -172,6 +176,7 @@ impl Relay {
             deadlines: Deadlines::default(),
             breaker: Breaker::default(),
             last_end: String::new(),
+            refused: None,
             wish: None,
             is_client_gone: false,
             decoder: Decoder::new(&limits),

@@ -37,6 +37,7 @@ pub(super) enum Own {
 impl Relay {
     /// Takes note that a server was started in the place of one that ended.
     pub fn handle_server_start(&mut self, now: Duration, sink: &mut impl Sink) {
+        self.refused = None;
         let Some((id, frame)) = self.opening.initialize() else {
             self.restored(now, sink);
             return;

@@ -107,12 +107,16 @@ impl Relay {
     ) {
         let Some((ids, _)) = self.about(line, now, sink) else { return };
         self.show_as(Direction::ClientToServer, line, Fate::Answered, sink);
-        let reason = format!(
-            "the server {}; it ended too often, and is tried again in {} s",
-            self.last_end,
-            until.saturating_sub(now).as_secs() + 1
-        );
-        fail_all(&ids, "server.broken", &reason, sink);
+        let (rule, why) = match &self.refused {
+            Some(refused) => {
+                (refused.rule.name(), format!("it is not started again: {}", refused.reason))
+            }
+            None => ("server.broken", "it ended too often".to_owned()),
+        };
+        let seconds = until.saturating_sub(now).as_secs() + 1;
+        let reason =
+            format!("the server {}; {why}; it is tried again in {seconds} s", self.last_end);
+        fail_all(&ids, rule, &reason, sink);
     }
 
     /// Fails what waited too long.

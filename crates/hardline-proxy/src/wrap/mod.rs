@@ -9,6 +9,7 @@
 //! - The server does not outlive us, and we do not outlive the session: see [`run`].
 //! - Each buffer holds no more than `max_queue_bytes` and one line.
 
+mod launcher;
 mod outlets;
 mod phase;
 mod server;
@@ -20,13 +21,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hardline_transport::lines::{Outlet, Source};
-use hardline_transport::process::{Command, Exit, SpawnError};
+use hardline_transport::process::{Exit, SpawnError};
 use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::note::Note;
-use crate::relay::{After, Ended, Relay, Settings};
+use crate::relay::{After, Ended, Refused, Relay, Settings};
+pub use launcher::Launcher;
 use outlets::Outlets;
 use phase::Phase;
 use server::Server;
@@ -49,6 +51,9 @@ pub enum WrapError {
     /// The server cannot be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// The server may not be started.
+    #[error("not started, because of {}: {}", .0.rule, .0.reason)]
+    Refused(Refused),
     /// Standard input or output cannot be used.
     #[error("standard input and output cannot be used: {0}")]
     Streams(io::Error),
@@ -84,7 +89,8 @@ pub trait Observer {
 ///
 /// When the client's input ends, the server has a minute for what it was asked; then its input is
 /// closed, and it is ended if that does not do. After SIGTERM, SIGINT or SIGHUP it has a second, and
-/// after a second signal none. What happens is told to `observer`.
+/// after a second signal none. What is started, and started again, says `launcher`, each time anew. What
+/// happens is told to `observer`.
 ///
 /// # Errors
 ///
@@ -95,12 +101,13 @@ pub trait Observer {
 /// If it is called outside of a tokio runtime with I/O and time enabled.
 pub async fn run(
     settings: Settings,
-    command: &Command,
-    mut observer: impl Observer,
+    launcher: &mut dyn Launcher,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, WrapError> {
     let relay = Relay::new(settings);
     let limits = relay.limits().clone();
-    let server = Server::start(command, &limits)?;
+    let command = launcher.launch(Duration::ZERO)?;
+    let server = Server::start(&command, &limits)?;
     let (input, output) = standard_streams().map_err(WrapError::Streams)?;
     let signals = Signals::listen().map_err(WrapError::Signals)?;
     let started = Instant::now();
@@ -113,7 +120,8 @@ pub async fn run(
             held_since: None,
         },
         server,
-        command,
+        launcher,
+        is_refused: false,
         signals,
         phase: Phase::Running,
         restart_at: None,
@@ -125,7 +133,7 @@ pub async fn run(
         timer: Box::pin(sleep_until(started + FAR)),
         due: FAR,
     };
-    Ok(poll_fn(|context| session.poll(context, &mut observer)).await)
+    Ok(poll_fn(|context| session.poll(context, observer)).await)
 }
 
 /// What reading from the server brought.
@@ -142,7 +150,9 @@ struct Session<'a> {
     relay: Relay,
     client: Client,
     server: Option<Server>,
-    command: &'a Command,
+    launcher: &'a mut dyn Launcher,
+    /// Whether the server may not be started again.
+    is_refused: bool,
     signals: Signals,
     phase: Phase,
     restart_at: Option<Duration>,
@@ -175,7 +185,7 @@ impl Client {
 }
 
 impl Session<'_> {
-    fn poll(&mut self, context: &mut Context<'_>, observer: &mut impl Observer) -> Poll<Outcome> {
+    fn poll(&mut self, context: &mut Context<'_>, observer: &mut dyn Observer) -> Poll<Outcome> {
         loop {
             let now = self.started.elapsed();
             self.listen(now, context);
@@ -200,7 +210,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> bool {
         let Self { relay, client, server, .. } = self;
         let mut server = server.as_mut().and_then(|server| server.input.as_mut());
@@ -224,7 +234,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> Read {
         let Self { relay, client, server, .. } = self;
         let Some(Server { input, output, .. }) = server else { return Read::Nothing };
@@ -258,7 +268,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> bool {
         let Some(server) = &mut self.server else { return false };
         let Poll::Ready(exit) = server.poll_end(context) else {
@@ -295,7 +305,7 @@ impl Session<'_> {
         now: Duration,
         is_quiet: bool,
         context: &mut Context<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> bool {
         let mut has_moved = false;
         if self.relay.poll_timeout().is_some_and(|due| due <= now) {
@@ -329,31 +339,34 @@ impl Session<'_> {
     }
 
     /// Starts the server again.
-    fn start(&mut self, now: Duration, context: &mut Context<'_>, observer: &mut impl Observer) {
+    fn start(&mut self, now: Duration, context: &mut Context<'_>, observer: &mut dyn Observer) {
         let limits = self.relay.limits().clone();
-        match Server::start(self.command, &limits) {
-            Ok(server) => {
-                self.server = server;
-                let Self { relay, client, server, .. } = self;
-                let server = server.as_mut().and_then(|server| server.input.as_mut());
-                let mut sink =
-                    Outlets { client: &mut client.output, server, context, observer, now };
-                relay.handle_server_start(now, &mut sink);
+        let started = self.launcher.launch(now);
+        let started = started.and_then(|command| Ok(Server::start(&command, &limits)?));
+        self.is_refused = matches!(started, Err(WrapError::Refused(_)));
+        let Self { relay, client, server, .. } = self;
+        let failed = match started {
+            Ok(started) => {
+                *server = started;
+                None
             }
-            Err(error) => {
+            Err(error) => Some(error),
+        };
+        let server = server.as_mut().and_then(|server| server.input.as_mut());
+        let mut sink = Outlets { client: &mut client.output, server, context, observer, now };
+        let after = match failed {
+            None => return relay.handle_server_start(now, &mut sink),
+            Some(WrapError::Refused(refused)) => {
+                relay.handle_server_refused(refused, now, &mut sink)
+            }
+            Some(error) => {
                 let ended = Ended::new(format!("could not be started again: {error}"), false);
-                let mut sink = Outlets {
-                    client: &mut self.client.output,
-                    server: None,
-                    context,
-                    observer,
-                    now,
-                };
-                match self.relay.handle_server_end(&ended, true, now, &mut sink) {
-                    After::Start(at) => self.restart_at = Some(at),
-                    After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
-                }
+                relay.handle_server_end(&ended, true, now, &mut sink)
             }
+        };
+        match after {
+            After::Start(at) => self.restart_at = Some(at),
+            After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
         }
     }
 

@@ -13,15 +13,15 @@ use crate::note::Note;
 use crate::relay::Sink;
 
 /// Puts what a relay sends where it belongs.
-pub(super) struct Outlets<'a, 'b, 'c, F> {
+pub(super) struct Outlets<'a, 'b, 'c> {
     pub(super) client: &'a mut Outlet<StandardOutput>,
     pub(super) server: Option<&'a mut Outlet<Sender>>,
     pub(super) context: &'a mut Context<'b>,
-    pub(super) observer: &'c mut F,
+    pub(super) observer: &'c mut dyn Observer,
     pub(super) now: Duration,
 }
 
-impl<F: Observer> Sink for Outlets<'_, '_, '_, F> {
+impl Sink for Outlets<'_, '_, '_> {
     fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
         match direction {
             Direction::ServerToClient => self.client.send(frame, is_own, self.context),

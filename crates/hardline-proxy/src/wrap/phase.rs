@@ -52,7 +52,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) {
         match self.relay.take_wish() {
             None => {}
@@ -81,7 +81,7 @@ impl Session<'_> {
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> Option<Outcome> {
         if let Some(error) = self.client.output.take_error() {
             observer.note(now, &Note::Unwritable(&error));
@@ -134,6 +134,9 @@ impl Session<'_> {
     }
 
     fn server_outcome(&self) -> Outcome {
+        if self.is_refused {
+            return Outcome::Closed;
+        }
         let exit = self.last_exit.as_ref();
         let code = exit.and_then(Exit::code);
         let signal = exit.and_then(Exit::signal);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::pins::PinFile;
-use hardline_proxy::relay::{After, Wish};
+use hardline_proxy::relay::{After, Refused, Wish};
 use serde_json::Value;
 
 use super::relay::{INITIALIZE, INITIALIZED, Run, agreed, answer, call};
@@ -375,4 +376,38 @@ fn subscriptions_of_the_stateless_version_stay_open() {
     assert_eq!(run.sent_to_client()[0]["id"], 1);
     run.restart();
     assert_eq!(run.sent_to_server(), [""; 0]);
+}
+
+#[test]
+fn a_server_that_may_not_be_started_again_fails_requests_until_it_may() {
+    let mut run = Run::open();
+    run.end("exited with code 3");
+    run.client(&call(1));
+    run.sent_to_server();
+    for _ in 0..3 {
+        let refused = Refused::new(Rule::LaunchChanged, "it is another; approve it");
+        let after = run.relay.handle_server_refused(refused, run.now, &mut run.out);
+        let After::Start(at) = after else { panic!() };
+        assert_eq!(at, run.now + Duration::from_secs(30), "no storm");
+        run.client(&call(2));
+        run.now = at;
+    }
+    let failed = run.sent_to_client();
+    assert_eq!(
+        failed.iter().map(|it| it["id"].as_i64().unwrap()).collect::<Vec<_>>(),
+        [1, 2, 2, 2]
+    );
+    for error in &failed {
+        assert_eq!(error["error"]["data"]["hardline"]["rule"], "launch.changed");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(
+            message.contains("it is not started again: it is another; approve it"),
+            "{message}"
+        );
+    }
+    assert_eq!(run.sent_to_server(), [""; 0]);
+    run.relay.handle_server_start(run.now, &mut run.out);
+    run.server(&agreed(CAPABILITIES));
+    run.client(&call(3));
+    assert_eq!(run.sent_to_server(), [INITIALIZE.to_owned(), INITIALIZED.to_owned(), call(3)]);
 }

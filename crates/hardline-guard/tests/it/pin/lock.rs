@@ -91,7 +91,7 @@ fn deep_definitions_are_not_blown_up_by_indentation() {
 #[test]
 fn a_text_that_is_no_lock_file_says_why() {
     let cases = [
-        ("", "line 1, column 1: unexpected end of the text"),
+        ("", "line 1, column 1: the file is empty"),
         ("{\n  \"version\": 1,\n}", "line 3, column 1: expected a key in double quotes"),
         ("[]", "line 1, column 1: expected an object"),
         ("{\"servers\":{}}", "line 1, column 1: `version` is missing"),

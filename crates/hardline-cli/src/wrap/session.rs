@@ -1,0 +1,115 @@
+//! A session from its server's first start to its end.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use hardline_guard::policy::Policy;
+use hardline_guard::{Action, Direction, Rule};
+use hardline_proxy::launch::known;
+use hardline_proxy::relay::Settings;
+use hardline_proxy::wrap::{Outcome, WrapError};
+use hardline_transport::process::write_stderr;
+use tokio::time::Instant;
+
+use super::desk::{Desk, Watcher};
+use super::start::{self, Server};
+use super::starter::{Memory, Starter, advice};
+use super::{Args, report};
+use crate::place;
+
+/// How long the end of a session waits until its executable was read.
+const LAST_LOOK: Duration = Duration::from_secs(2);
+
+/// Runs the session, if the policy lets the server start.
+pub(super) async fn session(
+    args: &Args,
+    name: &str,
+    policy: &Policy,
+    settings: Settings,
+    server: &Server,
+    desk: &RefCell<Desk>,
+) -> Result<Option<Outcome>, WrapError> {
+    for found in &server.found {
+        desk.borrow_mut().found(Duration::ZERO, found);
+    }
+    if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
+        let rule = found.finding.rule;
+        report::write(format!(
+            "hardline: {name} is not started, because of {rule}: {}\n{}",
+            found.finding.detail,
+            advice(rule, name)
+        ));
+        return Ok(None);
+    }
+    let (begun, patience) = (Instant::now(), LAST_LOOK);
+    let compares = !args.no_pins && !args.danger_no_guard;
+    let file = place::state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));
+    let memory = Memory { file, compares, own: RefCell::default() };
+    let look = {
+        let (start, policy, name) = (server.start.clone(), policy.clone(), name.to_owned());
+        let file = memory.file.clone();
+        move || start::identify(&start, &policy, &name, file, known::Programs::default())
+    };
+    let tell = |identity: start::Identity| {
+        memory.keep(name, &identity);
+        let mut desk = desk.borrow_mut();
+        desk.launch(Duration::ZERO, &identity.launch);
+        if let Some(found) = &identity.found {
+            desk.found(begun.elapsed(), found);
+        }
+        if let Some(trouble) = &identity.trouble {
+            desk.trouble(begun.elapsed(), trouble);
+        }
+    };
+    let action = policy.action(Rule::LaunchChanged, Some(name), None, Direction::ServerToClient);
+    let mut looking = None;
+    if Action::Block <= action {
+        let identity = look();
+        let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
+        let detail = identity.found.as_ref().map(|found| found.finding.detail.clone());
+        tell(identity);
+        if is_blocked {
+            let (detail, advice) = (detail.unwrap_or_default(), advice(Rule::LaunchChanged, name));
+            report::write(format!("hardline: {name} is not started: {detail}\n{advice}"));
+            return Ok(None);
+        }
+    } else if Action::Allow < action || desk.borrow().audit.is_some() {
+        looking = Some(tokio::task::spawn_blocking(look));
+    }
+    if io::stdin().is_terminal() {
+        let hint = "an MCP proxy: waiting for JSON-RPC, one message a line, until Ctrl-D";
+        write_stderr(format!("hardline: {hint}"));
+    }
+    let mut watcher = Watcher(desk);
+    let told = server.found.iter().map(|it| (it.finding.rule, it.finding.detail.clone()));
+    let mut starter = Starter {
+        command: &args.command,
+        name,
+        policy,
+        desk,
+        first: Some(server.command.clone()),
+        told: told.collect(),
+        memory: &memory,
+    };
+    let run = hardline_proxy::wrap::run(settings, &mut starter, &mut watcher);
+    let watch = async {
+        if let Some(looking) = looking
+            && let Ok(identity) = looking.await
+        {
+            tell(identity);
+        }
+    };
+    let mut watch = std::pin::pin!(watch);
+    let mut run = std::pin::pin!(run);
+    let outcome = tokio::select! {
+        biased;
+        outcome = &mut run => {
+            // A short session: its start is still worth knowing.
+            let _ = tokio::time::timeout(patience, watch).await;
+            return outcome.map(Some);
+        }
+        () = &mut watch => run.await,
+    };
+    outcome.map(Some)
+}

@@ -1,0 +1,105 @@
+//! Servers that are started again.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, script};
+
+/// A session that goes on, line by line.
+struct Live {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: i64,
+}
+
+impl Live {
+    fn new(home: &Home, profile: &str, command: &str) -> Self {
+        let args = ["wrap", "--name", "shop", "--profile", profile, "--", command];
+        let mut command = home.command(&args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut live = Self { child, input, output, next: 1 };
+        for line in script(&[]).lines().take(2) {
+            writeln!(live.input, "{line}").unwrap();
+        }
+        assert!(live.answer().get("result").is_some());
+        live
+    }
+
+    fn answer(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn ask(&mut self, method: &str) -> Value {
+        self.next += 1;
+        let line = json!({"jsonrpc": "2.0", "id": self.next, "method": method});
+        writeln!(self.input, "{line}").unwrap();
+        self.answer()
+    }
+
+    fn end(self) -> (Option<i32>, String) {
+        drop(self.input);
+        let output = self.child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// How often a server was started in the last session.
+fn launches(home: &Home) -> usize {
+    let sessions = home.run(&["audit", "sessions", "--format", "json"], "");
+    let sessions: Value = serde_json::from_slice(&sessions.stdout).unwrap();
+    let id = sessions.pointer("/sessions/0/session").and_then(Value::as_str).unwrap();
+    let session = home.run(&["audit", "show", id, "--format", "json"], "");
+    let text = String::from_utf8(session.stdout).unwrap();
+    text.matches("\"kind\":\"launch\"").count()
+}
+
+#[test]
+fn another_executable_is_noticed_when_the_server_is_started_again() {
+    let server = |version: &str| {
+        let answer = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+        format!(
+            "#!/bin/sh\n# {version}\nwhile IFS= read -r line; do\n\
+             id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n\
+             case \"$line\" in\n\
+             *initialize\\\"*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{answer}}}\\n' \"$id\";;\n\
+             *end*) exit 3;;\n\
+             *ping*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{{}}}}\\n' \"$id\";;\n\
+             esac\ndone\n"
+        )
+    };
+    for (profile, is_strict) in [("balanced", false), ("strict", true)] {
+        let home = Home::new();
+        let program = home.write_program("bin/tool", &server("1"));
+        let mut live = Live::new(&home, profile, &program);
+        assert!(live.ask("end")["error"].is_object());
+        // The same again is nothing new.
+        assert!(live.ask("ping")["result"].is_object());
+        home.write_program("bin/other", &server("2"));
+        fs::rename(home.path("bin/other"), &program).unwrap();
+        assert!(live.ask("end")["error"].is_object());
+        let answer = live.ask("ping");
+        if is_strict {
+            assert_eq!(answer.pointer("/error/data/hardline/rule"), Some(&json!("launch.changed")));
+            let again = live.ask("ping");
+            let message = again["error"]["message"].as_str().unwrap();
+            assert!(message.contains("hardline pin approve shop"), "{message}");
+        } else {
+            assert!(answer["result"].is_object(), "{answer}");
+        }
+        let (code, errors) = live.end();
+        assert_eq!(errors.matches("launch.changed (").count(), 1, "{profile} {errors}");
+        assert_eq!(code, Some(i32::from(is_strict)), "{errors}");
+        assert_eq!(launches(&home), 3, "{errors}");
+        // What was refused waits for approval.
+        assert_eq!(home.run(&["pin", "diff"], "").status.code(), Some(i32::from(is_strict)));
+    }
+}

@@ -55,12 +55,14 @@ impl Desk {
     /// Waits until all is kept and told, a while.
     pub(super) fn close(mut self, now: Duration, outcome: &str) {
         self.keep_unlisted(now);
+        let left_out = self.report.end();
         if let Some(audit) = self.audit {
             audit.close(now, outcome, PATIENCE);
         }
         if let Some(recorder) = self.recorder {
             recorder.close(PATIENCE);
         }
+        left_out.into_iter().for_each(super::report::write);
     }
 
     fn take(&mut self, now: Duration, note: &Note<'_>) {
@@ -168,6 +170,7 @@ fn kind(note: &Note<'_>) -> Option<&'static str> {
         Note::Dropped(_) => "messages-dropped",
         Note::ServerEnded { .. } => "server-ended",
         Note::Restarting { .. } => "server-restarting",
+        Note::NotStarted(_) => "server-refused",
         Note::Restored => "server-restored",
         Note::Changed(_) => "server-changed",
         Note::OtherVersion(_) => "server-version",

@@ -87,6 +87,12 @@ impl Report {
         self.text(&Note::Found(found))
     }
 
+    /// What is to be said of lines that were left out last.
+    pub(super) fn end(&mut self) -> Option<String> {
+        let withheld = std::mem::take(&mut self.withheld);
+        (0 < withheld).then(|| format!("[hardline] {}: {withheld} lines were left out", self.name))
+    }
+
     fn text(&mut self, note: &Note<'_>) -> Option<String> {
         if !self.has_room() {
             self.withheld += 1;

@@ -264,9 +264,12 @@ impl<'a> Desk<'a> {
             return;
         }
         self.set_aside();
-        let findings: u64 = self.backlog.findings.iter().map(|it| it.count).sum();
-        if 0 < findings {
-            self.tell_warning(&format!("{findings} findings are on standard error alone"));
+        let count: u64 = self.backlog.findings.iter().map(|it| it.count).sum();
+        if 0 < count {
+            self.tell_warning(&format!("could not take these findings, {count} in all:"));
+        }
+        for finding in &self.backlog.findings {
+            self.shared.tell(Tell::Unkept(finding.to_string()));
         }
     }
 

@@ -180,6 +180,8 @@ pub enum Tell {
     Shown(String),
     /// Something is wrong with the database. The session goes on.
     Warning(String),
+    /// A finding that could be kept nowhere, at the end. Its text, if it had one, was told before.
+    Unkept(String),
 }
 
 /// Whom the thread tells.

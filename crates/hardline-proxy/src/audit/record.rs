@@ -4,6 +4,7 @@
 //! took it.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use hardline_guard::{Action, Direction, Found, Severity};
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,25 @@ impl Finding {
             detail: text(&finding.detail),
             count: 1,
         }
+    }
+}
+
+/// For standard error, where it is if there is no other place for it.
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { severity, rule, direction, action, detail, excerpt, .. } = self;
+        write!(formatter, "not kept: {severity} {rule}, {direction}, {action}")?;
+        if let Some(path) = &self.path {
+            write!(formatter, ", at {path}")?;
+        }
+        write!(formatter, ": {detail}")?;
+        if !excerpt.is_empty() {
+            write!(formatter, ": {excerpt}")?;
+        }
+        if 1 < self.count {
+            write!(formatter, " ({} of the kind)", self.count)?;
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 const MAX_KEY_BYTES: usize = 128;
 
 /// What a secret's key ends with, whatever stands before it and however its words are put together.
-const ENDS: [&str; 47] = [
+const ENDS: [&str; 49] = [
     "password",
     "passwords",
     "passwd",
@@ -48,6 +48,8 @@ const ENDS: [&str; 47] = [
     "authheader",
     "credential",
     "credentials",
+    "codeverifier",
+    "webhookurl",
     "cookie",
     "cookies",
     "motdepasse",

@@ -27,17 +27,26 @@ fn more_shapes() -> Vec<String> {
         "glsoat-",
         "pscale_tkn_",
         "FlyV1 fm2_",
+        "sb_secret_",
+        "sq0csp-",
+        "fo1_",
+        "tskey-auth-",
+        "SSWS ",
+        "NRAK-",
+        "vercel_blob_rw_",
+        "v1.0-",
     ]
     .iter()
     .map(|prefix| format!("{prefix}{mixed}"))
     .collect();
-    shapes.extend(["dapi", "fc-"].map(|prefix| format!("{prefix}{hex}")));
+    shapes.extend(["dapi", "fc-", "key-", "SK"].map(|prefix| format!("{prefix}{hex}")));
     shapes.extend(["pat-na1-", "HRKU-"].map(|prefix| format!("{prefix}{group}")));
     shapes.push(format!("pat{}.{hex}{hex}", "AbCdEfGh123456"));
     shapes.push(format!("ATBB{}", mixed.get(..32).unwrap()));
     shapes.push(format!("EAAAE{mixed}{}", "aB3dE5fG7h"));
     shapes.push(format!("{}:AA{}", "110201543", mixed.get(..33).unwrap()));
     shapes.push(["MTk4NjIyNDgzNDcxOTI1MjQ4", "Cl2FMQ", "ZnCjm1XVW7vRze4b7Cq4se7kKWs"].join("."));
+    shapes.push(format!("{}.atlasv1.{mixed}", "AbCdEfGh123456"));
     shapes.push(format!("abc8Q~{}", mixed.get(..34).unwrap()));
     shapes
 }

@@ -46,7 +46,7 @@ const fn alone(prefix: &'static str, least: usize, extra: &'static str) -> Shape
 }
 
 /// By their first character. Longer prefixes come before shorter ones that they begin with.
-static SHAPES: [(u8, &[Shape]); 23] = [
+static SHAPES: [(u8, &[Shape]); 26] = [
     (
         b's',
         &[
@@ -62,6 +62,9 @@ static SHAPES: [(u8, &[Shape]); 23] = [
             word("sntrys_", 30, "_+/=-"),
             word("sntryu_", 30, ""),
             word("secret_", 40, ""),
+            word("sb_secret_", 20, "-_"),
+            word("sq0csp-", 30, "-_"),
+            word("sq0atp-", 20, "-_"),
         ],
     ),
     (
@@ -158,14 +161,26 @@ static SHAPES: [(u8, &[Shape]); 23] = [
             word("fm2_", 24, "+/=_-"),
             word("fm1r_", 24, "+/=_-"),
             hex("fc-", 32),
+            word("fo1_", 30, "-_"),
         ],
     ),
     (b'r', &[sure("rk_live_", 10, ""), sure("rk_test_", 10, ""), word("r8_", 30, "")]),
     (b'l', &[word("lin_api_", 20, ""), word("lsv2_", 30, "_")]),
-    (b't', &[word("tvly-", 20, "-")]),
+    (
+        b't',
+        &[
+            word("tvly-", 20, "-"),
+            word("tskey-auth-", 16, "-"),
+            word("tskey-api-", 16, "-"),
+            word("tskey-client-", 16, "-"),
+        ],
+    ),
     (b'w', &[word("whsec_", 16, "+/=")]),
     (b'y', &[word("ya29.", 20, "-_.")]),
-    (b'S', &[word("SG.", 32, "-_.")]),
+    (b'S', &[word("SG.", 32, "-_."), word("SSWS ", 24, "-_"), hex("SK", 32)]),
+    (b'N', &[word("NRAK-", 20, ""), word("NRJS-", 16, "")]),
+    (b'k', &[hex("key-", 32)]),
+    (b'v', &[word("vercel_blob_rw_", 20, "_"), word("v1.0-", 40, "-_")]),
     (b'G', &[word("GOCSPX-", 20, "-_")]),
     (b'P', &[word("PMAK-", 40, "-")]),
     (b'H', &[word("HRKU-", 30, "-_")]),

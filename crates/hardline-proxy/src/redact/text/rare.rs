@@ -29,6 +29,8 @@ const HOOKS: [(&[u8], &[u8]); 9] = [
 const MIN_HOOK_BYTES: usize = 20;
 /// Shortest second part of a client's secret of Azure.
 const MIN_AZURE_BYTES: usize = 31;
+/// Shortest second part of a token of Terraform's, its mark included.
+const MIN_ATLAS_BYTES: usize = 40;
 
 impl Search<'_> {
     /// What is a secret in few places only.
@@ -45,6 +47,9 @@ impl Search<'_> {
         if next == Some(b'~') && is_azure(chunk) {
             let last = self.end_of(end, |byte| is_chunk(byte) || byte == b'~');
             return if end + MIN_AZURE_BYTES < last { self.hide(start, last) } else { end };
+        }
+        if chunk.get(14..23) == Some(b".atlasv1.") && 14 + MIN_ATLAS_BYTES < chunk.len() {
+            return self.hide(start, end);
         }
         if chunk.starts_with(b"-")
             && let Some(program) = self.program_before(start)

@@ -24,21 +24,20 @@ pub(crate) struct Told(Arc<Mutex<Vec<Tell>>>);
 
 impl Told {
     pub(crate) fn shown(&self) -> Vec<String> {
-        let all = self.0.lock().unwrap();
-        let shown = all.iter().filter_map(|tell| match tell {
-            Tell::Shown(text) => Some(text.clone()),
-            Tell::Warning(_) => None,
-        });
-        shown.collect()
+        self.texts(|tell| if let Tell::Shown(text) = tell { Some(text) } else { None })
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let all = self.0.lock().unwrap();
-        let warnings = all.iter().filter_map(|tell| match tell {
-            Tell::Warning(text) => Some(text.clone()),
-            Tell::Shown(_) => None,
-        });
-        warnings.collect()
+        self.texts(|tell| if let Tell::Warning(text) = tell { Some(text) } else { None })
+    }
+
+    /// Findings that could be kept nowhere.
+    pub(crate) fn unkept(&self) -> Vec<String> {
+        self.texts(|tell| if let Tell::Unkept(text) = tell { Some(text) } else { None })
+    }
+
+    fn texts(&self, text: fn(&Tell) -> Option<&String>) -> Vec<String> {
+        self.0.lock().unwrap().iter().filter_map(text).cloned().collect()
     }
 
     /// Waits until so many texts were shown.

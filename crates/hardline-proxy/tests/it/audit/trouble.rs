@@ -127,6 +127,10 @@ fn places_that_cannot_be_written_cost_one_warning() {
         let warnings = told.warnings();
         assert!((1..=2).contains(&warnings.len()), "{warnings:?}");
         assert!(warnings[0].contains("cannot be written"), "{warnings:?}");
+        let unkept = told.unkept();
+        let is_aside = warnings[0].contains("a file beside it takes its place");
+        assert_eq!(unkept.len(), if is_aside { 0 } else { 10 }, "{unkept:?}");
+        assert!(is_aside || unkept[9].contains("planted 90"), "{unkept:?}");
     }
 }
 

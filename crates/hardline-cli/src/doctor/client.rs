@@ -72,6 +72,12 @@ fn file(
                     problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));
                 }
                 let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
+                #[cfg(unix)]
+                if let Err(why) = crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
+                    is_broken = true;
+                    let why = format!("{path}: {what}: it cannot be started: {why:#}");
+                    problems.push(("entry", Status::Fail, why));
+                }
                 let inner = items.get(*inner..).unwrap_or_default();
                 let inner: Vec<_> = inner.iter().map(|item| item.text.clone()).collect();
                 if let Some(why) = missing(&inner) {

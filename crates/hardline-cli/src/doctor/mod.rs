@@ -29,8 +29,8 @@ use crate::terminal::{Color, complain};
 
 /// Look whether everything is in order
 ///
-/// Looks at this program, its state and configuration, and at the configuration files of all clients
-/// that are found: which servers are guarded, whether the hardline that they start is there and is this
+/// Looks at this program, its state and configuration, its own servers, and at the configuration files
+/// of all clients that are found: which servers are guarded, whether the hardline that they start is there and is this
 /// one, and whether the servers' own commands can be found.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -2,20 +2,25 @@
 
 use std::env;
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
+use hardline_client::config::{self, ConfigError, Dialect, Problem, Process};
 use hardline_guard::pin::Lock;
 use hardline_proxy::{audit, pins};
 
+use super::print::counted;
 use super::report::{Report, Status};
+use crate::client::config::own_file;
 use crate::install::file::read_all;
 use crate::install::program::Program;
 use crate::{pin, place, policy};
 
 /// Most entries of a directory that are counted: what is in ours may come from a careless hand.
 const MAX_ENTRIES: usize = 10_000;
+/// How much is written to see whether there is room: a page of the audit database and some.
+const PROBE_BYTES: usize = 64 << 10;
 
 pub(super) fn check(report: &mut Report, program: &Program) {
     own_program(report, program);
@@ -25,6 +30,7 @@ pub(super) fn check(report: &mut Report, program: &Program) {
         lock(report, &state.join(pins::FILE_NAME));
     }
     own_policy(report);
+    own_servers(report);
 }
 
 fn own_program(report: &mut Report, program: &Program) {
@@ -62,15 +68,31 @@ fn state(report: &mut Report) {
         Ok(it) if it.permissions().readonly() => {
             (Status::Fail, format!("{name} is read-only; allow writing to it"))
         }
-        Ok(it) if is_open(&it) => {
-            (Status::Warn, format!("others can read {name}; it should be yours alone: chmod 700"))
-        }
-        Ok(_) => {
-            let size = ByteSize::b(size(&folder, &mut 0));
-            (Status::Pass, format!("{name} ({size})"))
-        }
+        Ok(it) => match (try_write(&folder), is_open(&it)) {
+            (Err(error), _) => {
+                let detail = format!("{name} cannot be written to, so nothing is kept: {error}");
+                (Status::Fail, detail)
+            }
+            (Ok(()), true) => {
+                let detail = format!("others can read {name}; it should be yours alone: chmod 700");
+                (Status::Warn, detail)
+            }
+            (Ok(()), false) => {
+                let size = ByteSize::b(size(&folder, &mut 0));
+                (Status::Pass, format!("{name} ({size})"))
+            }
+        },
     };
     report.add("state", "state directory", status, detail);
+}
+
+/// Writes a little to a file of its own, and takes it away again: the disk may be full, or not writable.
+fn try_write(folder: &Path) -> io::Result<()> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    let mut file = File::options().write(true).create_new(true).open(&path)?;
+    let written = file.write_all(&[0; PROBE_BYTES]).and_then(|()| file.sync_all());
+    let removed = fs::remove_file(&path);
+    written.and(removed)
 }
 
 fn database(report: &mut Report, path: &Path) {
@@ -138,6 +160,40 @@ fn own_policy(report: &mut Report) {
     report.add("policy", "policy", status, detail);
 }
 
+/// The servers of our own file, which `tools` and `call` use first.
+fn own_servers(report: &mut Report) {
+    const TITLE: &str = "own servers";
+    let file = own_file().map(|path| config::read_as(&path, Dialect::Generic));
+    let file = match file {
+        None => return,
+        Some(Err(error)) if *error.problem() == Problem::NoFile => {
+            let detail = format!("{} is not there; it need not be", error.file().display());
+            return report.add("servers", TITLE, Status::Skip, detail);
+        }
+        Some(Err(error)) => return report.add("servers", TITLE, Status::Fail, error.to_string()),
+        Some(Ok(file)) => file,
+    };
+    let disabled = file.servers.iter().filter(|it| it.is_disabled()).count();
+    let disabled = if disabled == 0 { String::new() } else { format!(", {disabled} disabled") };
+    let count = counted(file.servers.len(), "server");
+    let detail = format!("{}: {count}{disabled}", file.path.display());
+    match file.mistakes.iter().any(ConfigError::is_fatal) {
+        true => report.add_sum("servers", TITLE, detail),
+        false => report.add("servers", TITLE, Status::Pass, detail),
+    }
+    for mistake in &file.mistakes {
+        let status = if mistake.is_fatal() { Status::Fail } else { Status::Warn };
+        report.add("entry", TITLE, status, mistake.to_string());
+    }
+    for server in file.servers.iter().filter(|it| !it.is_disabled()) {
+        // Elsewhere the variable may be set.
+        let (resolved, secrets) = server.resolve_with_secrets(&Process::new());
+        if let Err(mistake) = resolved {
+            report.add("entry", TITLE, Status::Warn, secrets.hide(&mistake.to_string()));
+        }
+    }
+}
+
 /// The program that a name stands for in `PATH`.
 pub(super) fn find_in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
@@ -186,7 +242,7 @@ pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
 }
 
 /// Reads until the buffer is full or the file ends.
-fn fill(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match file.read(rest)? {

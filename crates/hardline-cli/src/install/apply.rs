@@ -89,6 +89,8 @@ pub(crate) fn run(
 struct Plan<'a> {
     document: Document,
     servers: Vec<Server>,
+    /// Where the servers stand that were wrapped before we were asked to, and are so again.
+    stay: Vec<Vec<String>>,
     selection: &'a Selection,
     action: Action<'a>,
     /// The file without us.
@@ -111,7 +113,9 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
         let servers = server::find(&document, target.places)?;
-        let mut added = backups.record(&original.path).map(|it| it.added_args).unwrap_or_default();
+        let record = backups.record(&original.path);
+        let is_first = record.is_none() && matches!(action, Action::Install { .. });
+        let mut added = record.map(|it| it.added_args).unwrap_or_default();
         let backup = backups.original(&original.path, &original.bytes);
 
         let is_wrapped = |server: &&Server| matches!(server.kind, Kind::Wrapped { .. });
@@ -119,6 +123,8 @@ impl<'a> Plan<'a> {
         let chosen: Vec<_> = servers.iter().filter(|server| selection.has(server)).collect();
         let base = match backup {
             Some(backup) => backup,
+            // What is wrapped in it already, somebody has wrapped by hand.
+            None if is_first => original.bytes.clone(),
             None => {
                 let text = edit::apply(&document, &wrapped, &Change::Unwrap { added: &added })?;
                 document.with_text(&text)
@@ -149,9 +155,11 @@ impl<'a> Plan<'a> {
             });
             added.extend(new.map(|server| server.path.clone()));
         }
+        let stay = if is_clean { still_wrapped(target, &document, &written)? } else { Vec::new() };
         Ok(Self {
             document,
             servers,
+            stay,
             selection,
             action,
             base,
@@ -171,6 +179,9 @@ impl<'a> Plan<'a> {
                 Kind::Plain(_) if is_install => outcome.changed.push(title),
                 Kind::Plain(_) => outcome.left.push((title, "not wrapped")),
                 Kind::Wrapped { .. } if is_install => outcome.left.push((title, "wrapped already")),
+                Kind::Wrapped { .. } if self.stay.contains(&server.path) => {
+                    outcome.left.push((title, "it was wrapped by hand before `install`"));
+                }
                 Kind::Wrapped { .. } => outcome.changed.push(title),
                 Kind::Remote => outcome.left.push((title, "remote: nothing is started here")),
                 Kind::Builtin => outcome.left.push((title, "no command")),
@@ -186,4 +197,12 @@ impl<'a> Plan<'a> {
         }
         Ok(outcome)
     }
+}
+
+/// Where servers stand that are wrapped in a new text.
+fn still_wrapped(target: &Target, document: &Document, text: &[u8]) -> Result<Vec<Vec<String>>> {
+    let after = Document::parse(text, document.format).context("the change would break it")?;
+    let servers = server::find(&after, target.places)?.into_iter();
+    let wrapped = servers.filter(|server| matches!(server.kind, Kind::Wrapped { .. }));
+    Ok(wrapped.map(|server| server.path).collect())
 }

@@ -51,6 +51,11 @@ impl PolicyArgs {
         Ok(options)
     }
 
+    /// Whether it names a file that is the same one from wherever it is read.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.policy.as_ref().is_some_and(|it| it.is_absolute())
+    }
+
     /// The file that is read, if one is.
     fn file(&self) -> Option<PathBuf> {
         self.policy.clone().or_else(|| default_file().filter(|path| path.exists()))

@@ -41,6 +41,61 @@ fn says_which_servers_are_guarded() {
 }
 
 #[test]
+fn an_entry_that_cannot_be_started_is_not_guarded() {
+    let home = Home::new();
+    let policy = home.write("policy.toml", "profile = \"strict\"\n");
+    let wrapped = |options: &[&str]| {
+        let args = [&["wrap"], options, &["--", "sh"]].concat();
+        json!({"command": HARDLINE, "args": args})
+    };
+    let entries = json!({"mcpServers": {
+        "fine": wrapped(&["--policy", policy.to_str().unwrap()]),
+        "elsewhere": wrapped(&["--policy", "policy-of-the-project.toml"]),
+        "typo": wrapped(&["--porfile", "strict"]),
+        "value": wrapped(&["--profile", "stern"]),
+        "gone": wrapped(&["--policy", "/nonexistent/policy.toml"]),
+    }});
+    home.write(".cursor/mcp.json", entries.to_string());
+    let outcome = home.expect(1, &["doctor"]);
+    for expected in [
+        "2 guarded, 3 broken",
+        "typo: it cannot be started: unexpected argument '--porfile'",
+        "value: it cannot be started: invalid value 'stern'",
+        "gone: it cannot be started: cannot read /nonexistent/policy.toml",
+    ] {
+        assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
+    }
+}
+
+#[test]
+fn looks_at_the_servers_of_its_own_file() {
+    let home = Home::new();
+    let outcome = home.expect(0, &["doctor"]);
+    assert!(outcome.stdout.contains("mcp.json is not there; it need not be"), "{outcome:?}");
+    let place = home.write(".config/hardline/mcp.json", CONFIG);
+    let outcome = home.expect(0, &["doctor"]);
+    assert!(outcome.stdout.contains("mcp.json: 2 servers\n"), "{outcome:?}");
+    let wrong = "{\"mcpServers\": {\"a\": {\"command\": 1}, \"b\": {\"command\": \"sh\", \"disabled\": true}, \"c\": {\"url\": \"http://x/${HARDLINE_NO_SUCH}\"}}}";
+    fs::write(&place, wrong).unwrap();
+    let report = json(&home.expect(1, &["doctor", "--format", "json"]));
+    let own: Vec<_> = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["title"] == "own servers")
+        .collect();
+    let words =
+        ["mcp.json: 2 servers, 1 disabled", "mcpServers.a.command", "HARDLINE_NO_SUCH is not set"];
+    for ((check, status), words) in own.iter().zip(["fail", "fail", "warn"]).zip(words) {
+        assert_eq!(check["status"], status);
+        assert!(check["detail"].as_str().unwrap().contains(words), "{check}");
+    }
+    assert_eq!((own.len(), &report["summary"]["fail"]), (3, &1.into()));
+    fs::write(&place, "{").unwrap();
+    home.expect(1, &["doctor"]);
+}
+
+#[test]
 fn mends_a_program_that_has_moved() {
     let home = Home::new();
     let path = home.write(".cursor/mcp.json", CONFIG);

@@ -156,3 +156,20 @@ fn without_a_backup_nothing_is_written() {
     assert!(outcome.stderr.contains("cannot create"), "{outcome:?}");
     assert_eq!(read(&path), CONFIG);
 }
+
+#[test]
+fn what_was_wrapped_by_hand_before_stays_so() {
+    let home = Home::new();
+    let text = r#"{"mcpServers": {
+        "mine": {"command": "hardline", "args": ["wrap", "--profile", "strict", "--", "x"]},
+        "other": {"command": "y"}}}"#;
+    let path = home.write("mcp.json", text);
+    home.expect(0, &["install", "--config", "mcp.json"]);
+    assert_ne!(read(&path), text);
+    let outcome = home.expect(0, &["uninstall", "--config", "mcp.json"]);
+    assert_eq!(read(&path), text);
+    assert!(outcome.stdout.contains("mine (it was wrapped by hand"), "{outcome:?}");
+
+    home.expect(0, &["uninstall", "--config", "mcp.json", "--server", "mine"]);
+    assert!(!read(&path).contains("hardline"), "{}", read(&path));
+}

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::Cli;
@@ -31,7 +31,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "hardline", &mut script);
+    clap_complete::generate(args.shell, &mut shown(&Cli::command()), "hardline", &mut script);
     io::stdout().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All commands but those that are not for people: a script would name hidden ones too.
+fn shown(cli: &Command) -> Command {
+    let commands = cli.get_subcommands().filter(|it| !it.is_hide_set());
+    Command::new("hardline")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(cli.get_arguments())
+        .subcommands(commands.cloned())
 }

@@ -1,7 +1,9 @@
 //! JSON that is printed: programs read it, but it may well be shown on a terminal.
 //!
 //! Invariant: what ends lines, commands terminals or turns text around is escaped, and every command that
-//! prints JSON prints it through this.
+//! prints JSON prints it through this. `layout` is for people who read what peers wrote.
+
+pub(crate) mod layout;
 
 use std::borrow::Cow;
 use std::io;

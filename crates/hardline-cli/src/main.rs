@@ -73,12 +73,36 @@ enum Command {
     Keeper(keeper::Args),
 }
 
+/// The commands that live as long as a server does. What parses the options of all the others, and they
+/// are many, would stay in their memory.
+#[cfg(unix)]
+#[derive(Debug, Parser)]
+#[expect(clippy::large_enum_variant, reason = "there is one, for a moment")]
+enum Lasting {
+    Wrap(wrap::Args),
+    DemoServer(demo_server::Args),
+    Keeper(keeper::Args),
+}
+
+/// Reads the arguments.
+fn parse() -> Result<Command, clap::Error> {
+    #[cfg(unix)]
+    match Lasting::try_parse() {
+        Ok(Lasting::Wrap(args)) => return Ok(Command::Wrap(args)),
+        Ok(Lasting::DemoServer(args)) => return Ok(Command::DemoServer(args)),
+        Ok(Lasting::Keeper(args)) => return Ok(Command::Keeper(args)),
+        // It is another command, or the message that explains why it is none is made below.
+        Err(_) => {}
+    }
+    Cli::try_parse().map(|cli| cli.command)
+}
+
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let command = match parse() {
+        Ok(command) => command,
         Err(error) => return refuse(&with_better_tips(error)),
     };
-    let outcome = match cli.command {
+    let outcome = match command {
         #[cfg(unix)]
         Command::Wrap(args) => wrap::run(&args),
         Command::Tools(args) => client::tools::run(&args),

@@ -102,7 +102,7 @@ where
         let Some(server) = waiting.get_mut(index).and_then(Option::take) else { continue };
         let answer = match outcome {
             Ok(items) => Answer::current(&server, items),
-            Err(reason) => Answer::away(&server.name, server.is_wrong(), reason),
+            Err(reason) => Answer::away(&server.name, server.mistake().is_some(), reason),
         };
         if let Some(place) = answers.get_mut(index) {
             *place = Some(answer);

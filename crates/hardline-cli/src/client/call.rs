@@ -8,7 +8,6 @@ use anyhow::{Result, bail};
 use hardline_client::connection::RawResult;
 use hardline_client::{Connection, Options};
 use hardline_wire::encode::code;
-use serde_json::value::RawValue;
 
 use super::save::{self, Folder};
 use super::server::Server;
@@ -30,7 +29,8 @@ const LIST_TIME: Duration = Duration::from_secs(5);
     hardline call [OPTIONS] <TOOL> [JSON] --url <URL>\n       \
     hardline call [OPTIONS] <TOOL> [JSON] -- <CMD>...",
     after_help = "Exit status: 0 if the tool succeeded, 1 if it says that it failed, or if the call failed, 2 for\n\
-    wrong use; 128 and the number of the signal that ended this.\n\n\
+    wrong use, and for a mistake in the configuration of the server: nothing was started; 128 and the\n\
+    number of the signal that ended this.\n\n\
     Examples:\n  \
     hardline call github search_code '{\"query\": \"mcp\"}'\n  \
     hardline call echo '{\"text\": \"hello\"}' -- hardline demo-server\n  \
@@ -74,8 +74,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         [tool] => (tool, None),
         [tool, arguments] => (tool, Some(arguments.as_str())),
         [] => {
-            let name = print::name(&server.name);
-            bail!("which tool of {name}? `hardline tools {name}` lists them");
+            let list = server.suggest("tools", &[]);
+            bail!("which tool of {}? {list} lists them", print::name(&server.name));
         }
         _ => bail!("with --url and -- the server has no name: write `hardline call TOOL [JSON]`"),
     };
@@ -99,7 +99,7 @@ async fn call(
     let options = Options::default().on_progress(move |progress| line.show(&progress));
     let request = connection.request_json("tools/call", params, &options);
     let outcome = desk.attend(&print::name(tool), request).await;
-    let outcome = outcome.and_then(|it| Ok((it.parse::<print::Shown>("tools/call")?, it)));
+    let outcome = outcome.and_then(|it| Ok((print::Shown::read(&it)?, it)));
     match outcome {
         Ok((shown, result)) => {
             if !show(args, tool, &shown, &result)? {
@@ -147,15 +147,12 @@ fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Re
 
 /// Where the arguments of a tool are shown.
 fn help(server: &Server, tool: &str) -> String {
-    let (word, tool) = (server.word(), print::name(tool));
-    let rest = if server.is_given() { " …" } else { "" };
-    format!("`hardline tools{word} {tool}{rest}` shows its arguments")
+    format!("{} shows its arguments", server.suggest("tools", &[tool]))
 }
 
 /// What may have been meant, if the server has no tool of that name: not all servers say so.
 async fn meant(connection: &Connection, server: &Server, tool: &str) -> Option<String> {
-    let listed = connection.list::<Box<RawValue>>("tools/list", "tools");
-    let listed = tokio::time::timeout(LIST_TIME, listed).await.ok()?.ok()?;
+    let listed = tokio::time::timeout(LIST_TIME, connection.list_tools_json()).await.ok()?.ok()?;
     let names: Vec<String> = listed.iter().filter_map(|it| tool::name(it.get())).collect();
     if names.iter().any(|it| it == tool) {
         return None;

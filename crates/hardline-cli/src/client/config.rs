@@ -35,12 +35,22 @@ pub(crate) struct Servers {
     pub(crate) servers: Vec<ServerConfig>,
     /// The same of the project in the current directory: only for who names one.
     pub(crate) project: Vec<ServerConfig>,
-    /// Servers of files that were named whose entries are wrong: their names and why.
-    pub(crate) wrong: Vec<(String, ConfigError)>,
+    /// Servers whose entries are wrong.
+    pub(crate) wrong: Vec<Wrong>,
     /// What else is wrong, to be told.
     pub(crate) warnings: Vec<ConfigError>,
     /// The files that were read.
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// A server whose entry is wrong.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    pub(crate) name: String,
+    /// The first mistake that keeps it from being used.
+    pub(crate) mistake: ConfigError,
+    /// Whether its file was named, so that it is one of those that are wanted.
+    pub(crate) is_asked_for: bool,
 }
 
 /// A file that may have servers.
@@ -78,12 +88,16 @@ pub(crate) fn servers(named: &[PathBuf]) -> Result<Servers> {
     Ok(gather(&sources)?)
 }
 
+/// Hardline's own file, there or not.
+pub(crate) fn own_file() -> Option<PathBuf> {
+    Some(place::config()?.join(OWN_FILE))
+}
+
 /// The known places, there or not.
 fn known() -> Vec<Source> {
     let mut sources = Vec::new();
-    if let Some(folder) = place::config() {
-        let dialect = Dialect::Generic;
-        let (path, suffix) = (folder.join(OWN_FILE), "hardline".to_owned());
+    if let Some(path) = own_file() {
+        let (dialect, suffix) = (Dialect::Generic, "hardline".to_owned());
         sources.push(Source { path, suffix, dialect, origin: Origin::Own });
     }
     if let Some(system) = System::own() {
@@ -142,15 +156,15 @@ impl Servers {
     fn tell(&mut self, mistake: ConfigError, origin: Origin) -> Result<(), ConfigError> {
         match (origin, mistake.is_fatal(), mistake.server()) {
             (Origin::Named, true, None) => return Err(mistake),
-            (Origin::Named, true, Some(name)) => {
+            (_, true, Some(name)) => {
                 // The first mistake of a server says enough; the others are told besides.
-                match self
-                    .wrong
-                    .iter()
-                    .any(|(it, first)| it == name && first.file() == mistake.file())
-                {
+                let is_first = |it: &Wrong| it.name == name && it.mistake.file() == mistake.file();
+                match self.wrong.iter().any(is_first) {
                     true => self.warnings.push(mistake),
-                    false => self.wrong.push((name.to_owned(), mistake)),
+                    false => {
+                        let is_asked_for = origin == Origin::Named;
+                        self.wrong.push(Wrong { name: name.to_owned(), mistake, is_asked_for });
+                    }
                 }
             }
             (Origin::Client | Origin::Project, false, _) => {}
@@ -308,12 +322,13 @@ mod tests {
         let named = Home::new().with("", "x.json", text).gather();
         assert_eq!(names(&named), ["odd: x", "off: y (disabled)"]);
         assert_eq!(named.wrong.len(), 1);
-        assert_eq!(named.wrong[0].0, "bad");
+        assert_eq!((named.wrong[0].name.as_str(), named.wrong[0].is_asked_for), ("bad", true));
         assert_eq!(named.warnings.len(), 2);
         let other = Home::new().with("cursor", "x.json", text).gather();
-        assert_eq!((other.wrong.len(), other.warnings.len()), (0, 2));
+        assert_eq!((other.wrong.len(), other.warnings.len()), (1, 1));
+        assert!(!other.wrong[0].is_asked_for);
         let own = Home::new().with("hardline", "x.json", text).gather();
-        assert_eq!((own.wrong.len(), own.warnings.len()), (0, 3));
+        assert_eq!((own.wrong.len(), own.warnings.len()), (1, 2));
     }
 
     #[test]

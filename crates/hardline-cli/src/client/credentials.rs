@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context, Result};
 use hardline_client::auth::{Auth, AuthSettings, MemoryStore, Secret, TokenStore, default_store};
 use hardline_client::config::{Process, ServerConfig};
-use hardline_transport::http::HeaderSource;
+use hardline_transport::client::{BoxFuture, TransportError};
+use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
 
-use super::print::name;
+use super::again::Again;
 use crate::place;
 
 /// For a server at a URL that was given. Nothing is opened: without a login, the error says what to do.
@@ -15,14 +16,21 @@ use crate::place;
 /// # Errors
 ///
 /// The address is none.
-pub(super) fn of_url(url: &str) -> Result<Arc<dyn HeaderSource>> {
-    Ok(Arc::new(Auth::new(url, settings().with_login_advice(advice_for_url(url)))?))
+pub(super) fn of_url(url: &str, again: &Again) -> Result<Arc<dyn HeaderSource>> {
+    let login = again.phrase("login", "", &[]);
+    let advice = format!("run {login}, or give a token with --header");
+    Ok(Arc::new(Auth::new(url, settings().with_login_advice(advice))?))
 }
 
 /// For a server of a configuration. `None` if what the file says about logins cannot be used: then the
 /// server is asked without one, and says what it wants.
-pub(super) fn of_server(server: &ServerConfig, url: &str) -> Option<Arc<dyn HeaderSource>> {
-    let settings = settings_of(server).ok()?;
+pub(super) fn of_server(
+    server: &ServerConfig,
+    url: &str,
+    again: &Again,
+) -> Option<Arc<dyn HeaderSource>> {
+    let advice = format!("run {}", again.phrase("login", server.name(), &[]));
+    let settings = settings_of(server).ok()?.with_login_advice(advice);
     Some(Arc::new(Auth::new(url, settings).ok()?))
 }
 
@@ -32,8 +40,7 @@ pub(super) fn of_server(server: &ServerConfig, url: &str) -> Option<Arc<dyn Head
 ///
 /// A variable is not set.
 pub(super) fn settings_of(server: &ServerConfig) -> Result<AuthSettings> {
-    let advice = format!("run `hardline login {}`", name(server.name()));
-    let mut settings = settings().with_login_advice(advice);
+    let mut settings = settings();
     let Some(oauth) = server.oauth() else { return Ok(settings) };
     let variables = Process::new();
     if let Some(id) = oauth.client_id(&variables)? {
@@ -68,8 +75,32 @@ pub(super) fn settings() -> AuthSettings {
     AuthSettings::new().with_store(Arc::clone(store))
 }
 
-fn advice_for_url(url: &str) -> String {
-    // The query may hold a secret.
-    let shown = url.split(['?', '#']).next().unwrap_or_default();
-    format!("run `hardline login --url {}`, or give a token with --header", name(shown))
+/// For a server that has a token already, of the configuration or of `--header`: says what to do if that is
+/// not accepted.
+#[derive(Debug)]
+pub(super) struct Given(Arc<str>);
+
+impl Given {
+    /// `place` is where the token is.
+    pub(super) fn new(place: &str, server: &str, again: &Again) -> Self {
+        let login = again.phrase("login", server, &[]);
+        let advice = format!(
+            "the server does not accept the token that it was given (401): check the header Authorization {place}, \
+             or take it out and run {login}"
+        );
+        Self(advice.into())
+    }
+}
+
+impl HeaderSource for Given {
+    fn headers<'a>(&'a self, _: Target<'a>) -> BoxFuture<'a, Result<Headers, TransportError>> {
+        Box::pin(std::future::ready(Ok(Headers::new())))
+    }
+
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> BoxFuture<'a, Result<Next, TransportError>> {
+        Box::pin(std::future::ready(match refusal.status {
+            401 => Err(TransportError::Login(self.0.to_string())),
+            _ => Ok(Next::GiveUp),
+        }))
+    }
 }

@@ -97,10 +97,10 @@ pub(super) async fn fetch<T: DeserializeOwned>(
     fetched.map_err(|error| {
         let hint = match &error {
             Error::Rpc(it) if it.code == code::INVALID_PARAMS && command == "prompts" => {
-                let word = server.word();
-                format!("; `hardline prompts{word}` lists its prompts and their arguments")
+                let list = server.suggest(command, &[]);
+                format!("; {list} lists its prompts and their arguments")
             }
-            Error::Rpc(_) => format!("; `hardline {command}{}` lists what there is", server.word()),
+            Error::Rpc(_) => format!("; {} lists what there is", server.suggest(command, &[])),
             error => desk.hint(server, error),
         };
         complain(&format!("{error}{hint}"));

@@ -1,13 +1,18 @@
 //! What servers log, for whoever wants to see it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use hardline_client::connection::Notification;
 use hardline_client::manager::{Manager, ManagerEvent};
 use hardline_client::{Connection, ServerEvent};
+use hardline_transport::Secrets;
 use hardline_wire::excerpt::Excerpt;
-use serde_json::Value;
 
 use super::print::name;
 use super::progress::Line;
+use super::server::Server;
+use super::tree::Tree;
 use crate::terminal::complain;
 
 /// How much of a message is shown.
@@ -15,15 +20,16 @@ const MAX_BYTES: usize = 2000;
 
 /// Shows what a server logs from now on, as long as it is connected to. The server is asked for it, if it
 /// wants to be.
-pub(super) async fn show(server: &str, connection: &Connection, line: &Line) {
-    let (server, line) = (name(server), line.clone());
+pub(super) async fn show(server: &Server, connection: &Connection, line: &Line) {
+    let (line, secrets) = (line.clone(), server.secrets());
+    let server = name(&server.name);
     let mut events = connection.events();
     tokio::spawn(async move {
         while let Some(event) = events.recv().await {
             if let ServerEvent::Closed(_) = event {
                 return;
             }
-            tell(&server, &event, &line);
+            tell(&server, &event, &line, &secrets);
         }
     });
     if connection.server().capabilities.logging.is_some() && connection.version().has_handshake() {
@@ -34,38 +40,39 @@ pub(super) async fn show(server: &str, connection: &Connection, line: &Line) {
 }
 
 /// Shows what all servers of a manager log, at the level that each has by itself.
-pub(super) fn show_all(manager: &Manager, line: &Line) {
+pub(super) fn show_all(manager: &Manager, servers: &[Server], line: &Line) {
     let (mut events, line) = (manager.events(), line.clone());
+    let secrets: HashMap<Arc<str>, Secrets> =
+        servers.iter().map(|it| (Arc::clone(&it.name), it.secrets())).collect();
     tokio::spawn(async move {
         while let Some(event) = events.recv().await {
             if let ManagerEvent::Server { server, event } = event {
-                tell(&name(&server), &event, &line);
+                let secrets = secrets.get(&server).cloned().unwrap_or_default();
+                tell(&name(&server), &event, &line, &secrets);
             }
         }
     });
 }
 
-/// Shows an event, if it is a message for the log. The server's name is fit for a terminal.
-fn tell(server: &str, event: &ServerEvent, line: &Line) {
+/// Shows an event without these secrets, if it is a message for the log. The server's name is fit for a
+/// terminal.
+fn tell(server: &str, event: &ServerEvent, line: &Line, secrets: &Secrets) {
     if let ServerEvent::Notification(it) = event
         && &*it.method == "notifications/message"
     {
         line.clear();
-        complain(&describe(server, it));
+        complain(&secrets.hide(&describe(server, it)));
     }
 }
 
 fn describe(server: &str, notification: &Notification) -> String {
-    let params = notification.params.as_ref();
-    let params: Value =
-        params.and_then(|it| serde_json::from_str(it.get()).ok()).unwrap_or_default();
-    let field = |name: &str| params.get(name).and_then(Value::as_str).map(self::name);
+    let params = notification.params.as_ref().and_then(|it| Tree::read(it.get()));
+    let member = |name: &str| params.as_ref()?.get(name);
+    let field = |name: &str| member(name).and_then(Tree::as_str).map(self::name);
     let level = field("level").unwrap_or_else(|| "log".to_owned());
     let logger = field("logger").map(|it| format!(" {it}")).unwrap_or_default();
-    let data = match params.get("data") {
-        Some(Value::String(text)) => text.clone(),
-        Some(data) => data.to_string(),
-        None => String::new(),
-    };
+    let data = member("data");
+    let data = data.map(|it| it.as_str().map_or_else(|| it.flat(), str::to_owned));
+    let data = data.unwrap_or_default();
     format!("[{server}{logger}] {level}: {}", Excerpt::new(data.as_bytes(), MAX_BYTES))
 }

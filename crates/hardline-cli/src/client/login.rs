@@ -23,8 +23,8 @@ use crate::terminal::{complain, tell};
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline login [OPTIONS] <SERVER>\n       hardline login [OPTIONS] --url <URL>",
-    after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use; 128 and the number of the signal\n\
-    that ended this.\n\n\
+    after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use, and for a mistake in the\n\
+    configuration of the server; 128 and the number of the signal that ended this.\n\n\
     Examples:\n  \
     hardline login github\n  \
     hardline login --url https://example.com/mcp\n  \

@@ -1,14 +1,17 @@
 //! The client: `hardline tools`, `call`, `resources`, `prompts`, `login` and `logout`.
 //!
 //! `target` says which servers, `config` finds those of configurations, `server` is one that can be connected
-//! to, with the `credentials` for it; `session` connects and minds signals, `all` asks many side by side;
-//! `print`, `save` and `visible` show what came.
+//! to, with the `credentials` for it and the commands that are suggested for it
+//! (`again`); `session` connects and minds signals, with a `guard` if there is to be one, `all` asks many side by side;
+//! `print`, `save` and `visible` show what came, `tree` looks into it.
 
+mod again;
 mod all;
 mod arguments;
 pub(crate) mod call;
-mod config;
+pub(crate) mod config;
 mod credentials;
+mod guard;
 mod header;
 mod listing;
 mod log;
@@ -24,6 +27,7 @@ mod session;
 mod target;
 mod tool;
 pub(crate) mod tools;
+mod tree;
 mod visible;
 
 use std::io::{self, BufWriter, ErrorKind, Write};

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 
 use bytesize::ByteSize;
+use hardline_client::Error;
+use hardline_client::connection::RawResult;
 use hardline_wire::excerpt::Excerpt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::save::Folder;
 use super::visible::visible;
+use crate::json::layout;
 use crate::terminal::harmless;
 
 /// How much of a name or an address is shown.
@@ -26,7 +29,27 @@ pub(super) struct Shown {
     is_error: bool,
 }
 
+/// What is shown as it was written.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Structured {
+    structured_content: Option<Box<RawValue>>,
+}
+
 impl Shown {
+    /// Reads a result. One that had to be mended to be read keeps its structured content as it came.
+    ///
+    /// # Errors
+    ///
+    /// It is no result.
+    pub(super) fn read(result: &RawResult) -> Result<Self, Error> {
+        let mut shown: Self = result.parse("tools/call")?;
+        if let Ok(as_it_came) = serde_json::from_str::<Structured>(result.get()) {
+            shown.structured_content = as_it_came.structured_content;
+        }
+        Ok(shown)
+    }
+
     pub(super) fn is_error(&self) -> bool {
         self.is_error
     }
@@ -41,8 +64,7 @@ pub(super) fn text(out: &mut dyn Write, shown: &Shown, folder: &mut Folder) -> i
     match &shown.structured_content {
         // As a rule the content says the same.
         Some(structured) if shown.content.is_empty() => {
-            let value: Value = serde_json::from_str(structured.get())?;
-            line(out, &crate::json::pretty(&value)?)
+            line(out, &visible(&layout::indented(structured.get())))
         }
         _ => Ok(()),
     }

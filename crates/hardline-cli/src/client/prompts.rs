@@ -9,13 +9,14 @@ use anyhow::{Context, Result, bail};
 use hardline_client::connection::RawResult;
 use hardline_client::{Connection, Error};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::listing::{self, Listing};
 use super::print::{self, name};
 use super::save::{self, Folder};
 use super::target::{TargetArgs, Which};
+use super::tree::Tree;
 use super::{Format, ShowArgs, all, arguments, first_line, session, write};
 use crate::terminal::table::{self, Cell, Layout, Table};
 
@@ -30,7 +31,8 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline prompts [OPTIONS] [PROMPT] [JSON] --url <URL>\n       \
     hardline prompts [OPTIONS] [PROMPT] [JSON] -- <CMD>...",
     after_help = "Exit status: 0 if the prompts were listed or got, 1 if the server failed, or all of them did, 2 for\n\
-    wrong use; 128 and the number of the signal that ended this.\n\n\
+    wrong use, and for a mistake in the configuration of the server that is named; 128 and the number of\n\
+    the signal that ended this.\n\n\
     Examples:\n  \
     hardline prompts\n  \
     hardline prompts github review '{\"number\": \"12\"}'\n  \
@@ -149,16 +151,17 @@ fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
 
 /// The parameters. All arguments of prompts are strings.
 fn params(prompt: &str, given: Option<&str>) -> Result<String> {
-    let arguments: Map<String, Value> =
-        serde_json::from_str(&arguments::read(given)?).context("the arguments cannot be read")?;
-    if let Some((key, value)) = arguments.iter().find(|(_, value)| !value.is_string()) {
+    let arguments = arguments::read(given)?;
+    let tree = Tree::read(&arguments).context("the arguments cannot be read")?;
+    if let Some((key, value)) = tree.members().iter().find(|(_, it)| it.as_str().is_none()) {
         bail!(
             "arguments of prompts are strings: write {} as \"{}\"",
             name(key),
-            name(&value.to_string())
+            name(&value.flat())
         );
     }
-    Ok(serde_json::json!({ "name": prompt, "arguments": arguments }).to_string())
+    let prompt = serde_json::to_string(prompt)?;
+    Ok(format!(r#"{{"name":{prompt},"arguments":{arguments}}}"#))
 }
 
 impl Listing for Listed {

@@ -34,7 +34,8 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline resources [OPTIONS] [URI] --url <URL>\n       \
     hardline resources [OPTIONS] [URI] -- <CMD>...",
     after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all of them did,\n\
-    2 for wrong use; 128 and the number of the signal that ended this.\n\n\
+    2 for wrong use, and for a mistake in the configuration of the server that is named; 128 and the\n\
+    number of the signal that ended this.\n\n\
     Examples:\n  \
     hardline resources\n  \
     hardline resources docs\n  \

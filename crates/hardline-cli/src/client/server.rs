@@ -6,11 +6,13 @@ use std::time::Duration;
 use hardline_client::config::Process;
 use hardline_client::manager::{Configured, Connect};
 use hardline_client::{Connection, Error, Settings};
+use hardline_transport::Secrets;
 use hardline_transport::client::BoxFuture;
 use hardline_transport::http::Config;
 #[cfg(unix)]
 use hardline_transport::process::Command;
 
+use super::again::Again;
 use super::print::name;
 use crate::terminal::harmless;
 
@@ -22,12 +24,14 @@ pub(super) struct Server {
     pub(super) kind: Kind,
     /// Whether it comes from a file of the current directory, so that it is for who names it alone.
     pub(super) is_project: bool,
+    /// How it was found.
+    pub(super) again: Again,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// At an address that was given.
-    Url(Arc<Config>),
+    /// At an address that was given, with headers that are not to be shown.
+    Url(Arc<Config>, Secrets),
     /// A command that was given.
     #[cfg(unix)]
     Command(Arc<Command>),
@@ -42,12 +46,17 @@ impl Server {
         matches!(&self.kind, Kind::Configured(it) if it.server().is_disabled())
     }
 
-    /// Whether what a configuration says of it is of no use, so that nobody was asked.
-    pub(super) fn is_wrong(&self) -> bool {
+    /// Why what a configuration says of it is of no use, if it is not: then nobody can be asked. Fit for a
+    /// terminal.
+    pub(super) fn mistake(&self) -> Option<String> {
         match &self.kind {
-            Kind::Configured(it) => it.server().resolve(&Process::new()).is_err(),
-            Kind::Wrong(_) => true,
-            _ => false,
+            Kind::Configured(it) => {
+                let (resolved, secrets) = it.server().resolve_with_secrets(&Process::new());
+                let mistake = resolved.err()?.to_string();
+                Some(secrets.hide(&mistake).into_owned())
+            }
+            Kind::Wrong(reason) => Some(reason.to_string()),
+            _ => None,
         }
     }
 
@@ -56,9 +65,9 @@ impl Server {
         if self.is_given() { "the server".to_owned() } else { name(&self.name) }
     }
 
-    /// Its name behind a command, with a space before it.
-    pub(super) fn word(&self) -> String {
-        if self.is_given() { String::new() } else { format!(" {}", name(&self.name)) }
+    /// A command about it, to be suggested in a sentence.
+    pub(super) fn suggest(&self, command: &str, words: &[&str]) -> String {
+        self.again.phrase(command, &self.name, words)
     }
 
     /// What is said while it is connected to.
@@ -69,7 +78,7 @@ impl Server {
     /// Whether it was given on the command line, so that it has no name.
     pub(super) fn is_given(&self) -> bool {
         match &self.kind {
-            Kind::Url(_) => true,
+            Kind::Url(..) => true,
             #[cfg(unix)]
             Kind::Command(_) => true,
             Kind::Configured(_) | Kind::Wrong(_) => false,
@@ -84,11 +93,12 @@ impl Server {
         }
     }
 
-    /// What to do if it refuses the token that it was given.
-    pub(super) fn token_hint(&self) -> &'static str {
+    /// What is not to be shown of what it writes.
+    pub(super) fn secrets(&self) -> Secrets {
         match &self.kind {
-            Kind::Url(_) => "check the token in --header Authorization",
-            _ => "check the header Authorization in its configuration",
+            Kind::Url(_, secrets) => secrets.clone(),
+            Kind::Configured(it) => it.server().resolve_with_secrets(&Process::new()).1,
+            _ => Secrets::default(),
         }
     }
 
@@ -102,7 +112,7 @@ impl Server {
 
     async fn open(&self, settings: Settings) -> Result<Connection, Error> {
         match &self.kind {
-            Kind::Url(config) => Connection::connect_with(Config::clone(config), settings).await,
+            Kind::Url(config, _) => Connection::connect_with(Config::clone(config), settings).await,
             #[cfg(unix)]
             Kind::Command(command) => Connection::spawn(command, settings).await,
             Kind::Configured(server) => server.connect(settings).await,
@@ -111,12 +121,16 @@ impl Server {
     }
 }
 
-/// A command with somebody to end it, whatever becomes of us.
+/// A command with somebody to end it, whatever becomes of us. With secrets, even none, what it writes to its
+/// standard error is shown without them.
 #[cfg(unix)]
-pub(super) fn kept(command: Command, label: &str, is_verbose: bool) -> Command {
+pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> Command {
     use hardline_transport::process::{Keeper, Stderr};
 
-    let stderr = if is_verbose { Stderr::forward(&name(label)) } else { Stderr::tail_only() };
+    let stderr = match secrets {
+        Some(secrets) => Stderr::forward(&name(label)).without(secrets),
+        None => Stderr::tail_only(),
+    };
     let command = command.stderr(stderr);
     // Without one, the server still ends with its standard input.
     match std::env::current_exe() {
@@ -132,7 +146,7 @@ impl Connect for Server {
 
     fn is_remote(&self) -> bool {
         match &self.kind {
-            Kind::Url(_) => true,
+            Kind::Url(..) => true,
             Kind::Configured(it) => it.is_remote(),
             _ => false,
         }

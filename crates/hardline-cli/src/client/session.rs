@@ -14,6 +14,7 @@ use hardline_wire::encode::code;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use super::guard::Judge;
 use super::log;
 use super::print::name;
 use super::progress::Line;
@@ -41,6 +42,7 @@ pub(super) struct Desk {
     /// Whether somebody said how long a request may take.
     is_timed: bool,
     settings: Settings,
+    judge: Option<Judge>,
     ignored: Arc<AtomicUsize>,
     /// Openings under way are given up once this is true.
     closing: watch::Sender<bool>,
@@ -69,6 +71,7 @@ where
         is_verbose: args.verbose,
         is_timed: args.timeout.is_some(),
         settings: args.settings(),
+        judge: args.guard.judge()?,
         ignored: Arc::default(),
         closing: watch::Sender::new(false),
         held: Arc::default(),
@@ -90,6 +93,9 @@ where
     });
     if let Some(more @ 1..) = desk.ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
         complain(&format!("ignored from the server: at least {more} more of these"));
+    }
+    if let Some(judge) = &desk.judge {
+        judge.end();
     }
     #[cfg(unix)]
     runtime.block_on(async {
@@ -119,9 +125,10 @@ pub(super) fn plain(work: impl Future<Output = Result<ExitCode>>) -> Result<Exit
 impl Desk {
     /// Connects to one server, which is closed at the end.
     pub(super) async fn connect(&self, server: &Server) -> Result<Connection, Error> {
-        let mut settings = self.settings_for(&server.label(), self.settings.clone());
+        let name = (!server.is_given()).then_some(&*server.name);
+        let mut settings = self.settings_for(name, &server.label(), self.settings.clone());
         if let Some(timeout) = self.timeout(server) {
-            settings = settings.with_timeout(timeout);
+            settings = settings.with_configured_timeout(timeout);
         }
         let settings = settings.with_closing(self.closing.subscribe());
         let (done, opened) = oneshot::channel();
@@ -139,7 +146,7 @@ impl Desk {
         let opened = opened.await;
         let connection = opened.unwrap_or_else(|_| Err(Error::Start("it was given up".into())))?;
         if self.is_verbose {
-            log::show(&server.name, &connection, &self.line).await;
+            log::show(server, &connection, &self.line).await;
         }
         Ok(connection)
     }
@@ -149,15 +156,16 @@ impl Desk {
         server.timeout().filter(|_| !self.is_timed)
     }
 
-    /// A manager, which is closed at the end.
-    pub(super) fn manager(&self, settings: ManagerSettings) -> Manager {
+    /// A manager for these servers, which is closed at the end.
+    pub(super) fn manager(&self, settings: ManagerSettings, servers: &[Server]) -> Manager {
         let desk = self.clone();
-        let settings = settings
-            .with_connection(self.settings.clone())
-            .adjust(move |server, settings| desk.settings_for(&name(server), settings));
+        let settings =
+            settings.with_connection(self.settings.clone()).adjust(move |server, settings| {
+                desk.settings_for(Some(server), &name(server), settings)
+            });
         let manager = Manager::new(settings);
         if self.is_verbose {
-            log::show_all(&manager, &self.line);
+            log::show_all(&manager, servers, &self.line);
         }
         self.hold(Held::Manager(manager.clone()));
         manager
@@ -210,20 +218,24 @@ impl Desk {
                 "; --timeout gives it more time, --verbose shows what the server says".to_owned()
             }
             Error::Transport(TransportError::Http(error)) if error.status == 401 => {
-                format!("; {}", server.token_hint())
+                format!("; check the credentials, or run {}", server.suggest("login", &[]))
             }
             Error::Rpc(error)
                 if matches!(error.code, code::INVALID_PARAMS | code::METHOD_NOT_FOUND) =>
             {
-                format!("; `hardline tools{}` lists its tools and their arguments", server.word())
+                let list = server.suggest("tools", &[]);
+                format!("; {list} lists its tools and their arguments")
             }
             _ => String::new(),
         }
     }
 
-    /// With somebody to tell of what cannot be used.
-    fn settings_for(&self, label: &str, settings: Settings) -> Settings {
+    /// With the guard, and with somebody to tell of what cannot be used.
+    fn settings_for(&self, name: Option<&str>, label: &str, mut settings: Settings) -> Settings {
         let (line, ignored) = (self.line.clone(), Arc::clone(&self.ignored));
+        if let Some(judge) = &self.judge {
+            settings = settings.with_guard(judge.settings(name, label, &line));
+        }
         let label = label.to_owned();
         settings.on_trouble(move |trouble| {
             if ignored.fetch_add(1, Ordering::Relaxed) < MAX_TOLD {
@@ -262,36 +274,31 @@ impl Desk {
     }
 }
 
-/// The signals that people end programs with.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
+/// The signals that end programs: from a person, from whoever manages them, and from a terminal that is
+/// closed. One that was ignored from the start, as `nohup` does, stays so.
+#[cfg(unix)]
+struct Signals(hardline_transport::Signals);
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let listen = |kind| signal(kind).context("cannot listen to signals");
-        let interrupt = listen(SignalKind::interrupt())?;
-        Ok(Self { interrupt, terminate: listen(SignalKind::terminate())? })
+        Ok(Self(hardline_transport::Signals::listen().context("cannot listen to signals")?))
     }
 
     async fn heard(&mut self) -> ExitCode {
-        tokio::select! {
-            _ = self.interrupt.recv() => ExitCode::from(130),
-            _ = self.terminate.recv() => ExitCode::from(143),
-        }
+        let number = std::future::poll_fn(|context| self.0.poll_recv(context)).await;
+        ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
     }
 }
+
+/// The signals that people end programs with.
+#[cfg(not(unix))]
+struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
     fn new() -> Result<Self> {
-        Ok(Self {})
+        Ok(Self)
     }
 
     async fn heard(&mut self) -> ExitCode {

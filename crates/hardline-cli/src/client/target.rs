@@ -8,18 +8,24 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use hardline_client::Settings;
+#[cfg(unix)]
+use hardline_client::config::Process;
 use hardline_client::config::ServerConfig;
 use hardline_client::manager::Configured;
+use hardline_transport::Secrets;
 use hardline_transport::http::{Config, Headers};
 
+use super::again::{Again, quoted};
 use super::config::{self, Servers};
+use super::credentials::Given;
+use super::guard::GuardArgs;
 use super::print::name;
 #[cfg(unix)]
 use super::server::kept;
 use super::server::{Kind, Server};
 use super::{credentials, header, nearest};
 use crate::span;
-use crate::terminal::complain;
+use crate::terminal::{complain, harmless};
 
 /// Longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
@@ -33,6 +39,11 @@ pub(super) struct TargetArgs {
     /// the files of the clients on this machine are read; .mcp.json and the like here, for a server that is named
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
     config: Vec<PathBuf>,
+
+    /// The server, in the place of SERVER: for a name that begins with a dash, as --server=-name
+    #[arg(id = "by_name", long = "server", value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["url", "command"])]
+    by_name: Option<String>,
 
     /// A server at this address, as `https://example.com/mcp`, instead of one in a configuration
     #[arg(long, value_name = "URL", conflicts_with = "command")]
@@ -52,6 +63,9 @@ pub(super) struct TargetArgs {
     /// lines, if they fail
     #[arg(long, short)]
     pub(super) verbose: bool,
+
+    #[command(flatten)]
+    pub(super) guard: GuardArgs,
 
     /// A server to be started, and its arguments, instead of one in a configuration. It has the variables
     /// of this environment
@@ -81,6 +95,9 @@ impl TargetArgs {
         if let Some(server) = self.given()? {
             return Ok((Which::Given(server), words));
         }
+        if let Some(wanted) = &self.by_name {
+            return Ok((Which::Named(find(self.configured(Some(wanted))?, wanted)?), words));
+        }
         let servers = self.configured(words.first().map(String::as_str))?;
         match words.split_first() {
             Some((wanted, rest)) => Ok((Which::Named(find(servers, wanted)?), rest)),
@@ -101,6 +118,9 @@ impl TargetArgs {
         if let Some(server) = self.given()? {
             return Ok((server, words));
         }
+        if let Some(wanted) = &self.by_name {
+            return Ok((find(self.configured(Some(wanted))?, wanted)?, words));
+        }
         let servers = self.configured(words.first().map(String::as_str))?;
         let is_known = |word: &String| servers.iter().any(|it| *it.name == **word);
         let (wanted, rest) = words.split_first().context("no words")?;
@@ -113,12 +133,12 @@ impl TargetArgs {
                 usable => nearest::list(usable.iter().map(|it| &*it.name)),
             };
             let only = match &*usable {
-                [only] => name(&only.name),
-                _ => "SERVER".to_owned(),
+                [only] => &*only.name,
+                _ => "SERVER",
             };
             bail!(
-                "which server? Write `hardline {command} {only} {}`; there {} {known}",
-                name(wanted),
+                "which server? Write {}; there {} {known}",
+                Again::named(&self.config).phrase(command, only, &[wanted]),
                 if usable.len() < 2 { "is" } else { "are" },
             );
         }
@@ -130,20 +150,23 @@ impl TargetArgs {
         if let Some(url) = &self.url {
             let config = Config::new(url).context("--url")?;
             let mut headers = Headers::new();
-            let mut names = HashSet::new();
+            let (mut names, mut values) = (HashSet::new(), Vec::new());
             for header in &self.header {
                 let (name, value) = header::split(header)?;
                 if !names.insert(name.trim().to_ascii_lowercase()) {
                     bail!("--header {name} is given twice");
                 }
                 headers = headers.with(name, &value).context("--header")?;
+                values.push(value);
             }
-            let mut config = config.with_headers(headers);
-            if !names.contains("authorization") {
-                config = config.with_header_source(credentials::of_url(url).context("--url")?);
-            }
-            let kind = Kind::Url(Arc::new(config));
-            return Ok(Some(Server { name: GIVEN.into(), kind, is_project: false }));
+            let again = Again::url(url, !names.is_empty());
+            let source = match names.contains("authorization") {
+                true => Arc::new(Given::new("in --header", "", &again)),
+                false => credentials::of_url(url, &again).context("--url")?,
+            };
+            let config = config.with_headers(headers).with_header_source(source);
+            let kind = Kind::Url(Arc::new(config), Secrets::new(values));
+            return Ok(Some(Server { name: GIVEN.into(), kind, is_project: false, again }));
         }
         if !self.header.is_empty() {
             bail!("--header is for servers at a --url");
@@ -151,7 +174,8 @@ impl TargetArgs {
         match self.command.split_first() {
             Some((program, args)) => {
                 let kind = command(program, args, self.verbose)?;
-                Ok(Some(Server { name: GIVEN.into(), kind, is_project: false }))
+                let again = Again::Command;
+                Ok(Some(Server { name: GIVEN.into(), kind, is_project: false, again }))
             }
             None => Ok(None),
         }
@@ -190,8 +214,13 @@ impl TargetArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct ServerArgs {
     /// The server, by its name in the configuration; it has none with --url
-    #[arg(required_unless_present = "url", conflicts_with = "url")]
+    #[arg(required_unless_present_any = ["url", "by_name"], conflicts_with_all = ["url", "by_name"])]
     server: Option<String>,
+
+    /// The server, in the place of SERVER: for a name that begins with a dash, as --server=-name
+    #[arg(id = "by_name", long = "server", value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(conflicts_with = "url")]
+    by_name: Option<String>,
 
     /// A server at this address, as `https://example.com/mcp`, instead of one in a configuration
     #[arg(long, value_name = "URL")]
@@ -210,7 +239,7 @@ impl ServerArgs {
     ///
     /// There is none of that name.
     pub(super) fn server(&self) -> Result<Server> {
-        let wanted = self.server.as_deref();
+        let wanted = self.server.as_deref().or(self.by_name.as_deref());
         find(read(&self.config, wanted, false)?, wanted.unwrap_or_default())
     }
 }
@@ -218,10 +247,17 @@ impl ServerArgs {
 /// All servers of configurations, those that are disabled or wrong too. Warnings are told, but for those about
 /// other servers than the one that is wanted, if that is there.
 fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec<Server>> {
-    let Servers { servers, project, wrong, warnings, files } = config::servers(files)?;
+    let again = Again::named(files);
+    let is_named = wanted.is_some();
+    let Servers { servers, project, wrong, mut warnings, files } = config::servers(files)?;
     let mut names = servers.iter().chain(&project).map(ServerConfig::name);
-    let wanted = wanted
-        .filter(|wanted| names.any(|it| it == *wanted) || wrong.iter().any(|(it, _)| it == wanted));
+    let wanted = wanted.filter(|wanted| {
+        names.any(|it| it == *wanted) || wrong.iter().any(|it| it.name == *wanted)
+    });
+    // Who names one is told what is wrong with it; who does not is warned.
+    let (wrong, unused): (Vec<_>, Vec<_>) =
+        wrong.into_iter().partition(|it| it.is_asked_for || is_named);
+    warnings.extend(unused.into_iter().map(|it| it.mistake));
     let is_about = |wanted: &str, server: &str| {
         // One of several of a name has something behind it.
         let rest = wanted.strip_prefix(server);
@@ -240,25 +276,36 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
     }
     let usable = |(config, is_project): (ServerConfig, bool)| Server {
         name: config.name().into(),
-        kind: Kind::Configured(Arc::new(configured(config, is_verbose))),
+        kind: Kind::Configured(Arc::new(configured(config, is_verbose, &again))),
         is_project,
+        again: again.clone(),
     };
-    let wrong = wrong.into_iter().map(|(name, reason)| Server {
-        name: name.into(),
-        kind: Kind::Wrong(reason.to_string().into()),
+    let wrong = wrong.into_iter().map(|it| Server {
+        name: it.name.into(),
+        kind: Kind::Wrong(it.mistake.to_string().into()),
         is_project: false,
+        again: again.clone(),
     });
     let servers = servers.into_iter().map(|it| (it, false));
     let project = project.into_iter().map(|it| (it, true));
     Ok(servers.chain(project).map(usable).chain(wrong).collect())
 }
 
-fn configured(config: ServerConfig, is_verbose: bool) -> Configured {
-    let configured = Configured::new(config).with_credentials(credentials::of_server);
+fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> Configured {
+    let place = format!("in {}", harmless(&config.file().to_string_lossy()));
+    let given = Given::new(&place, config.name(), again);
+    let again = again.clone();
+    let configured = Configured::new(config)
+        .with_credentials(move |server, url| credentials::of_server(server, url, &again))
+        .with_refusals(Arc::new(given));
     #[cfg(unix)]
     let configured = {
-        let label = configured.name().to_owned();
-        configured.prepare(move |command| kept(command, &label, is_verbose))
+        let server = configured.server().clone();
+        configured.prepare(move |command| {
+            // What variables hold now is what the server was given.
+            let secrets = is_verbose.then(|| server.resolve_with_secrets(&Process::new()).1);
+            kept(command, server.name(), secrets.as_ref())
+        })
     };
     // What is started has a standard error; where nothing can be, there is nothing to show.
     #[cfg(not(unix))]
@@ -268,7 +315,7 @@ fn configured(config: ServerConfig, is_verbose: bool) -> Configured {
 
 /// What is said where there are no servers.
 fn nothing(files: &[PathBuf]) -> String {
-    let own = crate::place::config().map(|it| it.join("mcp.json").display().to_string());
+    let own = config::own_file().map(|it| it.display().to_string());
     let own = own.map(|it| format!(", {it}")).unwrap_or_default();
     let looked = match files {
         [] => format!(
@@ -290,7 +337,9 @@ fn command(program: &OsString, args: &[OsString], is_verbose: bool) -> Result<Ki
     use hardline_transport::process::{Command, Environment};
 
     let command = Command::new(program, Environment::Inherit).args(args);
-    Ok(Kind::Command(Arc::new(kept(command, GIVEN, is_verbose))))
+    // Its command was given here, and its environment is ours: nobody said what is a secret.
+    let secrets = is_verbose.then(Secrets::default);
+    Ok(Kind::Command(Arc::new(kept(command, GIVEN, secrets.as_ref()))))
 }
 
 #[cfg(not(unix))]
@@ -298,7 +347,7 @@ fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
     bail!("servers can be started on Unix alone so far: give an address with --url");
 }
 
-/// The server that is called so.
+/// The server that is called so, if it can be used.
 fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
     let usable = servers.iter().filter(|it| !it.is_disabled());
     let names: Vec<Arc<str>> = usable.map(|it| Arc::clone(&it.name)).collect();
@@ -314,7 +363,10 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
     if server.is_disabled() {
         bail!("the server {} is disabled in {}", name(wanted), server.file());
     }
-    Ok(server)
+    match server.mistake() {
+        Some(mistake) => bail!("{mistake}"),
+        None => Ok(server),
+    }
 }
 
 /// Those that may be used by who names none.
@@ -340,7 +392,7 @@ fn enabled(servers: Vec<Server>) -> Result<Vec<Server>> {
 /// What is said about servers of the current directory's files.
 fn unused(project: &[Server]) -> Option<String> {
     let project: Vec<&Server> = project.iter().filter(|it| !it.is_disabled()).collect();
-    let file = project.first()?.file();
+    let file = quoted(&project.first()?.file());
     let names = nearest::list(project.iter().map(|it| &*it.name));
     let they = if project.len() == 1 { "it comes" } else { "they come" };
     Some(format!(

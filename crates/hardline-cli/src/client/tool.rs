@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
-use serde_json::{Map, Value};
-
+use super::again::is_odd;
 use super::print;
 use super::server::Server;
+use super::tree::Tree;
 use super::visible::visible;
 use crate::terminal::table::{self, Cell, Layout, Table};
+use anstyle::Style;
 
 /// How deep arguments inside arguments are shown.
 const MAX_DEPTH: usize = 3;
@@ -21,14 +21,13 @@ const MAX_REFERENCES: usize = 8;
 
 /// The name of a tool that is JSON.
 pub(super) fn name(json: &str) -> Option<String> {
-    let tool: Value = serde_json::from_str(json).ok()?;
-    tool.get("name")?.as_str().map(str::to_owned)
+    Tree::read(json)?.get("name")?.as_str().map(str::to_owned)
 }
 
 /// The arguments that must be given.
-pub(super) fn required(schema: &Value) -> Vec<&str> {
-    let names = schema.get("required").and_then(Value::as_array);
-    names.into_iter().flatten().filter_map(Value::as_str).collect()
+pub(super) fn required<'s>(schema: &'s Tree<'_>) -> Vec<&'s str> {
+    let names = schema.get("required").map(Tree::elements).unwrap_or_default();
+    names.iter().filter_map(Tree::as_str).collect()
 }
 
 /// Shows a tool.
@@ -38,24 +37,24 @@ pub(super) fn show(
     server: &Server,
     is_colored: bool,
 ) -> io::Result<()> {
-    let tool: Value = serde_json::from_str(json)?;
-    let field = |name: &str| tool.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let Some(tool) = Tree::read(json) else { return print::line(out, &visible(json)) };
+    let field = |name: &str| tool.get(name).and_then(Tree::as_str).filter(|it| !it.is_empty());
     let name = field("name").unwrap_or_default();
     let bold = if is_colored { Style::new().bold() } else { Style::new() };
-    let annotations = tool.get("annotations").unwrap_or(&Value::Null);
-    let title = field("title").or_else(|| annotations.get("title").and_then(Value::as_str));
+    let annotations = tool.get("annotations");
+    let title = field("title").or_else(|| annotations?.get("title")?.as_str());
     let title = title.filter(|it| *it != name);
     let title = title.map(|it| format!(" ({})", print::name(it))).unwrap_or_default();
     writeln!(out, "{bold}{}{bold:#}{title}", print::name(name))?;
     if let Some(description) = field("description") {
         print::line(out, &visible(description.trim()))?;
     }
-    let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
+    let schema = tool.get("inputSchema");
     schema_table(out, "Arguments", schema, is_colored)?;
     if let Some(output) = tool.get("outputSchema") {
-        schema_table(out, "Result", output, is_colored)?;
+        schema_table(out, "Result", Some(output), is_colored)?;
     }
-    let hints = hints(annotations);
+    let hints = annotations.map(hints).unwrap_or_default();
     if !hints.is_empty() {
         writeln!(out, "\nThe server says that it {}.", hints.join(", "))?;
     }
@@ -68,13 +67,15 @@ pub(super) fn show(
 fn schema_table(
     out: &mut dyn Write,
     title: &str,
-    schema: &Value,
+    schema: Option<&Tree<'_>>,
     is_colored: bool,
 ) -> io::Result<()> {
     const LAYOUT: Layout = Layout::whole(&["NAME", "TYPE", "", "DESCRIPTION"], 3);
 
     let mut rows = Vec::new();
-    collect(&mut rows, "", schema, schema, 0);
+    if let Some(schema) = schema {
+        collect(&mut rows, "", schema, schema, 0);
+    }
     if rows.is_empty() {
         return writeln!(out, "\n{title}: none");
     }
@@ -100,11 +101,11 @@ struct Row {
 }
 
 /// Takes the properties of a schema, and of those that are objects.
-fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Value, root: &Value, depth: usize) {
+fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Tree<'_>, root: &Tree<'_>, depth: usize) {
     let schema = resolved(schema, root);
     let required = required(schema);
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
+    let properties = schema.get("properties").map(Tree::members).unwrap_or_default();
+    for (name, property) in properties {
         if MAX_ROWS <= rows.len() {
             return;
         }
@@ -112,7 +113,7 @@ fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Value, root: &Value, dept
         let name_in_all = format!("{prefix}{name}");
         rows.push(Row {
             kind: kind(property, root, 0),
-            is_required: required.contains(&name.as_str()),
+            is_required: required.contains(&&**name),
             text: text(property),
             name: name_in_all.clone(),
         });
@@ -127,11 +128,11 @@ fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Value, root: &Value, dept
 }
 
 /// What a property is for, what it is without being given, and within what bounds.
-fn text(property: &Value) -> String {
-    let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
+fn text(property: &Tree<'_>) -> String {
+    let description = property.get("description").and_then(Tree::as_str).unwrap_or_default();
     let mut parts: Vec<String> = Vec::new();
     if let Some(default) = property.get("default") {
-        parts.push(format!("default {default}"));
+        parts.push(format!("default {}", default.flat()));
     }
     for (key, words) in [
         ("minimum", "at least"),
@@ -146,7 +147,7 @@ fn text(property: &Value) -> String {
         ("format", "a"),
     ] {
         if let Some(value) = property.get(key) {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = value.as_str().map_or_else(|| value.flat(), str::to_owned);
             parts.push(format!("{words} {value}"));
         }
     }
@@ -159,26 +160,26 @@ fn text(property: &Value) -> String {
 }
 
 /// What kind of value a schema is for.
-fn kind(schema: &Value, root: &Value, depth: usize) -> String {
+fn kind(schema: &Tree<'_>, root: &Tree<'_>, depth: usize) -> String {
     let schema = resolved(schema, root);
     if MAX_DEPTH < depth {
         return "…".to_owned();
     }
     if let Some(value) = schema.get("const") {
-        return value.to_string();
+        return value.flat();
     }
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        let mut values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    if let Some(values) = schema.get("enum").filter(|it| it.is_array()) {
+        let values = values.elements();
+        let mut shown: Vec<String> = values.iter().take(MAX_VALUES).map(Tree::flat).collect();
         if MAX_VALUES < values.len() {
-            values.truncate(MAX_VALUES);
-            values.push("…".to_owned());
+            shown.push("…".to_owned());
         }
-        return values.join(" | ");
+        return shown.join(" | ");
     }
     for key in ["anyOf", "oneOf"] {
-        if let Some(options) = schema.get(key).and_then(Value::as_array) {
-            let mut kinds: Vec<String> =
-                options.iter().take(MAX_VALUES).map(|it| kind(it, root, depth + 1)).collect();
+        if let Some(options) = schema.get(key).filter(|it| it.is_array()) {
+            let options = options.elements().iter().take(MAX_VALUES);
+            let mut kinds: Vec<String> = options.map(|it| kind(it, root, depth + 1)).collect();
             kinds.dedup();
             return kinds.join(" | ");
         }
@@ -187,10 +188,12 @@ fn kind(schema: &Value, root: &Value, depth: usize) -> String {
         ("array", Some(items)) => format!("{}[]", kind(items, root, depth + 1)),
         _ => name.to_owned(),
     };
-    match schema.get("type") {
-        Some(Value::String(name)) => single(name),
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(single).collect::<Vec<_>>().join(" | ")
+    let given = schema.get("type");
+    match given.and_then(Tree::as_str) {
+        Some(name) => single(name),
+        None if given.is_some_and(Tree::is_array) => {
+            let names = given.map(Tree::elements).unwrap_or_default();
+            names.iter().filter_map(Tree::as_str).map(single).collect::<Vec<_>>().join(" | ")
         }
         _ if schema.get("properties").is_some() => "object".to_owned(),
         _ => "any".to_owned(),
@@ -198,10 +201,10 @@ fn kind(schema: &Value, root: &Value, depth: usize) -> String {
 }
 
 /// Follows references inside of one document.
-fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+fn resolved<'s, 'a>(schema: &'s Tree<'a>, root: &'s Tree<'a>) -> &'s Tree<'a> {
     let mut schema = schema;
     for _ in 0..MAX_REFERENCES {
-        let reference = schema.get("$ref").and_then(Value::as_str);
+        let reference = schema.get("$ref").and_then(Tree::as_str);
         let Some(pointer) = reference.and_then(|it| it.strip_prefix('#')) else { return schema };
         match root.pointer(pointer) {
             Some(target) => schema = target,
@@ -212,7 +215,7 @@ fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 }
 
 /// What the server says that a tool does, in words.
-fn hints(annotations: &Value) -> Vec<&'static str> {
+fn hints(annotations: &Tree<'_>) -> Vec<&'static str> {
     [
         ("readOnlyHint", "changes nothing", "changes something"),
         ("destructiveHint", "may destroy something", "destroys nothing"),
@@ -227,51 +230,54 @@ fn hints(annotations: &Value) -> Vec<&'static str> {
     .collect()
 }
 
-/// A command that calls the tool, if its names need no quoting that differs between shells.
-fn example(server: &Server, tool: &str, schema: &Value) -> Option<String> {
+/// A command that calls the tool, if it can be written down. Arguments whose names are odd are left out.
+fn example(server: &Server, tool: &str, schema: Option<&Tree<'_>>) -> Option<String> {
     let is_plain = |name: &str| {
         let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '/');
         !name.is_empty()
             && name.chars().all(|it| is_part(it) || it == '-')
             && !name.starts_with('-')
     };
-    let required = required(schema);
-    if server.is_given() || !is_plain(&server.name) || !is_plain(tool) {
+    if tool.is_empty() || tool.starts_with('-') || is_odd(tool) || is_odd(&server.name) {
         return None;
     }
-    let mut arguments = Map::new();
-    for name in required.into_iter().filter(|it| is_plain(it)) {
-        let property = schema.get("properties").and_then(|it| it.get(name));
-        arguments
-            .insert(name.to_owned(), sample(resolved(property.unwrap_or(&Value::Null), schema)));
+    let mut arguments = Vec::new();
+    for name in schema.map(required).unwrap_or_default().into_iter().filter(|it| is_plain(it)) {
+        let property = schema.and_then(|root| Some((root.get("properties")?.get(name)?, root)));
+        let sample = property.map_or(UNKNOWN, |(it, root)| sample(resolved(it, root)));
+        arguments.push(format!("\"{name}\":{sample}"));
     }
-    let arguments = match arguments.is_empty() {
-        true => String::new(),
-        false => format!(" '{}'", Value::Object(arguments)),
-    };
-    Some(format!("hardline call {} {tool}{arguments}", server.name))
+    let arguments = format!("{{{}}}", arguments.join(","));
+    let words = [tool, &arguments];
+    let words = if arguments == "{}" { words.get(..1)? } else { &words };
+    server.again.line("call", &server.name, words)
 }
 
+/// What stands where nobody knows what is wanted.
+const UNKNOWN: &str = "\"…\"";
+
 /// A value of the kind that a schema is for.
-fn sample(schema: &Value) -> Value {
-    match schema.get("type").and_then(Value::as_str) {
-        Some("number" | "integer") => 1.into(),
-        Some("boolean") => true.into(),
-        Some("array") => Value::Array(Vec::new()),
-        Some("object") => Value::Object(Map::new()),
-        _ => "…".into(),
+fn sample(schema: &Tree<'_>) -> &'static str {
+    match schema.get("type").and_then(Tree::as_str) {
+        Some("number" | "integer") => "1",
+        Some("boolean") => "true",
+        Some("array") => "[]",
+        Some("object") => "{}",
+        _ => UNKNOWN,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[track_caller]
     fn check(schema: &Value, expected: &str) {
-        assert_eq!(kind(schema, schema, 0), expected, "{schema}");
+        let schema = schema.to_string();
+        let schema = Tree::read(&schema).unwrap();
+        assert_eq!(kind(&schema, &schema, 0), expected, "{schema:?}");
     }
 
     #[test]
@@ -292,12 +298,16 @@ mod tests {
             "properties": {"next": {"$ref": "#"}, "list": {"type": "array", "items": {"$ref": "#"}}},
             "$ref": "#/$defs/none",
         });
+        let schema = schema.to_string();
+        let schema = Tree::read(&schema).unwrap();
         let mut rows = Vec::new();
         collect(&mut rows, "", &schema, &schema, 0);
         assert!(rows.len() <= MAX_ROWS);
         let circle = json!({"$ref": "#"});
         check(&circle, "any");
         let nested = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]});
+        let nested = nested.to_string();
+        let nested = Tree::read(&nested).unwrap();
         assert!(kind(&nested, &nested, 0).contains('…'));
     }
 }

@@ -9,9 +9,6 @@ use std::time::Duration;
 use anstyle::Style;
 use anyhow::{Result, bail};
 use hardline_client::manager::{Freshness, Manager, ManagerSettings};
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::all::{self, Answer, PATIENCE, State};
@@ -19,12 +16,16 @@ use super::print::name;
 use super::server::Server;
 use super::session::{self, Desk};
 use super::target::{TargetArgs, Which};
+use super::tree::Tree;
 use super::{Format, ShowArgs, first_line, nearest, tool, write};
 use crate::terminal::complain;
 use crate::terminal::table::{self, Cell, Layout, Table};
 
 /// How long a server is waited for whose tools are known from last time.
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(2);
+/// How long a server that is named is waited for, if its tools are known from last time: as long as any opening
+/// may take.
+const OPEN_TIME: Duration = Duration::from_secs(60);
 /// How many warnings of tools that can be taken for each other are told.
 const MAX_SHADOWS: usize = 10;
 
@@ -41,7 +42,8 @@ const MAX_SHADOWS: usize = 10;
     hardline tools [OPTIONS] [TOOL] --url <URL>\n       \
     hardline tools [OPTIONS] [TOOL] -- <CMD>...",
     after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all of them did, 2 for wrong\n\
-    use; 128 and the number of the signal that ended this.\n\n\
+    use, and for a mistake in the configuration of the server that is named; 128 and the number of the\n\
+    signal that ended this.\n\n\
     Examples:\n  \
     hardline tools\n  \
     hardline tools github\n  \
@@ -69,17 +71,6 @@ pub(crate) struct Args {
 const ONE: Layout = Layout::cut(&["TOOL", "ARGUMENTS", "DESCRIPTION"], 2);
 const MANY: Layout = Layout::cut(&["SERVER", "TOOL", "ARGUMENTS", "DESCRIPTION"], 3);
 
-/// What of a tool is shown in a table.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Shown {
-    name: String,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    input_schema: Value,
-}
-
 /// A tool, as the server wrote it.
 type Json = Arc<str>;
 
@@ -106,7 +97,7 @@ async fn given(
 ) -> Result<ExitCode> {
     let listed = async {
         let connection = desk.connect(server).await?;
-        connection.list::<Box<RawValue>>("tools/list", "tools").await
+        connection.list_tools_json().await
     };
     let tools: Vec<Json> = match desk.wait(|| server.connecting(), listed).await {
         Ok(tools) => tools.iter().map(|it| it.get().into()).collect(),
@@ -117,8 +108,9 @@ async fn given(
 
 async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -> Result<ExitCode> {
     let manager = start(desk, std::slice::from_ref(&server));
-    desk.wait(|| server.connecting(), manager.listed()).await;
-    let answers = answers(&manager, std::slice::from_ref(&server), "no answer in time");
+    let patience = args.target.patience(OPEN_TIME);
+    desk.wait(|| server.connecting(), decided(&manager, &server, patience)).await;
+    let answers = answers(&manager, std::slice::from_ref(&server), &all::too_late(patience));
     let Some(answer) = answers.first() else { bail!("there is no server") };
     let Some(tools) = &answer.items else {
         let reason = answer.reason.as_deref().unwrap_or_default();
@@ -197,7 +189,7 @@ fn start(desk: &Desk, servers: &[Server]) -> Manager {
     if let Some(state) = crate::place::state() {
         settings = settings.with_cache(state.join("tools"));
     }
-    let manager = desk.manager(settings);
+    let manager = desk.manager(settings, servers);
     for server in servers {
         manager.add(&server.name, Arc::new(server.clone()), desk.timeout(server));
     }
@@ -218,6 +210,17 @@ async fn listed(manager: &Manager, patience: Duration) -> Duration {
     }
     let _ = tokio::time::timeout_at(begun + patience, manager.listed()).await;
     patience
+}
+
+/// Waits until a server has listed its tools or failed to. One whose tools are known from last time is not
+/// waited for until its process has ended as well: that can take as long again.
+async fn decided(manager: &Manager, server: &Server, patience: Duration) {
+    let mut listed = std::pin::pin!(manager.listed());
+    if tokio::time::timeout(patience, &mut listed).await.is_err()
+        && manager.status(&server.name).is_none_or(|it| it.tools.is_none())
+    {
+        listed.await;
+    }
 }
 
 /// The servers that have neither listed their tools nor failed to.
@@ -241,7 +244,8 @@ fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<
         // Also while it is tried once more.
         let reason = status.last_failure.as_deref().or(status.state.reason());
         let reason = reason.or(status.list_failure.as_deref()).unwrap_or(late).to_owned();
-        let is_wrong = || servers.iter().any(|it| it.name == status.server && it.is_wrong());
+        let is_wrong =
+            || servers.iter().any(|it| it.name == status.server && it.mistake().is_some());
         let state = match status.tools {
             None => return Answer::away(&status.server, is_wrong(), reason),
             Some((_, Freshness::Current)) => State::Current,
@@ -303,16 +307,16 @@ fn text(
     for (server, tools) in lists {
         for tool in *tools {
             let mut row: Vec<Cell> = server.iter().map(Cell::firm).collect();
-            let Ok(tool) = serde_json::from_str::<Shown>(tool) else {
-                row.extend([Cell::new("?"), Cell::new(""), Cell::new(tool)]);
-                table.push(row);
-                continue;
-            };
-            row.extend([
-                Cell::firm(&tool.name).style(Style::new().bold()),
-                Cell::new(arguments(&tool.input_schema)),
-                Cell::new(first_line(tool.description.as_deref())),
-            ]);
+            let tree = Tree::read(tool);
+            let field = |name: &str| tree.as_ref()?.get(name);
+            match field("name").and_then(Tree::as_str) {
+                Some(name) => row.extend([
+                    Cell::firm(name).style(Style::new().bold()),
+                    Cell::new(field("inputSchema").map(arguments).unwrap_or_default()),
+                    Cell::new(first_line(field("description").and_then(Tree::as_str))),
+                ]),
+                None => row.extend([Cell::new("?"), Cell::new(""), Cell::new(tool)]),
+            }
             table.push(row);
         }
     }
@@ -320,10 +324,10 @@ fn text(
 }
 
 /// The names of the arguments, with a star behind those that must be given.
-fn arguments(schema: &Value) -> String {
+fn arguments(schema: &Tree<'_>) -> String {
     let required = tool::required(schema);
-    let names = schema.get("properties").and_then(Value::as_object);
-    let names = names.into_iter().flat_map(|it| it.keys());
+    let properties = schema.get("properties").map(Tree::members).unwrap_or_default();
     let star = |name: &str| if required.contains(&name) { "*" } else { "" };
-    names.map(|name| format!("{name}{}", star(name))).collect::<Vec<_>>().join(" ")
+    let names = properties.iter().map(|(name, _)| format!("{name}{}", star(name)));
+    names.collect::<Vec<_>>().join(" ")
 }

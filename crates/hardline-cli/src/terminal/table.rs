@@ -1,7 +1,8 @@
 //! Columns for people: as wide as what is in them, and on a terminal no wider than that.
 //!
 //! What does not fit on one line is folded: the first columns on one line, and the others on lines
-//! below it. Where nobody looks, as in a pipe, a row is one line, whole.
+//! below it. A name that would make its column too wide for all others has a line of its own, whole, and the
+//! rest of its row goes below. Where nobody looks, as in a pipe, a row is one line, whole.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -18,6 +19,8 @@ const MAX_TEXT: usize = 4096;
 const MIN_LAST: usize = 40;
 /// Narrowest column that others take room from.
 const MIN_SOFT: usize = 6;
+/// The share of a terminal that a column takes at most for what is never cut: a half.
+const FIRM_SHARE: usize = 2;
 const GAP: &str = "  ";
 
 /// Which columns there are.
@@ -58,7 +61,7 @@ pub(crate) struct Cell {
     text: String,
     style: Style,
     is_number: bool,
-    /// Whether it is never cut.
+    /// Whether it is never cut: it is a name, or an address, that people copy.
     is_firm: bool,
 }
 
@@ -129,9 +132,13 @@ impl Table {
     fn places(&self, columns: usize, width: Option<usize>) -> (usize, Vec<usize>) {
         let mut widths: Vec<usize> =
             self.layout.heads.iter().take(columns).map(|head| head.width()).collect();
+        let max_firm = width.map_or(usize::MAX, |width| width / FIRM_SHARE);
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.text.width());
+                let needed = cell.text.width();
+                if !cell.is_firm || needed <= max_firm {
+                    *width = (*width).max(needed);
+                }
             }
         }
         let Some(width) = width else { return (columns, widths) };
@@ -181,6 +188,13 @@ impl Table {
                 let lines = lines.join(&format!("\n{}", " ".repeat(taken)));
                 return writeln!(out, "{style}{lines}{style:#}");
             }
+            if cell.is_firm && !is_last && width < cell.text.width() {
+                writeln!(out, "{style}{}{style:#}", cell.text)?;
+                taken += width + GAP.len();
+                write!(out, "{}", " ".repeat(taken))?;
+                continue;
+            }
+            let width = if cell.is_firm { width.max(cell.text.width()) } else { width };
             let shown = Pieces::up_to(width, cell.text.as_bytes(), true).first(width, false);
             let room = " ".repeat(width.saturating_sub(shown.width()));
             match (cell.is_number, is_last) {
@@ -290,6 +304,34 @@ mod tests {
             "A       COUNT\n  TEXT\nx           7\n  short\nwide\\n  12345\n  some words\n  {first}\n  {rest}\n"
         );
         check(Layout::whole(HEADS, 2), Some(22), &expected);
+    }
+
+    #[test]
+    fn a_name_that_is_too_wide_costs_only_its_own_row() {
+        let row = |name: &str| vec![Cell::firm(name), Cell::number(7), Cell::new("text")];
+        let long = "x".repeat(300);
+        let mut table = Table::new(Layout::cut(HEADS, 2), false);
+        table.push(row("short"));
+        table.push(row(&long));
+        table.push(row("other"));
+        let check = |width: Option<usize>, expected: &str| {
+            let mut out = Vec::new();
+            table.write(&mut out, width).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        };
+        check(
+            Some(80),
+            &format!(
+                "A      COUNT  TEXT\nshort      7  text\n{long}\n           7  text\nother      7  text\n"
+            ),
+        );
+        let room = " ".repeat(295);
+        check(
+            None,
+            &format!(
+                "A    {room}  COUNT  TEXT\nshort{room}      7  text\n{long}      7  text\nother{room}      7  text\n"
+            ),
+        );
     }
 
     #[test]

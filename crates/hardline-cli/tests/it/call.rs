@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::home::{HARDLINE, Home};
+use crate::is_ignored;
 use crate::session::ended_within;
 
 const DEMO: [&str; 3] = ["--", HARDLINE, "demo-server"];
@@ -93,7 +94,7 @@ fn failures_have_their_status_and_their_words() {
     check(
         &demo(&["call", "fail", r#"{"message":"no"}"#]),
         1,
-        "`hardline tools fail …` shows its arguments",
+        "`hardline tools fail -- …` shows its arguments",
     );
     check(&demo(&["call", "nothing"]), 1, "the server answered with error -32602");
     check(
@@ -249,10 +250,10 @@ fn a_server_that_wants_a_login_opens_nothing_and_says_what_to_do() {
     let server = Server::start(async |it| it.status(401).await);
     let url = server.url("/mcp?key=secret");
     let (out, err) = run(&["tools", "--url", &url], 1);
-    assert!(out.is_empty() && err.contains("hardline login --url http://127.0.0.1"), "{err}");
+    assert!(out.is_empty() && err.contains("`hardline login` with the same --url"), "{err}");
     assert!(!err.contains("secret"), "{err}");
     let (_, err) = run(&["tools", "--url", &url, "--header", "Authorization: Bearer x"], 1);
-    assert!(err.contains("401") && err.contains("check the token"), "{err}");
+    assert!(err.contains("401") && err.contains("check the header Authorization"), "{err}");
     let home = Home::new();
     let config = json!({"mcpServers": {"far": {"url": url}}}).to_string();
     home.write("config/hardline/mcp.json", &config);
@@ -297,8 +298,15 @@ fn a_result_that_cannot_be_written_is_a_failure() {
 /// Starts a call that takes its time, and waits until the server works on it.
 fn start_slow_call(home: &Home, server: &Server) -> Child {
     let url = server.url("/mcp");
-    let mut child = hardline(home, &["call", "slow", "--url", &url]);
-    let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    start_slow(&mut hardline(home, &["call", "slow", "--url", &url]), home, server)
+}
+
+/// The same with a command that makes it.
+fn start_slow(command: &mut Command, home: &Home, server: &Server) -> Child {
+    for (key, value) in home.command(&[]).get_envs() {
+        command.env(key, value.unwrap_or_default());
+    }
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = std::time::Instant::now();
     while !server.requests().iter().any(|it| it.rpc_method() == "tools/call") {
         assert!(begun.elapsed() < Duration::from_secs(30), "no call came");
@@ -309,7 +317,11 @@ fn start_slow_call(home: &Home, server: &Server) -> Child {
 
 #[test]
 fn a_signal_cancels_the_call_at_the_server() {
-    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        // Whoever runs the tests under nohup has none of these.
+        if is_ignored(signal.as_raw()) {
+            continue;
+        }
         let server = Server::start(async |it| {
             if !greet(it).await {
                 it.open_stream().await;
@@ -327,6 +339,25 @@ fn a_signal_cancels_the_call_at_the_server() {
         let params = cancelled.expect("the call is cancelled").member("params").unwrap();
         assert_eq!(Some(&params["requestId"]), call.member("id").as_ref());
     }
+}
+
+#[test]
+fn a_signal_that_was_ignored_from_the_start_stays_ignored() {
+    let server = Server::start(async |it| {
+        if !greet(it).await {
+            it.open_stream().await;
+            it.wait_for_close().await;
+        }
+    });
+    let home = Home::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" call slow --url \"$1\"", HARDLINE]);
+    command.arg(server.url("/mcp"));
+    let mut child = start_slow(&mut command, &home, &server);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::HUP).unwrap();
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(ended_within(&mut child, Duration::from_secs(30)).code(), Some(143));
 }
 
 #[test]

@@ -24,6 +24,8 @@ fn every_shell_has_its_script() {
         for command in commands() {
             assert!(script.contains(&command), "{shell} does not know {command}");
         }
+        // What the help does not list is not for people.
+        assert!(!script.contains("keeper"), "{shell} completes an internal command");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("script");
         std::fs::write(&path, &script).unwrap();

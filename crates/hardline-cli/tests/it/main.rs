@@ -6,6 +6,8 @@
 )]
 
 #[cfg(unix)]
+mod advice;
+#[cfg(unix)]
 mod audit;
 #[cfg(unix)]
 mod call;
@@ -45,6 +47,8 @@ mod scan;
 #[cfg(unix)]
 mod screen;
 mod session;
+#[cfg(unix)]
+mod shown;
 #[cfg(unix)]
 mod stdio;
 #[cfg(unix)]

@@ -195,7 +195,7 @@ fn mistakes_are_answered_with_what_to_write() {
     one.write("broken.json", "{\n  \"mcpServers\": {,}\n}");
     check(&one, &["tools", "--config", "broken.json"], 2, "broken.json:2:");
     one.write("wrong.json", r#"{"mcpServers": {"a": {"command": 1}}}"#);
-    check(&one, &["call", "a", "x", "--config", "wrong.json"], 1, "mcpServers.a.command");
+    check(&one, &["call", "a", "x", "--config", "wrong.json"], 2, "mcpServers.a.command");
     let none = Home::new();
     check(&none, &["tools"], 2, "no configuration with servers was found: looked for .mcp.json");
     check(&none, &["call", "a", "b"], 2, "Give a file with --config FILE");

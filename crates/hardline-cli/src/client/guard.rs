@@ -1,0 +1,95 @@
+//! The guard on connections, for who wants it: what it finds is told on standard error.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use hardline_client::guard::{GuardSettings, Note, Policy, Profile};
+use hardline_guard::Rule;
+
+use super::progress::Line;
+use crate::policy;
+use crate::terminal::complain;
+
+/// How many findings are told.
+const MAX_TOLD: usize = 20;
+
+/// Whether what servers send is judged, and how.
+#[derive(Debug, clap::Args)]
+pub(super) struct GuardArgs {
+    /// Judge what the server sends, as `hardline wrap` does, by this profile: observe, balanced or strict.
+    /// Without it and --policy, nothing is judged
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<Profile>,
+
+    /// The same by a policy, in TOML; with --profile alone, policy.toml in the configuration directory
+    /// counts too
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+}
+
+/// The guard of a run. Clones count together.
+#[derive(Clone, Debug)]
+pub(super) struct Judge {
+    policy: Policy,
+    told: Arc<AtomicUsize>,
+}
+
+impl GuardArgs {
+    /// # Errors
+    ///
+    /// The policy cannot be read.
+    pub(super) fn judge(&self) -> Result<Option<Judge>> {
+        if self.profile.is_none() && self.policy.is_none() {
+            return Ok(None);
+        }
+        let known = || policy::default_file().filter(|it| it.exists());
+        let policy = match self.policy.clone().or_else(known) {
+            Some(path) => policy::read(&path, self.profile)?,
+            None => Policy::profile(self.profile.unwrap_or_default()),
+        };
+        Ok(Some(Judge { policy, told: Arc::default() }))
+    }
+}
+
+impl Judge {
+    /// For a server, which has no name if it was given on the command line. Its label is fit for a terminal.
+    pub(super) fn settings(&self, name: Option<&str>, label: &str, line: &Line) -> GuardSettings {
+        let (told, label, line) = (Arc::clone(&self.told), label.to_owned(), line.clone());
+        let settings = GuardSettings::new(self.policy.clone()).with_observer(move |note| {
+            if let Some(text) = describe(note)
+                && told.fetch_add(1, Ordering::Relaxed) < MAX_TOLD
+            {
+                line.clear();
+                complain(&format!("{label}: {text}"));
+            }
+        });
+        match name {
+            Some(name) => settings.for_server(name),
+            None => settings,
+        }
+    }
+
+    /// Tells how much was not told.
+    pub(super) fn end(&self) {
+        if let Some(more @ 1..) = self.told.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
+            complain(&format!("{more} more findings"));
+        }
+    }
+}
+
+/// A note in the words that `wrap` has for it. Lines that are no messages are told elsewhere.
+fn describe(note: &Note<'_>) -> Option<String> {
+    use hardline_proxy::Note as Words;
+
+    let words = match note {
+        Note::Found(found) if found.finding.rule != Rule::FrameNoise => Words::Found(found),
+        Note::Unlisted(count) => Words::Unlisted(*count),
+        Note::Denied(tool) => Words::Denied(tool),
+        Note::Trouble(text) => Words::Trouble(text),
+        Note::Closed(rule) => Words::Closed(*rule),
+        _ => return None,
+    };
+    Some(words.to_string())
+}

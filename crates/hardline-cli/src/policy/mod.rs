@@ -52,6 +52,7 @@ impl PolicyArgs {
     }
 
     /// Whether it names a file that is the same one from wherever it is read.
+    #[cfg(unix)]
     pub(crate) fn is_certain(&self) -> bool {
         self.policy.as_ref().is_some_and(|it| it.is_absolute())
     }

@@ -171,8 +171,8 @@ impl Args {
             command = command.stderr(Stderr::tail_only());
         }
         // Without one, the server still ends with its standard input.
-        Ok(match std::env::current_exe() {
-            Ok(this) => command.keeper(Keeper::new(this, ["keeper"])),
+        Ok(match Keeper::this_program(["keeper"]) {
+            Ok(keeper) => command.keeper(keeper),
             Err(_) => command,
         })
     }

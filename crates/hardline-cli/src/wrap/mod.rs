@@ -246,8 +246,11 @@ impl Args {
         let own = name.to_owned();
         let tell = move |tell| match tell {
             Tell::Shown(text) => report::write(text),
-            Tell::Warning(text) | Tell::Unkept(text) => {
-                report::write(format!("[hardline] {own}: {text}"));
+            Tell::Warning(text) => report::write(format!("[hardline] {own}: {text}")),
+            // In one piece: line by line, many would be more than wait to be written.
+            Tell::Unkept(findings) => {
+                let lines = findings.iter().map(|it| format!("[hardline] {own}: {it}"));
+                report::write(lines.collect::<Vec<_>>().join("\n"));
             }
         };
         Some(Audit::open(options, session, Box::new(tell)))

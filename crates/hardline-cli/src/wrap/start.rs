@@ -53,7 +53,7 @@ impl Server {
         let file = found_as?;
         let command_line = Command::new(&file, environment).args(rest).envs(variables);
         let command_line = command_line.stderr(Stderr::forward(name));
-        let keeper = std::env::current_exe().map(|this| Keeper::new(this, ["keeper"]));
+        let keeper = Keeper::this_program(["keeper"]);
         // Without one, the server still ends with its standard input.
         let command_line = match keeper {
             Ok(keeper) => command_line.keeper(keeper),

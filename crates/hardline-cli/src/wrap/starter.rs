@@ -80,9 +80,11 @@ impl Starter<'_> {
         {
             self.desk.borrow_mut().trouble(now, trouble);
         }
-        outcome?;
-        self.memory.keep(self.name, &identity);
-        Ok(())
+        match outcome.is_ok() {
+            true => self.memory.keep(self.name, &identity),
+            false => self.memory.refuse(self.name, &identity),
+        }
+        outcome
     }
 }
 
@@ -103,6 +105,13 @@ impl Memory {
     pub(super) fn keep(&self, name: &str, identity: &Identity) {
         if let Some(program) = &identity.program {
             self.own.borrow_mut().insert(name, program.clone());
+        }
+    }
+
+    /// Keeps what was not started.
+    fn refuse(&self, name: &str, identity: &Identity) {
+        if let Some(program) = &identity.program {
+            self.own.borrow_mut().insert_refused(name, program.clone());
         }
     }
 }

@@ -267,9 +267,8 @@ impl<'a> Desk<'a> {
         let count: u64 = self.backlog.findings.iter().map(|it| it.count).sum();
         if 0 < count {
             self.tell_warning(&format!("could not take these findings, {count} in all:"));
-        }
-        for finding in &self.backlog.findings {
-            self.shared.tell(Tell::Unkept(finding.to_string()));
+            let findings = self.backlog.findings.iter().map(ToString::to_string).collect();
+            self.shared.tell(Tell::Unkept(findings));
         }
     }
 

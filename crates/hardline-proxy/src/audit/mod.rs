@@ -180,8 +180,9 @@ pub enum Tell {
     Shown(String),
     /// Something is wrong with the database. The session goes on.
     Warning(String),
-    /// A finding that could be kept nowhere, at the end. Its text, if it had one, was told before.
-    Unkept(String),
+    /// Findings that could be kept nowhere, at the end, each in words. Their texts, if they had one, were told
+    /// before.
+    Unkept(Vec<String>),
 }
 
 /// Whom the thread tells.

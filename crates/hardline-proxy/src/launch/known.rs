@@ -90,6 +90,12 @@ impl Programs {
         self.servers.insert(server.to_owned(), program);
     }
 
+    /// Takes note in memory alone that a server was not started with this executable, so that it need not be
+    /// read again.
+    pub fn insert_refused(&mut self, server: &str, program: Program) {
+        self.refused.insert(server.to_owned(), program);
+    }
+
     /// Looks at the executable of a server, reading it only if it does not look as it did.
     ///
     /// # Errors
@@ -97,11 +103,15 @@ impl Programs {
     /// If it cannot be read.
     pub fn look(&self, server: &str, path: &Path) -> io::Result<(Program, Change)> {
         let looks = looks(path)?;
+        let is_same = |it: &&Program| it.path == path && it.looks == looks;
         let known = self.servers.get(server);
-        if let Some(known) = known.filter(|it| it.path == path && it.looks == looks) {
+        if let Some(known) = known.filter(is_same) {
             return Ok((known.clone(), Change::None));
         }
-        let program = Program { path: path.to_owned(), sha256: hash(path)?, looks };
+        let program = match self.refused.get(server).filter(is_same) {
+            Some(refused) => refused.clone(),
+            None => Program { path: path.to_owned(), sha256: hash(path)?, looks },
+        };
         let change = match known {
             Some(before) if before.sha256 != program.sha256 => {
                 Change::Changed { before: before.clone() }

@@ -78,6 +78,7 @@ impl Relay {
             self.opening.end_listen(&orphan.id);
             sink.send(Direction::ServerToClient, &failed, true);
         }
+        self.refused = None;
         self.cancel_server_requests(sink);
         self.own.clear();
         self.interests.clear();
@@ -85,7 +86,9 @@ impl Relay {
         self.guard.restart();
 
         if !restarts {
-            self.fail_waiting("server.ended", &format!("the server {}", ended.how), sink);
+            let reason = format!("the server {}", ended.how);
+            self.fail_listens("server.ended", &reason, sink);
+            self.fail_waiting("server.ended", &reason, sink);
             return After::End;
         }
         let (at, is_broken) = match self.breaker.ended(now) {
@@ -138,10 +141,19 @@ impl Relay {
             if !self.takes_own(&orphan.id) {
                 let reason = format!("{reason}{}", warning(&orphan.asked));
                 let failed = line::failure(&orphan.id, "session.ended", &reason);
+                self.opening.end_listen(&orphan.id);
                 sink.send(Direction::ServerToClient, &failed, true);
             }
         }
+        self.fail_listens("session.ended", reason, sink);
         self.fail_waiting("session.ended", reason, sink);
+    }
+
+    /// Fails subscriptions that no server keeps at the moment.
+    fn fail_listens(&mut self, rule: &str, reason: &str, sink: &mut impl Sink) {
+        for id in self.opening.take_listens() {
+            sink.send(Direction::ServerToClient, &line::failure(&id, rule, reason), true);
+        }
     }
 }
 

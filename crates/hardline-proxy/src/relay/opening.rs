@@ -206,6 +206,11 @@ impl Opening {
         self.listens.iter().any(|(it, _)| it == id)
     }
 
+    /// Ends all subscriptions, and says which there were.
+    pub(super) fn take_listens(&mut self) -> impl Iterator<Item = Id<'static>> {
+        std::mem::take(&mut self.listens).into_iter().map(|(id, _)| id)
+    }
+
     pub(super) fn listens(&self) -> &[(Id<'static>, Vec<u8>)] {
         &self.listens
     }

@@ -9,6 +9,7 @@ use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
 use hardline_wire::message::Message;
+use hardline_wire::recover::{Ending, recover};
 
 use super::{MAX_WAIT, Relay, Sink, line};
 use crate::audit::Fate;
@@ -197,9 +198,15 @@ impl Relay {
             Ok(Frame::Batch(batch)) => {
                 let mut ids = Vec::new();
                 for element in batch.elements() {
-                    if let Ok((Message::Request(request), _)) = self.decoder.decode_element(element)
-                    {
-                        ids.push(request.id.into_owned());
+                    match self.decoder.decode_element(element) {
+                        Ok((Message::Request(request), _)) => ids.push(request.id.into_owned()),
+                        Ok(_) => {}
+                        // Whoever wrote it waits all the same.
+                        Err(_) => {
+                            let found = recover(element.text, Ending::Whole, &self.limits);
+                            let asked = found.filter(|it| !it.is_response);
+                            ids.extend(asked.filter_map(|it| it.id));
+                        }
                     }
                 }
                 About::Ids(ids)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::pins::PinFile;
-use hardline_proxy::relay::{After, Refused, Wish};
+use hardline_proxy::relay::{After, Ended, Refused, Wish};
 use serde_json::Value;
 
 use super::relay::{INITIALIZE, INITIALIZED, Run, agreed, answer, call};
@@ -291,6 +291,40 @@ fn a_subscription_that_was_asked_for_again_is_answered_when_the_server_ends() {
     run.sent_to_client();
     run.relay.fail_all("the session has ended", &mut run.out);
     assert_eq!(run.sent_to_client()[0]["id"], 1);
+}
+
+#[test]
+fn a_subscription_without_a_server_is_answered_when_the_session_ends() {
+    let open = || {
+        let mut run = Run::new();
+        run.client(&listen());
+        run.server(ACKNOWLEDGED);
+        run.sent_to_client();
+        assert!(matches!(run.end("exited with code 3"), After::Start(_)));
+        assert_eq!(run.sent_to_client(), [Value::Null; 0], "it waits for the next server");
+        run
+    };
+    let mut run = open();
+    run.relay.fail_all("the session has ended", &mut run.out);
+    run.relay.fail_all("the session has ended", &mut run.out);
+    let failed = run.sent_to_client();
+    assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
+    // A server that ends before it was asked again, while nobody wants another.
+    let mut run = open();
+    let ended = Ended::new("exited with code 3", false);
+    assert_eq!(run.relay.handle_server_end(&ended, false, run.now, &mut run.out), After::End);
+    let failed = run.sent_to_client();
+    assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
+}
+
+#[test]
+fn an_element_of_a_batch_that_is_no_message_is_answered_without_a_server_too() {
+    let mut run = Run::open();
+    assert!(matches!(run.end("exited with code 3"), After::Start(_)));
+    run.client(r#"[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":7}]"#);
+    run.relay.fail_all("the session has ended", &mut run.out);
+    let ids: Vec<Value> = run.sent_to_client().iter().map(|it| it["id"].clone()).collect();
+    assert_eq!(ids, [5, 6]);
 }
 
 #[test]

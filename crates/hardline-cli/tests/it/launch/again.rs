@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, script};
+use crate::home::{HARDLINE, Home, script};
 
 /// A session that goes on, line by line.
 struct Live {
@@ -19,7 +19,10 @@ struct Live {
 impl Live {
     fn new(home: &Home, profile: &str, command: &str) -> Self {
         let args = ["wrap", "--name", "shop", "--profile", profile, "--", command];
-        let mut command = home.command(&args);
+        Self::start(home.command(&args))
+    }
+
+    fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
@@ -62,20 +65,22 @@ fn launches(home: &Home) -> usize {
     text.matches("\"kind\":\"launch\"").count()
 }
 
+/// A server that answers pings, and ends with code 3 when it is asked to.
+fn server(version: &str) -> String {
+    let answer = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+    format!(
+        "#!/bin/sh\n# {version}\nwhile IFS= read -r line; do\n\
+         id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n\
+         case \"$line\" in\n\
+         *initialize\\\"*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{answer}}}\\n' \"$id\";;\n\
+         *end*) exit 3;;\n\
+         *ping*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{{}}}}\\n' \"$id\";;\n\
+         esac\ndone\n"
+    )
+}
+
 #[test]
 fn another_executable_is_noticed_when_the_server_is_started_again() {
-    let server = |version: &str| {
-        let answer = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
-        format!(
-            "#!/bin/sh\n# {version}\nwhile IFS= read -r line; do\n\
-             id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')\n\
-             case \"$line\" in\n\
-             *initialize\\\"*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{answer}}}\\n' \"$id\";;\n\
-             *end*) exit 3;;\n\
-             *ping*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{{}}}}\\n' \"$id\";;\n\
-             esac\ndone\n"
-        )
-    };
     for (profile, is_strict) in [("balanced", false), ("strict", true)] {
         let home = Home::new();
         let program = home.write_program("bin/tool", &server("1"));
@@ -102,4 +107,26 @@ fn another_executable_is_noticed_when_the_server_is_started_again() {
         // What was refused waits for approval.
         assert_eq!(home.run(&["pin", "diff"], "").status.code(), Some(i32::from(is_strict)));
     }
+}
+
+#[test]
+fn a_server_is_started_again_after_hardline_itself_was_replaced() {
+    let home = Home::new();
+    let program = home.write_program("bin/tool", &server("1"));
+    let this = home.path("bin/hardline");
+    fs::copy(HARDLINE, &this).unwrap();
+    let mut command = Command::new(&this);
+    command.args(["wrap", "--name", "shop", "--", &program]).current_dir(home.path(""));
+    for (key, value) in home.command(&[]).get_envs() {
+        command.env(key, value.unwrap_or_default());
+    }
+    let mut live = Live::start(command);
+    // As an update does it.
+    fs::copy(HARDLINE, home.path("bin/new")).unwrap();
+    fs::rename(home.path("bin/new"), &this).unwrap();
+    assert!(live.ask("end")["error"].is_object());
+    let answer = live.ask("ping");
+    assert!(answer["result"].is_object(), "{answer}");
+    let (code, errors) = live.end();
+    assert_eq!(code, Some(0), "{errors}");
 }

@@ -41,7 +41,9 @@ fn child() {
         let line = match tell {
             Tell::Shown(text) => format!("shown {text}\n"),
             Tell::Warning(text) => format!("warning {text}\n"),
-            Tell::Unkept(text) => format!("unkept {text:.200}\n"),
+            Tell::Unkept(findings) => {
+                findings.iter().map(|it| format!("unkept {it:.200}\n")).collect()
+            }
         };
         file.write_all(line.as_bytes()).unwrap();
     });

@@ -33,7 +33,12 @@ impl Told {
 
     /// Findings that could be kept nowhere.
     pub(crate) fn unkept(&self) -> Vec<String> {
-        self.texts(|tell| if let Tell::Unkept(text) = tell { Some(text) } else { None })
+        let told = self.0.lock().unwrap();
+        let unkept = told.iter().filter_map(|tell| match tell {
+            Tell::Unkept(findings) => Some(findings.clone()),
+            _ => None,
+        });
+        unkept.flatten().collect()
     }
 
     fn texts(&self, text: fn(&Tell) -> Option<&String>) -> Vec<String> {

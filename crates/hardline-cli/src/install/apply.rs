@@ -71,8 +71,8 @@ pub(crate) fn run(
         }
         original.check_writable()?;
         if !plan.is_clean {
-            let added = plan.added_args.clone();
-            backups.keep(&original.path, &plan.base, &plan.written, added)?;
+            let (added, by_hand) = (plan.added_args.clone(), plan.by_hand.clone());
+            backups.keep(&original.path, &plan.base, &plan.written, added, by_hand)?;
         }
         if original.replace(&plan.written)? == Replaced::Changed {
             continue;
@@ -89,8 +89,6 @@ pub(crate) fn run(
 struct Plan<'a> {
     document: Document,
     servers: Vec<Server>,
-    /// Where the servers stand that were wrapped before we were asked to, and are so again.
-    stay: Vec<Vec<String>>,
     selection: &'a Selection,
     action: Action<'a>,
     /// The file without us.
@@ -99,6 +97,8 @@ struct Plan<'a> {
     written: Vec<u8>,
     /// Servers whose list of arguments is ours.
     added_args: Vec<Vec<String>>,
+    /// Servers that were wrapped before we came, and stay so.
+    by_hand: Vec<Vec<String>>,
     /// Whether there will be nothing of us in it.
     is_clean: bool,
 }
@@ -113,34 +113,43 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
         let servers = server::find(&document, target.places)?;
-        let record = backups.record(&original.path);
-        let is_first = record.is_none() && matches!(action, Action::Install { .. });
-        let mut added = record.map(|it| it.added_args).unwrap_or_default();
-        let backup = backups.original(&original.path, &original.bytes);
-
         let is_wrapped = |server: &&Server| matches!(server.kind, Kind::Wrapped { .. });
         let wrapped: Vec<_> = servers.iter().filter(is_wrapped).collect();
         let chosen: Vec<_> = servers.iter().filter(|server| selection.has(server)).collect();
-        let base = match backup {
-            Some(backup) => backup,
-            // What is wrapped in it already, somebody has wrapped by hand.
-            None if is_first => original.bytes.clone(),
-            None => {
-                let text = edit::apply(&document, &wrapped, &Change::Unwrap { added: &added })?;
-                document.with_text(&text)
+        let (mut added, mut by_hand) = match backups.record(&original.path) {
+            Some(record) => (record.added_args, record.by_hand),
+            None if matches!(action, Action::Install { .. }) => {
+                (Vec::new(), wrapped.iter().map(|server| server.path.clone()).collect())
             }
+            None => (Vec::new(), Vec::new()),
         };
-        let all_chosen = wrapped.iter().all(|server| selection.has(server));
-        let is_clean = matches!(action, Action::Uninstall) && all_chosen;
+        by_hand.retain(|path| wrapped.iter().any(|server| server.path == *path));
+        // Whoever names one wants it undone, whoever wrapped it.
+        let undone: Vec<_> = match action {
+            Action::Uninstall if !selection.servers.is_empty() => {
+                let is_undone = |path: &Vec<String>| chosen.iter().any(|it| it.path == *path);
+                by_hand.extract_if(.., |path| is_undone(path)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let is_ours = |server: &&&Server| !by_hand.contains(&server.path);
+        let ours: Vec<_> = wrapped.iter().filter(is_ours).copied().collect();
+        let unwrap = Change::Unwrap { added: &added };
+        let base = match backups.original(&original.path, &original.bytes) {
+            Some(backup) => without(target, &document, backup, &undone, &unwrap)?,
+            None => document.with_text(&edit::apply(&document, &ours, &unwrap)?),
+        };
+        let is_clean =
+            matches!(action, Action::Uninstall) && ours.iter().all(|server| selection.has(server));
         let written = match action {
             Action::Install { program, options } => {
                 let text = edit::apply(&document, &chosen, &Change::Wrap { program, options })?;
                 document.with_text(&text)
             }
-            Action::Uninstall if all_chosen => base.clone(),
+            Action::Uninstall if is_clean => base.clone(),
             Action::Uninstall => {
-                let text = edit::apply(&document, &chosen, &Change::Unwrap { added: &added })?;
-                document.with_text(&text)
+                let leaving: Vec<_> = ours.iter().filter(|it| selection.has(it)).copied().collect();
+                document.with_text(&edit::apply(&document, &leaving, &unwrap)?)
             }
             Action::Repoint { program } => {
                 let text = edit::apply(&document, &chosen, &Change::Repoint { program })?;
@@ -155,18 +164,22 @@ impl<'a> Plan<'a> {
             });
             added.extend(new.map(|server| server.path.clone()));
         }
-        let stay = if is_clean { still_wrapped(target, &document, &written)? } else { Vec::new() };
         Ok(Self {
             document,
             servers,
-            stay,
             selection,
             action,
             base,
             written,
             added_args: added,
+            by_hand,
             is_clean,
         })
+    }
+
+    /// Whether a server stays wrapped although everything is undone.
+    fn is_kept(&self, server: &Server) -> bool {
+        matches!(self.action, Action::Uninstall) && self.by_hand.contains(&server.path)
     }
 
     fn outcome(&self) -> Result<Outcome> {
@@ -179,7 +192,7 @@ impl<'a> Plan<'a> {
                 Kind::Plain(_) if is_install => outcome.changed.push(title),
                 Kind::Plain(_) => outcome.left.push((title, "not wrapped")),
                 Kind::Wrapped { .. } if is_install => outcome.left.push((title, "wrapped already")),
-                Kind::Wrapped { .. } if self.stay.contains(&server.path) => {
+                Kind::Wrapped { .. } if self.is_kept(server) => {
                     outcome.left.push((title, "it was wrapped by hand before `install`"));
                 }
                 Kind::Wrapped { .. } => outcome.changed.push(title),
@@ -199,10 +212,19 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where servers stand that are wrapped in a new text.
-fn still_wrapped(target: &Target, document: &Document, text: &[u8]) -> Result<Vec<Vec<String>>> {
-    let after = Document::parse(text, document.format).context("the change would break it")?;
-    let servers = server::find(&after, target.places)?.into_iter();
-    let wrapped = servers.filter(|server| matches!(server.kind, Kind::Wrapped { .. }));
-    Ok(wrapped.map(|server| server.path).collect())
+/// A text like that of a document, but with these servers undone.
+fn without(
+    target: &Target,
+    document: &Document,
+    text: Vec<u8>,
+    undone: &[Vec<String>],
+    unwrap: &Change<'_>,
+) -> Result<Vec<u8>> {
+    if undone.is_empty() {
+        return Ok(text);
+    }
+    let document = Document::parse(&text, document.format).context("its backup is broken")?;
+    let servers = server::find(&document, target.places)?;
+    let undone: Vec<_> = servers.iter().filter(|it| undone.contains(&it.path)).collect();
+    Ok(document.with_text(&edit::apply(&document, &undone, unwrap)?))
 }

@@ -6,7 +6,8 @@
 //! Invariants:
 //! - They are written before the file itself is. A crash in between leaves a backup of a file that did
 //!   not change, which does no harm: the record says which contents it is about.
-//! - The original is the file without us in it, also after several installations.
+//! - The original is the file without us in it, also after several installations. What was wrapped by
+//!   hand before the first stays in it as it was, until somebody undoes it by name.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -30,6 +31,9 @@ pub(crate) struct Record {
     written_sha256: String,
     /// The servers that had no list of arguments, by their keys.
     pub(crate) added_args: Vec<Vec<String>>,
+    /// The servers that were wrapped before we came, by their keys: they are not ours to undo.
+    #[serde(default)]
+    pub(crate) by_hand: Vec<Vec<String>>,
 }
 
 /// All backups, locked against other processes.
@@ -100,6 +104,7 @@ impl Backups {
         original: &[u8],
         written: &[u8],
         added_args: Vec<Vec<String>>,
+        by_hand: Vec<Vec<String>>,
     ) -> Result<()> {
         let folder = self.folder_of(path);
         create_private_folder(&folder)?;
@@ -109,6 +114,7 @@ impl Backups {
             original_sha256: sha256(original),
             written_sha256: sha256(written),
             added_args,
+            by_hand,
         };
         let text = serde_json::to_vec_pretty(&record).context("cannot write a record")?;
         write_private(&folder.join("record.json"), &text)

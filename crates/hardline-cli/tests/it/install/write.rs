@@ -173,3 +173,32 @@ fn what_was_wrapped_by_hand_before_stays_so() {
     home.expect(0, &["uninstall", "--config", "mcp.json", "--server", "mine"]);
     assert!(!read(&path).contains("hardline"), "{}", read(&path));
 }
+
+#[test]
+fn what_was_wrapped_by_hand_is_known_after_others_wrote_too() {
+    let home = Home::new();
+    let text = r#"{"mcpServers": {
+        "mine": {"command": "hardline", "args": ["wrap", "--", "x"]},
+        "other": {"command": "y"}}}"#;
+    let path = home.write("mcp.json", text);
+    let command = |command: &str, rest: &[&str]| {
+        home.expect(0, &[&[command, "--config", "mcp.json"], rest].concat())
+    };
+    // A client writes its file anew, and `install` runs again.
+    command("install", &[]);
+    home.write("mcp.json", format!("{} \n", read(&path)));
+    command("install", &["--profile", "strict"]);
+    home.write("mcp.json", format!("{} \n", read(&path)));
+    let outcome = command("uninstall", &[]);
+    assert!(outcome.stdout.contains("mine (it was wrapped by hand"), "{outcome:?}");
+    assert_eq!(read(&path).trim_end(), text);
+
+    // What was undone by its name does not come back with the rest.
+    home.write("mcp.json", text);
+    command("install", &[]);
+    command("uninstall", &["--server", "mine"]);
+    assert!(read(&path).contains(r#""mine": {"command": "x","#), "{}", read(&path));
+    command("uninstall", &[]);
+    assert!(!read(&path).contains("hardline"), "{}", read(&path));
+    assert!(read(&path).contains(r#""other": {"command": "y"}"#), "{}", read(&path));
+}

@@ -8,7 +8,8 @@
 //! Invariants:
 //! - No two servers have the same name. Of several definitions of one name the first has the name; the
 //!   others have it with the client's id behind it, as `github@cursor`, and a number if that is taken too,
-//!   as `github@cursor-2`. For a file that was named, it is the file's name, as `github@work.json`.
+//!   as `github@cursor-2`. For a file that was named, it is the file's name, as `github@work.json`. A definition
+//!   that is wrong has its name too: who asks for it is told so, and is not given another.
 //! - The same name with the same definition, to be run in the same directory, is one server, that of the
 //!   first file.
 //! - A file that was named and cannot be read is an error; any other is a warning.
@@ -46,6 +47,7 @@ pub(crate) struct Servers {
 /// A server whose entry is wrong.
 #[derive(Debug)]
 pub(crate) struct Wrong {
+    /// A name that no other has.
     pub(crate) name: String,
     /// The first mistake that keeps it from being used.
     pub(crate) mistake: ConfigError,
@@ -136,7 +138,7 @@ fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
         };
         all.files.push(source.path.clone());
         for mistake in file.mistakes {
-            all.tell(mistake, source.origin)?;
+            all.tell(mistake, source, &mut taken)?;
         }
         for server in file.servers {
             let known = definitions.entry(server.name().to_owned()).or_default();
@@ -153,17 +155,24 @@ fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
 }
 
 impl Servers {
-    fn tell(&mut self, mistake: ConfigError, origin: Origin) -> Result<(), ConfigError> {
-        match (origin, mistake.is_fatal(), mistake.server()) {
+    fn tell(
+        &mut self,
+        mistake: ConfigError,
+        source: &Source,
+        taken: &mut HashSet<String>,
+    ) -> Result<(), ConfigError> {
+        match (source.origin, mistake.is_fatal(), mistake.server()) {
             (Origin::Named, true, None) => return Err(mistake),
             (_, true, Some(name)) => {
                 // The first mistake of a server says enough; the others are told besides.
-                let is_first = |it: &Wrong| it.name == name && it.mistake.file() == mistake.file();
-                match self.wrong.iter().any(is_first) {
+                let is_same =
+                    |it: &ConfigError| it.server() == Some(name) && it.file() == mistake.file();
+                match self.wrong.iter().any(|it| is_same(&it.mistake)) {
                     true => self.warnings.push(mistake),
                     false => {
-                        let is_asked_for = origin == Origin::Named;
-                        self.wrong.push(Wrong { name: name.to_owned(), mistake, is_asked_for });
+                        let name = own_name(name, &source.suffix, taken);
+                        let is_asked_for = source.origin == Origin::Named;
+                        self.wrong.push(Wrong { name, mistake, is_asked_for });
                     }
                 }
             }
@@ -176,14 +185,21 @@ impl Servers {
 
 /// A server under a name that nobody else has.
 fn with_own_name(server: ServerConfig, suffix: &str, taken: &mut HashSet<String>) -> ServerConfig {
-    let name = server.name();
-    let mut candidates = [name.to_owned(), format!("{name}@{suffix}")]
-        .into_iter()
-        .chain((2_u64..).map(|number| format!("{name}@{suffix}-{number}")));
-    match candidates.find(|candidate| taken.insert(candidate.clone())) {
-        Some(own) if own != name => server.renamed(own),
-        _ => server,
+    let own = own_name(server.name(), suffix, taken);
+    if own == server.name() { server } else { server.renamed(own) }
+}
+
+fn own_name(name: &str, suffix: &str, taken: &mut HashSet<String>) -> String {
+    let mut own = name.to_owned();
+    let mut number = 1_u64;
+    while !taken.insert(own.clone()) {
+        own = match number {
+            1 => format!("{name}@{suffix}"),
+            _ => format!("{name}@{suffix}-{number}"),
+        };
+        number += 1;
     }
+    own
 }
 
 impl Source {
@@ -276,6 +292,19 @@ mod tests {
             ]
         );
         assert_eq!(found.files.len(), 5);
+    }
+
+    #[test]
+    fn a_definition_that_is_wrong_keeps_its_name() {
+        let wrong = r#"{"mcpServers": {"a": {"command": 1}, "b": {"command": 1}}}"#;
+        let found = Home::new()
+            .with("hardline", "c/mcp.json", wrong)
+            .with("cursor", ".cursor/mcp.json", &servers_of(&[("a", "x"), ("c", "x")]))
+            .with("windsurf", "mcp_config.json", r#"{"mcpServers": {"c": {"command": 1}}}"#)
+            .gather();
+        assert_eq!(names(&found), ["a@cursor: x", "c: x"]);
+        let wrong: Vec<&str> = found.wrong.iter().map(|it| &*it.name).collect();
+        assert_eq!(wrong, ["a", "b", "c@windsurf"]);
     }
 
     #[test]

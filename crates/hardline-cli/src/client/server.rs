@@ -46,6 +46,11 @@ impl Server {
         matches!(&self.kind, Kind::Configured(it) if it.server().is_disabled())
     }
 
+    /// Whether it may be named: that what a file says of it is not wrong in itself, and not disabled.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.is_disabled() && !matches!(self.kind, Kind::Wrong(_))
+    }
+
     /// Why what a configuration says of it is of no use, if it is not: then nobody can be asked. Fit for a
     /// terminal.
     pub(super) fn mistake(&self) -> Option<String> {
@@ -133,8 +138,8 @@ pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> 
     };
     let command = command.stderr(stderr);
     // Without one, the server still ends with its standard input.
-    match std::env::current_exe() {
-        Ok(this) => command.keeper(Keeper::new(this, ["keeper"])),
+    match Keeper::this_program(["keeper"]) {
+        Ok(keeper) => command.keeper(keeper),
         Err(_) => command,
     }
 }

@@ -127,20 +127,8 @@ impl TargetArgs {
         let is_json = |word: &String| word.starts_with(['{', '@']) || word == "-";
         // Whoever has one server does not expect that it needs a name.
         if !is_known(wanted) && rest.first().is_none_or(is_json) {
-            let usable: Vec<&Server> = servers.iter().filter(|it| !it.is_disabled()).collect();
-            let known = match &*usable {
-                [] => "none that is not disabled".to_owned(),
-                usable => nearest::list(usable.iter().map(|it| &*it.name)),
-            };
-            let only = match &*usable {
-                [only] => &*only.name,
-                _ => "SERVER",
-            };
-            bail!(
-                "which server? Write {}; there {} {known}",
-                Again::named(&self.config).phrase(command, only, &[wanted]),
-                if usable.len() < 2 { "is" } else { "are" },
-            );
+            let again = Again::named(&self.config);
+            bail!("{}", which(&servers, |server| again.phrase(command, server, &[wanted])));
         }
         Ok((find(servers, wanted)?, rest))
     }
@@ -248,7 +236,6 @@ impl ServerArgs {
 /// other servers than the one that is wanted, if that is there.
 fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec<Server>> {
     let again = Again::named(files);
-    let is_named = wanted.is_some();
     let Servers { servers, project, wrong, mut warnings, files } = config::servers(files)?;
     let mut names = servers.iter().chain(&project).map(ServerConfig::name);
     let wanted = wanted.filter(|wanted| {
@@ -256,7 +243,8 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
     });
     // Who names one is told what is wrong with it; who does not is warned.
     let (wrong, unused): (Vec<_>, Vec<_>) =
-        wrong.into_iter().partition(|it| it.is_asked_for || is_named);
+        wrong.into_iter().partition(|it| it.is_asked_for || wanted == Some(&it.name));
+    let has_wrong = !unused.is_empty();
     warnings.extend(unused.into_iter().map(|it| it.mistake));
     let is_about = |wanted: &str, server: &str| {
         // One of several of a name has something behind it.
@@ -272,6 +260,9 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
         complain(&format!("warning: {warning}"));
     }
     if servers.is_empty() && project.is_empty() && wrong.is_empty() {
+        if has_wrong {
+            bail!("there is no server that can be used, as the warnings say");
+        }
         bail!("{}", nothing(&files));
     }
     let usable = |(config, is_project): (ServerConfig, bool)| Server {
@@ -347,9 +338,26 @@ fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
     bail!("servers can be started on Unix alone so far: give an address with --url");
 }
 
+/// What is said where a server has to be named, with the command that names one.
+fn which(servers: &[Server], phrase: impl Fn(&str) -> String) -> String {
+    let usable: Vec<&Server> = servers.iter().filter(|it| it.is_usable()).collect();
+    let (only, known) = match &*usable {
+        [] => match servers.iter().find_map(Server::mistake) {
+            Some(mistake) => return mistake,
+            None => ("SERVER", "is none that is not disabled".to_owned()),
+        },
+        [only] => (&*only.name, format!("is {}", nearest::list([&*only.name].into_iter()))),
+        _ => {
+            let names = usable.iter().map(|it| &*it.name);
+            ("SERVER", format!("are {}", nearest::list(names)))
+        }
+    };
+    format!("which server? Write {}; there {known}", phrase(only))
+}
+
 /// The server that is called so, if it can be used.
 fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
-    let usable = servers.iter().filter(|it| !it.is_disabled());
+    let usable = servers.iter().filter(|it| it.is_usable());
     let names: Vec<Arc<str>> = usable.map(|it| Arc::clone(&it.name)).collect();
     let Some(server) = servers.into_iter().find(|it| &*it.name == wanted) else {
         let names = || names.iter().map(|it| &**it);
@@ -363,9 +371,11 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
     if server.is_disabled() {
         bail!("the server {} is disabled in {}", name(wanted), server.file());
     }
-    match server.mistake() {
-        Some(mistake) => bail!("{mistake}"),
-        None => Ok(server),
+    let Some(mistake) = server.mistake() else { return Ok(server) };
+    let is_other = |it: &&Arc<str>| it.strip_prefix(wanted).is_some_and(|it| it.starts_with('@'));
+    match names.iter().find(is_other) {
+        Some(other) => bail!("{mistake}. Another server of this name is {}", name(other)),
+        None => bail!("{mistake}"),
     }
 }
 

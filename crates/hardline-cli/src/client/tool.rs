@@ -16,6 +16,8 @@ const MAX_DEPTH: usize = 3;
 const MAX_ROWS: usize = 200;
 /// How many values of an argument are named.
 const MAX_VALUES: usize = 20;
+/// How many arguments an example has at most.
+const MAX_ARGUMENTS: usize = 50;
 /// How often a schema may refer to another before it is given up.
 const MAX_REFERENCES: usize = 8;
 
@@ -242,7 +244,11 @@ fn example(server: &Server, tool: &str, schema: Option<&Tree<'_>>) -> Option<Str
         return None;
     }
     let mut arguments = Vec::new();
-    for name in schema.map(required).unwrap_or_default().into_iter().filter(|it| is_plain(it)) {
+    let required = schema.map(required).unwrap_or_default();
+    if MAX_ARGUMENTS < required.len() {
+        return None;
+    }
+    for name in required.into_iter().filter(|it| is_plain(it)) {
         let property = schema.and_then(|root| Some((root.get("properties")?.get(name)?, root)));
         let sample = property.map_or(UNKNOWN, |(it, root)| sample(resolved(it, root)));
         arguments.push(format!("\"{name}\":{sample}"));

@@ -1,6 +1,6 @@
 //! `hardline tools`: lists the tools of all servers, of one, or shows one tool in full.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -325,9 +325,9 @@ fn text(
 
 /// The names of the arguments, with a star behind those that must be given.
 fn arguments(schema: &Tree<'_>) -> String {
-    let required = tool::required(schema);
+    let required: HashSet<&str> = tool::required(schema).into_iter().collect();
     let properties = schema.get("properties").map(Tree::members).unwrap_or_default();
-    let star = |name: &str| if required.contains(&name) { "*" } else { "" };
+    let star = |name: &str| if required.contains(name) { "*" } else { "" };
     let names = properties.iter().map(|(name, _)| format!("{name}{}", star(name)));
     names.collect::<Vec<_>>().join(" ")
 }

@@ -249,3 +249,23 @@ fn who_asks_for_the_guard_has_it() {
     let (_, err) = run_in(&home, &["tools", "--policy", "none.toml"], 2);
     assert!(err.contains("cannot read none.toml"), "{err}");
 }
+
+#[test]
+fn another_server_of_the_name_is_no_substitute_for_one_that_is_wrong() {
+    let home = Home::new();
+    let demo = json!({"command": HARDLINE, "args": ["demo-server"]});
+    let wrong = json!({"mcpServers": {"x": {"command": 1}}});
+    home.write("config/hardline/mcp.json", &wrong.to_string());
+    let (_, err) = run_in(&home, &["call", "echo"], 2);
+    assert!(err.contains("mcpServers.x.command: a string expected"), "{err}");
+    home.write(".cursor/mcp.json", &json!({"mcpServers": {"x": demo}}).to_string());
+    let (out, err) = run_in(&home, &["call", "x", "echo", r#"{"text":"a"}"#], 2);
+    assert!(out.is_empty() && err.contains("mcpServers.x.command: a string expected"), "{err}");
+    assert!(err.contains("Another server of this name is x@cursor"), "{err}");
+    let (out, _) = run_in(&home, &["call", "x@cursor", "echo", r#"{"text":"a"}"#], 0);
+    assert_eq!(out, "a\n");
+    let (_, err) = run_in(&home, &["call", "echo"], 2);
+    assert!(err.contains("Write `hardline call x@cursor echo`; there is x@cursor"), "{err}");
+    let (_, err) = run_in(&home, &["tools"], 0);
+    assert!(err.contains("warning: ") && err.contains("mcpServers.x.command"), "{err}");
+}

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::Config;
 use crate::endpoint::{Endpoint, Incoming, Role, Unfit};
 use crate::event::{Event, IoDirection};
+use crate::mistyped::Overtime;
 use crate::outbox::{FOREVER, Outbox};
 use crate::output::Output;
 use crate::stdio::{Probes, Streams};
@@ -63,6 +64,8 @@ pub struct Connection {
     read_error: Option<String>,
     /// When reading ends if the input does not: the peer is gone, or does not read any more.
     read_until: Option<Instant>,
+    /// What was read after a request of ours has waited long enough.
+    overtime: Overtime,
     /// When it is given up on a peer that has closed its side and does not read its answers.
     held_until: Option<Instant>,
     #[cfg(feature = "rmcp")]
@@ -92,7 +95,7 @@ enum Wake {
     WriteFailed,
     /// The process at the other end is gone, or its last output took too long.
     Gone,
-    /// A request of ours has waited long enough.
+    /// A request of ours has waited long enough, and nothing is left that has arrived before.
     Expired,
 }
 
@@ -158,6 +161,7 @@ impl Connection {
             phase: Phase::Open,
             read_error: None,
             read_until: None,
+            overtime: Overtime::default(),
             held_until: None,
             #[cfg(feature = "rmcp")]
             opening: crate::rmcp::Opening::default(),
@@ -181,7 +185,6 @@ impl Connection {
         mut decode: impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
     ) -> Option<Incoming<T>> {
         loop {
-            self.endpoint.expire();
             if let Some(failure) = self.endpoint.next_failure() {
                 return Some(Incoming::Failed(failure));
             }
@@ -259,14 +262,20 @@ impl Connection {
                 Wake::WriteFailed => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
                 Wake::Gone if self.read_until.is_some() => self.drain_for(Duration::ZERO),
                 Wake::Gone => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
-                Wake::Expired => {}
+                Wake::Expired => {
+                    self.overtime = Overtime::default();
+                    self.endpoint.expire();
+                }
                 Wake::Read(Ok(0)) => {
                     let line = self.framer.finish();
                     let last = line.and_then(|line| self.endpoint.handle_line(&line, decode));
                     self.drain_for(self.end_grace());
                     return Some(last);
                 }
-                Wake::Read(Ok(length)) => self.unframed = 0..length,
+                Wake::Read(Ok(length)) => {
+                    self.overtime.found();
+                    self.unframed = 0..length;
+                }
                 Wake::Read(Err(error)) => {
                     let event = Event::Io { direction: IoDirection::Read, error: &error };
                     self.endpoint.reporter().report(&event);
@@ -293,7 +302,7 @@ impl Connection {
     /// Waits for bytes, or for something that ends the reading. Dropping the future loses nothing:
     /// what was read is in the buffer only when it is returned.
     async fn read(&mut self) -> Wake {
-        let Self { input, buffer, outbox, read_until, endpoint, .. } = self;
+        let Self { input, buffer, outbox, read_until, overtime, endpoint, .. } = self;
         let read = poll_fn(|context| {
             let mut buffer = ReadBuf::new(buffer);
             let poll = Pin::new(&mut *input).poll_read(context, &mut buffer);
@@ -302,6 +311,11 @@ impl Connection {
         if let Some(until) = *read_until {
             let read = tokio::time::timeout_at(until, read);
             return read.await.map_or(Wake::Gone, Wake::Read);
+        }
+        let deadline = endpoint.next_deadline();
+        let end = deadline.and_then(|it| overtime.end(it));
+        if deadline.is_some() && end.is_none() {
+            return Wake::Expired;
         }
         #[cfg(unix)]
         let others = {
@@ -319,9 +333,9 @@ impl Connection {
         tokio::select! {
             biased;
             wake = others => wake,
-            () = until(endpoint.next_deadline()) => Wake::Expired,
             () = outbox.failure() => Wake::WriteFailed,
             result = read => Wake::Read(result),
+            () = until(end) => Wake::Expired,
         }
     }
 

@@ -61,7 +61,7 @@ fn tell(server: &str, event: &ServerEvent, line: &Line, secrets: &Secrets) {
         && &*it.method == "notifications/message"
     {
         line.clear();
-        complain(&secrets.hide(&describe(server, it)));
+        complain(&secrets.hide(&it.hide(&describe(server, it))));
     }
 }
 

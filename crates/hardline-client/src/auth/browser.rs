@@ -82,6 +82,7 @@ pub trait Browser: fmt::Debug + Send + Sync + 'static {
 /// The browser that the system opens pages with, or the one that `$BROWSER` names, except on Windows: a list
 /// of commands with colons between them, of which the first that can be started is used. The words of a
 /// command are what stands between blanks. The address takes the place of `%s` in them, or comes last.
+/// It must have a window of its own, as it is given no terminal.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SystemBrowser;
@@ -249,7 +250,7 @@ mod tests {
         check("", &[]);
         check(" : :: ", &[]);
         check("firefox", &[&["firefox", "URL"]]);
-        check("w3m:/opt/x  --new  %s -q", &[&["w3m", "URL"], &["/opt/x", "--new", "URL", "-q"]]);
+        check("firefox:/opt/x  --new  %s -q", &[&["firefox", "URL"], &["/opt/x", "--new", "URL", "-q"]]);
         check("x --url=%s", &[&["x", "--url=URL"]]);
         check("x 'a b' $(c);d", &[&["x", "'a", "b'", "$(c);d", "URL"]]);
     }

@@ -11,7 +11,6 @@ use super::credentials::{Credentials, Held, Tokens, union};
 use super::discovery::{Discovered, discover, parse, still_names};
 use super::error::{AuthError, shown};
 use super::grant;
-use super::lock::lock;
 use super::state::Inner;
 use super::token::TokenRequest;
 
@@ -44,8 +43,7 @@ pub(super) enum Kind {
 /// How a renewal failed.
 #[derive(Clone)]
 pub(super) struct Failure {
-    kind: Kind,
-    sent: Option<String>,
+    cause: Cause,
     error: AuthError,
     at: Instant,
     /// How long the same is not tried again.
@@ -66,20 +64,22 @@ impl Inner {
 
     async fn renew_alone(&self, cause: &Cause, entered: Instant) -> Result<(), AuthError> {
         let _flight = self.flight.lock().await;
-        if let Some(error) = self.state().failure.as_ref().and_then(|it| it.covers(cause, entered))
-        {
-            return Err(error);
+        let failure = self.state().failure.clone().filter(|it| it.is_near(cause, entered));
+        if let Some(failure) = failure.as_ref().filter(|it| it.covers(cause)) {
+            return Err(failure.error.clone());
         }
         if self.has_other_than(cause) {
             return Ok(());
+        }
+        if failure.is_some_and(|it| it.pause == LONG_PAUSE) {
+            return self.put_off(cause).await;
         }
         let outcome = self.renew_now(cause).await;
         self.state().failure = outcome.clone().err().map(|error| {
             let opened = cause.kind != Kind::Expiring && self.settings.browser.is_some();
             let is_last = opened && !error.is_passing();
             Failure {
-                kind: cause.kind,
-                sent: cause.sent.clone(),
+                cause: cause.clone(),
                 error,
                 at: Instant::now(),
                 pause: if is_last { LONG_PAUSE } else { SHORT_PAUSE },
@@ -95,12 +95,19 @@ impl Inner {
         access.is_some() && access != cause.sent.as_deref()
     }
 
+    /// Leaves a further permission to the next login, as somebody has just said no to another one.
+    async fn put_off(&self, cause: &Cause) -> Result<(), AuthError> {
+        let _lock = self.lock().await?;
+        self.load().await?;
+        if self.has_other_than(cause) {
+            return Ok(());
+        }
+        self.remember(&cause.challenge.scopes).await;
+        Err(self.required(cause))
+    }
+
     async fn renew_now(&self, cause: &Cause) -> Result<(), AuthError> {
-        let path = self.with_store(|store, key| Ok(store.lock_file(key))).await?;
-        let lock = match &path {
-            Some(path) => lock(path).await,
-            None => None,
-        };
+        let lock = self.lock().await?;
         // Another process may have been faster, or a person have logged in.
         self.load().await?;
         if self.has_other_than(cause) {
@@ -125,13 +132,13 @@ impl Inner {
             }
         }
         if cause.kind == Kind::Expiring && is_person || !self.can_obtain() {
-            if let (Kind::StepUp, Some(held)) = (cause.kind, &held) {
-                self.remember(held, &cause.challenge.scopes).await;
+            if cause.kind == Kind::StepUp {
+                self.remember(&cause.challenge.scopes).await;
             }
             return Err(self.required(cause));
         }
         // A person takes longer than another process may be kept waiting.
-        drop(lock.filter(|_| is_person));
+        let _lock = lock.filter(|_| !is_person);
         let before = held.map(|it| it.credentials.clone());
         self.obtain(&cause.challenge, before.as_ref()).await
     }
@@ -141,37 +148,60 @@ impl Inner {
         self.settings.browser.is_some() || !self.settings.grant.needs_a_person()
     }
 
-    /// Keeps in mind what a call was refused for, until somebody logs in, in whatever process.
-    async fn remember(&self, held: &Held, scopes: &[String]) {
+    /// Keeps in mind what a call was refused for, until somebody logs in, in whatever process. What is held
+    /// was loaded under the lock.
+    async fn remember(&self, scopes: &[String]) {
+        let Some(held) = self.state().held.clone() else { return };
         let credentials = &held.credentials;
         let mut wanted = union(&credentials.wanted, scopes);
         if MAX_SCOPES < wanted.len() {
             wanted = scopes.to_vec();
         }
         if wanted != credentials.wanted {
-            self.note(held, credentials.asked.clone(), wanted).await;
+            self.note(&held, credentials.asked.clone(), wanted).await;
         }
     }
 
-    /// After a login that failed: what calls were refused for may be why, so the next one does without.
-    async fn forget_wanted(&self, error: AuthError) -> AuthError {
-        let held = self.state().held.clone();
-        let Some(held) = held else { return error };
-        let Credentials { asked, wanted, .. } = &held.credentials;
-        let is_no = matches!(error, AuthError::Refused { .. } | AuthError::Declined { .. });
-        let is_scope = error.has_code("invalid_scope");
-        // Scopes that were given before may be gone too.
-        let kept = if is_scope { Vec::new() } else { asked.clone() };
-        let forgotten = if wanted.is_empty() && is_scope { asked } else { wanted };
-        if !is_no || forgotten.is_empty() {
+    /// After a login that failed: what calls were refused for may be why, so the next one does without. If
+    /// there was nothing of that, scopes that were given before may be gone.
+    ///
+    /// `before` is what the login began with, and `scopes` what one asks for that begins with something.
+    /// Others may have changed what the store has since then, so it is looked at again.
+    async fn forget_wanted(
+        &self,
+        error: AuthError,
+        before: &Credentials,
+        scopes: impl Fn(&Credentials) -> Vec<String>,
+    ) -> AuthError {
+        let Ok(_lock) = self.lock().await else { return error };
+        // What could not be kept is older than what somebody else may have kept.
+        if self.state().is_unsaved || self.load().await.is_err() {
             return error;
         }
-        let note = format!(
+        let held = self.state().held.clone();
+        let Some(held) = held.filter(|it| it.credentials.issuer == before.issuer) else {
+            return error;
+        };
+        let tried = scopes(before);
+        let mut kept = held.credentials.clone();
+        kept.wanted.retain(|it| !tried.contains(it));
+        let is_gone = before.wanted.is_empty() && error.has_code("invalid_scope");
+        if is_gone && kept.asked == before.asked {
+            kept.asked.clear();
+        }
+        let next = scopes(&kept);
+        let dropped: Vec<_> = tried.into_iter().filter(|it| !next.contains(it)).collect();
+        let Credentials { asked, wanted, .. } = kept;
+        if (&asked, &wanted) != (&held.credentials.asked, &held.credentials.wanted) {
+            self.note(&held, asked, wanted).await;
+        }
+        if dropped.is_empty() {
+            return error;
+        }
+        error.with_note(&format!(
             "the next login does not ask for {}, which this one asked for because it was wanted before",
-            shown(&forgotten.join(" "))
-        );
-        self.note(&held, kept, Vec::new()).await;
-        error.with_note(&note)
+            shown(&dropped.join(" "))
+        ))
     }
 
     /// Refreshes what is held. `false` if that cannot be done.
@@ -224,10 +254,23 @@ impl Inner {
         let credentials = if settings.grant.needs_a_person() {
             match grant::login(fetcher, settings, &found, challenge, before).await {
                 Ok(credentials) => credentials,
-                Err(error) => return Err(self.forget_wanted(error).await),
+                Err(error) => {
+                    let is_no =
+                        matches!(error, AuthError::Refused { .. } | AuthError::Declined { .. });
+                    let before = before.filter(|it| is_no && it.is_of(&found));
+                    let Some(before) = before else { return Err(error) };
+                    let scopes =
+                        |it: &Credentials| grant::scopes(settings, &found, challenge, Some(it));
+                    return Err(self.forget_wanted(error, before, scopes).await);
+                }
             }
         } else {
             grant::fetch(fetcher, settings, &self.server, &found, challenge, before).await?
+        };
+        // A refresh that another process has begun before is not to end after this.
+        let _lock = match settings.grant.needs_a_person() {
+            true => self.lock().await.ok().flatten(),
+            false => None,
         };
         self.keep(credentials).await
     }
@@ -276,11 +319,16 @@ impl Inner {
 }
 
 impl Failure {
-    /// The error, if it is the answer to this cause too.
-    fn covers(&self, cause: &Cause, entered: Instant) -> Option<AuthError> {
-        let is_same = self.kind == cause.kind && self.sent == cause.sent;
-        let is_recent = entered <= self.at || self.at.elapsed() < self.pause;
-        (is_same && is_recent).then(|| self.error.clone())
+    /// Whether it is about the same token as this cause, and not long ago.
+    fn is_near(&self, cause: &Cause, entered: Instant) -> bool {
+        let is_same = self.cause.kind == cause.kind && self.cause.sent == cause.sent;
+        is_same && (entered <= self.at || self.at.elapsed() < self.pause)
+    }
+
+    /// Whether one that is near is the answer to this cause too: no further permission is wanted.
+    fn covers(&self, cause: &Cause) -> bool {
+        let tried = &self.cause.challenge.scopes;
+        cause.kind != Kind::StepUp || cause.challenge.scopes.iter().all(|it| tried.contains(it))
     }
 }
 

@@ -12,6 +12,7 @@ use super::credentials::{Credentials, Held};
 use super::discovery::canonical;
 use super::error::AuthError;
 use super::fetch::Fetcher;
+use super::lock::{Lock, lock};
 use super::renewal::Failure;
 use super::secret::Secret;
 use super::settings::AuthSettings;
@@ -106,6 +107,15 @@ impl Inner {
         Ok(self.state().held.clone())
     }
 
+    /// Keeps other processes from changing what the store has, if that can be done.
+    pub(super) async fn lock(&self) -> Result<Option<Lock>, AuthError> {
+        let path = self.with_store(|store, key| Ok(store.lock_file(key))).await?;
+        Ok(match &path {
+            Some(path) => lock(path).await,
+            None => None,
+        })
+    }
+
     /// Takes what the store has, in place of what is held.
     pub(super) async fn load(&self) -> Result<(), AuthError> {
         if self.state().is_unsaved {
@@ -119,8 +129,9 @@ impl Inner {
         let access = |it: &Credentials| it.tokens.as_ref().map(|it| it.access.clone());
         let held = state.held.as_ref();
         let is_same = held.map(|it| access(&it.credentials)) == kept.as_ref().map(access);
+        let notes = |it: &Credentials| (it.asked.clone(), it.wanted.clone());
         let is_noted =
-            |kept: &Credentials| held.is_some_and(|it| it.credentials.wanted == kept.wanted);
+            |kept: &Credentials| held.is_some_and(|it| notes(&it.credentials) == notes(kept));
         if !is_same || kept.as_ref().is_some_and(|it| !is_noted(it)) {
             let since = held.filter(|_| is_same).map_or(self.created, |it| it.since);
             state.held = kept.and_then(|it| Held::new(it, since).ok()).map(Arc::new);
@@ -161,7 +172,7 @@ impl Inner {
     }
 
     /// Changes what the next login is to ask for, here and in the store. The tokens stay as they are, so
-    /// that it does no harm if that cannot be kept.
+    /// that it does no harm if that cannot be kept. Whoever calls it has loaded `held` under the lock.
     pub(super) async fn note(&self, held: &Held, asked: Vec<String>, wanted: Vec<String>) {
         let credentials = Credentials { asked, wanted, ..held.credentials.clone() };
         let Ok(text) = serde_json::to_string(&credentials).map(Secret::new) else { return };

@@ -275,9 +275,11 @@ impl Inner {
             cancel.reason = "the request timed out";
             return Err(limits.late(method));
         };
-        // A stream that broke leaves a server at work.
-        if !matches!(outcome, Err(TransportError::Interrupted(_))) {
-            cancel.disarm();
+        match outcome {
+            // A stream that broke leaves a server at work.
+            Err(TransportError::Interrupted(_)) => {}
+            Err(TransportError::Mistyped(_)) => cancel.reason = "no answer has the request's id",
+            _ => cancel.disarm(),
         }
         let answer = outcome?;
         self.tools.learn(self, session, method, &answer);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hardline_transport::Secrets;
 use hardline_transport::client::{Event, Events, Notice};
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
@@ -69,6 +70,17 @@ pub struct Notification {
     pub method: Arc<str>,
     /// Its parameters, as JSON.
     pub params: Option<Arc<RawValue>>,
+    /// What the connection kept secret when this came.
+    secrets: Secrets,
+}
+
+impl Notification {
+    /// The text with `[hidden]` in place of what the connection that this came on keeps secret: see
+    /// [`Connection::hide`](super::Connection::hide). It works after the end of that connection too.
+    #[must_use]
+    pub fn hide(&self, text: &str) -> String {
+        self.secrets.hide(text).into_owned()
+    }
 }
 
 /// What has arrived and is not yet delivered.
@@ -257,7 +269,9 @@ impl Inner {
             _ => {}
         }
         let params = params.map(|params| params.to_owned().into());
-        self.tell(ServerEvent::Notification(Notification { method: method.into(), params }));
+        let secrets = self.hidden().secrets();
+        let notification = Notification { method: method.into(), params, secrets };
+        self.tell(ServerEvent::Notification(notification));
     }
 
     /// Returns whether it was about a request of ours.

@@ -186,6 +186,14 @@ impl Connection {
         self.inner.events.listen()
     }
 
+    /// The text with `[hidden]` in place of what is secret here: what the settings name, and what the
+    /// transport told the server lately to be let in, such as a token. For whatever the server wrote and
+    /// somebody is to see; [`Notification::hide`] does the same for what may be seen later.
+    #[must_use]
+    pub fn hide(&self, text: &str) -> String {
+        self.inner.hidden().secrets().hide(text).into_owned()
+    }
+
     /// Ends the session, in bounded time. Requests under way fail; a process that was started is gone
     /// afterwards, with all that it started.
     pub async fn close(&self) {

@@ -151,3 +151,43 @@ async fn a_server_that_keeps_asking_whether_we_are_there_gets_no_more_time() {
     }
     assert!(matches!(calling.await.unwrap(), Err(Error::Timeout { .. })));
 }
+
+/// The server may still be at work on a request whose answer has the id of none.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_after_a_mistyped_answer_is_cancelled() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let asking = {
+        let connection = connection.clone();
+        tokio::spawn(async move { connection.request("x/y", &()).await })
+    };
+    let asked = peer.expect("x/y").await;
+    peer.result(&json!({ "id": asked["id"].to_string() }), json!({})).await;
+    let error = asking.await.unwrap().unwrap_err().to_string();
+    assert!(error.ends_with("and no proper one followed"), "{error}");
+    let cancelled = peer.expect("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+    // One that is just no answer needs no telling.
+    let asking = tokio::spawn(async move {
+        connection.request("x/z", &()).await.unwrap_err();
+        connection.request("x/end", &()).await
+    });
+    let asked = peer.expect("x/z").await;
+    peer.result(&asked, json!(7)).await;
+    peer.expect("x/end").await;
+    drop(peer);
+    asking.await.unwrap().unwrap_err();
+}
+
+/// A call that reports progress is not given up for an answer that was somebody else's.
+#[tokio::test(start_paused = true)]
+async fn progress_tells_that_a_mistyped_answer_was_none() {
+    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let calling = tokio::spawn(async move { connection.call_tool("slow", json!(null)).await });
+    let call = peer.expect("tools/call").await;
+    peer.result(&json!({ "id": call["id"].to_string() }), text("stray")).await;
+    sleep(Duration::from_secs(1)).await;
+    peer.send(progress(&call, 1)).await;
+    sleep(Duration::from_secs(20)).await;
+    peer.result(&call, text("done")).await;
+    assert!(format!("{:?}", calling.await.unwrap().unwrap()).contains("done"));
+}

@@ -34,6 +34,10 @@ pub enum TransportError {
     /// What came cannot be used as the answer.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
+    /// What came has an id of another type than the request's, so it is no answer, and nothing better
+    /// followed. The server may still be at work on the request.
+    #[error("the answer cannot be used: {0}")]
+    Mistyped(String),
     /// More requests are under way than the limit allows.
     #[error("too many requests are under way")]
     TooMany,
@@ -55,7 +59,7 @@ impl TransportError {
             | Self::TooMany
             | Self::TooLarge { .. } => true,
             Self::Http(error) => matches!(error.status, 401 | 403 | 404 | 405 | 406 | 415 | 429),
-            Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) => false,
+            Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) | Self::Mistyped(_) => false,
         }
     }
 }
@@ -69,7 +73,8 @@ impl TransportError {
             | Self::Login(text)
             | Self::Unreachable(text)
             | Self::Interrupted(text)
-            | Self::Answer(text) => secrets.hide_in(text),
+            | Self::Answer(text)
+            | Self::Mistyped(text) => secrets.hide_in(text),
             Self::Http(error) => {
                 secrets.hide_in(&mut error.reason);
                 secrets.hide_in(&mut error.excerpt);

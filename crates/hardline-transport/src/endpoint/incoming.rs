@@ -33,7 +33,8 @@ pub struct Failure {
     /// The id of the request.
     pub id: Id<'static>,
     /// Which rule ended it: `transport.closed` if nothing can arrive any more, `transport.answer` if
-    /// what arrived cannot be used.
+    /// what arrived cannot be used, `transport.mistyped` if what arrived has an id of another type than the
+    /// request's and nothing better followed, so that the peer may still be at work on it.
     pub rule: &'static str,
     /// What happened, in words for a person.
     pub reason: String,
@@ -43,6 +44,7 @@ pub struct Failure {
 pub(crate) mod rule {
     pub(crate) const CLOSED: &str = "transport.closed";
     pub(crate) const ANSWER: &str = "transport.answer";
+    pub(crate) const MISTYPED: &str = "transport.mistyped";
 }
 
 /// Why a message that JSON-RPC allows is nothing that the service could take.

@@ -213,6 +213,9 @@ impl Endpoint {
                     self.reporter.dropped(Dropped::UnfitNotification);
                     return None;
                 };
+                if notification.method == "notifications/progress" {
+                    self.handle_progress(notification.params);
+                }
                 if notification.method == "notifications/cancelled"
                     && !self.cancel_inbound(notification.params)
                 {
@@ -352,7 +355,21 @@ impl Endpoint {
         }
         let now = Instant::now();
         while let Some((id, reason)) = self.outbound.expire(now) {
-            self.fail(id, rule::ANSWER, format!("the answer cannot be used: {reason}"));
+            self.fail(id, rule::MISTYPED, format!("the answer cannot be used: {reason}"));
+        }
+    }
+
+    /// Takes note of progress: a request of ours that is worked on has not been answered. Its token is known
+    /// to be the request's only if it is its id.
+    fn handle_progress(&mut self, params: Option<Value<'_>>) {
+        if self.outbound.next_deadline().is_none() {
+            return;
+        }
+        let token = params
+            .and_then(|params| params.get("progressToken"))
+            .and_then(|token| Id::read(token, self.limits.max_id_bytes()).ok());
+        if let Some(id) = token {
+            self.outbound.trust(&id.into_owned());
         }
     }
 

@@ -97,6 +97,13 @@ impl Pending {
         true
     }
 
+    /// Forgets such an answer, as its sender still works on the request.
+    pub(super) fn trust(&mut self, id: &Id<'static>) {
+        if let Some(doubt) = self.requests.get_mut(id).and_then(|it| it.doubt.take()) {
+            self.doubts.remove(&doubt);
+        }
+    }
+
     /// When the next request is given up.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.doubts.first_key_value().map(|((at, _), _)| *at)

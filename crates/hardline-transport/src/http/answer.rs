@@ -7,13 +7,13 @@ use hardline_wire::version::Version;
 use reqwest::Response;
 
 use super::body::{self, BodyError, Kind};
-use super::doubt::{self, Doubt};
+use super::doubt::Doubt;
 use super::error::{self, broken, no_answer};
 use super::event_stream::EventStream;
 use super::link::{Link, Sent};
 use super::resume;
 use super::session::{Session, Stamp, session_id};
-use super::sieve::{Item, Sieve, is_for};
+use super::sieve::{Item, Sieve, is_for, progress_token};
 use crate::client::{Answer, Request, TransportError};
 
 /// The method that opens a session.
@@ -103,26 +103,16 @@ impl Link {
         response: Response,
         stamp: &Stamp,
     ) -> Result<Exchanged, TransportError> {
-        let (doubt, mut doubted) = doubt::channel();
-        doubted.limit(self.read_stream(id, response, stamp, &doubt)).await
-    }
-
-    async fn read_stream(
-        &self,
-        id: i64,
-        response: Response,
-        stamp: &Stamp,
-        doubt: &Doubt,
-    ) -> Result<Exchanged, TransportError> {
         let limits = &self.config.limits;
         let sieve = Sieve::new(limits, stamp.version);
         let mut stream = EventStream::begin(response, sieve, limits);
         let mut resuming = None;
+        let mut doubt = Doubt::default();
         loop {
             let end = loop {
-                match stream.next().await {
+                match doubt.limit(stream.next()).await? {
                     Ok(Some(item)) => {
-                        if let Some(answer) = self.take(id, item, Some(doubt)).await? {
+                        if let Some(answer) = self.take(id, item, Some(&mut doubt)).await? {
                             return Ok((answer, Some(stream)));
                         }
                     }
@@ -132,10 +122,13 @@ impl Link {
             };
             let is_resumable = stamp.version.is_none_or(Version::has_handshake);
             if !is_resumable || stream.last_event_id().is_none() {
-                return Err(end);
+                return Err(doubt.end().unwrap_or(end));
             }
             let resuming = resuming.get_or_insert_with(|| resume::Resuming::new(self, stamp));
-            stream = resuming.resume(stream, &end).await?;
+            stream = match doubt.limit(resuming.resume(stream, &end)).await? {
+                Ok(stream) => stream,
+                Err(error) => return Err(doubt.end().unwrap_or(error)),
+            };
         }
     }
 
@@ -144,12 +137,21 @@ impl Link {
         &self,
         request: i64,
         item: Item,
-        doubt: Option<&Doubt>,
+        doubt: Option<&mut Doubt>,
     ) -> Result<Option<Answer>, TransportError> {
-        if let (Item::Mistyped { request: meant, written, .. }, Some(doubt)) = (&item, doubt)
-            && *meant == request
-        {
-            doubt.raise(request, written);
+        if let Some(doubt) = doubt {
+            match &item {
+                Item::Mistyped { request: meant, written, .. } if *meant == request => {
+                    doubt.raise(request, written);
+                }
+                Item::Event(event)
+                    if doubt.is_raised()
+                        && progress_token(event, &self.config.limits) == Some(request) =>
+                {
+                    doubt.clear();
+                }
+                _ => {}
+            }
         }
         match item {
             Item::Answer { id, answer } if is_for(id.as_ref(), request) => return Ok(Some(answer)),

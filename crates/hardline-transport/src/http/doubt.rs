@@ -1,68 +1,67 @@
 //! Waiting for an answer after one with a mistyped id has come.
 
-use std::pin::pin;
-
 use hardline_wire::id::Id;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::client::TransportError;
-use crate::mistyped;
+use crate::mistyped::{self, Overtime};
 
-/// Tells whoever waits for the answer to a request that one with a mistyped id has come.
+/// An answer with a mistyped id.
 #[derive(Debug)]
-pub(super) struct Doubt(watch::Sender<Option<Told>>);
-
-/// For whoever waits.
-#[derive(Debug)]
-pub(super) struct Doubted(watch::Receiver<Option<Told>>);
-
-#[derive(Clone, Debug)]
-struct Told {
-    until: Instant,
-    reason: String,
+pub(super) struct Mistyped {
+    /// When its request is given up.
+    pub(super) until: Instant,
+    /// What to say of it if no other comes.
+    pub(super) reason: String,
 }
 
-/// A doubt about one request, and its other end.
-pub(super) fn channel() -> (Doubt, Doubted) {
-    let (sender, receiver) = watch::channel(None);
-    (Doubt(sender), Doubted(receiver))
+impl Mistyped {
+    /// One that came now, with an id that was `written` in another type than the request's.
+    pub(super) fn new(request: i64, written: &str) -> Self {
+        let reason = mistyped::reason(&Id::from_integer(request), written);
+        Self { until: Instant::now() + mistyped::MAX_WAIT, reason }
+    }
+}
+
+/// Whether a request that has a stream of its own may have been answered by mistake.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    /// The first such answer.
+    raised: Option<Mistyped>,
+    overtime: Overtime,
 }
 
 impl Doubt {
     /// An answer has come whose id was `written` in another type. Only the first counts.
-    pub(super) fn raise(&self, request: i64, written: &str) {
-        self.0.send_if_modified(|told| {
-            if told.is_some() {
-                return false;
-            }
-            let reason = mistyped::reason(&Id::from_integer(request), written);
-            *told = Some(Told { until: Instant::now() + mistyped::MAX_WAIT, reason });
-            true
-        });
+    pub(super) fn raise(&mut self, request: i64, written: &str) {
+        self.raised.get_or_insert_with(|| Mistyped::new(request, written));
     }
-}
 
-impl Doubted {
-    /// Waits for an outcome, but not for long once there is a doubt. May be dropped and called again.
+    /// The request is still worked on.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn is_raised(&self) -> bool {
+        self.raised.is_some()
+    }
+
+    /// What the end of the stream means, if not what it seems to.
+    pub(super) fn end(self) -> Option<TransportError> {
+        self.raised.map(|it| TransportError::Answer(it.reason))
+    }
+
+    /// Waits for what comes next, but not for long if there is a doubt.
     pub(super) async fn limit<T>(
         &mut self,
-        outcome: impl Future<Output = Result<T, TransportError>>,
+        next: impl Future<Output = T>,
     ) -> Result<T, TransportError> {
-        let mut outcome = pin!(outcome);
-        let told = async {
-            // Without anybody who could tell of one there is none.
-            match self.0.wait_for(Option::is_some).await.map(|it| it.clone()) {
-                Ok(Some(told)) => told,
-                _ => std::future::pending().await,
-            }
+        let Some(raised) = &self.raised else { return Ok(next.await) };
+        let next = match self.overtime.end(raised.until) {
+            Some(end) => timeout_at(end, next).await.ok(),
+            None => None,
         };
-        let told = tokio::select! {
-            biased;
-            outcome = &mut outcome => return outcome,
-            told = told => told,
-        };
-        let late = |_| Err(TransportError::Answer(told.reason));
-        tokio::time::timeout_at(told.until, outcome).await.unwrap_or_else(late)
+        self.overtime.found();
+        next.ok_or_else(|| TransportError::Mistyped(raised.reason.clone()))
     }
 }

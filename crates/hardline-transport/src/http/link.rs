@@ -41,9 +41,17 @@ pub(super) struct Link {
     client: Client,
     /// The values of the configured headers.
     secrets: Secrets,
-    /// What the source of headers gave out last, and before that: an answer may be to either.
-    lately: Mutex<[Headers; 2]>,
+    lately: Mutex<Lately>,
     pub(super) outlet: Outlet,
+}
+
+/// What the source of headers gave out last, and before that: an answer may be to either.
+#[derive(Debug, Default)]
+struct Lately {
+    last: Headers,
+    before: Headers,
+    /// Their values and the configured ones, once somebody has asked.
+    secrets: Option<Secrets>,
 }
 
 /// The headers that a response answers, as far as they are not to be shown. It goes along with the response,
@@ -64,22 +72,24 @@ impl Link {
     pub(super) fn new(config: Config) -> Result<Self, ConfigError> {
         let client = client(&config)?;
         let secrets = config.headers.secrets();
-        let lately = Mutex::new([Headers::new(), Headers::new()]);
-        Ok(Self { config, client, secrets, lately, outlet: Outlet::new() })
+        Ok(Self { config, client, secrets, lately: Mutex::default(), outlet: Outlet::new() })
     }
 
     /// The values of headers that are not to be shown: the configured ones, and those that were given out
     /// lately.
     pub(super) fn secrets(&self) -> Secrets {
-        let [last, before] = &*self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-        self.secrets.and(&last.secrets()).and(&before.secrets())
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        let Lately { last, before, secrets } = &mut *lately;
+        let all = || self.secrets.and(&last.secrets()).and(&before.secrets());
+        secrets.get_or_insert_with(all).clone()
     }
 
     fn remember(&self, given: &Headers) {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-        let [last, before] = &mut *lately;
+        let Lately { last, before, secrets } = &mut *lately;
         if last.0 != given.0 {
             *before = std::mem::replace(last, given.clone());
+            *secrets = None;
         }
     }
 

@@ -1,13 +1,15 @@
 //! Requests whose answers come on one stream for all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hardline_wire::id::Id;
+use hardline_wire::limits::Limits;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use super::doubt::{self, Doubt, Doubted};
-use super::sieve::Item;
+use super::doubt::Mistyped;
+use super::sieve::{Item, progress_token};
 use crate::client::{Answer, Event, TransportError};
 
 type Outcome = Result<Answer, TransportError>;
@@ -15,13 +17,15 @@ type Outcome = Result<Answer, TransportError>;
 /// Requests under way, no more than a limit.
 #[derive(Debug)]
 pub(super) struct Pending {
-    max: usize,
+    limits: Limits,
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     waiting: HashMap<i64, Waiter>,
+    /// Those of them that have had an answer with a mistyped id, by the time at which they are given up.
+    doubts: BTreeSet<(Instant, i64)>,
     /// Why there are none any more.
     closed: Option<TransportError>,
 }
@@ -30,12 +34,40 @@ struct Table {
 #[derive(Debug)]
 struct Waiter {
     outcome: oneshot::Sender<Outcome>,
-    doubt: Doubt,
+    /// The first answer with a mistyped id.
+    mistyped: Option<Mistyped>,
+}
+
+impl Table {
+    fn remove(&mut self, id: i64) -> Option<Waiter> {
+        let waiter = self.waiting.remove(&id)?;
+        if let Some(mistyped) = &waiter.mistyped {
+            self.doubts.remove(&(mistyped.until, id));
+        }
+        Some(waiter)
+    }
+
+    /// Notes an answer whose id was `written` in another type. Only the first counts.
+    fn doubt(&mut self, id: i64, written: &str) {
+        let Some(waiter) = self.waiting.get_mut(&id) else { return };
+        if waiter.mistyped.is_none() {
+            let mistyped = waiter.mistyped.insert(Mistyped::new(id, written));
+            self.doubts.insert((mistyped.until, id));
+        }
+    }
+
+    /// Forgets such an answer, as the request is still worked on.
+    fn trust(&mut self, id: i64) {
+        let mistyped = self.waiting.get_mut(&id).and_then(|it| it.mistyped.take());
+        if let Some(mistyped) = mistyped {
+            self.doubts.remove(&(mistyped.until, id));
+        }
+    }
 }
 
 impl Pending {
-    pub(super) fn new(max: usize) -> Self {
-        Self { max, table: Mutex::default() }
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { limits: limits.clone(), table: Mutex::default() }
     }
 
     /// Waits for the answer to a request, until the result is dropped.
@@ -44,13 +76,12 @@ impl Pending {
         if let Some(reason) = &table.closed {
             return Err(reason.clone());
         }
-        if self.max <= table.waiting.len() {
+        if self.limits.max_in_flight() <= table.waiting.len() {
             return Err(TransportError::TooMany);
         }
         let (sender, outcome) = oneshot::channel();
-        let (doubt, doubted) = doubt::channel();
-        table.waiting.insert(id, Waiter { outcome: sender, doubt });
-        Ok(Waiting { pending: self, id, outcome, doubted })
+        table.waiting.insert(id, Waiter { outcome: sender, mistyped: None });
+        Ok(Waiting { pending: self, id, outcome })
     }
 
     /// Gives an answer to whoever waits for it. Returns what is to be told of anything else.
@@ -70,8 +101,15 @@ impl Pending {
                 Some(Item::Overlong { answers, reason }.into_event())
             }
             Item::Mistyped { request, written, event } => {
-                if let Some(waiter) = self.table().waiting.get(&request) {
-                    waiter.doubt.raise(request, &written);
+                self.table().doubt(request, &written);
+                Some(event)
+            }
+            Item::Event(event) => {
+                let mut table = self.table();
+                if !table.doubts.is_empty()
+                    && let Some(id) = progress_token(&event, &self.limits)
+                {
+                    table.trust(id);
                 }
                 Some(event)
             }
@@ -79,17 +117,47 @@ impl Pending {
         }
     }
 
+    /// When the next request is given up, as only a mistyped answer has come.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.table().doubts.first().map(|(until, _)| *until)
+    }
+
+    /// Gives up the requests whose time is over.
+    pub(super) fn expire(&self) {
+        let now = Instant::now();
+        let mut table = self.table();
+        while let Some((_, id)) = table.doubts.first().copied().filter(|(until, _)| *until <= now) {
+            let Some(Waiter { outcome, mistyped: Some(it) }) = table.remove(id) else { return };
+            let _ = outcome.send(Err(TransportError::Mistyped(it.reason)));
+        }
+    }
+
+    /// Fails the requests under way after the end of the stream, and those that follow.
+    pub(super) fn end(&self, reason: &str) {
+        let (now, later) = (TransportError::Interrupted, TransportError::Closed);
+        self.close_with(&later(reason.to_owned()), |waiting| match waiting {
+            // That was its answer, by mistake.
+            Some(it) => TransportError::Answer(it.reason),
+            None => now(reason.to_owned()),
+        });
+    }
+
     /// Fails the requests under way, and those that follow.
-    pub(super) fn close(&self, now: &TransportError, later: &TransportError) {
+    pub(super) fn close(&self, reason: &TransportError) {
+        self.close_with(reason, |_| reason.clone());
+    }
+
+    fn close_with(&self, later: &TransportError, now: impl Fn(Option<Mistyped>) -> TransportError) {
         let mut table = self.table();
         table.closed.get_or_insert_with(|| later.clone());
+        table.doubts.clear();
         for (_, waiter) in table.waiting.drain() {
-            let _ = waiter.outcome.send(Err(now.clone()));
+            let _ = waiter.outcome.send(Err(now(waiter.mistyped)));
         }
     }
 
     fn remove(&self, id: Option<&Id<'_>>) -> Option<oneshot::Sender<Outcome>> {
-        self.table().waiting.remove(&id?.as_i64()?).map(|it| it.outcome)
+        self.table().remove(id?.as_i64()?).map(|it| it.outcome)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -103,20 +171,18 @@ pub(super) struct Waiting<'a> {
     pending: &'a Pending,
     id: i64,
     outcome: oneshot::Receiver<Outcome>,
-    doubted: Doubted,
 }
 
 impl Waiting<'_> {
     /// What became of it.
     pub(super) async fn outcome(&mut self) -> Outcome {
         let lost = |_| Err(TransportError::Closed("the connection is closed".to_owned()));
-        let outcome = async { (&mut self.outcome).await.unwrap_or_else(lost) };
-        self.doubted.limit(outcome).await
+        (&mut self.outcome).await.unwrap_or_else(lost)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.pending.table().waiting.remove(&self.id);
+        self.pending.table().remove(self.id);
     }
 }

@@ -128,6 +128,16 @@ pub(super) fn is_for(id: Option<&Id<'_>>, request: i64) -> bool {
     id.and_then(Id::as_i64) == Some(request)
 }
 
+/// The token of progress, if the event is about that.
+pub(super) fn progress_token(event: &Event, limits: &Limits) -> Option<i64> {
+    match event {
+        Event::Notification { method, text } if &**method == "notifications/progress" => {
+            mistyped::progress_token(text, limits)
+        }
+        _ => None,
+    }
+}
+
 /// Something that could not be used.
 pub(super) fn refused(reason: &str, raw: &[u8]) -> Item {
     Item::Event(error(reason, raw))

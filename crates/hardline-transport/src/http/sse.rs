@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::version::Version;
 use tokio::task::JoinSet;
+use tokio::time::timeout_at;
 
 use super::body::{self, Kind as Body};
 use super::config::{Address, Config, Elsewhere};
@@ -17,6 +18,7 @@ use super::session::Stamp;
 use super::sieve::{Item, Sieve};
 use crate::Secrets;
 use crate::client::{Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError};
+use crate::mistyped::Overtime;
 
 /// A server that is spoken to over HTTP with server-sent events, 2024-11-05.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl Sse {
                     "{origin} named no address to send messages to within {wait:?}"
                 )))
             })?;
-        let pending = Arc::new(Pending::new(link.config.limits.max_in_flight()));
+        let pending = Arc::new(Pending::new(&link.config.limits));
         let link = Arc::new(link);
         let mut reader = JoinSet::new();
         reader.spawn(read(Arc::clone(&link), Arc::clone(&pending), stream));
@@ -119,8 +121,22 @@ async fn open(link: &Link) -> Result<(Address, EventStream), TransportError> {
 
 /// Reads the stream to its end, which is the transport's.
 async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
+    let mut overtime = Overtime::default();
     let end = loop {
-        match stream.next().await {
+        let next = match pending.next_deadline() {
+            None => Some(stream.next().await),
+            Some(deadline) => match overtime.end(deadline) {
+                Some(end) => timeout_at(end, stream.next()).await.ok(),
+                None => None,
+            },
+        };
+        overtime.found();
+        let Some(next) = next else {
+            overtime = Overtime::default();
+            pending.expire();
+            continue;
+        };
+        match next {
             Ok(Some(item)) => {
                 if let Some(event) = pending.take(item) {
                     link.outlet.put(event).await;
@@ -130,7 +146,7 @@ async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
             Err(error) => break broken(error).to_string(),
         }
     };
-    pending.close(&TransportError::Interrupted(end.clone()), &TransportError::Closed(end.clone()));
+    pending.end(&end);
     link.outlet.close(TransportError::Closed(end));
     link.outlet.finish();
 }
@@ -153,7 +169,7 @@ impl Transport for Sse {
     fn close(&self) -> BoxFuture<'_, ()> {
         let reason = TransportError::Closed("the connection was closed".to_owned());
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.pending.close(&reason, &reason);
+        self.pending.close(&reason);
         self.link.outlet.close(reason);
         self.link.outlet.finish();
         Box::pin(std::future::ready(()))

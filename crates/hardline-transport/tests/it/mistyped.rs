@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
-use hardline_testkit::http::Server;
-use hardline_transport::client::{Answer, Event, Events, Stream, Transport, TransportError};
+use hardline_testkit::http::{Exchange, Server};
+use hardline_transport::client::{
+    Answer, Event, Events, MAX_EVENTS, Stream, Transport, TransportError,
+};
 use hardline_transport::http::{Config as HttpConfig, Sse, Streamable};
 use hardline_transport::{Config, Role};
 use hardline_wire::id::Id;
+use hardline_wire::version::Version;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::time::Instant;
 
 use crate::http::request;
-use crate::peer::{pair, receive};
+use crate::peer::{pair, pair_over, receive};
 
+/// Progress of the request with the id 3, which is its token too.
+const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}"#;
 const MISTYPED: [&str; 4] = [r#""3""#, "3.0", "3e0", "0.3e1"];
 
 /// A session over a stream, and a request of it, id 3, that has arrived at the other end.
@@ -39,12 +44,13 @@ async fn taken(server: &mut DuplexStream) {
 #[track_caller]
 fn assert_mistyped(outcome: Result<Answer, TransportError>, id: &str) {
     match outcome {
-        Err(TransportError::Answer(reason)) => assert_eq!(
-            reason,
-            format!("it has the id {id} in place of 3, and no proper one followed")
-        ),
+        Err(TransportError::Mistyped(reason)) => assert_eq!(reason, unanswered(id)),
         other => panic!("{id}: {other:?}"),
     }
+}
+
+fn unanswered(id: &str) -> String {
+    format!("it has the id {id} in place of 3, and no proper one followed")
 }
 
 fn reason(event: Event) -> String {
@@ -75,7 +81,7 @@ async fn an_answer_with_a_mistyped_id_is_nobodys_and_fails_its_request_in_time()
 #[tokio::test(start_paused = true)]
 async fn the_proper_answer_wins_whenever_it_comes() {
     for id in MISTYPED {
-        let (transport, _events, mut server) = asked().await;
+        let (transport, mut events, mut server) = asked().await;
         let answering = async {
             taken(&mut server).await;
             for _ in 0..3 {
@@ -87,8 +93,11 @@ async fn the_proper_answer_wins_whenever_it_comes() {
         };
         let (outcome, ()) = tokio::join!(transport.request(request(3, "m")), answering);
         assert!(outcome.unwrap().text().contains("proper"), "{id}");
-        // What was said about it is over with it, also for a later request.
-        let later = transport.request(request(4, "m"));
+        // What follows the late one tells that it was read.
+        server.write_all(format!("{PROGRESS}\n").as_bytes()).await.unwrap();
+        while !matches!(events.recv().await, Some(Event::Notification { .. })) {}
+        // What was said about it is over with it, also for a later request with the same id.
+        let later = transport.request(request(3, "m"));
         assert!(tokio::time::timeout(Duration::from_secs(10), later).await.is_err(), "{id}");
     }
 }
@@ -114,6 +123,72 @@ async fn a_server_that_goes_on_talking_does_not_put_the_end_off() {
     taking.await.unwrap();
 }
 
+/// A service that works for a while looks at what came meanwhile before it gives anything up.
+#[tokio::test(start_paused = true)]
+async fn what_has_arrived_is_looked_at_before_a_request_is_given_up() {
+    let mistyped = r#"{"jsonrpc":"2.0","id":"7","result":{}}"#;
+    let asking = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let proper = r#"{"jsonrpc":"2.0","id":7,"result":{"is":"proper"}}"#;
+    for (first, then) in [
+        (format!("{mistyped}\n{asking}\n{proper}\n"), String::new()),
+        (format!("{mistyped}\n{asking}\n"), format!("{proper}\n")),
+        (format!("[{mistyped},{asking},{proper}]\n"), String::new()),
+    ] {
+        let (mut connection, mut peer, _) = pair(Role::Client, Config::default());
+        connection.set_version(Version::V2025_03_26);
+        connection.send_request(Id::from_integer(7), "m", b"{}".to_vec()).room().await.unwrap();
+        peer.write(&first).await;
+        assert!(receive(&mut connection).await.unwrap().contains("ping"), "{first}");
+        peer.write(&then).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let answer = receive(&mut connection).await.unwrap();
+        assert_eq!(answer, proper, "{first}");
+    }
+}
+
+/// But not at everything: a megabyte, or two.
+#[tokio::test(start_paused = true)]
+async fn whoever_has_written_much_does_not_put_the_end_off() {
+    let (mut connection, mut peer, _) = pair_over(Role::Client, Config::default(), 8 << 20);
+    connection.send_request(Id::from_integer(7), "m", b"{}".to_vec()).room().await.unwrap();
+    peer.write("{\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n").await;
+    let padding = "x".repeat(1000);
+    let line = format!(r#"{{"jsonrpc":"2.0","method":"n","params":{{"x":"{padding}"}}}}"#);
+    for _ in 0..4000 {
+        peer.write(&format!("{line}\n")).await;
+    }
+    receive(&mut connection).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let mut count = 0;
+    while receive(&mut connection).await.unwrap() == line {
+        count += 1;
+    }
+    assert!((1..2000).contains(&count), "{count}");
+}
+
+/// Whoever reports progress has not answered yet.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_worked_on_is_not_given_up() {
+    let (transport, _events, mut server) = asked().await;
+    let answering = async {
+        taken(&mut server).await;
+        answer(&mut server, r#""3""#, "{}").await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        server.write_all(format!("{PROGRESS}\n").as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        answer(&mut server, "3", r#"{"is":"proper"}"#).await;
+        taken(&mut server).await;
+        server.write_all(format!("{PROGRESS}\n").as_bytes()).await.unwrap();
+        answer(&mut server, r#""3""#, "{}").await;
+    };
+    let asking = async {
+        let outcome = transport.request(request(3, "m")).await;
+        assert!(outcome.unwrap().text().contains("proper"));
+        assert_mistyped(transport.request(request(3, "m")).await, r#""3""#);
+    };
+    tokio::join!(asking, answering);
+}
+
 /// An id that was given out as a string has its type too.
 #[tokio::test(start_paused = true)]
 async fn a_number_is_no_answer_to_a_string() {
@@ -132,43 +207,89 @@ async fn a_number_is_no_answer_to_a_string() {
 #[tokio::test]
 async fn the_same_holds_over_http() {
     let mut checks = tokio::task::JoinSet::new();
-    for id in MISTYPED {
-        checks.spawn(check_http("/mcp", id));
-        checks.spawn(check_http("/sse", id));
+    for path in ["/mcp", "/sse"] {
+        for id in MISTYPED {
+            checks.spawn(check_http(path, id));
+        }
+        checks.spawn(check_http_end(path));
+        checks.spawn(check_http_late(path, false));
+        checks.spawn(check_http_late(path, true));
     }
     while let Some(check) = checks.join_next().await {
         check.unwrap();
     }
 }
 
-/// Asks a server that gives a mistyped answer and leaves its stream open.
-async fn check_http(path: &str, id: &str) {
-    let said = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n\n");
+/// What a server says to a request, piece by piece.
+#[derive(Clone, Debug)]
+enum Piece {
+    Say(String),
+    Wait(Duration),
+    End,
+}
+
+/// A server that says this to whatever it is asked, and leaves its stream open unless that is its end.
+fn start(said: Vec<Piece>) -> Server {
     let (say, _) = tokio::sync::broadcast::channel(8);
-    let server = Server::start(async move |it| match it.request.method.as_str() {
+    Server::start(async move |it| match it.request.method.as_str() {
         "POST" if it.request.path == "/message" => {
             it.respond(202, &[], "").await;
             say.send(said.clone()).unwrap();
         }
         "POST" => {
             it.open_stream().await;
-            it.chunk(said.clone()).await;
-            it.wait_for_close().await;
+            if speak(it, &said).await {
+                it.wait_for_close().await;
+            }
         }
         _ => {
             let mut heard = say.subscribe();
             it.open_stream().await;
             it.chunk("event: endpoint\ndata: /message\n\n").await;
-            while let Ok(text) = heard.recv().await {
-                it.chunk(text).await;
+            while let Ok(said) = heard.recv().await {
+                if !speak(it, &said).await {
+                    return;
+                }
             }
         }
-    });
+    })
+}
+
+/// Returns whether the stream is left open.
+async fn speak(it: &mut Exchange, said: &[Piece]) -> bool {
+    for piece in said {
+        match piece {
+            Piece::Say(text) => it.chunk(text).await,
+            Piece::Wait(time) => tokio::time::sleep(*time).await,
+            Piece::End => {
+                it.end_stream().await;
+                return false;
+            }
+        }
+    }
+    true
+}
+
+async fn connect(path: &str, server: &Server) -> Box<dyn Transport> {
     let config = HttpConfig::new(&server.url(path)).unwrap();
-    let transport: Box<dyn Transport> = match path {
+    match path {
         "/sse" => Box::new(Sse::connect(config).await.unwrap()),
         _ => Box::new(Streamable::new(config).unwrap()),
-    };
+    }
+}
+
+fn event(text: &str) -> Piece {
+    Piece::Say(format!("data: {text}\n\n"))
+}
+
+fn result(id: &str, result: &str) -> Piece {
+    event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+}
+
+/// Asks a server that gives a mistyped answer and leaves its stream open.
+async fn check_http(path: &str, id: &str) {
+    let server = start(vec![result(id, "{}")]);
+    let transport = connect(path, &server).await;
     let mut events = transport.take_events().unwrap();
     let outcome = transport.request(request(3, "m"));
     let outcome = tokio::time::timeout(Duration::from_secs(20), outcome).await.unwrap();
@@ -176,4 +297,52 @@ async fn check_http(path: &str, id: &str) {
     let told = reason(events.recv().await.unwrap());
     assert!(told.contains(id), "{told}");
     transport.close().await;
+}
+
+/// Asks a server that gives a mistyped answer and ends its stream: that was the answer, so whoever asked is
+/// not told that it was lost.
+async fn check_http_end(path: &str) {
+    for id in ["", "id: 1\n"] {
+        let said = Piece::Say(format!(
+            "{id}data: {{\"jsonrpc\":\"2.0\",\"id\":\"3\",\"result\":{{}}}}\n\n"
+        ));
+        let server = start(vec![said, Piece::End]);
+        let transport = connect(path, &server).await;
+        let outcome = transport.request(request(3, "m"));
+        let outcome = tokio::time::timeout(Duration::from_secs(20), outcome).await.unwrap();
+        match outcome {
+            // The stream is taken up again where that can be done, for as long as a proper answer may take.
+            Err(TransportError::Mistyped(reason)) if path == "/mcp" && !id.is_empty() => {
+                assert_eq!(reason, unanswered(r#""3""#));
+            }
+            Err(TransportError::Answer(reason)) => assert_eq!(reason, unanswered(r#""3""#)),
+            other => panic!("{path}: {other:?}"),
+        }
+        transport.close().await;
+    }
+}
+
+/// Asks a server whose proper answer comes at once but is looked at late, as nobody takes the events before
+/// it; or one that is slow, and reports progress meanwhile.
+async fn check_http_late(path: &str, has_progress: bool) {
+    let long = Duration::from_secs(4);
+    let mut said = vec![result(r#""3""#, "{}")];
+    match has_progress {
+        true => said.extend([event(PROGRESS), Piece::Wait(long)]),
+        false => said.extend(vec![event(r#"{"jsonrpc":"2.0","method":"n"}"#); MAX_EVENTS + 10]),
+    }
+    said.push(result("3", r#"{"is":"proper"}"#));
+    let server = start(said);
+    let transport = connect(path, &server).await;
+    let mut events = transport.take_events().unwrap();
+    let taking = tokio::spawn(async move {
+        tokio::time::sleep(long).await;
+        while events.recv().await.is_some() {}
+    });
+    let outcome = transport.request(request(3, "m"));
+    let outcome = tokio::time::timeout(Duration::from_secs(30), outcome).await.unwrap();
+    assert!(outcome.unwrap().text().contains("proper"), "{path}");
+    transport.close().await;
+    drop(transport);
+    taking.await.unwrap();
 }

@@ -97,7 +97,7 @@ fn check(found: &Discovered) -> Result<(), AuthError> {
 
 /// Which scopes are asked for: those that are set, or that the server wants, or that it has; those that
 /// were asked for before; and those that a call was refused for since.
-fn scopes(
+pub(in super::super) fn scopes(
     settings: &AuthSettings,
     found: &Discovered,
     challenge: &Challenge,

@@ -19,7 +19,7 @@ use super::error::AuthError;
 use super::jwt::SigningKey;
 use super::secret::Secret;
 
-pub(super) use code::login;
+pub(super) use code::{login, scopes};
 pub(super) use machine::fetch;
 
 pub use enterprise::Enterprise;

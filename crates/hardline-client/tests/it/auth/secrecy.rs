@@ -3,8 +3,11 @@
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
 
+use hardline_client::ServerEvent;
 use hardline_client::auth::{Assertion, Auth, Enterprise, FileStore, Grant, Secret};
+use hardline_testkit::http::Server;
 use hardline_testkit::oauth::World;
+use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span;
 
@@ -83,6 +86,44 @@ async fn a_token_that_the_server_repeats_in_an_answer_is_hidden() {
     let error = echo(&connection, 1).await.unwrap_err();
     assert!(error.to_string().contains("not with"), "{error}");
     search(&format!("{error} {error:?}"));
+}
+
+#[tokio::test]
+async fn a_token_that_the_server_logs_can_be_hidden_at_any_time() {
+    let world = Arc::new(World::default());
+    let server = Server::start({
+        let world = Arc::clone(&world);
+        async move |it| {
+            let is_shut = *world.is_expired.lock().unwrap();
+            if it.rpc_method() != "tools/call" || is_shut {
+                return world.serve(it).await;
+            }
+            let token = it.request.header("authorization").unwrap_or_default();
+            let params = json!({ "level": "info", "data": token });
+            let log =
+                json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
+            let answer = it.result(r#"{"content":[]}"#);
+            it.stream(&format!("data: {log}\n\ndata: {answer}\n\n")).await;
+        }
+    });
+    let auth = Auth::new(&server.url("/mcp"), settings(&Person::agreeing())).unwrap();
+    let connection = connect(&server, &auth).await.unwrap();
+    let mut events = connection.events();
+    echo(&connection, 1).await.unwrap();
+    assert_eq!(connection.hide("it is access-1."), "it is [hidden].");
+    for n in 2..5 {
+        world.expire();
+        echo(&connection, n).await.unwrap();
+    }
+    assert_eq!(connection.hide("it is access-4."), "it is [hidden].");
+    connection.close().await;
+    drop(connection);
+    for n in 1..5 {
+        let Some(ServerEvent::Notification(log)) = events.recv().await else { panic!("{n}") };
+        let text = log.params.as_ref().unwrap().get();
+        assert!(text.contains(&format!("Bearer access-{n}")), "{text}");
+        assert_eq!(log.hide(text), r#"{"data":"[hidden]","level":"info"}"#);
+    }
 }
 
 #[tokio::test]

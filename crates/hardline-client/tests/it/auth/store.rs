@@ -5,14 +5,15 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use hardline_client::auth::{Auth, FileStore, default_store};
+use hardline_client::auth::{Auth, AuthSettings, FileStore, Grant, default_store};
 use hardline_testkit::http::Server;
 use hardline_testkit::oauth::World;
 use tempfile::TempDir;
 
 use super::person::Person;
-use super::{logged_in, settings, start};
+use super::{connect, logged_in, settings, start};
 
 /// A directory with the tokens of somebody who has logged in, and the file that they are in.
 async fn kept() -> (Server, TempDir, PathBuf) {
@@ -123,4 +124,52 @@ async fn nothing_is_left_behind_but_what_is_kept() {
 fn there_is_a_store_wherever_we_run() {
     let dir = tempfile::tempdir().unwrap();
     assert!(!format!("{:?}", default_store(dir.path())).is_empty());
+}
+
+fn logins(server: &Server) -> usize {
+    server.requests().iter().filter(|it| it.path == "/token").count()
+}
+
+/// A refresh of another process that was begun before would take the new tokens' place.
+#[tokio::test]
+async fn a_login_is_kept_when_no_other_process_is_at_it() {
+    let (server, dir, file) = kept().await;
+    let before = fs::read_to_string(&file).unwrap();
+    let lock = fs::File::create(file.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    let settings = settings(&Person::agreeing()).with_store(Arc::new(FileStore::new(dir.path())));
+    let auth = Auth::new(&server.url("/mcp"), settings).unwrap();
+    let logging_in = tokio::spawn(async move { auth.login().await });
+    while logins(&server) < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    lock.unlock().unwrap();
+    logging_in.await.unwrap().unwrap();
+    assert!(fs::read_to_string(&file).unwrap().contains("access-2"));
+}
+
+/// Nobody is waited for where no person logs in, so one process gets the tokens for all.
+#[tokio::test]
+async fn two_processes_of_a_program_get_one_token() {
+    let world = Arc::new(World::default());
+    let server = Server::start(async move |it| {
+        if it.request.path == "/token" {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        world.serve(it).await;
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let process = || {
+        let settings = AuthSettings::new()
+            .with_store(Arc::new(FileStore::new(dir.path())))
+            .with_grant(Grant::client_secret("me", "my-secret"));
+        Auth::new(&server.url("/mcp"), settings).unwrap()
+    };
+    let (one, other) = (process(), process());
+    let (one, other) = tokio::join!(connect(&server, &one), connect(&server, &other));
+    one.unwrap();
+    other.unwrap();
+    assert_eq!(logins(&server), 1);
 }

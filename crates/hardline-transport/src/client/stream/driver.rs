@@ -165,7 +165,7 @@ impl Driver {
             Incoming::Failed(failure) => {
                 let reply = failure.id.as_i64().and_then(|id| self.waiting.remove(&id));
                 if let Some(reply) = reply {
-                    let _ = reply.send(Err(lost(failure)));
+                    let _ = reply.send(Err(lost(&failure)));
                 }
             }
             Incoming::Abandoned(_) => {}
@@ -241,12 +241,13 @@ fn unsent(error: &SendError) -> TransportError {
     }
 }
 
-fn lost(failure: Failure) -> TransportError {
-    if failure.rule == rule::CLOSED {
-        TransportError::Closed(failure.reason)
-    } else {
-        // The error says by itself what it is about.
-        let reason = failure.reason.strip_prefix("the answer cannot be used: ");
-        TransportError::Answer(reason.unwrap_or(&failure.reason).to_owned())
+fn lost(failure: &Failure) -> TransportError {
+    // The error says by itself what it is about.
+    let reason = failure.reason.strip_prefix("the answer cannot be used: ");
+    let reason = reason.unwrap_or(&failure.reason).to_owned();
+    match failure.rule {
+        rule::CLOSED => TransportError::Closed(reason),
+        rule::MISTYPED => TransportError::Mistyped(reason),
+        _ => TransportError::Answer(reason),
     }
 }

@@ -193,6 +193,20 @@ fn a_program_on_the_list_runs_no_other_code() {
 }
 
 #[test]
+fn what_is_behind_a_verb_is_looked_for_on_the_list() {
+    let home = Home::new();
+    let [op, toolbox, npx, other] = ["op", "toolbox", "npx", "other"]
+        .map(|name| home.write_program(&format!("bin/{name}"), "#!/bin/sh\nexit 0\n"));
+    let list = format!("[launch]\nprograms = [{op:?}, {toolbox:?}, {npx:?}]");
+    check(&home, &list, &[&op, "run", "--", &npx, "-y", "server"], None);
+    check(&home, &list, &[&op, "run", "--", &other], PROGRAM);
+    check(&home, &list, &[&op, "run", "--", &npx, "-c", "id"], PROGRAM);
+    check(&home, &list, &[&op, "run", "--unheard-of", &npx, "-y", "server"], PROGRAM);
+    check(&home, &list, &[&toolbox, "--prebuilt", "postgres", "--stdio"], None);
+    check(&home, &list, &[&toolbox, "run", &other], PROGRAM);
+}
+
+#[test]
 fn a_wildcard_makes_no_code_welcome() {
     let home = Home::new();
     let [node, python, git] = ["node", "python3", "git"]

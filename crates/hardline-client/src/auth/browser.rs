@@ -250,7 +250,10 @@ mod tests {
         check("", &[]);
         check(" : :: ", &[]);
         check("firefox", &[&["firefox", "URL"]]);
-        check("firefox:/opt/x  --new  %s -q", &[&["firefox", "URL"], &["/opt/x", "--new", "URL", "-q"]]);
+        check(
+            "firefox:/opt/x  --new  %s -q",
+            &[&["firefox", "URL"], &["/opt/x", "--new", "URL", "-q"]],
+        );
         check("x --url=%s", &[&["x", "--url=URL"]]);
         check("x 'a b' $(c);d", &[&["x", "'a", "b'", "$(c);d", "URL"]]);
     }

@@ -3,8 +3,9 @@
 use hardline_wire::excerpt::Excerpt;
 
 use super::environment::injects_code;
-use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family, Operand};
-use super::option::{Met, walk};
+use super::family::{self, Family, Operand};
+use super::option::{Met, Walk, walk};
+use super::search::Owner;
 use super::source::{is_code, is_line};
 
 /// Wrappers around wrappers are followed this far. One more counts as code: nobody honest has it.
@@ -98,12 +99,12 @@ impl Inspector<'_> {
     }
 
     /// The known programs that a word stands for.
-    fn programs(&self, word: &str) -> Vec<String> {
+    pub(super) fn programs(&self, word: &str) -> Vec<String> {
         let is_known = family::of(word).is_some();
         let mut all: Vec<String> = is_known.then(|| word.to_owned()).into_iter().collect();
         for link in (self.links)(word) {
             let is_other = family::of(&link).is_some() && !family::is_builtin(&link);
-            let is_many = is_known && family::is_many(&link);
+            let is_many = family::is_shim(&link) || is_known && family::is_many(&link);
             let is_same = |it: &String| family::plain_name(it) == family::plain_name(&link);
             if is_other && !is_many && !all.iter().any(is_same) {
                 all.push(link);
@@ -113,7 +114,7 @@ impl Inspector<'_> {
     }
 
     /// Whether a word stands for standard input, or is code itself.
-    fn is_code(&self, word: &str) -> bool {
+    pub(super) fn is_code(&self, word: &str) -> bool {
         is_code(word) || (self.links)(word).iter().any(|link| is_code(link))
     }
 
@@ -125,7 +126,7 @@ impl Inspector<'_> {
         }
         let programs = self.programs(program);
         if programs.is_empty() {
-            return self.look_ahead(at);
+            return self.look_ahead(at, Owner::Unknown);
         }
         for program in programs {
             self.follow_as(&program, at, depth);
@@ -144,69 +145,35 @@ impl Inspector<'_> {
             true => self.skip_assignments(at, at + 1),
             false => at + 1,
         };
-        let walk = walk(self.command, start, &family);
-        let is_code = self.add_met(at, &walk.met);
+        // What is behind a verb is read in its turn.
+        let is_verb = matches!(family.operand, Operand::Verb(_));
+        let first = Family { reads_on: family.reads_on && !is_verb, ..family };
+        let walk = walk(self.command, start, &first);
+        self.add_met(at, &walk.met);
         // What follows is for the code.
-        if is_code && matches!(family.operand, Operand::Script | Operand::Code) {
-            return self.add_input(at, &family, &walk);
+        if walk.has_inline() && matches!(family.operand, Operand::Script | Operand::Code) {
+            return;
         }
-        match walk.operand {
-            None => self.add_input(at, &family, &walk),
-            Some(index) => {
-                self.look_behind(at, index, &family, &walk.met);
-                self.follow_operand(at, index, &family, depth);
-            }
+        for index in self.find_inline(start, &first) {
+            self.add(at, index, CodeKind::Inline);
         }
-        if matches!(family.operand, Operand::Program(_) | Operand::Package) {
-            self.look_ahead(at);
+        match (walk.begun.filter(|_| !is_verb), walk.operand) {
+            (Some(index), _) => self.start(index, depth),
+            (None, Some(_)) if walk.has_main && family.operand == Operand::Code => {}
+            (None, Some(index)) => self.follow_operand(at, index, &family, depth),
+            (None, None) => self.add_input(at, &family, &walk),
+        }
+        // Nobody can tell where the other program begins.
+        let starts = matches!(family.operand, Operand::Program(_) | Operand::Package);
+        if starts && (walk.is_open || walk.operand.is_none() && !walk.is_over) {
+            self.look_ahead(at, Owner::Starter);
         }
     }
 
     /// Adds an interpreter that is left with its standard input to read code from.
-    fn add_input(&mut self, at: usize, family: &Family, walk: &super::option::Walk) {
-        let is_inline = walk.met.iter().any(|(_, met)| *met == Met::Inline);
-        if family.reads_stdin && walk.operand.is_none() && !walk.has_main && !is_inline {
+    fn add_input(&mut self, at: usize, family: &Family, walk: &Walk) {
+        if family.reads_stdin && walk.operand.is_none() && !walk.has_main && !walk.has_inline() {
             self.add(at, at, CodeKind::Inline);
-        }
-    }
-
-    /// Looks on behind an operand that may be the value of the option before it.
-    fn look_behind(&mut self, at: usize, index: usize, family: &Family, met: &[(usize, Met)]) {
-        let is_doubtful =
-            met.last().is_some_and(|(last, met)| *met == Met::Doubtful && last + 1 == index);
-        // A file is hardly the value of anything.
-        if !is_doubtful || self.word(index).contains(['/', '\\', '.', '@']) {
-            return;
-        }
-        for (index, met) in walk(self.command, index + 1, family).met {
-            if met == Met::Inline {
-                self.add(at, index, CodeKind::Inline);
-            }
-        }
-    }
-
-    /// Looks for interpreters that are given code anywhere behind a program that may start them.
-    pub(super) fn look_ahead(&mut self, at: usize) {
-        for index in at + 1..self.command.len() {
-            let is_inline = |code: &Code| index < code.index && code.kind == CodeKind::Inline;
-            if self.look.code.iter().any(is_inline) {
-                continue;
-            }
-            let word = self.word(index);
-            let programs = match word.contains('/') {
-                true => self.programs(word),
-                false => vec![word.to_owned()],
-            };
-            for family in programs.iter().filter_map(|it| family::of(it)) {
-                if family.operand != Operand::Script || family.inline.is_empty() {
-                    continue;
-                }
-                for (place, met) in walk(self.command, index + 1, &family).met {
-                    if met == Met::Inline {
-                        self.add(index, place, CodeKind::Inline);
-                    }
-                }
-            }
         }
     }
 
@@ -219,6 +186,9 @@ impl Inspector<'_> {
         if is_file && self.is_code(&word) || family.is_line && is_line(&word) {
             return self.add(at, index, CodeKind::Inline);
         }
+        if depth < MAX_NESTED && family::has(family.runs, &word) {
+            return self.follow_verb(at, index, family, depth);
+        }
         match family.operand {
             Operand::Script if word.starts_with('@') => self.add(at, index, CodeKind::Named),
             Operand::Script => {
@@ -230,69 +200,72 @@ impl Inspector<'_> {
                 }
             }
             Operand::Code => self.add(at, index, CodeKind::Inline),
-            Operand::Package if family::has(family.runs, &word) && depth < MAX_NESTED => {
-                let walk = walk(self.command, index + 1, family);
-                self.add_met(at, &walk.met);
-                if let Some(index) = walk.operand {
-                    self.look_behind(at, index, family, &walk.met);
-                    self.follow_operand(at, index, family, depth + 1);
-                }
-            }
             Operand::Package if word.starts_with("http") => self.add(at, index, CodeKind::Named),
-            Operand::Package => {
-                if depth < MAX_NESTED && !self.programs(&word).is_empty() {
-                    self.follow(index, depth + 1);
-                }
+            Operand::Package if depth < MAX_NESTED && !self.programs(&word).is_empty() => {
+                self.follow(index, depth + 1);
             }
-            Operand::Program(before) => {
-                let mut index = index + before;
-                if family.assigns {
-                    // A dash alone is an option to it.
-                    index += usize::from(word == "-");
-                    index = self.skip_assignments(at, index);
-                }
-                if index < self.command.len() {
-                    self.look.nested.push(index);
-                    self.follow(index, depth + 1);
-                }
-            }
+            Operand::Package | Operand::Verb(_) => self.look_ahead(index, Owner::Unknown),
+            Operand::Program(before) => self.follow_program(at, index, before, family, depth),
             Operand::Container => {}
         }
     }
 
-    /// Looks at the command that a container is started with: its files are others, and so are its links.
-    fn follow_container(&mut self, at: usize, family: &Family) {
-        let mut verb = at;
-        loop {
-            let Some(index) = walk(self.command, verb + 1, family).operand else { return };
-            verb = index;
-            if !family::has(CONTAINER_GROUPS, self.word(index)) {
-                break;
-            }
+    /// Looks at what is behind a verb that runs something.
+    fn follow_verb(&mut self, at: usize, verb: usize, family: &Family, depth: usize) {
+        let walk = walk(self.command, verb + 1, family);
+        self.add_met(at, &walk.met);
+        for index in self.find_inline(verb + 1, family) {
+            self.add(at, index, CodeKind::Inline);
         }
-        if !family::has(CONTAINER_VERBS, self.word(verb)) {
-            return self.look_ahead(verb);
-        }
-        let Some(image) = walk(self.command, verb + 1, family).operand else { return };
-        let mut places: Vec<usize> = (image + 1..self.command.len()).collect();
-        let mut inner: Vec<String> = places.iter().map(|it| self.word(*it).to_owned()).collect();
-        for index in verb + 1..image {
-            let (name, value) = match self.word(index).split_once('=') {
-                Some((name, value)) => (name, value),
-                None => (self.word(index), self.word(index + 1)),
-            };
-            if CONTAINER_ENTRIES.contains(&name) {
-                if value.contains([' ', '[']) {
-                    return self.add(at, index, CodeKind::Inline);
+        let is_verb = matches!(family.operand, Operand::Verb(_));
+        match (walk.begun, walk.operand) {
+            (Some(index), _) => self.start(index, depth),
+            (None, Some(_)) if is_verb && !family.begins.is_empty() => {}
+            (None, Some(index)) => match family.operand {
+                Operand::Verb(before) if !family::has(family.runs, self.word(index)) => {
+                    self.follow_program(at, index, before, family, depth);
                 }
-                inner.insert(0, value.to_owned());
-                places.insert(0, index);
-            }
+                _ => self.follow_operand(at, index, family, depth + 1),
+            },
+            (None, None) => {}
         }
-        for code in inspect(&inner).code {
-            if let (CodeKind::Inline, Some(place)) = (code.kind, places.get(code.index)) {
-                self.add(at, *place, CodeKind::Inline);
+        if walk.is_open || walk.operand.is_none() && !walk.is_over {
+            self.look_ahead(verb, Owner::Starter);
+        }
+    }
+
+    /// Looks at the program that another starts, so many operands behind the one at an index.
+    fn follow_program(
+        &mut self,
+        at: usize,
+        index: usize,
+        before: usize,
+        family: &Family,
+        depth: usize,
+    ) {
+        let mut index = index;
+        for _ in 0..before {
+            let walk = walk(self.command, index + 1, &Family { reads_on: false, ..*family });
+            self.add_met(at, &walk.met);
+            let Some(operand) = walk.operand else { return };
+            if walk.is_open {
+                self.look_ahead(index, Owner::Starter);
             }
+            index = operand;
+        }
+        if family.assigns {
+            // A dash alone is an option to it.
+            index += usize::from(self.word(index) == "-");
+            index = self.skip_assignments(at, index);
+        }
+        self.start(index, depth);
+    }
+
+    /// Looks at a program that another starts.
+    fn start(&mut self, index: usize, depth: usize) {
+        if index < self.command.len() {
+            self.look.nested.push(index);
+            self.follow(index, depth + 1);
         }
     }
 
@@ -311,19 +284,16 @@ impl Inspector<'_> {
         index
     }
 
-    /// Adds options that matter. Says whether one is code, or names it.
-    fn add_met(&mut self, at: usize, met: &[(usize, Met)]) -> bool {
-        let mut is_code = false;
+    /// Adds options that matter.
+    fn add_met(&mut self, at: usize, met: &[(usize, Met)]) {
         for (index, met) in met {
             let kind = match met {
                 Met::Inline => CodeKind::Inline,
                 Met::Named => CodeKind::Named,
                 Met::Doubtful => CodeKind::Doubtful,
             };
-            is_code |= *met != Met::Doubtful;
             self.add(at, *index, kind);
         }
-        is_code
     }
 
     pub(super) fn add(&mut self, program: usize, index: usize, kind: CodeKind) {

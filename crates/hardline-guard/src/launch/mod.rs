@@ -8,11 +8,13 @@
 //! Nothing here looks at files: which file a name stands for is for others to find out, and to say with
 //! [`Links`].
 
+mod container;
 mod entry;
 mod environment;
 mod family;
 mod inspect;
 mod option;
+mod search;
 mod source;
 #[cfg(test)]
 mod tests;

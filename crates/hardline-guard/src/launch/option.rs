@@ -19,8 +19,27 @@ pub(super) struct Walk {
     pub(super) met: Vec<(usize, Met)>,
     /// The index of the first operand, if there is one.
     pub(super) operand: Option<usize>,
+    /// Whether that operand may be the value of the option before it.
+    pub(super) is_open: bool,
+    /// Where an option, or two dashes, say that another program begins.
+    pub(super) begun: Option<usize>,
     /// Whether an option brings the program along, or asks about this one.
     pub(super) has_main: bool,
+    /// Whether two dashes or an option say that no more options follow.
+    pub(super) is_over: bool,
+}
+
+impl Walk {
+    /// Whether an option is code.
+    pub(super) fn has_inline(&self) -> bool {
+        self.met.iter().any(|(_, met)| *met == Met::Inline)
+    }
+
+    fn end(mut self, begun: Option<usize>) -> Self {
+        self.begun = begun;
+        self.is_over = true;
+        self
+    }
 }
 
 /// Walks over the options of `command` from `start`, up to the first operand; if the program reads on, over
@@ -28,29 +47,49 @@ pub(super) struct Walk {
 pub(super) fn walk(command: &[String], start: usize, family: &Family) -> Walk {
     let mut walk = Walk::default();
     let mut index = start;
+    let mut is_open = false;
+    let there = |index: usize| command.get(index).map(|_| index);
     while let Some(word) = command.get(index) {
-        if word == "--" {
-            walk.operand = walk.operand.or(command.get(index + 1).map(|_| index + 1));
-            return walk;
+        if word == "--" && !has(family.plain, "--") {
+            walk.operand = walk.operand.or(there(index + 1));
+            return walk.end(there(index + 1).filter(|_| has(family.begins, "--")));
         }
-        // A plus sign turns an option of a shell off.
-        let is_option = 1 < word.len() && word.starts_with(['-', '+']);
-        if !is_option {
-            walk.operand.get_or_insert(index);
+        if !is_option(word) {
+            if walk.operand.is_none() {
+                walk.operand = Some(index);
+                walk.is_open = is_open;
+            }
             if !family.reads_on {
                 return walk;
             }
             index += 1;
             continue;
         }
-        let met = meet(word, command.get(index + 1).map(String::as_str), family);
-        if let Some(met) = met.kind {
-            walk.met.push((index, met));
-        }
+        let next = command.get(index + 1).map(String::as_str);
+        let met = meet(word, next, family);
+        walk.met.extend(met.kind.map(|kind| (index, kind)));
         walk.has_main |= met.is_main;
+        // What is listed as a value may be none to another version of the program.
+        for at in index + 1..=index + met.takes {
+            let is_inline =
+                |it: &String| is_option(it) && meet(it, None, family).kind == Some(Met::Inline);
+            if command.get(at).is_some_and(is_inline) {
+                walk.met.push((at, Met::Inline));
+            }
+        }
         index += 1 + met.takes;
+        match met.rest {
+            Rest::Options { is_open: open } => is_open = open,
+            Rest::Arguments => return walk.end(None),
+            Rest::Program => return walk.end(there(index)),
+        }
     }
     walk
+}
+
+/// Whether a word is an option. A plus sign turns one of a shell off.
+pub(super) fn is_option(word: &str) -> bool {
+    1 < word.len() && word.starts_with(['-', '+'])
 }
 
 /// What one option is.
@@ -60,6 +99,24 @@ struct Meeting {
     /// How many of the next words belong to it.
     takes: usize,
     is_main: bool,
+    rest: Rest,
+}
+
+/// What is behind an option.
+#[derive(Clone, Copy)]
+enum Rest {
+    /// More options, or operands. If it is open, the next word may be a value.
+    Options { is_open: bool },
+    /// Arguments of what the option runs.
+    Arguments,
+    /// Another program, with its arguments.
+    Program,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self::Options { is_open: false }
+    }
 }
 
 fn meet(word: &str, next: Option<&str>, family: &Family) -> Meeting {
@@ -78,35 +135,62 @@ fn meet(word: &str, next: Option<&str>, family: &Family) -> Meeting {
     for (at, letter) in word.char_indices().skip(1) {
         let rest = word.get(at + letter.len_utf8()..).unwrap_or_default();
         let mut buffer = [0; 4];
-        let letter: &str = letter.encode_utf8(&mut buffer);
-        meeting.is_main |= has(family.mains, letter);
-        if has(family.inline, letter) {
-            meeting.kind = Some(Met::Inline);
-            return meeting;
-        }
-        let is_valued = has(family.valued, letter);
-        if has(family.named, letter) {
-            let takes_next = is_valued && rest.is_empty();
-            let value = if takes_next { next.unwrap_or_default() } else { rest };
-            let is_more = has(family.modules, letter) && !is_module(value);
-            meeting.kind = match is_code(value) || is_more {
-                true => Some(Met::Inline),
-                false => meeting.kind.or(Some(Met::Named)),
-            };
-            meeting.takes += usize::from(takes_next);
-            return meeting;
-        }
-        if is_valued && family.goes_on {
-            meeting.takes += 1;
-        } else if is_valued {
-            // The rest of the cluster is its value.
-            meeting.takes += usize::from(rest.is_empty());
-            return meeting;
-        } else if !has(family.plain, letter) && !has(family.mains, letter) {
-            meeting.kind = Some(Met::Doubtful);
+        let is_last = meeting.meet_letter(letter.encode_utf8(&mut buffer), rest, next, family);
+        if is_last {
+            break;
         }
     }
     meeting
+}
+
+impl Meeting {
+    /// Meets one letter of a cluster. Says whether no more letters follow.
+    fn meet_letter(
+        &mut self,
+        letter: &str,
+        rest: &str,
+        next: Option<&str>,
+        family: &Family,
+    ) -> bool {
+        if has(family.inline, letter) {
+            self.kind = Some(Met::Inline);
+            return true;
+        }
+        let takes = count(family.valued, letter);
+        let (is_named, is_end) = (has(family.named, letter), has(family.ends, letter));
+        let is_main = is_end || has(family.mains, letter);
+        let is_alone = has(family.plain, letter);
+        let has_value = 0 < takes || has(family.glued, letter) || is_named && !is_alone;
+        let value = match has_value {
+            true if rest.is_empty() && 0 < takes => next.unwrap_or_default(),
+            true => rest,
+            false => "",
+        };
+        let is_more = has(family.modules, letter) && !is_module(value);
+        self.is_main |= is_main;
+        if (is_named || is_main) && is_code(value) || is_more {
+            self.kind = Some(Met::Inline);
+        } else if is_named {
+            self.kind = self.kind.or(Some(Met::Named));
+        }
+        if has(family.begins, letter) {
+            self.rest = Rest::Program;
+        } else if is_end {
+            self.rest = Rest::Arguments;
+        } else if !has_value && !is_alone && !is_main {
+            self.kind = self.kind.or(Some(Met::Doubtful));
+            self.rest = Rest::Options { is_open: true };
+        } else if is_named && has_value && takes == 0 && rest.is_empty() {
+            self.rest = Rest::Options { is_open: !has(family.glued, letter) };
+        }
+        if family.goes_on {
+            self.takes += takes;
+            return false;
+        }
+        // The rest of the cluster is its value.
+        self.takes += takes - usize::from(0 < takes && !rest.is_empty());
+        has_value || is_end
+    }
 }
 
 /// An option as most write it: some take underscores, any number of dashes, and `no-` twice for nothing.
@@ -125,40 +209,71 @@ fn tidy(word: &str) -> String {
 
 /// Whether a word with one dash is a long option to this family: `-javaagent`.
 fn is_long(name: &str, family: &Family) -> bool {
-    let all = [family.inline, family.named, family.valued, family.plain];
-    let words = all.into_iter().flat_map(str::split_whitespace);
-    let mut longs = words.filter(|it| it.starts_with('-') && !it.starts_with("--"));
-    longs.any(|it| name.starts_with(it))
+    let words = family.options().filter(|it| it.starts_with('-') && !it.starts_with("--"));
+    let mut longs = words.filter(|it| *it != "-");
+    longs.any(|it| it == name || extends(it, name))
+}
+
+/// How often an option stands in a list: so many words it takes.
+fn count(list: &str, option: &str) -> usize {
+    list.split_whitespace().filter(|it| *it == option).count()
+}
+
+/// Whether a name begins like a listed option. What is as short as `--c` or `-e` means itself.
+fn extends(listed: &str, name: &str) -> bool {
+    match listed.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => {
+            let shortest = if listed.starts_with("--") { 5 } else { 3 };
+            shortest <= listed.len() && name.starts_with(listed)
+        }
+    }
+}
+
+/// Whether a name is the beginning of a listed option, or one of those that it stands for.
+fn shortens(listed: &str, name: &str) -> bool {
+    listed.ends_with('*') && extends(listed, name)
+        || listed.starts_with('-') && 3 < name.len() && listed.starts_with(name)
 }
 
 fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Family) -> Meeting {
-    // `--ev` is `--eval` to many, and `--env-file-if-exists` is as good as `--env-file`. What is as
-    // short as `--c` means itself.
-    let is_meant = |it: &str| {
-        let is_short = it.starts_with("--") && it.len() < 5;
-        it == name
-            || it.starts_with('-')
-                && (!is_short && name.starts_with(it) || 4 < name.len() && it.starts_with(name))
+    let is_listed = family.options().any(|it| it == name);
+    // `--eva` is `--eval` to many. What is listed means itself.
+    let means = |list: &str| match is_listed {
+        true => has(list, name),
+        false => list.split_whitespace().any(|it| shortens(it, name)),
     };
-    let means = |list: &str| list.split_whitespace().any(is_meant);
-    let is_valued = value.is_none() && means(family.valued);
-    let value = value.or(next.filter(|_| is_valued)).unwrap_or_default();
-    let is_main = means(family.mains) || matches!(name, "--help" | "--version");
-    let is_known = has(family.plain, name) || has(family.valued, name) && !means(family.named);
-    let mut takes = usize::from(is_valued);
-    let kind = if is_known {
-        None
-    } else if means(family.inline) || means(family.named) && is_code(value) {
+    // `--env-file-of-sorts` is as good as `--env-file`.
+    let is_like = |list: &str| {
+        means(list)
+            || !is_listed
+                && list.split_whitespace().any(|it| it.starts_with('-') && extends(it, name))
+    };
+    let mut takes = if value.is_none() { count(family.valued, name) } else { 0 };
+    let is_given = value.is_some() || 0 < takes;
+    let value = value.or(next.filter(|_| 0 < takes)).unwrap_or_default();
+    let is_end = has(family.ends, name);
+    let is_main = is_end || means(family.mains) || matches!(name, "--help" | "--version");
+    let is_alone = means(family.plain) || has(family.begins, name);
+    let mut is_open = false;
+    let kind = if is_like(family.inline) || (is_main || is_like(family.named)) && is_code(value) {
         Some(Met::Inline)
-    } else if means(family.named) {
+    } else if is_like(family.named) {
+        is_open = !is_given && !has(family.plain, name);
         Some(Met::Named)
-    } else if !value.is_empty() || is_valued || means(family.plain) || is_main {
+    } else if is_given || is_alone || is_main {
         None
     } else {
         let is_off = name.starts_with("--no-");
         let is_word = next.is_some_and(|next| !next.starts_with('-'));
         takes = usize::from(family.is_greedy && !is_off && is_word);
+        is_open = takes == 0;
         Some(Met::Doubtful)
     };
-    Meeting { kind, takes, is_main }
+    let rest = match () {
+        () if has(family.begins, name) => Rest::Program,
+        () if is_end => Rest::Arguments,
+        () => Rest::Options { is_open },
+    };
+    Meeting { kind, takes, is_main, rest }
 }

@@ -45,3 +45,8 @@ pub(super) fn is_line(word: &str) -> bool {
     let is_first_path = parts.next().is_some_and(|first| first.contains(['/', '\\']));
     word.contains([';', '|', '&', '$', '<', '>', '`']) || parts.next().is_some() && !is_first_path
 }
+
+/// Whether a word is most likely a program's text, and no name or number.
+pub(super) fn is_text(word: &str) -> bool {
+    is_line(word) || word.contains('(')
+}

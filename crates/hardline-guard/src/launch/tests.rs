@@ -1,5 +1,7 @@
 //! Command lines of servers, honest and not.
 
+mod edge;
+
 use super::{CodeKind, inspect, inspect_with};
 
 /// `command` with words apart by a blank: what is inline and what is named, by index.

@@ -3,13 +3,35 @@
 use super::inspect::{CodeKind, Inspector};
 use super::source::is_code;
 
+/// PowerShell's options that are code, by any of their beginnings.
+const INLINE: [&str; 7] = ["command", "commandwithargs", "cwa", "encodedcommand", "ec", "k", "r"];
+/// PowerShell's options that take the next word, by any of their beginnings.
+const VALUED: [&str; 16] = [
+    "executionpolicy",
+    "ep",
+    "windowstyle",
+    "version",
+    "workingdirectory",
+    "wd",
+    "inputformat",
+    "if",
+    "outputformat",
+    "of",
+    "configurationname",
+    "configurationfile",
+    "settingsfile",
+    "custompipename",
+    "psconsolefile",
+    "encodedarguments",
+];
+
 impl Inspector<'_> {
     /// `/c` of `cmd`, and any beginning of PowerShell's `-Command` and `-EncodedCommand`.
     pub(super) fn follow_windows(&mut self, is_cmd: bool, at: usize, depth: usize) {
         let mut index = at + 1;
         while let Some(word) = self.command.get(index) {
             let word = word.to_lowercase();
-            let Some(option) = word.strip_prefix(['-', '/']) else {
+            let Some(option) = option(&word, is_cmd) else {
                 // PowerShell takes what is no file for a command.
                 if !word.ends_with(".ps1") {
                     self.add(at, index, CodeKind::Inline);
@@ -19,8 +41,8 @@ impl Inspector<'_> {
             if is_cmd && option.starts_with(['c', 'r', 'k']) {
                 return self.follow_cmd(option, at, index, depth);
             }
-            let is_inline = ["command", "encodedcommand", "ec", "k", "r"];
-            if !option.is_empty() && is_inline.iter().any(|it| it.starts_with(option)) {
+            let is_one_of = |list: &[&str]| list.iter().any(|it| it.starts_with(option));
+            if !option.is_empty() && is_one_of(&INLINE) {
                 return self.add(at, index, CodeKind::Inline);
             }
             if !option.is_empty() && "file".starts_with(option) {
@@ -29,11 +51,8 @@ impl Inspector<'_> {
                 }
                 return;
             }
-            let valued =
-                ["executionpolicy", "ep", "windowstyle", "version", "workingdirectory", "wd"];
-            let takes_next =
-                !is_cmd && option.len() > 1 && valued.iter().any(|it| it.starts_with(option));
-            index += 1 + usize::from(takes_next);
+            let is_clear = 1 < option.len() || matches!(option, "w" | "o");
+            index += 1 + usize::from(!is_cmd && is_clear && is_one_of(&VALUED));
         }
         // It reads its commands.
         self.add(at, at, CodeKind::Inline);
@@ -50,5 +69,14 @@ impl Inspector<'_> {
         }
         self.look.nested.push(index + 1);
         self.follow(index + 1, depth + 1);
+    }
+}
+
+/// A word without the sign of an option, if it is one. To PowerShell, a path is none.
+fn option(word: &str, is_cmd: bool) -> Option<&str> {
+    match word.strip_prefix('/') {
+        Some(rest) if is_cmd || !rest.contains('/') && !rest.ends_with(".ps1") => Some(rest),
+        Some(_) => None,
+        None => word.strip_prefix('-'),
     }
 }

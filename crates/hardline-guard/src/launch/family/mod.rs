@@ -3,12 +3,24 @@
 //! An option that stands in no list of its family may take the next word or not: it is doubtful, and
 //! whoever allows programs by a list must spell it out. Which programs there are stands in `table`.
 
+mod compiled;
 mod container;
+mod name;
+mod node;
+mod python;
+mod script;
+mod shell;
 mod table;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod wrapper;
 
 pub(super) use container::{CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS};
+pub(super) use name::plain_name;
 
 /// How a program reads its arguments: words apart by blanks. Options of one letter count in clusters too: `-lc`.
+/// A star at the end of an option stands for any that begin so.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Family {
     /// Options whose argument, or who themselves, are code. A plus sign stands for all that begin with it.
@@ -19,14 +31,23 @@ pub(super) struct Family {
     pub(super) modules: &'static str,
     /// Options that bring the program along, so that no operand has to.
     pub(super) mains: &'static str,
-    /// Options that take the next argument.
+    /// Options that bring the program along, and behind which everything is for that.
+    pub(super) ends: &'static str,
+    /// Options behind which another program begins, with its arguments. Behind a verb, it begins nowhere else.
+    pub(super) begins: &'static str,
+    /// Options that take the next argument. One that takes two stands there twice.
     pub(super) valued: &'static str,
-    /// Options that take none, and do no harm.
+    /// Options of one letter whose value can only stand in the same word.
+    pub(super) glued: &'static str,
+    /// Options that take no other argument. Those in no other list do no harm. Two dashes among them end no
+    /// options.
     pub(super) plain: &'static str,
     /// Subcommands whose arguments are code.
     pub(super) verbs: &'static str,
     /// Subcommands before what is run.
     pub(super) runs: &'static str,
+    /// How the names of its scripts end.
+    pub(super) scripts: &'static str,
     /// What the first operand is.
     pub(super) operand: Operand,
     /// Whether it runs what it reads, given no operand.
@@ -43,6 +64,21 @@ pub(super) struct Family {
     pub(super) is_greedy: bool,
 }
 
+impl Family {
+    /// All options that are listed.
+    pub(super) fn options(&self) -> impl Iterator<Item = &'static str> {
+        let all =
+            [self.inline, self.named, self.mains, self.ends, self.begins, self.valued, self.plain];
+        all.into_iter().flat_map(str::split_whitespace)
+    }
+
+    /// Whether the name of a file ends like one of its scripts.
+    pub(super) fn is_script(&self, word: &str) -> bool {
+        let ending = word.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
+        ending.is_some_and(|it| has(self.scripts, &it))
+    }
+}
+
 /// What the first argument that is no option is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Operand {
@@ -54,6 +90,8 @@ pub(super) enum Operand {
     Package,
     /// Another program, with its arguments. So many operands come before it.
     Program(usize),
+    /// A subcommand; behind those that run something there is another program, after so many operands.
+    Verb(usize),
     /// An image or a container, with a command of its own.
     Container,
 }
@@ -61,7 +99,7 @@ pub(super) enum Operand {
 /// What is known of a program, by the name of its file.
 pub(super) fn of(program: &str) -> Option<Family> {
     let name = plain_name(program);
-    let mut rows = table::FAMILIES.iter();
+    let mut rows = table::FAMILIES.into_iter().flatten();
     rows.find(|(names, _)| has(names, &name)).map(|(_, family)| *family)
 }
 
@@ -73,6 +111,11 @@ pub(super) fn runs_anything(program: &str) -> bool {
 /// Whether one file is many programs, and does what the name says that it is called by.
 pub(super) fn is_many(program: &str) -> bool {
     has(table::MANY, &plain_name(program))
+}
+
+/// Whether a link to it starts another program, by the name of the link.
+pub(super) fn is_shim(program: &str) -> bool {
+    has(table::SHIMS, &plain_name(program))
 }
 
 /// Whether it is a word of shells alone: no file is meant.
@@ -88,31 +131,4 @@ pub(super) fn is_windows_shell(program: &str) -> bool {
 /// Whether a word stands in a list of words.
 pub(super) fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|it| it == word)
-}
-
-/// The name of a program's file, without ending and version: `/usr/bin/python3.12` is `python`.
-pub(super) fn plain_name(program: &str) -> String {
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_lowercase();
-    let without =
-        |ends: &[&str]| ends.iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
-    let name = match without(&[".js", ".mjs", ".cjs"]) {
-        // Somebody's `start.js` is not `start`.
-        Some(script) => match script.trim_end_matches("-cli") {
-            script if has(table::SCRIPTS, script) => script.to_owned(),
-            _ => return name,
-        },
-        None => without(&[".exe", ".cmd", ".bat", ".com", ".ps1"]).unwrap_or(name),
-    };
-    if ["ld-linux", "ld-musl", "ld.so"].iter().any(|it| name.starts_with(it)) {
-        return "ld-linux".to_owned();
-    }
-    // A package with its version: `node@20`.
-    let name = match name.split_once('@') {
-        Some((package, _)) if !package.is_empty() => package,
-        _ => &*name,
-    };
-    let version = name.find(|char: char| char.is_ascii_digit());
-    let bare = version.and_then(|at| name.get(..at)).unwrap_or(name);
-    let bare = bare.trim_end_matches(['-', '.', '_']);
-    if bare.is_empty() { name.to_owned() } else { bare.to_owned() }
 }

@@ -1,0 +1,44 @@
+//! Commands in containers.
+
+use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family};
+use super::inspect::{CodeKind, Inspector, inspect};
+use super::option::walk;
+use super::search::Owner;
+
+impl Inspector<'_> {
+    /// Looks at the command that a container is started with: its files are others, and so are its links.
+    pub(super) fn follow_container(&mut self, at: usize, family: &Family) {
+        let mut verb = at;
+        loop {
+            let Some(index) = walk(self.command, verb + 1, family).operand else { return };
+            verb = index;
+            if !family::has(CONTAINER_GROUPS, self.word(index)) {
+                break;
+            }
+        }
+        if !family::has(CONTAINER_VERBS, self.word(verb)) {
+            return self.look_ahead(verb, Owner::Unknown);
+        }
+        let Some(image) = walk(self.command, verb + 1, family).operand else { return };
+        let mut places: Vec<usize> = (image + 1..self.command.len()).collect();
+        let mut inner: Vec<String> = places.iter().map(|it| self.word(*it).to_owned()).collect();
+        for index in verb + 1..image {
+            let (name, value) = match self.word(index).split_once('=') {
+                Some((name, value)) => (name, value),
+                None => (self.word(index), self.word(index + 1)),
+            };
+            if CONTAINER_ENTRIES.contains(&name) {
+                if value.contains([' ', '[']) {
+                    return self.add(at, index, CodeKind::Inline);
+                }
+                inner.insert(0, value.to_owned());
+                places.insert(0, index);
+            }
+        }
+        for code in inspect(&inner).code {
+            if let (CodeKind::Inline, Some(place)) = (code.kind, places.get(code.index)) {
+                self.add(at, *place, CodeKind::Inline);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What holds for every row of the table.
+
+use super::super::{CodeKind, inspect};
+use super::table::FAMILIES;
+use super::{Family, Operand, has};
+
+/// All programs, each with its family.
+fn programs() -> impl Iterator<Item = (&'static str, &'static Family)> {
+    FAMILIES
+        .into_iter()
+        .flatten()
+        .flat_map(|(names, family)| names.split_whitespace().map(move |name| (name, family)))
+}
+
+/// An option of a list, as it is written.
+fn written(option: &str) -> String {
+    let option = option.trim_end_matches('*');
+    if option.starts_with('-') { option.to_owned() } else { format!("-{option}") }
+}
+
+/// Whether code is seen in a command, from an index on.
+fn is_seen(command: &[&str], from: usize) -> bool {
+    let command: Vec<String> = command.iter().map(|it| (*it).to_owned()).collect();
+    let look = inspect(&command);
+    look.code.iter().any(|code| code.kind == CodeKind::Inline && from <= code.index)
+}
+
+#[test]
+fn code_is_seen_behind_every_option_that_has_a_value() {
+    let mut count = 0;
+    for (program, family) in programs() {
+        let ends = |it: &&str| has(family.ends, it) || has(family.begins, it);
+        // Some that name code take no other word.
+        let is_alone = |it: &&str| has(family.plain, it) || has(family.glued, it);
+        let named = family.named.split_whitespace().filter(|it| !is_alone(it));
+        let options = named.chain(family.valued.split_whitespace());
+        for option in options.filter(|it| !ends(it) && !has(family.inline, it)) {
+            let takes = family.valued.split_whitespace().filter(|it| *it == option).count();
+            let is_main = has(family.mains, option);
+            let option = written(option);
+            for value in ["value", "/a/value", ".", "a.b", "x@1"] {
+                let mut start = vec![program, &*option];
+                start.extend(vec![value; takes.max(1)]);
+                let inline = family.inline.split_whitespace().map(written);
+                let verbs = family.verbs.split_whitespace().map(String::from);
+                for word in inline.chain(verbs) {
+                    let command = [&start[..], &[&*word, "CODE"]].concat();
+                    assert!(is_seen(&command, start.len()), "{command:?}");
+                    count += 1;
+                }
+                if family.operand == Operand::Code && !is_main {
+                    let command = [&start[..], &["CODE"]].concat();
+                    assert!(is_seen(&command, start.len()), "{command:?}");
+                }
+            }
+        }
+    }
+    assert!(5_000 < count, "{count}");
+}
+
+#[test]
+fn code_is_seen_behind_options_that_nobody_knows() {
+    for (program, family) in programs() {
+        for inline in family.inline.split_whitespace().map(written) {
+            for before in [&["--zzz", "/a/value"][..], &["--zzz", "a.b", "c"], &["--zzz"]] {
+                // To these, one word is the value, and the next a package.
+                if family.is_greedy && before.len() == 3 {
+                    continue;
+                }
+                let command = [&[program], before, &[&*inline, "CODE"]].concat();
+                assert!(is_seen(&command, before.len() + 1), "{command:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_behind_the_end_of_the_options_is_no_code() {
+    for (program, family) in programs() {
+        for option in family.ends.split_whitespace().map(written) {
+            for inline in family.inline.split_whitespace().map(written) {
+                let command = [program, &option, "value", &inline, "value"];
+                assert!(!is_seen(&command, 1), "{command:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_option_is_both_code_and_something_else() {
+    for (program, family) in programs() {
+        for option in family.inline.split_whitespace() {
+            let others = [family.named, family.ends, family.begins, family.plain, family.glued];
+            assert!(!others.iter().any(|it| has(it, option)), "{program} {option}");
+        }
+    }
+}

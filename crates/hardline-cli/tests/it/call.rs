@@ -371,8 +371,8 @@ fn a_server_that_was_started_is_gone_after_a_signal() {
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     let pid = line.trim().rsplit(' ').next().unwrap().to_owned();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::INT).unwrap();
-    assert_eq!(ended_within(&mut child, Duration::from_secs(30)).code(), Some(130));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(ended_within(&mut child, Duration::from_secs(30)).code(), Some(143));
     // At the latest its keeper ends it.
     let begun = std::time::Instant::now();
     while std::path::Path::new(&format!("/proc/{pid}")).exists() {

@@ -65,11 +65,11 @@ impl Inner {
     async fn renew_alone(&self, cause: &Cause, entered: Instant) -> Result<(), AuthError> {
         let _flight = self.flight.lock().await;
         let failure = self.state().failure.clone().filter(|it| it.is_near(cause, entered));
-        if let Some(failure) = failure.as_ref().filter(|it| it.covers(cause)) {
-            return Err(failure.error.clone());
-        }
         if self.has_other_than(cause) {
             return Ok(());
+        }
+        if let Some(failure) = failure.as_ref().filter(|it| it.covers(cause)) {
+            return Err(failure.error.clone());
         }
         if failure.is_some_and(|it| it.pause == LONG_PAUSE) {
             return self.put_off(cause).await;
@@ -151,6 +151,10 @@ impl Inner {
     /// Keeps in mind what a call was refused for, until somebody logs in, in whatever process. What is held
     /// was loaded under the lock.
     async fn remember(&self, scopes: &[String]) {
+        // What could not be kept is older than what somebody else may have kept.
+        if self.state().is_unsaved {
+            return;
+        }
         let Some(held) = self.state().held.clone() else { return };
         let credentials = &held.credentials;
         let mut wanted = union(&credentials.wanted, scopes);

@@ -1,16 +1,15 @@
 //! Commands in containers.
 
 use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family};
-use super::inspect::{CodeKind, Inspector, inspect};
-use super::option::walk;
+use super::inspect::{CodeKind, Inspector};
 use super::search::Owner;
 
 impl Inspector<'_> {
     /// Looks at the command that a container is started with: its files are others, and so are its links.
-    pub(super) fn follow_container(&mut self, at: usize, family: &Family) {
+    pub(super) fn follow_container(&mut self, at: usize, family: &Family, depth: usize) {
         let mut verb = at;
         loop {
-            let Some(index) = walk(self.command, verb + 1, family).operand else { return };
+            let Some(index) = self.walk(verb + 1, family).operand else { return };
             verb = index;
             if !family::has(CONTAINER_GROUPS, self.word(index)) {
                 break;
@@ -19,7 +18,7 @@ impl Inspector<'_> {
         if !family::has(CONTAINER_VERBS, self.word(verb)) {
             return self.look_ahead(verb, Owner::Unknown);
         }
-        let Some(image) = walk(self.command, verb + 1, family).operand else { return };
+        let Some(image) = self.walk(verb + 1, family).operand else { return };
         let mut places: Vec<usize> = (image + 1..self.command.len()).collect();
         let mut inner: Vec<String> = places.iter().map(|it| self.word(*it).to_owned()).collect();
         for index in verb + 1..image {
@@ -35,7 +34,10 @@ impl Inspector<'_> {
                 places.insert(0, index);
             }
         }
-        for code in inspect(&inner).code {
+        let mut inside = Inspector::new(&inner, &|_| Vec::new(), self.left.get());
+        inside.follow(0, depth + 1);
+        self.left.set(inside.left.get());
+        for code in inside.look.code {
             if let (CodeKind::Inline, Some(place)) = (code.kind, places.get(code.index)) {
                 self.add(at, *place, CodeKind::Inline);
             }

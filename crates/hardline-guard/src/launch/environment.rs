@@ -3,7 +3,6 @@
 /// Variables that load code into any program, or into any of its kind.
 const ALWAYS: &[&str] = &[
     "BASH_ENV",
-    "ENV",
     "SHELLOPTS",
     "BASHOPTS",
     "PS4",
@@ -73,9 +72,8 @@ const BEGINNINGS: &[&str] = &[
     "bash_func_",
 ];
 
-/// What options of Node.js that load code have in them.
-const NODE: [&str; 7] =
-    ["--require", "-r", "--import", "loader", "--eval", "--env-file", "-config"];
+/// What options of Node.js that load code have in them. `-r` does so too.
+const NODE: [&str; 6] = ["--require", "--import", "loader", "--eval", "--env-file", "-config"];
 
 /// Whether a text can be the name of a variable, or a pattern for names.
 pub fn is_variable(name: &str) -> bool {
@@ -91,7 +89,12 @@ pub fn injects_code(name: &str, value: &str) -> bool {
     if lower == "node_options" {
         // Quotes and underscores make no difference to it.
         let value = value.replace('_', "-").replace(['"', '\''], "");
-        return value.split_whitespace().any(|word| NODE.iter().any(|it| word.contains(it)));
+        let loads = |word: &str| word.starts_with("-r") || NODE.iter().any(|it| word.contains(it));
+        return value.split_whitespace().any(loads);
+    }
+    // The name of a file to shells, and of anything to others.
+    if name == "ENV" {
+        return value.contains(['/', '$', '`', '.']);
     }
     // A category of warnings with a dot in it is a module that is loaded.
     if name == "PYTHONWARNINGS" {
@@ -120,6 +123,9 @@ mod tests {
             ("GIT_CONFIG_COUNT", "1"),
             ("DYLD_INSERT_LIBRARIES", "x"),
             ("LUA_INIT_5_4", "x"),
+            ("NODE_OPTIONS", "--no-warnings -r x.js"),
+            ("NODE_OPTIONS", "-r=x.js"),
+            ("ENV", "$HOME/.shrc"),
         ] {
             assert!(injects_code(name, value), "{name}={value}");
         }
@@ -129,6 +135,8 @@ mod tests {
             ("PATH", "/tmp"),
             ("PYTHONWARNINGS", "ignore"),
             ("GITHUB_TOKEN", "x"),
+            ("NODE_OPTIONS", "--dns-result-order=ipv4first --unhandled-rejections=strict"),
+            ("ENV", "production"),
         ] {
             assert!(!injects_code(name, value), "{name}={value}");
         }

@@ -1,5 +1,8 @@
 //! Which arguments of a command are code, and which commands it starts.
 
+use std::cell::Cell;
+use std::collections::HashSet;
+
 use hardline_wire::excerpt::Excerpt;
 
 use super::environment::injects_code;
@@ -10,6 +13,11 @@ use super::source::{is_code, is_line};
 
 /// Wrappers around wrappers are followed this far. One more counts as code: nobody honest has it.
 const MAX_NESTED: usize = 8;
+/// Words of a command line that are looked at, and how often one is, all in all. More counts as code, too.
+const MAX_WORDS: usize = 4096;
+const MAX_STEPS: usize = 1 << 15;
+/// What many call a script of their package, although there are programs of these names.
+const SCRIPT_NAMES: &str = "start watch command eval exec time view";
 /// How much of an argument is shown.
 const SHOWN_BYTES: usize = 40;
 
@@ -82,8 +90,12 @@ pub fn inspect(command: &[String]) -> Look {
 /// assert_eq!(look.code[0].kind, CodeKind::Inline);
 /// ```
 pub fn inspect_with(command: &[String], links: Links<'_>) -> Look {
-    let mut inspector = Inspector { command, links, look: Look::default() };
+    let words = command.get(..MAX_WORDS).unwrap_or(command);
+    let mut inspector = Inspector::new(words, links, MAX_STEPS);
     inspector.follow(0, 0);
+    if words.len() < command.len() || inspector.left.get() == 0 {
+        inspector.add(0, 0, CodeKind::Inline);
+    }
     inspector.look
 }
 
@@ -91,9 +103,36 @@ pub(super) struct Inspector<'a> {
     pub(super) command: &'a [String],
     links: Links<'a>,
     pub(super) look: Look,
+    /// The programs that were looked at, by where they stand and what they are.
+    seen: HashSet<(usize, String)>,
+    /// How many words may still be looked at.
+    pub(super) left: Cell<usize>,
+}
+
+impl<'a> Inspector<'a> {
+    pub(super) fn new(command: &'a [String], links: Links<'a>, left: usize) -> Self {
+        let (look, seen) = (Look::default(), HashSet::new());
+        Self { command, links, look, seen, left: Cell::new(left) }
+    }
 }
 
 impl Inspector<'_> {
+    /// Takes note of work to be done. Says whether it may be.
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(steps));
+        0 < self.left.get()
+    }
+
+    /// Walks over options, if there is still work to be done.
+    pub(super) fn walk(&self, start: usize, family: &Family) -> Walk {
+        if !self.spend(1) {
+            return Walk::default();
+        }
+        let walk = walk(self.command, start, family);
+        self.spend(walk.steps);
+        walk
+    }
+
     pub(super) fn word(&self, index: usize) -> &str {
         self.command.get(index).map_or("", String::as_str)
     }
@@ -134,12 +173,15 @@ impl Inspector<'_> {
     }
 
     fn follow_as(&mut self, program: &str, at: usize, depth: usize) {
+        if !self.seen.insert((at, family::plain_name(program))) || !self.spend(1) {
+            return;
+        }
         if family::is_windows_shell(program) {
             return self.follow_windows(family::plain_name(program) == "cmd", at, depth);
         }
         let Some(family) = family::of(program) else { return };
         if family.operand == Operand::Container {
-            return self.follow_container(at, &family);
+            return self.follow_container(at, &family, depth);
         }
         let start = match family.assigns {
             true => self.skip_assignments(at, at + 1),
@@ -148,7 +190,7 @@ impl Inspector<'_> {
         // What is behind a verb is read in its turn.
         let is_verb = matches!(family.operand, Operand::Verb(_));
         let first = Family { reads_on: family.reads_on && !is_verb, ..family };
-        let walk = walk(self.command, start, &first);
+        let walk = self.walk(start, &first);
         self.add_met(at, &walk.met);
         // What follows is for the code.
         if walk.has_inline() && matches!(family.operand, Operand::Script | Operand::Code) {
@@ -200,7 +242,12 @@ impl Inspector<'_> {
                 }
             }
             Operand::Code => self.add(at, index, CodeKind::Inline),
-            Operand::Package if word.starts_with("http") => self.add(at, index, CodeKind::Named),
+            Operand::Package if word.starts_with("http://") || word.starts_with("https://") => {
+                self.add(at, index, CodeKind::Named);
+            }
+            Operand::Package if family::has(SCRIPT_NAMES, &word) => {
+                self.look_ahead(index, Owner::Unknown);
+            }
             Operand::Package if depth < MAX_NESTED && !self.programs(&word).is_empty() => {
                 self.follow(index, depth + 1);
             }
@@ -212,7 +259,7 @@ impl Inspector<'_> {
 
     /// Looks at what is behind a verb that runs something.
     fn follow_verb(&mut self, at: usize, verb: usize, family: &Family, depth: usize) {
-        let walk = walk(self.command, verb + 1, family);
+        let walk = self.walk(verb + 1, family);
         self.add_met(at, &walk.met);
         for index in self.find_inline(verb + 1, family) {
             self.add(at, index, CodeKind::Inline);
@@ -245,7 +292,7 @@ impl Inspector<'_> {
     ) {
         let mut index = index;
         for _ in 0..before {
-            let walk = walk(self.command, index + 1, &Family { reads_on: false, ..*family });
+            let walk = self.walk(index + 1, &Family { reads_on: false, ..*family });
             self.add_met(at, &walk.met);
             let Some(operand) = walk.operand else { return };
             if walk.is_open {
@@ -264,8 +311,14 @@ impl Inspector<'_> {
     /// Looks at a program that another starts.
     fn start(&mut self, index: usize, depth: usize) {
         if index < self.command.len() {
-            self.look.nested.push(index);
+            self.add_nested(index);
             self.follow(index, depth + 1);
+        }
+    }
+
+    pub(super) fn add_nested(&mut self, index: usize) {
+        if !self.look.nested.contains(&index) {
+            self.look.nested.push(index);
         }
     }
 

@@ -3,6 +3,9 @@
 use super::family::{Family, has};
 use super::source::{is_code, is_module};
 
+/// So many letters of a cluster are looked at: no program has as many.
+const MAX_LETTERS: usize = 128;
+
 /// An option that matters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Met {
@@ -27,6 +30,8 @@ pub(super) struct Walk {
     pub(super) has_main: bool,
     /// Whether two dashes or an option say that no more options follow.
     pub(super) is_over: bool,
+    /// How many words were looked at.
+    pub(super) steps: usize,
 }
 
 impl Walk {
@@ -50,6 +55,7 @@ pub(super) fn walk(command: &[String], start: usize, family: &Family) -> Walk {
     let mut is_open = false;
     let there = |index: usize| command.get(index).map(|_| index);
     while let Some(word) = command.get(index) {
+        walk.steps += 1;
         if word == "--" && !has(family.plain, "--") {
             walk.operand = walk.operand.or(there(index + 1));
             return walk.end(there(index + 1).filter(|_| has(family.begins, "--")));
@@ -132,7 +138,9 @@ fn meet(word: &str, next: Option<&str>, family: &Family) -> Meeting {
         return meet_long(name, value, next, family);
     }
     let mut meeting = Meeting::default();
-    for (at, letter) in word.char_indices().skip(1) {
+    // What is behind the sign is a value.
+    let letters = name.char_indices().skip(1).take(MAX_LETTERS);
+    for (at, letter) in letters {
         let rest = word.get(at + letter.len_utf8()..).unwrap_or_default();
         let mut buffer = [0; 4];
         let is_last = meeting.meet_letter(letter.encode_utf8(&mut buffer), rest, next, family);

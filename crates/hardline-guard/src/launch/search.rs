@@ -2,7 +2,7 @@
 
 use super::family::{self, Family, Operand};
 use super::inspect::{Code, CodeKind, Inspector};
-use super::option::{Met, is_option, walk};
+use super::option::{Met, is_option};
 use super::source::is_text;
 
 /// Options of programs that are not known, behind which a command is usual.
@@ -10,6 +10,9 @@ const EXECUTE: &str = "exec execdir ok okdir execute command cmd run program e x
 
 /// So many words behind an option that is not known may be its values: none that is known takes as many.
 const MAX_VALUES: usize = 64;
+
+/// What it costs to follow a link, in words that are looked at.
+const LINK_STEPS: usize = 16;
 
 /// Whose arguments are searched.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,7 +30,7 @@ impl Inspector<'_> {
         let mut start = start;
         let mut is_open = false;
         for _ in 0..MAX_VALUES {
-            let walk = walk(self.command, start, family);
+            let walk = self.walk(start, family);
             let inline = walk.met.iter().filter(|(_, met)| *met == Met::Inline);
             found.extend(inline.map(|(index, _)| *index));
             let Some(index) = walk.operand else { return found };
@@ -57,6 +60,7 @@ impl Inspector<'_> {
             }
             let word = self.word(index);
             let programs = match word.contains('/') {
+                true if !self.spend(LINK_STEPS) => return,
                 true => self.programs(word),
                 false => vec![word.to_owned()],
             };

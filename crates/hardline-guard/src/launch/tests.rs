@@ -1,6 +1,7 @@
 //! Command lines of servers, honest and not.
 
 mod edge;
+mod hostile;
 
 use super::{CodeKind, inspect, inspect_with};
 

@@ -62,12 +62,19 @@ impl Inspector<'_> {
     fn follow_cmd(&mut self, option: &str, at: usize, index: usize, depth: usize) {
         let rest = self.command.get(index + 1..).unwrap_or_default();
         // A program and its arguments are just that, unless the shell would read more into them.
-        let is_more = |it: &String| it.contains(['&', '|', '<', '>', '^', '%', ' ']);
+        let is_more = |it: &String| it.contains(['&', '|', '<', '>', '^', '%']);
+        // One word with blanks is read anew; of several, each stays in its quotes.
+        let is_line = |it: &String| {
+            let is_file =
+                [".exe", ".cmd", ".bat"].iter().any(|end| it.to_lowercase().ends_with(end));
+            it.contains(' ') && !is_file
+        };
+        let is_line = matches!(rest, [only] if is_line(only));
         let is_plain = matches!(option, "c" | "r") && !rest.is_empty();
-        if !is_plain || rest.iter().any(is_more) {
+        if !is_plain || is_line || rest.iter().any(is_more) {
             return self.add(at, index, CodeKind::Inline);
         }
-        self.look.nested.push(index + 1);
+        self.add_nested(index + 1);
         self.follow(index + 1, depth + 1);
     }
 }

@@ -276,7 +276,33 @@ fn usual_launches_are_no_code() {
             "mcp-proxy --port 8080 -- uvx pkg",
             "npx -y supergateway --stdio uvx",
             "npx -y mcp-remote https://example.com/mcp --header A:b",
+            "npm run watch -- --stdio",
+            "yarn watch src",
+            "npm run start -- --port 3000",
+            "yarn start --stdio",
         ],
         false,
     );
+}
+
+#[test]
+fn names_of_scripts_and_packages_are_no_programs() {
+    check_nested("npm run start -- --port 3000", &[]);
+    check_nested("yarn start --stdio", &[]);
+    check("npx -y http-server", &[], &[]);
+    check("npx -y https://example.com/x.tgz", &[], &[2]);
+    check("deno run -R=src server.ts", &[], &[]);
+}
+
+#[test]
+fn what_cmd_reads_anew_is_code_and_what_is_quoted_is_none() {
+    let check = |words: &[&str], expected: bool| {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let is_inline = |it: &super::super::Code| it.kind == CodeKind::Inline;
+        assert_eq!(inspect(&words).code.iter().any(is_inline), expected, "{words:?}");
+    };
+    check(&["cmd", "/c", "npx", "-y", "pkg", r"C:\Users\Max Muster\Docs"], false);
+    check(&["cmd", "/c", r"C:\Program Files\x\server.exe"], false);
+    check(&["cmd", "/c", "npx -y pkg"], true);
+    check(&["cmd", "/c", r"C:\x.exe /c y.exe & z"], true);
 }

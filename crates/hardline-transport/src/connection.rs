@@ -21,6 +21,9 @@ use crate::mistyped::Overtime;
 use crate::outbox::{FOREVER, Outbox};
 use crate::output::Output;
 use crate::stdio::{Probes, Streams};
+use crate::wait::until;
+#[cfg(unix)]
+use crate::wait::{gone, heard};
 
 mod send;
 
@@ -415,32 +418,6 @@ impl Connection {
 
 /// What requests are told that fail because a session ended.
 pub(crate) const CLOSED: &str = "the connection is closed";
-
-/// Waits for a signal, for ever if nobody listens for one.
-#[cfg(unix)]
-async fn heard(signal: &mut Option<crate::signal::Listener>) {
-    match signal {
-        Some(signal) => signal.heard().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for a time, for ever if there is none.
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for the end of a process, for ever if there is none.
-#[cfg(unix)]
-async fn gone(server: &mut Option<crate::child::Server>) {
-    match server {
-        Some(server) => server.gone().await,
-        None => std::future::pending().await,
-    }
-}
 
 impl Drop for Connection {
     fn drop(&mut self) {

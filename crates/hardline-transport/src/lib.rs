@@ -40,6 +40,7 @@ mod secrets;
 #[cfg(unix)]
 mod signal;
 mod stdio;
+mod wait;
 
 #[cfg(unix)]
 pub use child::ChildConnection;

@@ -1,0 +1,120 @@
+//! Requests of our own: what they are answered with, and when they are given up.
+
+use hardline_wire::excerpt::Excerpt;
+use hardline_wire::id::Id;
+use hardline_wire::json::Value;
+use hardline_wire::message::Message;
+use tokio::time::Instant;
+
+use super::incoming::rule;
+use super::{Endpoint, Failure, Incoming, Unfit};
+use crate::event::{Dropped, EXCERPT_BYTES, Event};
+
+impl Endpoint {
+    /// Notes a request of the service. Returns whether it may leave.
+    pub(crate) fn send_request(&mut self, id: Id<'static>, method: &str) -> bool {
+        self.outbound.len() < self.limits.max_in_flight() && self.outbound.insert(id, method)
+    }
+
+    /// The service wants no answer any more.
+    pub(crate) fn cancel_outbound(&mut self, id: &Id<'static>) {
+        self.outbound.remove(id);
+    }
+
+    pub(super) fn handle_response<T>(
+        &mut self,
+        message: &Message<'_>,
+        value: Value<'_>,
+        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
+    ) -> Option<Incoming<T>> {
+        let Some(id) = message.id() else {
+            // Before a session is open there is only one request that it can be meant for.
+            match (self.outbound.take_opening(), message) {
+                (Some(id), Message::Error(error)) => {
+                    let message = Excerpt::new(error.message.as_bytes(), EXCERPT_BYTES);
+                    self.fail(
+                        id,
+                        rule::ANSWER,
+                        format!("the answer has no id: error {}: {message}", error.code),
+                    );
+                }
+                _ => self.reporter.dropped(Dropped::AnonymousError),
+            }
+            return None;
+        };
+        let Some(id) = self.outbound.take(id) else {
+            match self.outbound.meant_by(id) {
+                Some(meant) => {
+                    self.doubt(&meant, &id.to_string());
+                    let excerpt = Excerpt::new(value.text().as_bytes(), EXCERPT_BYTES);
+                    self.reporter.report(&Event::Mistyped { id: &meant, excerpt });
+                }
+                None => self.reporter.dropped(Dropped::UnsolicitedResponse),
+            }
+            return None;
+        };
+        match decode(message, value) {
+            Ok(item) => Some(Incoming::Message(item)),
+            Err(unfit) => {
+                let reason = format!("the answer cannot be used: {unfit}");
+                self.reporter.report(&Event::Failed { id: &id, reason: &reason });
+                Some(Incoming::Failed(Failure { id, rule: rule::ANSWER, reason }))
+            }
+        }
+    }
+
+    /// Gives up on a request of ours.
+    pub(super) fn fail(&mut self, id: Id<'static>, rule: &'static str, reason: String) {
+        self.reporter.report(&Event::Failed { id: &id, reason: &reason });
+        self.failures.push_back(Failure { id, rule, reason });
+    }
+
+    /// Notes that an answer to a request of ours has come whose id was `written` in another type.
+    pub(super) fn doubt(&mut self, id: &Id<'static>, written: &str) {
+        self.outbound.doubt(id, written, Instant::now());
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.outbound.next_deadline()
+    }
+
+    /// Gives up on the requests of ours that have waited long enough for a proper answer after a mistyped
+    /// one.
+    pub(crate) fn expire(&mut self) {
+        if self.outbound.next_deadline().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        while let Some((id, reason)) = self.outbound.expire(now) {
+            self.fail(id, rule::MISTYPED, format!("the answer cannot be used: {reason}"));
+        }
+    }
+
+    /// Takes note of progress: a request of ours that is worked on has not been answered. Its token is known
+    /// to be the request's only if it is its id.
+    pub(super) fn handle_progress(&mut self, params: Option<Value<'_>>) {
+        if self.outbound.next_deadline().is_none() {
+            return;
+        }
+        let token = params
+            .and_then(|params| params.get("progressToken"))
+            .and_then(|token| Id::read(token, self.limits.max_id_bytes()).ok());
+        if let Some(id) = token {
+            self.outbound.trust(&id.into_owned());
+        }
+    }
+
+    /// Gives up on all requests of ours, since nothing will arrive any more. Returns whether there were
+    /// any.
+    pub(crate) fn fail_all(&mut self, reason: &str) -> bool {
+        for id in self.outbound.drain() {
+            self.fail(id, rule::CLOSED, reason.to_owned());
+        }
+        !self.failures.is_empty()
+    }
+
+    pub(crate) fn next_failure(&mut self) -> Option<Failure> {
+        self.failures.pop_front()
+    }
+}

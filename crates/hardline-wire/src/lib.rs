@@ -60,6 +60,7 @@ pub mod line;
 pub mod message;
 pub mod method;
 pub mod recover;
+pub mod single_line;
 pub mod sse;
 pub mod version;
 

@@ -220,6 +220,7 @@ impl Guard {
             sink.add(finding.rule, action, || finding);
         }
         let (mut action, mut edits) = (sink.action, Vec::new());
+        let is_json = matches!(judged.outcome, FrameOutcome::Frame(_));
         match judged.outcome {
             FrameOutcome::Blank => {}
             FrameOutcome::Refused(refused) if action == Action::Sanitize => {
@@ -272,6 +273,7 @@ impl Guard {
             Action::Sanitize => Some(Cow::Owned(content::splice(line, edits))),
             Action::Block | Action::Close => None,
         };
+        let frame = frame.map(|frame| if is_json { work::on_one_line(frame) } else { frame });
         // Each edit made its part longer.
         let frame = frame.filter(|it| it.len() <= self.limits.max_frame_bytes());
         let action = if frame.is_none() { action.max(Action::Block) } else { action };

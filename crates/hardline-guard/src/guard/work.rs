@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use hardline_wire::single_line::single_line;
+
 use super::sink::Sink;
 use super::verdict::{Carries, Delivery, MAX_FOUND, Verdict};
 use crate::finding::Direction;
@@ -44,6 +46,12 @@ impl<'a> Work<'a> {
         frame: Cow<'a, [u8]>,
         carries: Carries<'a>,
     ) {
+        // A frame that some reader takes for several lines has several meanings. A line that is
+        // no JSON goes on as it is, because the policy asked for that.
+        let frame = match carries {
+            Carries::Unchecked => frame,
+            _ => on_one_line(frame),
+        };
         let frame = Inspected::new(frame);
         self.deliveries.push(Delivery { direction, frame, carries });
     }
@@ -64,5 +72,16 @@ impl<'a> Work<'a> {
         let Self { sink, noise, answered, denied, trouble, deliveries, close, .. } = self;
         let Sink { found, unlisted, .. } = sink;
         Verdict { deliveries, found, unlisted, noise, close, answered, denied, trouble }
+    }
+}
+
+/// Rewrites a frame that some reader would split. See [`single_line`].
+pub(super) fn on_one_line(frame: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    match frame {
+        Cow::Borrowed(frame) => single_line(frame),
+        Cow::Owned(frame) => match single_line(&frame) {
+            Cow::Borrowed(_) => Cow::Owned(frame),
+            Cow::Owned(rewritten) => Cow::Owned(rewritten),
+        },
     }
 }

@@ -40,6 +40,39 @@ pub(super) fn is_message_like(it: &Recovered) -> bool {
     !it.follows_junk && (it.has_jsonrpc || it.id.is_some() && has_kind)
 }
 
+/// Writes `0` over the numbers that some languages print and JSON does not have, outside of strings.
+pub(super) fn without_odd_numbers(text: &[u8]) -> Vec<u8> {
+    const WORDS: [&[u8]; 4] = [b"-Infinity", b"Infinity", b"NaN", b"undefined"];
+    let mut written = text.to_vec();
+    let (mut at, mut inside) = (0, false);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let step = match rest {
+            [b'\\', ..] if inside => 2,
+            [b'"', ..] => {
+                inside = !inside;
+                1
+            }
+            _ if inside => memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
+            _ => match WORDS.into_iter().find(|word| rest.starts_with(word)) {
+                Some(word) => {
+                    if let Some(place) = written.get_mut(at..at + word.len()) {
+                        place.copy_from_slice(padded_zero(word.len()));
+                    }
+                    word.len()
+                }
+                None => 1,
+            },
+        };
+        at += step;
+    }
+    written
+}
+
+/// `0` and spaces, `length` bytes in all.
+fn padded_zero(length: usize) -> &'static [u8] {
+    b"0         ".get(..length).unwrap_or(b"0")
+}
+
 #[derive(Debug, Default)]
 struct Seen {
     has_id: bool,

@@ -31,6 +31,8 @@
 mod header;
 mod look;
 mod mend;
+mod prefix;
+mod probable;
 mod refuse;
 
 use std::borrow::Cow;
@@ -41,12 +43,15 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
+use hardline_wire::message::Message;
 use hardline_wire::recover::Ending;
 
 use crate::finding::{Direction, Finding};
 use crate::rule::Rule;
 
 pub(crate) use mend::mend;
+pub(crate) use prefix::cut_prefix;
+pub(crate) use probable::probable_ids;
 pub(crate) use refuse::finding_at;
 
 /// Judges the lines of one direction, keeping its buffers between them.
@@ -103,6 +108,11 @@ pub struct Refused {
     /// opaque value, which must not be edited, is left to who takes it. Where there is none, a line
     /// that should be sanitized can only be blocked.
     pub mended: Option<Vec<u8>>,
+    /// Whether the line is a message that is not whole, or has something behind it. Content with
+    /// raw newlines may have broken it, and may go on.
+    pub is_torn: bool,
+    /// Whether the line may be an answer although it names no id.
+    pub may_answer: bool,
 }
 
 impl FrameJudge {
@@ -159,6 +169,13 @@ impl FrameJudge {
             finding.offset += element.offset;
         }
         Judged { findings, outcome }
+    }
+
+    /// Returns the id of an element of a batch that is an answer.
+    pub(crate) fn answered_id(&mut self, element: Element<'_>) -> Option<Id<'static>> {
+        let (message, _) = self.decoder.decode_element(element).ok()?;
+        let is_answer = matches!(message, Message::Response(_) | Message::Error(_));
+        message.id().filter(|_| is_answer).map(|id| id.clone().into_owned())
     }
 
     /// Refuses a batch that the negotiated version does not have: each id in it is named.

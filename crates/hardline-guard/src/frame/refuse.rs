@@ -12,7 +12,7 @@ use hardline_wire::recover::{Ending, Recovered, recover};
 
 use super::look::{is_damaged_envelope, is_envelope, is_message_like};
 use super::mend::{mend, touches_name};
-use super::{FrameJudge, Refused, header};
+use super::{FrameJudge, Refused, header, look};
 use crate::finding::{Direction, Finding};
 use crate::rule::Rule;
 
@@ -57,6 +57,8 @@ impl FrameJudge {
         });
         let mut refused = Refused { code: code::INVALID_REQUEST, ..Refused::new(rule, reason) };
         self.name_waiting(&mut refused, overlong.recovered.to_vec(), false);
+        // Nothing tells whether it was whole.
+        refused.is_torn = overlong.recovered.iter().any(is_message_like);
         refused
     }
 
@@ -125,7 +127,24 @@ impl FrameJudge {
             RefusalReason::Message(MessageReason::TwoKinds | MessageReason::AmbiguousKey)
         );
         self.name_waiting(&mut refused, recovered, is_both);
+        refused.is_torn = self.is_torn(text, &refusal);
         refused
+    }
+
+    /// Whether content may have broken a line, so that its rest may follow on the next ones.
+    ///
+    /// The check reports the first fault alone, so any fault may hide that the line has ended too
+    /// early. Two kinds are known to hide nothing: unpaired surrogates, which are reported only if
+    /// nothing else is wrong, and the numbers that JSON has no words for.
+    fn is_torn(&mut self, text: &[u8], refusal: &Refusal) -> bool {
+        match refusal.reason {
+            RefusalReason::Json(Reason::LoneSurrogate | Reason::LoneSurrogateInKey) => false,
+            RefusalReason::Json(
+                Reason::InvalidLiteral | Reason::ExpectedValue | Reason::InvalidNumber,
+            ) => self.checker.check(&look::without_odd_numbers(text)).is_err(),
+            RefusalReason::Json(_) => true,
+            _ => false,
+        }
     }
 
     fn is_from_server(&self) -> bool {
@@ -229,6 +248,8 @@ impl FrameJudge {
     /// Names whoever waits for an answer because of the line.
     fn name_waiting(&self, refused: &mut Refused, recovered: Vec<Recovered>, is_both: bool) {
         let is_answer = recovered.iter().any(|it| it.is_response);
+        let has_method = recovered.iter().any(|it| it.has_method && !it.follows_junk);
+        refused.may_answer = self.is_from_server() && (is_answer || !has_method);
         for it in recovered {
             let Some(id) = it.id else { continue };
             // A server's object with an id and without a method is an answer, however damaged.
@@ -257,6 +278,8 @@ impl Refused {
             responses: Vec::new(),
             owes_anonymous: false,
             mended: None,
+            is_torn: false,
+            may_answer: false,
         }
     }
 }

@@ -63,7 +63,7 @@ impl Guard {
         line: &Line<'a>,
         now: Duration,
     ) -> Verdict<'a> {
-        let mut work = Work::new(now);
+        let mut work = self.work(now);
         let is_from_server = direction == Direction::ServerToClient;
         let was_holding = is_from_server && self.joiner.is_holding();
         if was_holding && self.is_held(line, &mut work) {
@@ -91,8 +91,9 @@ impl Guard {
                         let reason = "a byte order mark stands before the line";
                         let refused =
                             frames.refuse_for(text, line.ending(), Rule::FrameBom, reason);
-                        self.refuse(direction, refused, &mut work);
+                        let _ = self.refuse(direction, refused, &mut work);
                     }
+                    _ if is_from_server && self.holds_back(&frame, text, &mut work) => {}
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
                         let frame = match self.pass(direction, &message, subject, &mut work) {
@@ -143,6 +144,9 @@ impl Guard {
         work: &mut Work<'a>,
     ) {
         let is_from_server = direction == Direction::ServerToClient;
+        if is_from_server && self.take_prefixed(line, work) {
+            return;
+        }
         // A flood of such lines must not become a flood of findings.
         let is_news = !is_from_server || self.session.handle_invalid(work.now);
         let listed = work.sink.found.len();
@@ -175,11 +179,21 @@ impl Guard {
             let meant = text.and_then(|text| meant_id(text, &self.limits));
             refused.responses.extend(meant);
         }
-        self.refuse(direction, refused, work);
+        if is_from_server {
+            if refused.is_torn {
+                self.joiner.suspect(work.now);
+            }
+            self.look_for_rest(text.unwrap_or_default(), work);
+        }
+        let may_answer = refused.may_answer && refused.rule != Rule::FrameNoise;
+        let has_failed = self.refuse(direction, refused, work);
+        if is_from_server && !has_failed {
+            self.doubt_answers(text.unwrap_or_default(), may_answer, work.now);
+        }
     }
 
     /// Takes several messages on one line: each is judged on its own.
-    fn take_batch<'a>(
+    pub(super) fn take_batch<'a>(
         &mut self,
         direction: Direction,
         line: &Line<'a>,
@@ -213,7 +227,9 @@ impl Guard {
                 {
                     parts.push(Cow::Borrowed(element.text));
                 }
-                FrameOutcome::Refused(refused) => self.refuse(direction, refused, work),
+                FrameOutcome::Refused(refused) => {
+                    let _ = self.refuse(direction, refused, work);
+                }
                 FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => {}
             }
         }
@@ -235,6 +251,10 @@ impl Guard {
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> Passing {
+        if direction == Direction::ServerToClient && self.is_suspect(message) {
+            self.drop_suspect(message, subject.text, work);
+            return Passing::Gone;
+        }
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
         let mut outcome = self.session.handle(direction, message, work.now, &decide);
@@ -244,6 +264,7 @@ impl Guard {
             self.forget(key);
         }
         self.settle_joiner(direction, message, &outcome);
+        self.note_answer(direction, outcome.asked.as_ref(), work.now);
         let passing = match outcome.fate {
             Fate::Pass => self.pass_content(direction, message, &outcome, subject, work),
             Fate::Coalesce(ref key) => {

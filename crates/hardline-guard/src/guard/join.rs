@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
+use hardline_wire::line::Line;
 use hardline_wire::recover::Ending;
 use hardline_wire::version::Version;
 
@@ -21,15 +22,17 @@ use crate::session::{CoalesceKey, Orphan, Reply, SessionEvent};
 impl Guard {
     /// When the guard wants to be told the time, if no line comes before that.
     pub fn poll_timeout(&self) -> Option<Duration> {
-        let both = [self.session.poll_timeout(), self.joiner.poll_timeout()];
-        both.into_iter().flatten().min()
+        let joiner = self.joiner.poll_timeout();
+        let own = [self.quoted.next_deadline(), self.holdback.release_at()];
+        let all = [self.session.poll_timeout(), joiner].into_iter().chain(own);
+        all.flatten().min()
     }
 
     /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
     /// is nothing to read from the server. What was already there might be the rest of a torn message,
     /// or the answer that somebody waits for.
     pub fn handle_timeout(&mut self, now: Duration) -> Verdict<'static> {
-        let mut work = Work::new(now);
+        let mut work = self.work(now);
         self.advance(&mut work);
         work.finish()
     }
@@ -37,14 +40,16 @@ impl Guard {
     /// Takes note that bytes of the server came which do not end a line.
     pub fn handle_bytes(&mut self, now: Duration) {
         self.joiner.handle_bytes(now);
+        self.holdback.hear(now);
     }
 
     /// Ends the server's stream: lines that are held are not waited for any longer.
     pub fn finish_server(&mut self, now: Duration) -> Verdict<'static> {
-        let mut work = Work::new(now);
+        let mut work = self.work(now);
         self.advance(&mut work);
-        self.joiner.finish(&self.session);
+        self.joiner.finish(now, &self.session);
         self.take_joined(&mut work);
+        self.release_held(&mut work);
         work.finish()
     }
 
@@ -100,6 +105,10 @@ impl Guard {
         if self.poll_timeout().is_none_or(|due| work.now < due) {
             return;
         }
+        self.take_quoted(work);
+        if self.holdback.release_at().is_some_and(|at| at <= work.now) {
+            self.release_held(work);
+        }
         for event in self.session.handle_timeout(work.now) {
             match event {
                 SessionEvent::Release(key) => self.release(Some(key), work),
@@ -128,6 +137,7 @@ impl Guard {
                 JoinEvent::Joined(joined) => self.take_whole(joined, work),
                 JoinEvent::Failed(reply) => self.fail(reply, work),
                 JoinEvent::Refused(reply) => work.reply(Direction::ClientToServer, reply),
+                JoinEvent::Lost => self.session.doubt_all(work.now),
             }
         }
     }
@@ -154,10 +164,16 @@ impl Guard {
                 self.pass(direction, &message, subject, work)
             }
             FrameOutcome::Refused(refused) => {
-                self.refuse(direction, refused, work);
+                let _ = self.refuse(direction, refused, work);
                 Passing::Gone
             }
-            FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => Passing::Gone,
+            FrameOutcome::Frame(Frame::Batch(batch)) => {
+                let mut inner = work.for_owned();
+                self.take_batch(direction, &Line::of_text(&text), &text, batch, &mut inner);
+                work.absorb(inner);
+                Passing::Gone
+            }
+            FrameOutcome::Blank => Passing::Gone,
         };
         let frame = match passing {
             Passing::AsIs => text,

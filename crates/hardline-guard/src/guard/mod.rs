@@ -11,22 +11,27 @@
 //!   and what does not come out clean is blocked.
 
 mod content;
+mod doubt;
+mod holdback;
 mod inspect;
 mod join;
 mod refuse;
 mod sink;
 mod tools;
+mod unasked;
 mod verdict;
 mod work;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use hardline_wire::frame::Frame;
 use hardline_wire::json::{Checker, lone_surrogates};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::Ending;
+use hardline_wire::single_line::single_line;
 
 use crate::content::for_each_string;
 use crate::finding::{Direction, Finding};
@@ -40,7 +45,9 @@ use crate::scan::{Hit, Scanner, Settings};
 use crate::session::{Bucket, Burst, CoalesceKey, Session};
 use crate::tools::Roster;
 use content::Subject;
+use holdback::Holdback;
 use sink::Sink;
+use work::Work;
 
 pub use sink::Found;
 pub use verdict::{Carries, Delivery, MAX_FOUND, Verdict};
@@ -73,6 +80,10 @@ pub struct Guard {
     strings: content::Judge,
     session: Session,
     joiner: Joiner,
+    quoted: doubt::Quoted,
+    holdback: Holdback,
+    /// Whether frames that some reader would split are rewritten.
+    rewrites_lines: bool,
     /// Frames that go on later, by what replaces them.
     kept: HashMap<CoalesceKey, Vec<u8>>,
     kept_bytes: usize,
@@ -145,6 +156,7 @@ impl Guard {
             |rule| policy.actions(server.as_deref(), None).action(rule, Direction::ServerToClient);
         let is_enforced = Action::Block <= from_server(Rule::SessionBurst);
         let is_joining = Action::Sanitize <= from_server(Rule::FrameSplit);
+        let hold_back = if is_joining { settings.hold_back() } else { Duration::ZERO };
         let anonymous =
             Burst::new(limits.max_anonymous_replies(), limits.max_anonymous_replies_per_second());
         Self {
@@ -155,6 +167,9 @@ impl Guard {
             strings: content::Judge::new(scanner, Checker::new(&limits), max_bytes),
             session: Session::new(&limits, Burst::of_policy(settings.burst(), is_enforced)),
             joiner: if is_joining { Joiner::new(&limits) } else { Joiner::observing(&limits) },
+            quoted: doubt::Quoted::default(),
+            holdback: Holdback::new(hold_back, &limits),
+            rewrites_lines: from_server(Rule::FrameControlCharacter) >= Action::Sanitize,
             kept: HashMap::new(),
             kept_bytes: 0,
             blocked: 0,
@@ -164,6 +179,11 @@ impl Guard {
             policy,
             server,
         }
+    }
+
+    /// Begins the work on a line, or on what time brings.
+    fn work<'a>(&self, now: Duration) -> Work<'a> {
+        Work::new(now, self.rewrites_lines)
     }
 
     /// Judges a text that is in no frame, as content from the server.
@@ -273,7 +293,10 @@ impl Guard {
             Action::Sanitize => Some(Cow::Owned(content::splice(line, edits))),
             Action::Block | Action::Close => None,
         };
-        let frame = frame.map(|frame| if is_json { work::on_one_line(frame) } else { frame });
+        let frame = frame.map(|frame| match single_line(&frame) {
+            Cow::Owned(rewritten) if is_json && self.rewrites_lines => Cow::Owned(rewritten),
+            _ => frame,
+        });
         // Each edit made its part longer.
         let frame = frame.filter(|it| it.len() <= self.limits.max_frame_bytes());
         let action = if frame.is_none() { action.max(Action::Block) } else { action };

@@ -1,4 +1,4 @@
-//! Lines that are no messages: whoever waits for them is told.
+//! Lines that are no messages: the requests that wait for them fail.
 
 use hardline_wire::encode::{ReplyTo, code, error};
 
@@ -10,8 +10,13 @@ use crate::frame::Refused;
 use crate::session::Reply;
 
 impl Guard {
-    /// Answers for a line that does not go on.
-    pub(super) fn refuse(&mut self, direction: Direction, refused: Refused, work: &mut Work<'_>) {
+    /// Answers for a line that does not go on. Returns whether a request failed because of it.
+    pub(super) fn refuse(
+        &mut self,
+        direction: Direction,
+        refused: Refused,
+        work: &mut Work<'_>,
+    ) -> bool {
         let Refused { rule, code, reason, requests, responses, owes_anonymous, .. } = refused;
         let kind = if code == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
         let mut failed = Vec::new();
@@ -33,5 +38,6 @@ impl Guard {
             line.pop();
             work.deliver(direction.opposite(), line.into(), Carries::Complaint);
         }
+        !failed.is_empty()
     }
 }

@@ -60,7 +60,7 @@ pub enum Carries<'a> {
     Reply(Reply),
     /// An error of ours for a line that has no id.
     Complaint,
-    /// A message that was put together, mended or kept back: to be read from the frame.
+    /// A message or a batch that was put together, mended or kept back: to be read from the frame.
     Unread,
     /// A line that is no message, which the policy lets pass.
     Unchecked,

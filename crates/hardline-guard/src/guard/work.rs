@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use hardline_wire::single_line::single_line;
+use memchr::memchr;
 
 use super::sink::Sink;
 use super::verdict::{Carries, Delivery, MAX_FOUND, Verdict};
-use crate::finding::Direction;
+use crate::finding::{Direction, Finding, Severity};
+use crate::frame::finding_at;
 use crate::inspected::Inspected;
-use crate::rule::Rule;
+use crate::rule::{Action, Rule};
 use crate::session::{Asked, Reply};
 
 /// What comes of one line.
@@ -21,16 +23,19 @@ pub(super) struct Work<'a> {
     pub(super) answered: Option<Asked>,
     pub(super) denied: Option<String>,
     pub(super) trouble: Option<String>,
+    /// Whether frames that some reader would split are rewritten.
+    rewrites_lines: bool,
     deliveries: Vec<Delivery<'a>>,
     close: Option<Rule>,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(now: Duration) -> Self {
+    pub(super) fn new(now: Duration, rewrites_lines: bool) -> Self {
         let sink = Sink::of_worst(MAX_FOUND);
         Self {
             now,
             sink,
+            rewrites_lines,
             noise: None,
             answered: None,
             denied: None,
@@ -46,14 +51,54 @@ impl<'a> Work<'a> {
         frame: Cow<'a, [u8]>,
         carries: Carries<'a>,
     ) {
-        // A frame that some reader takes for several lines has several meanings. A line that is
-        // no JSON goes on as it is, because the policy asked for that.
-        let frame = match carries {
-            Carries::Unchecked => frame,
-            _ => on_one_line(frame),
-        };
+        // A line that is no JSON goes on as it is, because the policy asked for that.
+        let is_json = !matches!(carries, Carries::Unchecked);
+        let frame =
+            if self.rewrites_lines && is_json { self.on_one_line(direction, frame) } else { frame };
         let frame = Inspected::new(frame);
         self.deliveries.push(Delivery { direction, frame, carries });
+    }
+
+    /// Rewrites a frame that some reader would split: it would have several meanings.
+    fn on_one_line(&mut self, direction: Direction, frame: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+        let rewritten = match single_line(&frame) {
+            Cow::Borrowed(_) => return frame,
+            Cow::Owned(rewritten) => rewritten,
+        };
+        if let Some(at) = memchr(b'\r', &frame) {
+            let rule = Rule::FrameControlCharacter;
+            let detail = "a carriage return between tokens, which ends a line for some readers: \
+                          replaced by a space";
+            self.sink.add(rule, Action::Sanitize, || Finding {
+                severity: Severity::Medium,
+                ..finding_at(rule, direction, &frame, at, 1, detail)
+            });
+        }
+        Cow::Owned(rewritten)
+    }
+
+    /// Begins the work on a line that is in memory. [`absorb`](Self::absorb) takes its outcome.
+    pub(super) fn for_owned<'b>(&mut self) -> Work<'b> {
+        let sink = std::mem::replace(&mut self.sink, Sink::of_worst(MAX_FOUND));
+        Work { sink, ..Work::new(self.now, self.rewrites_lines) }
+    }
+
+    /// Takes the outcome of work that [`for_owned`](Self::for_owned) began, without what it borrows.
+    pub(super) fn absorb(&mut self, other: Work<'_>) {
+        self.sink = other.sink;
+        self.answered = other.answered.or(self.answered.take());
+        self.denied = other.denied.or(self.denied.take());
+        self.trouble = other.trouble.or(self.trouble.take());
+        self.close = self.close.or(other.close);
+        for Delivery { direction, frame, carries } in other.deliveries {
+            let carries = match carries {
+                Carries::Message(_) | Carries::Batch(_) | Carries::Unread => Carries::Unread,
+                Carries::Reply(reply) => Carries::Reply(reply),
+                Carries::Complaint => Carries::Complaint,
+                Carries::Unchecked => Carries::Unchecked,
+            };
+            self.deliveries.push(Delivery { direction, frame: frame.into_owned(), carries });
+        }
     }
 
     /// Sends an error of ours.
@@ -72,16 +117,5 @@ impl<'a> Work<'a> {
         let Self { sink, noise, answered, denied, trouble, deliveries, close, .. } = self;
         let Sink { found, unlisted, .. } = sink;
         Verdict { deliveries, found, unlisted, noise, close, answered, denied, trouble }
-    }
-}
-
-/// Rewrites a frame that some reader would split. See [`single_line`].
-pub(super) fn on_one_line(frame: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    match frame {
-        Cow::Borrowed(frame) => single_line(frame),
-        Cow::Owned(frame) => match single_line(&frame) {
-            Cow::Borrowed(_) => Cow::Owned(frame),
-            Cow::Owned(rewritten) => Cow::Owned(rewritten),
-        },
     }
 }

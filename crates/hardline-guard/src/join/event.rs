@@ -23,6 +23,8 @@ pub enum JoinEvent {
     Failed(Reply),
     /// A request of the server cannot be used, and gets this error.
     Refused(Reply),
+    /// An answer was lost, and nothing tells which request it was for.
+    Lost,
 }
 
 /// One message, put together from several lines. To be judged like any line.

@@ -1,13 +1,22 @@
-//! Lines that begin a message and end inside one of its strings.
+//! The first line of a message that raw newlines tore apart.
+//!
+//! A head begins a JSON-RPC message and is incomplete: it ends inside a string, or with an object or
+//! array still open. The second kind matters as much as the first. Content with a quote before its
+//! newline (`a"`, `a"}],"_meta":`) closes the string that it stands in.
 
 use hardline_wire::id::Id;
 use hardline_wire::json::ends_in_string;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, Recovered, recover};
+use memchr::memchr2;
 
 use super::keys::Keys;
+use super::lex::Lexer;
 
-/// What is known of a message from its first line.
+/// Longest line of opening brackets that counts as the start of a pretty-printed message.
+const MAX_BARE_BYTES: usize = 16;
+
+/// The facts about a message that its first line tells.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) id: Option<Id<'static>>,
@@ -15,14 +24,23 @@ pub(super) struct Head {
     pub(super) has_method: bool,
     /// Messages before it on the same line.
     pub(super) before: Vec<Recovered>,
+    /// Whether the line is nothing but opening brackets. The next line decides whether they begin
+    /// a message.
+    pub(super) is_bare: bool,
 }
 
 impl Head {
     /// Reads a line as a head, if it is one.
     pub(super) fn read(text: &[u8], limits: &Limits) -> Option<Self> {
-        let is_structure = matches!(text.trim_ascii_start().first()?, b'{' | b'[');
-        let may_be_message = || Keys::of(text).has_any() || starts_with_member(text);
-        if !is_structure || !ends_in_string(text) || !may_be_message() {
+        let start = text.trim_ascii_start();
+        if !matches!(start.first()?, b'{' | b'[') {
+            return None;
+        }
+        if is_bare(start) {
+            return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: true });
+        }
+        let may_be_message = Keys::of(text).has_any() || starts_with_member(text);
+        if !may_be_message || !is_incomplete(text, limits) {
             return None;
         }
         let mut before: Vec<_> =
@@ -36,15 +54,66 @@ impl Head {
         }
         let open = before.pop().filter(|it| !it.follows_junk);
         let has_method = open.as_ref().is_some_and(|it| it.has_method);
-        Some(Self { id: open.and_then(|it| it.id), has_method, before })
+        Some(Self { id: open.and_then(|it| it.id), has_method, before, is_bare: false })
     }
+
+    /// Whether a line is nothing but opening brackets.
+    pub(super) fn is_bare_line(text: &[u8]) -> bool {
+        is_bare(text.trim_ascii_start())
+    }
+
+    /// Whether `text`, the first line after opening brackets that is not blank, shows that they
+    /// begin a message.
+    pub(super) fn is_confirmed_by(text: &[u8]) -> bool {
+        let start = text.trim_ascii_start();
+        if is_bare(start) {
+            return true;
+        }
+        let members = start.strip_prefix(b"{").unwrap_or(start);
+        first_key_is_member(members)
+    }
+}
+
+/// Whether a log line quotes a message and ends before the message does: `INFO {"jsonrpc":…,"text":"a`.
+///
+/// The server may go on with the rest of the message on the next lines.
+pub(super) fn quotes_incomplete_message(text: &[u8], limits: &Limits) -> bool {
+    let Some(brace) = memchr2(b'{', b'[', text) else { return false };
+    let quoted = text.get(brace..).unwrap_or_default();
+    // An array of words, as in `[INFO]`, hides the brace behind it.
+    let quoted = match memchr::memchr(b'{', quoted) {
+        Some(at) => quoted.get(at..).unwrap_or_default(),
+        None => return false,
+    };
+    Keys::of(quoted).has_jsonrpc && is_incomplete(quoted, limits)
+}
+
+/// Whether a line that starts with a bracket ends before its value does.
+fn is_incomplete(text: &[u8], limits: &Limits) -> bool {
+    if ends_in_string(text) {
+        return true;
+    }
+    let mut lexer = Lexer::new(limits.max_depth());
+    lexer.read(text);
+    lexer.is_open()
+}
+
+fn is_bare(text: &[u8]) -> bool {
+    let is_opening = |byte: &u8| matches!(byte, b'{' | b'[' | b' ' | b'\t' | b'\r');
+    let starts = matches!(text.first(), Some(b'{' | b'['));
+    starts && text.len() <= MAX_BARE_BYTES && text.iter().all(is_opening)
 }
 
 /// Whether the first key of an object is one of JSON-RPC's: a message may begin with its result.
 fn starts_with_member(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let text = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
+    text.strip_prefix(b"{").is_some_and(first_key_is_member)
+}
+
+fn first_key_is_member(members: &[u8]) -> bool {
     const NAMES: [&[u8]; 6] = [b"jsonrpc", b"id", b"method", b"params", b"result", b"error"];
-    let object = text.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-    let Some(key) = object.trim_ascii_start().strip_prefix(b"\"") else { return false };
+    let Some(key) = members.trim_ascii_start().strip_prefix(b"\"") else { return false };
     NAMES.into_iter().any(|name| {
         let (start, rest) = key.split_at_checked(name.len()).unwrap_or_default();
         start.eq_ignore_ascii_case(name) && rest.first() == Some(&b'"')

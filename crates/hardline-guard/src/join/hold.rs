@@ -176,6 +176,12 @@ impl Hold {
         self.after_head.give_up();
     }
 
+    /// The state after all lines, and the state after the head: two ways in which a later line can
+    /// complete the message.
+    pub(super) fn lexers(&self) -> (Lexer, Lexer) {
+        (self.lexer, self.after_head)
+    }
+
     /// Whether there were more bytes than may be kept.
     fn has_overflowed(&self) -> bool {
         self.raw.is_empty()

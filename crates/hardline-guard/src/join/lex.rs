@@ -23,6 +23,11 @@ impl Lexer {
         self.is_done && !self.is_broken
     }
 
+    /// Whether a value has begun and not ended.
+    pub(super) fn is_open(&self) -> bool {
+        (self.inside || self.depth > 0) && !self.is_done && !self.is_broken
+    }
+
     pub(super) fn is_broken(&self) -> bool {
         self.is_broken
     }

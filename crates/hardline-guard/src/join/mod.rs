@@ -1,28 +1,32 @@
 //! Frames that raw newlines tore apart, put together again: `frame.split`.
 //!
 //! A server that builds JSON by hand writes a raw newline inside a string, and the line falls apart:
-//! a head that ends inside a string, lines that the content's author chose, and a tail. Whoever takes
+//! a head that is incomplete, lines that the content's author chose, and a tail. A client that takes
 //! each line for a frame takes one in the middle for a message that the server never sent.
 //!
 //! [`Joiner`] is given all lines from a server, blank ones too, and the time. After a head it holds
 //! them, and tries two readings: newlines escaped and the lines as they are; or the lines in the
-//! middle escaped entirely, quotes and all. Once one is an answer that somebody waits for, that one
-//! message is delivered. What is in it is judged by others.
+//! middle escaped entirely, quotes and all. Once one is an answer to a pending request, the joiner
+//! delivers that one message. Other layers judge its content.
 //!
-//! What DESIGN leaves open, and what was chosen:
-//! - A torn notification, a torn request of the server, and a torn answer that nobody waits for (a
+//! Decisions:
+//! - A pretty-printed message is a torn one too. A line of nothing but opening brackets begins a
+//!   hold, and the next line decides whether it is the start of a message.
+//! - A torn notification, a torn request of the server, and a torn answer to no pending request (a
 //!   late one, after its request was cancelled) are never delivered: no pending id vouches for
-//!   them. The hold ends as soon as a reading of them is whole, so that they cost nobody else
-//!   anything, and a request is answered with an error.
-//! - Every id with a damaged or whole answer on a held line is owed something: a proper answer within
-//!   5 s, or an error.
-//! - A server that writes on and on cannot keep a hold open: it runs out after 5 s in all. Lines
-//!   over the frame limit are not kept, but the hold goes on, and no line passes.
+//!   them. The hold ends as soon as a reading of them is whole, and the joiner answers a request
+//!   with an error.
+//! - Every id with a damaged or whole answer on a held line gets a proper answer within 5 s, or an
+//!   error.
+//! - A hold ends after 5 s, however much the server writes. Lines over the frame limit are not kept,
+//!   but the hold goes on, and no line passes.
+//! - After a hold that ran out the server is [suspect](Joiner::is_suspicious) for a while: the rest of
+//!   the torn message may come after a pause.
 //! - A head alone, with nothing behind it, was not torn apart: it is `frame.not-json`.
 //!
-//! Whoever drives it hands over each line, fetches the events, and only then judges a line that
-//! passes. An id that fails or is joined is pending no more; an id that is answered or cancelled
-//! otherwise is [settled](Joiner::settle).
+//! The caller hands over each line, fetches the events, and only then judges a line that passes. An
+//! id that fails or is joined is pending no more; the caller [settles](Joiner::settle) an id that is
+//! answered or cancelled otherwise.
 //!
 //! ```
 //! use std::time::Duration;
@@ -59,6 +63,7 @@ mod head;
 mod hold;
 mod keys;
 mod lex;
+mod suspicion;
 mod watch;
 mod witness;
 
@@ -76,11 +81,13 @@ use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::rule::Rule;
 use crate::session::Reply;
-use head::Head;
+use head::{Head, quotes_incomplete_message};
 use hold::{Hold, Reading};
+use suspicion::Suspicion;
 use watch::Watch;
 
 pub use event::{JoinEvent, Joined};
+pub use suspicion::MAX_SUSPICION;
 
 /// How long a hold lasts without new bytes.
 pub const MAX_QUIET: Duration = Duration::from_millis(250);
@@ -118,6 +125,8 @@ pub struct Joiner {
     limits: Limits,
     decoder: Decoder,
     hold: Option<Box<Hold>>,
+    /// Set after a torn message whose rest has not come.
+    suspicion: Option<Suspicion>,
     watch: Watch,
     /// To be fetched before the next line: a few, and no more than requests are in flight.
     events: VecDeque<JoinEvent>,
@@ -135,6 +144,7 @@ impl Joiner {
             limits: limits.clone(),
             decoder: Decoder::new(limits),
             hold: None,
+            suspicion: None,
             watch: Watch::new(limits),
             events: VecDeque::new(),
             failed: HashSet::new(),
@@ -156,13 +166,9 @@ impl Joiner {
             hold.forgive(now);
         }
         if let Some(hold) = self.hold.take_if(|hold| hold.is_over(now)) {
-            self.run_out(&hold, pending);
+            self.run_out(&hold, now, pending);
         }
-        let was_holding = self.is_holding();
-        if was_holding {
-            self.add(line, now, pending);
-        }
-        let is_held = was_holding || self.begin(line, now, pending);
+        let is_held = self.add(line, now, pending) || self.begin(line, now, pending);
         if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
     }
 
@@ -179,8 +185,9 @@ impl Joiner {
     /// held.
     pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
         if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
-            self.run_out(&hold, pending);
+            self.run_out(&hold, now, pending);
         }
+        self.suspicion.take_if(|suspicion| suspicion.until() <= now);
         while let Some(id) = self.watch.next_due(now) {
             if self.is_owed(&id, pending) {
                 self.fail(id, "its answer was inside another message, and no proper one followed");
@@ -191,7 +198,8 @@ impl Joiner {
     /// When the joiner wants to be told the time, if no line comes before that.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let hold = self.hold.as_deref().map(Hold::deadline);
-        hold.into_iter().chain(self.watch.next_deadline()).min()
+        let suspicion = self.suspicion.as_ref().map(Suspicion::until);
+        [hold, suspicion, self.watch.next_deadline()].into_iter().flatten().min()
     }
 
     /// What there is to do, in its order. To be asked until there is nothing, after each call.
@@ -209,10 +217,11 @@ impl Joiner {
     }
 
     /// Ends the stream: nothing more will come, so nothing is waited for.
-    pub fn finish(&mut self, pending: &impl Pending) {
+    pub fn finish(&mut self, now: Duration, pending: &impl Pending) {
         if let Some(hold) = self.hold.take() {
-            self.run_out(&hold, pending);
+            self.run_out(&hold, now, pending);
         }
+        self.suspicion = None;
         while let Some(id) = self.watch.take_first() {
             if self.is_owed(&id, pending) {
                 self.fail(id, "its answer was inside another message");
@@ -225,10 +234,32 @@ impl Joiner {
         self.hold.is_some()
     }
 
-    /// Looks whether a line is a head, and holds it if so.
+    /// Whether a torn message has left its rest behind, so that a message which the server seems to
+    /// send on its own may be part of it.
+    pub fn is_suspicious(&self) -> bool {
+        self.suspicion.is_some()
+    }
+
+    /// Begins suspicion after a broken line that no later line can complete: content may have broken
+    /// it, and may go on.
+    pub fn suspect(&mut self, now: Duration) {
+        if !self.is_observing && self.suspicion.is_none_or(|it| it.until() < now + MAX_SUSPICION) {
+            self.suspicion = Some(Suspicion::new(now));
+        }
+    }
+
+    /// Begins a hold if a line is a head. Returns whether it is.
     fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Some(text) = line.whole() else { return false };
-        let Some(mut head) = Head::read(text, &self.limits) else { return false };
+        let Some(mut head) = Head::read(text, &self.limits) else {
+            if self.suspicion.as_mut().is_some_and(|it| it.read_line(text)) {
+                self.suspicion = None;
+            }
+            if quotes_incomplete_message(text, &self.limits) {
+                self.suspect(now);
+            }
+            return false;
+        };
         let before = std::mem::take(&mut head.before);
         let mut hold = Hold::new(text, line.end, head, line.offset, now, &self.limits);
         hold.witness.note_recovered(before.into_iter(), (text, 0, false), &self.limits, pending);
@@ -236,10 +267,18 @@ impl Joiner {
         true
     }
 
-    /// Adds a line to those that are held.
-    fn add(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) {
-        let Self { limits, decoder, hold, .. } = self;
-        let Some(hold) = hold else { return };
+    /// Adds a line to those that are held. Returns whether it belongs to them.
+    fn add(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
+        let Self { limits, decoder, hold: Some(hold), .. } = self else { return false };
+        if hold.head.is_bare && !line.is_blank() {
+            // A whole message on a line of its own is not the inside of another one.
+            let begins = |text| Head::is_confirmed_by(text) && decoder.decode(text).is_err();
+            if !line.whole().is_some_and(begins) {
+                self.drop_bare_head();
+                return false;
+            }
+            hold.head.is_bare = line.whole().is_some_and(|text| Head::is_bare_line(text));
+        }
         hold.hear(now);
         hold.followers += usize::from(!line.is_blank());
         let offset = hold.length;
@@ -265,6 +304,21 @@ impl Joiner {
         {
             self.conclude(&mut hold, reading, text, pending);
         }
+        true
+    }
+
+    /// Gives up on opening brackets that begin no message: a server printed them.
+    fn drop_bare_head(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            self.report_noise(&hold);
+        }
+    }
+
+    fn report_noise(&mut self, hold: &Hold) {
+        let (rule, detail) = (Rule::FrameNoise, "no message: kept off the protocol");
+        let length = hold.raw().len();
+        let finding = finding_at(rule, Direction::ServerToClient, hold.raw(), 0, length, detail);
+        self.push(JoinEvent::Found { finding, start: hold.offset });
     }
 
     /// Ends a hold with a reading that is whole.
@@ -297,6 +351,7 @@ impl Joiner {
             }
             Reading::Other | Reading::Nothing => {
                 self.report(hold, "a torn line that is no message was dropped");
+                self.fail_answers_in(&text, pending);
             }
         }
         self.fail_head(hold, delivered.as_ref(), pending);
@@ -308,23 +363,42 @@ impl Joiner {
         }
     }
 
-    /// Ends a hold that nothing came of: whoever waited for anything in it gets an error.
-    fn run_out(&mut self, hold: &Hold, pending: &impl Pending) {
+    /// Ends a hold without a message. Every request that a held line was about gets an error.
+    fn run_out(&mut self, hold: &Hold, now: Duration, pending: &impl Pending) {
+        if hold.head.is_bare {
+            self.report_noise(hold);
+            return;
+        }
         self.report(hold, "a raw newline tore a message apart, and its rest was not found");
+        let failed_before = self.failed.len();
         if let (true, Some(id)) = (hold.head.has_method, &hold.head.id) {
             self.refuse(id.clone());
         }
         self.fail_head(hold, None, pending);
-        let mut failed = hold.witness.touched.clone();
-        if hold.head.id.is_none() {
-            // The id may stand behind the content.
-            let ids = recover(hold.raw(), Ending::Whole, &self.limits)
-                .take(self.limits.max_in_flight())
-                .filter(|it| it.is_response && !it.follows_junk)
-                .filter_map(|it| it.id);
-            failed.extend(ids);
+        for id in &hold.witness.touched {
+            if self.is_owed(id, pending) {
+                self.fail(id.clone(), "its answer was inside a message that fell apart");
+            }
         }
-        for id in failed {
+        // The id may stand behind the content.
+        self.fail_answers_in(hold.raw(), pending);
+        if self.failed.len() == failed_before && !hold.head.has_method {
+            self.push(JoinEvent::Lost);
+        }
+        if !self.is_observing {
+            let (continued, after_head) = hold.lexers();
+            self.suspicion = Some(Suspicion::after_hold(now, continued, after_head));
+        }
+    }
+
+    /// Fails the requests that `text` has answers to, as far as their ids can be recovered.
+    fn fail_answers_in(&mut self, text: &[u8], pending: &impl Pending) {
+        let ids: Vec<_> = recover(text, Ending::Whole, &self.limits)
+            .take(self.limits.max_in_flight())
+            .filter(|it| it.is_response && !it.follows_junk)
+            .filter_map(|it| it.id)
+            .collect();
+        for id in ids {
             if self.is_owed(&id, pending) {
                 self.fail(id, "its answer was inside a message that fell apart");
             }

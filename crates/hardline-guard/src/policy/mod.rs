@@ -47,7 +47,7 @@
 //! # Ok::<_, hardline_guard::policy::PolicyError>(())
 //! ```
 //!
-//! All keys: `profile`, `close_after`, `[limits]` (`max_frame_bytes`, `max_content_bytes`,
+//! All keys: `profile`, `close_after`, `hold_back_ms`, `[limits]` (`max_frame_bytes`, `max_content_bytes`,
 //! `max_depth`), `[burst]` (`count`, `window_ms`), `[rules]` for frames from servers and
 //! `[client_rules]` for those from the client, the same again in `[server.NAME]`, there also
 //! `allow_jsonrpc`; `allow_jsonrpc`, `rules` and `client_rules` in `[server.NAME.tool.NAME]`;

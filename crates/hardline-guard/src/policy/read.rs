@@ -35,6 +35,7 @@ pub(super) struct Read {
 const TOP_KEYS: &[&str] = &[
     "profile",
     "close_after",
+    "hold_back_ms",
     "limits",
     "burst",
     "allow_tools",
@@ -54,6 +55,7 @@ const SERVER_KEYS: &[&str] = &[
     "profile",
     "allow_jsonrpc",
     "close_after",
+    "hold_back_ms",
     "limits",
     "burst",
     "allow_tools",
@@ -144,8 +146,8 @@ fn server(
     reader.known_keys(scope, SERVER_KEYS);
     let mut settings = everybody.clone();
     if let Some((profile, origin)) = profile(reader, scope) {
-        let Settings { burst, close_after, .. } = Settings::of(profile);
-        settings = Settings { burst, close_after, ..settings };
+        let Settings { burst, close_after, hold_back_ms, .. } = Settings::of(profile);
+        settings = Settings { burst, close_after, hold_back_ms, ..settings };
         layer.own.add(Statement { says: Says::Profile(profile), origin });
     }
     allow_jsonrpc(reader, scope, "allow_jsonrpc", &mut layer.own);

@@ -1,4 +1,4 @@
-//! What a policy says besides actions: sizes, bursts, when a session is closed.
+//! Settings of a policy besides actions: sizes, bursts, times, when a session is closed.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ pub struct Settings {
     pub(super) max_content_bytes: Option<usize>,
     pub(super) burst: Burst,
     pub(super) close_after: Option<u32>,
+    pub(super) hold_back_ms: u32,
     pub(super) tools: ToolFilter,
     pub(super) launch: Launch,
 }
@@ -21,18 +22,22 @@ pub struct Settings {
 impl Settings {
     /// The greatest value of `close_after`.
     pub const MAX_CLOSE_AFTER: u32 = 1 << 20;
+    /// The greatest value of `hold_back_ms`.
+    pub const MAX_HOLD_BACK_MS: u32 = 10_000;
 
     /// What `profile` sets.
     pub fn of(profile: Profile) -> Self {
-        let (burst, close_after) = match profile {
-            Profile::Observe | Profile::Balanced => (Burst::BALANCED, None),
-            Profile::Strict => (Burst::STRICT, Some(8)),
+        let (burst, close_after, hold_back_ms) = match profile {
+            Profile::Observe => (Burst::BALANCED, None, 0),
+            Profile::Balanced => (Burst::BALANCED, None, 2),
+            Profile::Strict => (Burst::STRICT, Some(8), 20),
         };
         Self {
             limits: Limits::default(),
             max_content_bytes: None,
             burst,
             close_after,
+            hold_back_ms,
             tools: ToolFilter::new(),
             launch: Launch::default(),
         }
@@ -73,6 +78,15 @@ impl Settings {
     /// Default: 8 under `strict`, never under the others.
     pub fn close_after(&self) -> Option<u32> {
         self.close_after
+    }
+
+    /// Time that a message which the server sends on its own right after an answer is held back.
+    ///
+    /// The message is dropped if the rest of the answer comes within that time: then content has ended
+    /// the answer too early, and wrote the message itself. Default: 2 ms, under `strict` 20 ms, under
+    /// `observe` none.
+    pub fn hold_back(&self) -> Duration {
+        Duration::from_millis(self.hold_back_ms.into())
     }
 }
 

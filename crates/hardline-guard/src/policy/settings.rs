@@ -38,6 +38,8 @@ pub(super) fn read_settings(
     }
     let close_after = reader.integer(scope, "close_after", Settings::MAX_CLOSE_AFTER);
     settings.close_after = close_after.or(settings.close_after);
+    let hold_back_ms = reader.integer(scope, "hold_back_ms", Settings::MAX_HOLD_BACK_MS);
+    settings.hold_back_ms = hold_back_ms.unwrap_or(settings.hold_back_ms);
     read_tools(reader, scope, &mut settings.tools);
     if let Some(launch) = reader.table(scope, "launch") {
         read_launch(reader, &launch, &mut settings.launch);

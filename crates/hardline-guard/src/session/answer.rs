@@ -8,7 +8,7 @@ use hardline_wire::json::Value;
 use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::table::{Ended, InFlight, Match, RequestKind};
-use super::{Fate, MAX_MISTYPED_WAIT, Outcome, Reply, Session};
+use super::{Doubt, Fate, Outcome, Reply, Session};
 use crate::finding::Direction;
 use crate::rule::{Action, Rule};
 
@@ -30,7 +30,7 @@ impl Session {
             }
             Match::Mistyped(meant) => {
                 if judge.blocks(Rule::SessionIdType) {
-                    self.requests(request).expire_at(&meant, now + MAX_MISTYPED_WAIT);
+                    self.doubt_in(request, &meant, Doubt::Mistyped, now);
                 } else {
                     // Whoever asked gets it, and may well take it.
                     self.requests(request).end(&meant, Ended::Answered);
@@ -38,6 +38,9 @@ impl Session {
                 (Rule::SessionIdType, "the request's id has another type")
             }
             Match::Unknown => {
+                if request == Direction::ClientToServer {
+                    self.doubt_all(now);
+                }
                 (Rule::SessionUnsolicitedResponse, "no request with this id is in flight")
             }
         };

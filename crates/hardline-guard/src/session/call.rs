@@ -88,6 +88,12 @@ impl Session {
             ("notifications/subscriptions/acknowledged", _) => {
                 return Outcome::new(findings, Fate::Pass);
             }
+            ("notifications/progress", Direction::ServerToClient) => {
+                let token = call.params.and_then(|params| params.get("progressToken"));
+                if let Some(Ok(token)) = token.map(|it| Id::read(it, self.limits.max_id_bytes())) {
+                    self.client.trust(&token.into_owned());
+                }
+            }
             ("notifications/initialized", Direction::ClientToServer) => self.era.client_is_ready(),
             _ => {}
         }

@@ -47,6 +47,7 @@ mod call;
 mod capability;
 mod check;
 mod coalesce;
+mod doubt;
 mod embedded;
 mod era;
 mod judge;
@@ -73,11 +74,10 @@ pub(crate) use bucket::Bucket;
 pub use bucket::Burst;
 pub(crate) use call::page_mark;
 pub use coalesce::CoalesceKey;
+pub(crate) use doubt::Doubt;
+pub use doubt::{MAX_DAMAGED_WAIT, MAX_LOST_WAIT, MAX_MISTYPED_WAIT};
 pub use outcome::{Asked, Fate, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent};
 pub use reply::Reply;
-
-/// How long a request waits for a proper answer after one with an id of another type.
-pub const MAX_MISTYPED_WAIT: Duration = Duration::from_secs(2);
 
 /// The state of one connection.
 #[derive(Debug)]
@@ -133,7 +133,13 @@ impl Session {
             }
             Message::Error(error) => match &error.id {
                 Some(id) => self.handle_answer(id.clone().into_owned(), None, now, &judge),
-                None => self.handle_unasked(None, now, Vec::new(), &judge),
+                None => {
+                    // The server could not read a request, and says nothing else about it.
+                    if direction == Direction::ServerToClient {
+                        self.doubt_all(now);
+                    }
+                    self.handle_unasked(None, now, Vec::new(), &judge)
+                }
             },
         }
     }
@@ -148,9 +154,8 @@ impl Session {
     pub fn handle_timeout(&mut self, now: Duration) -> Vec<SessionEvent> {
         let mut events = Vec::new();
         for request in [Direction::ClientToServer, Direction::ServerToClient] {
-            for (id, ended) in self.requests(request).expire(now) {
-                let reason = "no answer with this id came, only one whose id has another type";
-                let reply = Reply::new(id, Rule::SessionIdType, reason);
+            for (id, ended, doubt) in self.requests(request).expire(now) {
+                let reply = Reply::new(id, doubt.rule(), doubt.reason());
                 let before = self.flood.take_progress(ended.progress_token);
                 events.push(SessionEvent::Failed { request, reply, before });
             }

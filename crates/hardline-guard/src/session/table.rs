@@ -9,6 +9,7 @@ use std::time::Duration;
 use hardline_wire::id::Id;
 
 use super::capability::Capabilities;
+use super::doubt::{Deadline, Doubt};
 use super::outcome::{Asked, Orphan};
 
 /// A request that has no answer yet.
@@ -20,8 +21,8 @@ pub(super) struct InFlight {
     /// What the client can do, as a request of 2026-07-28 says of itself.
     pub(super) stateless: Option<Capabilities>,
     pub(super) asked: Asked,
-    /// When it fails, after an answer with an id of another type.
-    pub(super) deadline: Option<Duration>,
+    /// Set while it is doubtful that the answer will come.
+    pub(super) deadline: Option<Deadline>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -143,6 +144,9 @@ impl Table {
         let before = std::mem::replace(request, Request::Ended(ended, number));
         self.next_number += 1;
         self.in_flight -= 1;
+        if self.in_flight == 0 {
+            self.next_deadline = None;
+        }
         self.order.push_back((number, id.clone()));
         self.forget_oldest();
         match before {
@@ -204,10 +208,36 @@ impl Table {
     }
 
     /// Lets a request fail at `deadline`, unless it does so before.
-    pub(super) fn expire_at(&mut self, id: &Id<'static>, deadline: Duration) {
+    pub(super) fn expire_at(&mut self, id: &Id<'static>, deadline: Deadline) {
         if let Some(Request::InFlight(request)) = self.requests.get_mut(id) {
-            let deadline = *request.deadline.get_or_insert(deadline);
-            self.next_deadline = self.next_deadline.into_iter().chain([deadline]).min();
+            let at = request.expire_at(deadline);
+            self.next_deadline = self.next_deadline.into_iter().chain([at]).min();
+        }
+    }
+
+    /// Lets each request that `is_meant` fail at `deadline`, unless it does so before.
+    pub(super) fn expire_all(&mut self, deadline: Deadline, is_meant: impl Fn(&InFlight) -> bool) {
+        for request in self.requests.values_mut() {
+            if let Request::InFlight(request) = request
+                && is_meant(request)
+            {
+                let at = request.expire_at(deadline);
+                self.next_deadline = self.next_deadline.into_iter().chain([at]).min();
+            }
+        }
+    }
+
+    /// Ends the doubt about the request with this progress token: it makes progress.
+    pub(super) fn trust(&mut self, token: &Id<'static>) {
+        if self.next_deadline.is_none() {
+            return;
+        }
+        for request in self.requests.values_mut() {
+            if let Request::InFlight(request) = request
+                && request.progress_token.as_ref() == Some(token)
+            {
+                request.deadline = None;
+            }
         }
     }
 
@@ -216,19 +246,30 @@ impl Table {
     }
 
     /// Ends the requests whose time is over.
-    pub(super) fn expire(&mut self, now: Duration) -> Vec<(Id<'static>, InFlight)> {
+    pub(super) fn expire(&mut self, now: Duration) -> Vec<(Id<'static>, InFlight, Doubt)> {
         if self.next_deadline.is_none_or(|deadline| now < deadline) {
             return Vec::new();
         }
         let deadline = |request: &Request| request.as_in_flight().and_then(|it| it.deadline);
         let waiting = self.requests.iter().filter_map(|(id, it)| Some((deadline(it)?, id)));
-        let due = waiting.filter(|(deadline, _)| *deadline <= now);
+        let due = waiting.filter(|(deadline, _)| deadline.at <= now);
         let mut due: Vec<_> = due.map(|(deadline, id)| (deadline, id.clone())).collect();
-        due.sort_by_key(|(deadline, _)| *deadline);
-        let end = |(_, id): (_, Id<'static>)| Some((id.clone(), self.end(&id, Ended::Answered)?));
+        due.sort_by_key(|(deadline, _)| deadline.at);
+        let end = |(deadline, id): (Deadline, Id<'static>)| {
+            let ended = self.end(&id, Ended::Answered)?;
+            Some((id, ended, deadline.doubt))
+        };
         let expired = due.into_iter().filter_map(end).collect();
-        self.next_deadline = self.requests.values().filter_map(deadline).min();
+        self.next_deadline = self.requests.values().filter_map(deadline).map(|it| it.at).min();
         expired
+    }
+}
+
+impl InFlight {
+    /// Sets the deadline, unless there is an earlier one. Returns the one that counts.
+    fn expire_at(&mut self, deadline: Deadline) -> Duration {
+        let earlier = self.deadline.filter(|it| it.at <= deadline.at);
+        self.deadline.insert(earlier.unwrap_or(deadline)).at
     }
 }
 

@@ -9,7 +9,9 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use hardline_guard::join::{JoinEvent, Joiner, MAX_HOLD, MAX_QUIET, MAX_WAIT, Taken};
+use hardline_guard::join::{
+    JoinEvent, Joiner, MAX_HOLD, MAX_QUIET, MAX_SUSPICION, MAX_WAIT, Taken,
+};
 use hardline_guard::{Rule, Severity};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
@@ -69,7 +71,7 @@ impl Run {
     fn finish(&mut self) {
         let pending = &self.pending;
         let is_pending = |id: &Id<'_>| pending.borrow().contains(&id.clone().into_owned());
-        self.joiner.finish(&is_pending);
+        self.joiner.finish(self.now, &is_pending);
         self.drain();
     }
 
@@ -90,6 +92,7 @@ impl Run {
                     format!("failed {}", reply.id)
                 }
                 JoinEvent::Refused(reply) => format!("refused {}", reply.id),
+                JoinEvent::Lost => "lost".into(),
                 other => panic!("{other:?}"),
             });
         }
@@ -117,10 +120,17 @@ fn check(stream: &str, expected: &[&str]) {
         run.wait(Duration::from_millis(1));
         assert!(!run.joiner.is_holding());
     }
-    if run.joiner.poll_timeout().is_some() {
+    if run.joiner.is_suspicious() {
+        run.log.push("suspicion".into());
+    }
+    let is_waiting = |joiner: &Joiner| {
+        joiner.poll_timeout().is_some_and(|it| !joiner.is_suspicious() || it < run.now + MAX_WAIT)
+    };
+    if is_waiting(&run.joiner) {
         run.log.push("wait".into());
         run.wait(MAX_WAIT);
     }
+    run.wait(MAX_SUSPICION);
     assert_eq!(run.joiner.poll_timeout(), None);
     assert_eq!(run.log, expected, "{stream}");
 }
@@ -133,15 +143,83 @@ fn lines_that_are_no_head_pass() {
         "",
         "log line",
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":{"#,
         r#"{"level":"info","msg":"it's "quoted"#,
         r#"{"level":"info","error":"multi"#,
-        r#"INFO {"jsonrpc":"2.0","id":1,"result":"x"#,
         r#"[info] "jsonrpc"#,
-        r#"[info] {"jsonrpc":"2.0","id":1,"result":"x"#,
     ] {
         check(&format!("{line}\n"), &[&format!("pass {line}")]);
     }
+}
+
+#[test]
+fn a_log_line_with_the_beginning_of_a_message_makes_the_server_suspect() {
+    for line in [
+        r#"INFO {"jsonrpc":"2.0","id":1,"result":"x"#,
+        r#"[info] {"jsonrpc":"2.0","id":1,"result":{"#,
+    ] {
+        check(&format!("{line}\n"), &[&format!("pass {line}"), "suspicion"]);
+    }
+}
+
+#[test]
+fn any_line_that_begins_a_message_and_is_incomplete_is_a_head() {
+    let planted = r#"{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}"#;
+    for content in
+        ["", "a", "a\"", "a\",", "a\"}", "a\"}]", "a\"}],\"_meta\":", "a\"}],\"x", "a\"b"]
+    {
+        let head = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#;
+        let stream = format!("{head}{content}\n{planted}\nb\n");
+        let critical = "frame.split critical";
+        check(&stream, &["hold", critical, critical, "failed 1", "suspicion"]);
+    }
+    check("{\"jsonrpc\":\n", &["hold", "frame.not-json high", "lost", "suspicion"]);
+}
+
+#[test]
+fn a_pretty_printed_message_is_put_together() {
+    check(
+        "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n  \"result\": {\n    \"a\": []\n  }\n}\n",
+        &[
+            "frame.split high",
+            r#"joined {   "jsonrpc": "2.0",   "id": 2,   "result": {     "a": []   } }"#,
+        ],
+    );
+    check(
+        "[\n{\n\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {}\n}\n]\n",
+        &["frame.split high", "failed 2"],
+    );
+}
+
+#[test]
+fn opening_brackets_that_begin_no_message_are_noise() {
+    for line in ["  level: 'info',", "\"level\": \"info\"", "}", "log line"] {
+        check(&format!("{{\n{line}\n"), &["frame.noise low", &format!("pass {line}")]);
+    }
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    check(&format!("[\n\n{answer}\n"), &["frame.noise low", &format!("pass {answer}")]);
+    check("{\n", &["hold", "frame.noise low"]);
+}
+
+#[test]
+fn the_rest_of_a_torn_message_ends_suspicion() {
+    let planted = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+    for (rest, is_ended) in [("two\n", false), ("two\"}]}}\n", true), ("two\"}]}\n", false)] {
+        let mut run = Run::new(&[1], Limits::default());
+        run.lines(format!("{HEAD}\n").as_bytes());
+        run.wait(Duration::from_millis(400));
+        assert!(run.joiner.is_suspicious());
+        run.lines(rest.as_bytes());
+        assert_eq!(run.joiner.is_suspicious(), !is_ended, "{rest}");
+    }
+    // Time ends it as well, but not before the lines that were there already.
+    let mut run = Run::new(&[1], Limits::default());
+    run.lines(format!("{HEAD}\n").as_bytes());
+    run.wait(MAX_QUIET);
+    run.now += MAX_SUSPICION * 2;
+    run.lines(format!("{planted}\n").as_bytes());
+    assert!(run.joiner.is_suspicious());
+    run.wait(Duration::ZERO);
+    assert!(!run.joiner.is_suspicious());
 }
 
 #[test]
@@ -187,7 +265,7 @@ fn a_message_may_begin_with_its_result() {
     );
     check(
         "{\"result\":{\"a\":\"x\ny\u{1}\\q\"},\"id\":3,\"jsonrpc\":\"2.0\"}\n",
-        &["hold", "frame.split high", "failed 3"],
+        &["hold", "frame.split high", "failed 3", "suspicion"],
     );
 }
 
@@ -233,8 +311,9 @@ fn an_answer_among_the_lines_is_owed_a_proper_one() {
 
 #[test]
 fn a_hold_that_runs_out_fails_closed() {
-    check(&format!("{HEAD}\n"), &["hold", "frame.not-json high", "failed 1"]);
-    check(&format!("{HEAD}\nmore\n"), &["hold", "frame.split high", "failed 1"]);
+    check(&format!("{HEAD}\n"), &["hold", "frame.not-json high", "failed 1", "suspicion"]);
+    let torn = ["hold", "frame.split high", "failed 1", "suspicion"];
+    check(&format!("{HEAD}\nmore\n"), &torn);
     let stream = format!(
         "{HEAD}\n{}\n{}\n{}\n{}\n",
         r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
@@ -245,28 +324,29 @@ fn a_hold_that_runs_out_fails_closed() {
     let critical = "frame.split critical";
     let expected =
         ["hold", critical, critical, critical, critical, critical, "failed 1", "failed 2"];
-    check(&stream, &expected);
+    check(&stream, &[&expected[..], &["suspicion"]].concat());
     // A backslash before the newline leaves no way to read it.
-    check(&format!("{HEAD}\\\nend\"}}]}}}}\n"), &["hold", "frame.split high", "failed 1"]);
+    check(&format!("{HEAD}\\\nend\"}}]}}}}\n"), &torn);
 }
 
 #[test]
 fn all_answers_of_a_line_that_ends_in_a_head_fail() {
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\nb\n",
-        &["hold", "frame.split high", "failed 1", "failed 2"],
+        &["hold", "frame.split high", "failed 1", "failed 2", "suspicion"],
     );
     // One that is quoted there may still come.
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}} sent {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\n",
-        &["hold", "frame.not-json high", "failed 2"],
+        &["hold", "frame.not-json high", "failed 2", "suspicion"],
     );
 }
 
 #[test]
 fn a_message_that_a_held_line_quotes_is_no_message() {
     let quoted = r#"sent {"jsonrpc":"2.0","id":2,"result":{}}"#;
-    check(&format!("{HEAD}\n{quoted}\n"), &["hold", "frame.split high", "failed 1"]);
+    let expected = ["hold", "frame.split high", "failed 1", "suspicion"];
+    check(&format!("{HEAD}\n{quoted}\n"), &expected);
 }
 
 #[test]
@@ -284,6 +364,7 @@ fn an_id_that_was_settled_may_be_used_again() {
         run.pending.borrow_mut().insert(Id::from_integer(2));
         run.log.clear();
         run.wait(MAX_WAIT);
+        run.wait(MAX_SUSPICION);
         assert_eq!(run.log, [""; 0]);
         assert_eq!(run.joiner.poll_timeout(), None);
     }
@@ -311,7 +392,7 @@ fn what_no_pending_id_vouches_for_is_not_delivered() {
     );
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\",\"params\":{\"data\":\"a\nb\n",
-        &["hold", "frame.split high", "refused 7"],
+        &["hold", "frame.split high", "refused 7", "suspicion"],
     );
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{\"data\":\"a\nb\"}}\nlog\n",
@@ -369,7 +450,8 @@ fn a_hold_is_bounded_in_time_and_bytes() {
 #[test]
 fn gives_up_on_too_many_tails() {
     let tails = "x\",,}]}}\n".repeat(100);
-    check(&format!("{HEAD}\n{tails}end\"}}]}}}}\n"), &["hold", "frame.split high", "failed 1"]);
+    let expected = ["hold", "frame.split high", "failed 1", "suspicion"];
+    check(&format!("{HEAD}\n{tails}end\"}}]}}}}\n"), &expected);
 }
 
 #[test]

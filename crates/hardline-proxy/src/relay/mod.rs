@@ -352,6 +352,7 @@ impl Relay {
                     self.learn_from_client(message, &[], now);
                 }
             }
+            // The guard keeps no batch of the client back.
             Carries::Unread => {
                 if let Ok(Frame::Message(message, _)) = self.decoder.decode(frame) {
                     self.learn_from_client(&message, frame, now);
@@ -373,6 +374,15 @@ impl Relay {
             (Carries::Batch(messages), _) => {
                 for message in messages {
                     self.learn_from_server(message);
+                }
+                None
+            }
+            (_, Some(Frame::Batch(batch))) => {
+                let elements: Vec<_> = batch.elements().collect();
+                for element in elements {
+                    if let Ok((message, _)) = self.decoder.decode_element(element) {
+                        self.learn_from_server(&message);
+                    }
                 }
                 None
             }

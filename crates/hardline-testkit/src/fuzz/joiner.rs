@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use hardline_guard::Rule;
-use hardline_guard::join::{JoinEvent, Joiner, MAX_HOLD, MAX_WAIT, Taken};
+use hardline_guard::join::{JoinEvent, Joiner, MAX_HOLD, MAX_SUSPICION, MAX_WAIT, Taken};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::json::lone_surrogates;
@@ -41,6 +41,7 @@ pub fn joiner(data: &[u8]) {
     if rng.one_in(2) {
         run.wait(MAX_HOLD);
         run.wait(MAX_WAIT);
+        run.wait(MAX_SUSPICION);
     } else {
         run.finish();
     }
@@ -170,7 +171,9 @@ impl Run {
         match taken {
             Taken::Held => self.held.push(sent.number),
             Taken::Pass => {
-                assert!(!was_holding && !self.joiner.is_holding(), "passed while a head is open");
+                // A line of opening brackets is given up if the next line shows that it is no head.
+                let was_head = was_holding && self.held.len() > 1;
+                assert!(!was_head && !self.joiner.is_holding(), "passed while a head is open");
                 assert!(!(sent.is_head && fits), "a head passed: {}", sent.text);
             }
         }
@@ -224,7 +227,7 @@ impl Run {
     fn finish(&mut self) {
         let pending = &self.pending;
         let is_pending = |id: &Id<'_>| pending.contains(&id.clone().into_owned());
-        self.joiner.finish(&is_pending);
+        self.joiner.finish(self.now, &is_pending);
         self.drain(false);
     }
 
@@ -234,7 +237,10 @@ impl Run {
             match event {
                 JoinEvent::Found { finding, start } => {
                     assert!(start + (finding.offset + finding.length) as u64 <= self.length + 3);
-                    assert!(matches!(finding.rule, Rule::FrameSplit | Rule::FrameNotJson));
+                    assert!(matches!(
+                        finding.rule,
+                        Rule::FrameSplit | Rule::FrameNotJson | Rule::FrameNoise
+                    ));
                 }
                 JoinEvent::Joined(joined) => {
                     assert!(may_join, "two messages of one hold, or one of nothing");
@@ -246,7 +252,7 @@ impl Run {
                 JoinEvent::Failed(reply) => {
                     assert!(self.pending.remove(&reply.id), "{} was not pending", reply.id);
                 }
-                JoinEvent::Refused(_) => {}
+                JoinEvent::Refused(_) | JoinEvent::Lost => {}
                 other => panic!("{other:?} is new"),
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use hardline_guard::join::{MAX_HOLD, MAX_WAIT};
+use hardline_guard::join::{MAX_HOLD, MAX_SUSPICION, MAX_WAIT};
 use hardline_testkit::generate::{Rng, message, mutate};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
@@ -56,6 +56,7 @@ fn random_interleavings_keep_the_promises() {
         }
         run.wait(MAX_HOLD);
         run.wait(MAX_WAIT);
+        run.wait(MAX_SUSPICION);
         assert_eq!(run.joiner.poll_timeout(), None);
 
         let mut outcomes: HashMap<String, usize> = HashMap::new();

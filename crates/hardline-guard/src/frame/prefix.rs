@@ -1,0 +1,74 @@
+//! A message behind text on its line: `Loading... {"jsonrpc":…}`.
+//!
+//! A server that prints without a newline, and then sends a message, writes both on one line.
+
+use memchr::memchr;
+
+/// Longest text before a message.
+const MAX_PREFIX: usize = 4096;
+
+/// A line cut before its first brace.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Prefixed<'a> {
+    /// The text from the first brace on.
+    pub(crate) message: &'a [u8],
+    /// Whether the text before it has letters or digits. Then it may be a log line that quotes the
+    /// message, and otherwise only a progress bar, terminal escapes or padding.
+    pub(crate) has_words: bool,
+}
+
+/// Cuts a line before its first brace, if something short stands there.
+pub(crate) fn cut_prefix(text: &[u8]) -> Option<Prefixed<'_>> {
+    let at = memchr(b'{', text)?;
+    let (prefix, message) = text.split_at_checked(at)?;
+    let is_text = !prefix.trim_ascii().is_empty() && prefix.len() <= MAX_PREFIX;
+    // A quote before the brace means that the message is part of something.
+    let is_quote = prefix.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'}'));
+    (is_text && !is_quote).then(|| Prefixed { message, has_words: has_words(prefix) })
+}
+
+/// Whether there is a letter or digit outside of terminal escapes.
+fn has_words(mut text: &[u8]) -> bool {
+    while let Some((&byte, rest)) = text.split_first() {
+        text = match (byte, rest) {
+            (0x1b, [b'[', parameters @ ..]) => {
+                let is_parameter = |byte: &&u8| (0x20..0x40).contains(*byte);
+                let length = parameters.iter().take_while(is_parameter).count();
+                parameters.get(length + 1..).unwrap_or_default()
+            }
+            (0x1b, [_, rest @ ..]) => rest,
+            _ if byte.is_ascii_alphanumeric() => return true,
+            _ => rest,
+        };
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<(&str, bool)>) {
+        let cut = cut_prefix(text.as_bytes());
+        let cut = cut.map(|it| (str::from_utf8(it.message).unwrap(), it.has_words));
+        assert_eq!(cut, expected, "{text:?}");
+    }
+
+    #[test]
+    fn tells_words_from_decoration() {
+        check("Loading... {}", Some(("{}", true)));
+        check("[INFO] {}", Some(("{}", true)));
+        check("[####    ]\r{}", Some(("{}", false)));
+        check("\x1b[2K\x1b[0;1m\x1b7{}", Some(("{}", false)));
+        check("\0\0{}", Some(("{}", false)));
+        check("\u{feff}{}", Some(("{}", false)));
+    }
+
+    #[test]
+    fn a_message_that_is_quoted_or_alone_has_no_prefix() {
+        for text in ["{}", "  {}", "text", "", "\"a {}\"", "'{}'", "} {}"] {
+            check(text, None);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The ids that a line was probably meant to carry, where no id can be had with certainty.
+//!
+//! Recovery names an id only where there is no doubt, because answering the wrong request does harm.
+//! A broken answer leaves its request waiting for ever, though. So this looks for anything that reads
+//! like a member `id`, in any notation: Python's `'id': 3`, JavaScript's `id: 3`, JSON inside a string,
+//! UTF-16, two ids in one object. The session fails such a request only after a while without a proper
+//! answer.
+
+use std::borrow::Cow;
+
+use hardline_wire::id::Id;
+use memchr::memmem;
+
+/// Most ids that one line is taken to mean.
+const MAX_IDS: usize = 8;
+
+/// Finds the ids of a line that reads like an answer. Other lines have none.
+///
+/// A log line that mentions an id is no answer: the words `jsonrpc`, and `result` or `error`, must be
+/// there as well.
+pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
+    let text = without_nul(text);
+    let has = |word: &[u8]| memmem::find(&text, word).is_some();
+    if !(has(b"jsonrpc") && (has(b"result") || has(b"error"))) {
+        return Vec::new();
+    }
+    let mut ids = Vec::new();
+    for at in memmem::find_iter(&text, b"id") {
+        let starts_word = at.checked_sub(1).and_then(|before| text.get(before));
+        if starts_word.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+            continue;
+        }
+        let Some(id) = text.get(at + 2..).and_then(|rest| read_member(rest, max_id_bytes)) else {
+            continue;
+        };
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+        if ids.len() == MAX_IDS {
+            break;
+        }
+    }
+    ids
+}
+
+/// Removes NUL bytes, so that UTF-16 with ASCII in it reads as ASCII.
+fn without_nul(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(0, text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.iter().copied().filter(|byte| *byte != 0).collect())
+}
+
+/// Reads what follows the word `id`: the end of its quotes, a colon or an equals sign, and a value.
+fn read_member(rest: &[u8], max_id_bytes: usize) -> Option<Id<'static>> {
+    let rest = skip_quotes(rest).1.trim_ascii_start();
+    let signs: [&[u8]; 3] = [b"=>", b":", b"="];
+    let rest = signs.into_iter().find_map(|sign| rest.strip_prefix(sign))?.trim_ascii_start();
+    let (quotes, value) = skip_quotes(rest);
+    if quotes == 0 {
+        let is_digit = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
+        let digits = value.iter().take_while(is_digit).count();
+        let number = str::from_utf8(value.get(..digits)?).ok()?;
+        return number.parse().ok().map(Id::from_integer);
+    }
+    let end = value.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\'))?;
+    let content = str::from_utf8(value.get(..end)?).ok()?;
+    (content.len() <= max_id_bytes).then(|| Id::from_string(content).into_owned())
+}
+
+/// Skips quotes of any kind and the backslashes before them. Returns how many bytes that are.
+fn skip_quotes(text: &[u8]) -> (usize, &[u8]) {
+    let is_quote = |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+    let count = text.iter().take_while(is_quote).count();
+    (count, text.get(count..).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &[u8], expected: &[&str]) {
+        let ids: Vec<_> = probable_ids(text, 256).iter().map(ToString::to_string).collect();
+        assert_eq!(ids, expected, "{}", String::from_utf8_lossy(text));
+    }
+
+    #[test]
+    fn finds_ids_in_any_notation() {
+        check(b"{'jsonrpc': '2.0', 'id': 3, 'result': {}}", &["3"]);
+        check(b"{ jsonrpc: '2.0', id: 'a-1', result: [Object] }", &[r#""a-1""#]);
+        check(br#""{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}""#, &["7"]);
+        check(br#"{"jsonrpc":"2.0","id":3,"id":4,"result":{}}"#, &["3", "4"]);
+        check(b"{:jsonrpc=>\"2.0\", :id=>-5, :error=>{}}", &["-5"]);
+        check(b"Response(jsonrpc='2.0', id=3, result={})", &["3"]);
+        let utf16: Vec<u8> = r#"{"jsonrpc":"2.0","id":3,"result":{}}"#
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        check(&utf16, &["3"]);
+    }
+
+    #[test]
+    fn log_lines_that_mention_an_id_mean_none() {
+        check(br#"{"level":"info","msg":"handling","id":4}"#, &[]);
+        check(br#"got {"jsonrpc":"2.0","id":4,"method":"tools/call"}"#, &[]);
+        check(br#"{"jsonrpc":"2.0","requestid":4,"uuid":5,"result":{}}"#, &[]);
+    }
+
+    #[test]
+    fn ids_are_bounded() {
+        let text = format!("jsonrpc result {}", "id:1 id:2 id:3 id:4 id:5 id:6 id:7 id:8 id:9");
+        assert_eq!(probable_ids(text.as_bytes(), 256).len(), MAX_IDS);
+        check(b"jsonrpc result id:99999999999999999999 id: id:'a", &[]);
+        assert!(probable_ids(b"jsonrpc result id:'too long'", 4).is_empty());
+    }
+}

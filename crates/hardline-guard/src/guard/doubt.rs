@@ -1,0 +1,135 @@
+//! Answers of the server that are broken, or that share their line with something else.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::id::Id;
+use hardline_wire::line::Line;
+use hardline_wire::message::Message;
+
+use super::Guard;
+use super::work::Work;
+use crate::finding::Direction;
+use crate::frame::{cut_prefix, finding_at, probable_ids};
+use crate::join::Pending;
+use crate::rule::{Action, Rule};
+use crate::session::Doubt;
+
+/// Time that the server has to send an answer on a line of its own, after one that may only have been
+/// quoted in a log line.
+const MAX_QUOTED_WAIT: Duration = Duration::from_millis(500);
+/// Most answers that wait for that at once.
+const MAX_QUOTED: usize = 64;
+
+/// Answers that may only have been quoted in a log line, in the order in which they are delivered.
+#[derive(Debug, Default)]
+pub(super) struct Quoted {
+    answers: VecDeque<Answer>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Answer {
+    deliver_at: Duration,
+    id: Id<'static>,
+    frame: Vec<u8>,
+}
+
+impl Quoted {
+    /// Keeps an answer for later. Returns whether there was room.
+    fn push(&mut self, answer: Answer, max_bytes: usize) -> bool {
+        let bytes = self.bytes + answer.frame.len();
+        let has_room = self.answers.len() < MAX_QUOTED && bytes <= max_bytes;
+        let is_new = self.answers.iter().all(|it| it.id != answer.id);
+        if has_room && is_new {
+            self.bytes = bytes;
+            self.answers.push_back(answer);
+        }
+        has_room
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        self.answers.front().map(|it| it.deliver_at)
+    }
+
+    fn pop_due(&mut self, now: Duration) -> Option<Answer> {
+        let answer = self.answers.pop_front_if(|it| it.deliver_at <= now)?;
+        self.bytes -= answer.frame.len();
+        Some(answer)
+    }
+}
+
+impl Guard {
+    /// Takes a line on which an answer to a pending request stands behind other text. Returns whether
+    /// it is one.
+    ///
+    /// Behind a progress bar or a terminal escape the answer is delivered at once. Behind words it may
+    /// be quoted, and a document may have written it, so the server gets some time to send a proper
+    /// one first.
+    pub(super) fn take_prefixed<'a>(&mut self, line: &Line<'a>, work: &mut Work<'a>) -> bool {
+        let direction = Direction::ServerToClient;
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let noise = actions.action(Rule::FrameNoise, direction);
+        let Some(text) = line.whole() else { return false };
+        let Some(cut) = cut_prefix(text).filter(|_| noise >= Action::Sanitize) else {
+            return false;
+        };
+        let Some(id) = answered_id(cut.message, &mut Decoder::new(&self.limits)) else {
+            return false;
+        };
+        // Where content may stand on a line, a log line may be content as well.
+        if self.joiner.is_suspicious() || !self.session.is_pending(&id) {
+            return false;
+        }
+        let length = text.len() - cut.message.len();
+        let detail = "text before an answer on its line: kept off the protocol";
+        work.sink.add(Rule::FrameNoise, noise, || {
+            finding_at(Rule::FrameNoise, direction, text, 0, length, detail)
+        });
+        work.noise = text.get(..length);
+        if !cut.has_words {
+            self.take_text(direction, cut.message.to_vec(), work);
+            return true;
+        }
+        let (deliver_at, frame) = (work.now + MAX_QUOTED_WAIT, cut.message.to_vec());
+        let answer = Answer { deliver_at, id: id.clone(), frame };
+        if !self.quoted.push(answer, self.limits.max_queue_bytes()) {
+            self.session.doubt(&id, Doubt::Damaged, work.now);
+        }
+        true
+    }
+
+    /// Delivers answers that were quoted in a log line, where no proper one has come.
+    pub(super) fn take_quoted(&mut self, work: &mut Work<'_>) {
+        while let Some(answer) = self.quoted.pop_due(work.now) {
+            if self.session.is_pending(&answer.id) {
+                self.take_text(Direction::ServerToClient, answer.frame, work);
+            }
+        }
+    }
+
+    /// Takes note that a line of the server cannot be used. The requests that it seems to answer fail
+    /// after a while, unless a proper answer comes.
+    ///
+    /// `may_answer` says that the line was meant as a message, and perhaps as an answer.
+    pub(super) fn doubt_answers(&mut self, text: &[u8], may_answer: bool, now: Duration) {
+        let ids = probable_ids(text, self.limits.max_id_bytes());
+        let pending: Vec<_> = ids.iter().filter(|id| self.session.is_pending(id)).collect();
+        for id in &pending {
+            self.session.doubt(id, Doubt::Damaged, now);
+        }
+        if may_answer && pending.is_empty() {
+            self.session.doubt_all(now);
+        }
+    }
+}
+
+/// Returns the id of a text that is an answer.
+fn answered_id(text: &[u8], decoder: &mut Decoder) -> Option<Id<'static>> {
+    let Ok(Frame::Message(message, _)) = decoder.decode(text) else { return None };
+    match &message {
+        Message::Response(_) | Message::Error(_) => message.id().map(|id| id.clone().into_owned()),
+        Message::Request(_) | Message::Notification(_) => None,
+    }
+}

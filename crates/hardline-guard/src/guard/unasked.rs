@@ -1,0 +1,191 @@
+//! Messages that a server sends on its own, where content may have written them.
+//!
+//! They are dropped while a torn message waits for its rest (see [`Joiner::is_suspicious`]), and held
+//! back right after an answer (see [`holdback`](super::holdback)).
+//!
+//! [`Joiner::is_suspicious`]: crate::join::Joiner::is_suspicious
+
+use std::time::Duration;
+
+use hardline_wire::frame::Frame;
+use hardline_wire::message::Message;
+use hardline_wire::recover::Ending;
+
+use super::Guard;
+use super::work::Work;
+use crate::finding::{Direction, Finding, Severity};
+use crate::frame::{FrameOutcome, finding_at};
+use crate::join::Pending;
+use crate::rule::{Action, Rule};
+use crate::session::{Asked, Reply};
+
+impl Guard {
+    /// Whether a message of the server may be part of a torn message.
+    pub(super) fn is_suspect(&self, message: &Message<'_>) -> bool {
+        self.joiner.is_suspicious() && !self.is_awaited(message)
+    }
+
+    /// Drops a message that may be part of a torn one.
+    pub(super) fn drop_suspect(&mut self, message: &Message<'_>, text: &[u8], work: &mut Work<'_>) {
+        let detail = "a message that the server seems to send on its own, after a torn one whose rest \
+                      has not come: dropped";
+        self.report_planted(text, detail, work);
+        self.refuse_planted(message, work);
+    }
+
+    /// Holds a frame of the server back if it has to wait. Returns whether it does.
+    pub(super) fn holds_back(
+        &mut self,
+        frame: &Frame<'_>,
+        text: &[u8],
+        work: &mut Work<'_>,
+    ) -> bool {
+        let is_awaited = match frame {
+            // The session drops an answer to no pending request.
+            Frame::Message(Message::Response(_), _) => true,
+            Frame::Message(Message::Error(error), _) => error.id.is_some(),
+            Frame::Message(Message::Request(_) | Message::Notification(_), _) => false,
+            // An answer in a batch vouches for the rest of the batch.
+            Frame::Batch(batch) => {
+                let judge = &mut self.frames.from_server;
+                let mut ids = batch.elements().filter_map(|element| judge.answered_id(element));
+                ids.any(|id| self.session.is_pending(&id))
+            }
+        };
+        if is_awaited {
+            let is_pending = match frame {
+                Frame::Message(message, _) => self.is_awaited(message),
+                Frame::Batch(_) => true,
+            };
+            if is_pending {
+                self.release_held(work);
+            }
+            return false;
+        }
+        if self.joiner.is_suspicious() || !self.holdback.is_due(work.now) {
+            self.holdback.note_own_message();
+            return false;
+        }
+        if self.holdback.push(text, work.now) {
+            return true;
+        }
+        self.release_held(work);
+        false
+    }
+
+    /// Lets all messages go on that were held back.
+    pub(super) fn release_held(&mut self, work: &mut Work<'_>) {
+        for frame in self.holdback.take() {
+            self.take_text(Direction::ServerToClient, frame, work);
+        }
+    }
+
+    /// Takes note of an answer that goes to the client.
+    pub(super) fn note_answer(
+        &mut self,
+        direction: Direction,
+        asked: Option<&Asked>,
+        now: Duration,
+    ) {
+        let Some(asked) = asked.filter(|_| direction == Direction::ServerToClient) else { return };
+        // No content of others stands in these.
+        let is_plain = matches!(
+            asked.method,
+            Some(
+                "initialize"
+                    | "ping"
+                    | "logging/setLevel"
+                    | "resources/subscribe"
+                    | "resources/unsubscribe"
+            )
+        );
+        if !is_plain {
+            self.holdback.note_answer(now);
+        }
+    }
+
+    /// Looks whether a line that is no message is the rest of the last answer. Then content has ended
+    /// that answer, and may have written the messages since.
+    pub(super) fn look_for_rest(&mut self, text: &[u8], work: &mut Work<'_>) {
+        if !self.holdback.ends_answer(text, work.now) {
+            return;
+        }
+        let held = self.holdback.take();
+        let detail = match (held.is_empty(), self.holdback.has_followed()) {
+            (false, _) => {
+                "the rest of an answer that content has ended; the messages between were dropped"
+            }
+            (true, true) => {
+                "the rest of an answer that content has ended; a message between them was delivered"
+            }
+            (true, false) => "the rest of an answer that content has ended",
+        };
+        if self.holdback.has_followed() {
+            self.report_planted(text, detail, work);
+            self.close_if_blocked(work);
+        } else {
+            self.report(text, Severity::High, detail, work);
+        }
+        for frame in held {
+            self.drop_held(&frame, work);
+        }
+        // The rest may be text as well, and more may follow.
+        self.joiner.suspect(work.now);
+    }
+
+    /// Drops a frame that was held back and that content has written.
+    fn drop_held(&mut self, frame: &[u8], work: &mut Work<'_>) {
+        let detail = "a message inside of an answer that content has ended: dropped";
+        self.report_planted(frame, detail, work);
+        let judged = self.frames.from_server.judge_text(frame, Ending::Whole);
+        if let FrameOutcome::Frame(Frame::Message(message, _)) = judged.outcome {
+            self.refuse_planted(&message, work);
+        }
+    }
+
+    /// Answers a request that was dropped: its sender may be honest.
+    fn refuse_planted(&self, message: &Message<'_>, work: &mut Work<'_>) {
+        if let Message::Request(request) = message {
+            let id = request.id.clone().into_owned();
+            let reason = "the request was dropped: it may be part of a torn message";
+            work.reply(Direction::ClientToServer, Reply::new(id, Rule::FrameSplit, reason));
+        }
+    }
+
+    fn report_planted(&self, text: &[u8], detail: &str, work: &mut Work<'_>) {
+        self.report(text, Severity::Critical, detail, work);
+    }
+
+    fn report(&self, text: &[u8], severity: Severity, detail: &str, work: &mut Work<'_>) {
+        let (rule, direction) = (Rule::FrameSplit, Direction::ServerToClient);
+        let finding = finding_at(rule, direction, text, 0, text.len(), detail);
+        let finding = Finding { severity, ..finding };
+        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        if action == Action::Close {
+            work.close(rule);
+        }
+        // Nothing that was dropped is left to be sanitized.
+        let shown = if action == Action::Sanitize { Action::Block } else { action };
+        work.sink.add(rule, shown, || finding);
+    }
+
+    /// Ends the session if the policy blocks torn messages with a message in them: one may have been
+    /// delivered already.
+    fn close_if_blocked(&self, work: &mut Work<'_>) {
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let direction = Direction::ServerToClient;
+        if actions.action_at(Rule::FrameSplit, Severity::Critical, direction) >= Action::Block {
+            work.close(Rule::FrameSplit);
+        }
+    }
+
+    /// Whether a message of the server answers a pending request.
+    fn is_awaited(&self, message: &Message<'_>) -> bool {
+        match message {
+            Message::Response(_) | Message::Error(_) => {
+                message.id().is_some_and(|id| self.session.is_pending(id))
+            }
+            Message::Request(_) | Message::Notification(_) => false,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Requests of which it is doubtful that their answer will come.
+//!
+//! A server that writes a broken answer does not write it again, and a client without a deadline of
+//! its own would wait for ever. Each kind of doubt gives the proper answer some time. Progress on the
+//! request shows that the server is still at work, and ends the doubt.
+
+use std::time::Duration;
+
+use hardline_wire::id::Id;
+
+use super::Session;
+use super::table::RequestKind;
+use crate::finding::Direction;
+use crate::rule::Rule;
+
+/// Time that a request has for a proper answer after one whose id has another type.
+pub const MAX_MISTYPED_WAIT: Duration = Duration::from_secs(2);
+/// Time that a request has for a proper answer after a broken line with its id.
+pub const MAX_DAMAGED_WAIT: Duration = Duration::from_secs(2);
+/// Time that each pending request has for its answer after an answer that cannot be assigned.
+pub const MAX_LOST_WAIT: Duration = Duration::from_secs(30);
+
+/// A reason to believe that the answer to a request will not come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Doubt {
+    /// An answer came whose id has another JSON type.
+    Mistyped,
+    /// A line came that seems to be the answer and cannot be used.
+    Damaged,
+    /// An answer came that cannot be assigned to any request.
+    Lost,
+}
+
+impl Doubt {
+    fn wait(self) -> Duration {
+        match self {
+            Self::Mistyped => MAX_MISTYPED_WAIT,
+            Self::Damaged => MAX_DAMAGED_WAIT,
+            Self::Lost => MAX_LOST_WAIT,
+        }
+    }
+
+    pub(super) fn rule(self) -> Rule {
+        match self {
+            Self::Mistyped => Rule::SessionIdType,
+            Self::Damaged | Self::Lost => Rule::FrameNotJson,
+        }
+    }
+
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Mistyped => "no answer with this id came, only one whose id has another type",
+            Self::Damaged => "no usable answer: the server sent a broken line that seems to be it",
+            Self::Lost => {
+                "no usable answer: the server sent one that cannot be assigned to a request, \
+                 and nothing else for this request since"
+            }
+        }
+    }
+}
+
+/// The time at which a doubtful request fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadline {
+    pub(super) at: Duration,
+    pub(super) doubt: Doubt,
+}
+
+impl Session {
+    /// Fails a request of the client after a while, unless its proper answer comes before.
+    pub(crate) fn doubt(&mut self, id: &Id<'static>, doubt: Doubt, now: Duration) {
+        self.doubt_in(Direction::ClientToServer, id, doubt, now);
+    }
+
+    /// Does the same for a request that went in the direction `request`.
+    pub(super) fn doubt_in(
+        &mut self,
+        request: Direction,
+        id: &Id<'static>,
+        doubt: Doubt,
+        now: Duration,
+    ) {
+        let deadline = Deadline { at: now + doubt.wait(), doubt };
+        self.requests(request).expire_at(id, deadline);
+    }
+
+    /// Does the same for every request of the client: one of them has lost its answer.
+    pub(crate) fn doubt_all(&mut self, now: Duration) {
+        let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
+        // A subscription has no answer to lose until it ends.
+        self.client.expire_all(deadline, |it| it.kind != RequestKind::Subscription);
+    }
+}

@@ -135,18 +135,33 @@ impl LineFramer {
         let has_ended = newline.is_some();
         if has_ended && self.partial.is_empty() && self.overlong.is_none() {
             self.is_handed_out = true;
-            let shape = self.measure(Raw::of(head), true);
+            let shape = self.measure(Raw::of(head), Newline::Read);
             return Some(shape.line(head, &mut self.recovered, &self.limits));
         }
         self.keep(head);
-        has_ended.then(|| self.kept_line(true))
+        has_ended.then(|| self.kept_line(Newline::Read))
     }
 
     /// Ends the stream. Returns the last line if it had no end of its own.
     pub fn finish(&mut self) -> Option<Line<'_>> {
         self.drop_handed_out();
         let is_empty = self.partial.is_empty() && self.overlong.is_none();
-        (!is_empty).then(|| self.kept_line(false))
+        (!is_empty).then(|| self.kept_line(Newline::EndOfStream))
+    }
+
+    /// Returns the line that has begun and not ended, as far as it is kept. Empty if there is none.
+    pub fn unfinished(&self) -> &[u8] {
+        if self.is_handed_out { &[] } else { &self.partial }
+    }
+
+    /// Ends the current line where the stream stands, as if a newline had come. What comes next is
+    /// another line.
+    ///
+    /// For a sender that waits for an answer to a line without an end.
+    pub fn cut(&mut self) -> Option<Line<'_>> {
+        self.drop_handed_out();
+        let is_empty = self.partial.is_empty() && self.overlong.is_none();
+        (!is_empty).then(|| self.kept_line(Newline::Missing))
     }
 
     /// Adds to a line that has not ended.
@@ -178,28 +193,28 @@ impl LineFramer {
     }
 
     /// Hands out the line that was kept.
-    fn kept_line(&mut self, has_newline: bool) -> Line<'_> {
+    fn kept_line(&mut self, newline: Newline) -> Line<'_> {
         self.is_handed_out = true;
         let Some(overlong) = self.overlong.take() else {
-            let shape = self.measure(Raw::of(&self.partial), has_newline);
+            let shape = self.measure(Raw::of(&self.partial), newline);
             return shape.line(&self.partial, &mut self.recovered, &self.limits);
         };
-        let shape = self.measure(overlong.raw, has_newline);
+        let shape = self.measure(overlong.raw, newline);
         self.recovered = overlong.collector.finish(shape.end.ending());
         shape.overlong(&self.partial, &self.recovered)
     }
 
     /// Tells a line's content from what is around it, and goes on to the next in the stream.
-    fn measure(&mut self, raw: Raw, has_newline: bool) -> Shape {
-        let end = match (has_newline, raw.ends_in_cr) {
-            (true, true) => LineEnd::CrLf,
-            (true, false) => LineEnd::Lf,
-            (false, _) => LineEnd::Eof,
+    fn measure(&mut self, raw: Raw, newline: Newline) -> Shape {
+        let end = match (newline, raw.ends_in_cr) {
+            (Newline::EndOfStream, _) => LineEnd::Eof,
+            (Newline::Read | Newline::Missing, true) => LineEnd::CrLf,
+            (Newline::Read | Newline::Missing, false) => LineEnd::Lf,
         };
         let mark = if raw.has_bom { BOM.len() as u64 } else { 0 };
         let offset = self.line_start + mark;
         let length = raw.length - mark - u64::from(end == LineEnd::CrLf);
-        self.line_start += raw.length + u64::from(has_newline);
+        self.line_start += raw.length + u64::from(newline == Newline::Read);
         Shape { offset, has_bom: raw.has_bom, end, length, has_content: raw.has_content }
     }
 
@@ -251,6 +266,17 @@ impl LineEnd {
             Self::Eof => Ending::Cut,
         }
     }
+}
+
+/// The reason why a line is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Newline {
+    /// Its newline was read.
+    Read,
+    /// Its newline is taken as read.
+    Missing,
+    /// The stream has ended.
+    EndOfStream,
 }
 
 /// A line before its content is told from what is around it. The newline is not counted.
@@ -348,6 +374,21 @@ mod tests {
     use super::*;
 
     const LIMIT: usize = 12;
+
+    #[test]
+    fn a_line_can_be_cut_where_the_stream_stands() {
+        let mut framer = LineFramer::new(&Limits::default());
+        assert!(framer.next_line(&mut b"a\nbc".as_slice()).is_some());
+        assert!(framer.next_line(&mut b"".as_slice()).is_none());
+        assert!(framer.next_line(&mut b"bc".as_slice()).is_none());
+        assert_eq!(framer.unfinished(), b"bc");
+        let line = framer.cut().unwrap();
+        assert_eq!((line.whole(), line.end, line.offset), (Some(b"bc".as_slice()), LineEnd::Lf, 2));
+        assert_eq!(framer.unfinished(), b"");
+        assert!(framer.cut().is_none());
+        let line = framer.next_line(&mut b"\n".as_slice()).unwrap();
+        assert_eq!((line.whole(), line.offset), (Some(b"".as_slice()), 4));
+    }
 
     /// Frames `stream` in chunks of every size and expects the same lines each time, written as
     /// `offset|content|end` with the marks and ends spelled out.

@@ -51,6 +51,7 @@ impl Relay {
         let verdict = self.guard.finish_server(now);
         self.dispatch(verdict, now, sink);
         self.last_end.clone_from(&ended.how);
+        self.unfinished = None;
         if 0 < self.guard.dropped() {
             sink.note(&Note::Dropped(self.guard.dropped()));
         }

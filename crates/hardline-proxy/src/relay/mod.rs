@@ -22,6 +22,7 @@ mod refused;
 mod restore;
 mod server_ids;
 mod show;
+mod unfinished;
 mod waiting;
 
 use std::collections::HashMap;
@@ -42,6 +43,7 @@ use deadline::Deadlines;
 use opening::{Interest, Opening};
 use restore::Own;
 use server_ids::ServerIds;
+use unfinished::Unfinished;
 use waiting::Waiting;
 
 pub use end::{After, Ended};
@@ -113,6 +115,9 @@ pub trait Sink {
 pub enum Wish {
     /// End the server, which is of no use: it will be started again.
     KillServer,
+    /// End the server's unfinished line as if its newline had come, and hand it over, if
+    /// [`Relay::ends_line`] says so.
+    EndLine,
     /// End the session.
     EndSession,
 }
@@ -152,6 +157,8 @@ pub struct Relay {
     /// Why it may not be started again, if it may not.
     refused: Option<Refused>,
     wish: Option<Wish>,
+    /// Set while the server has begun a line and not ended it.
+    unfinished: Option<Unfinished>,
     is_client_gone: bool,
     decoder: Decoder,
 }
@@ -178,6 +185,7 @@ impl Relay {
             last_end: String::new(),
             refused: None,
             wish: None,
+            unfinished: None,
             is_client_gone: false,
             decoder: Decoder::new(&limits),
             limits,
@@ -228,9 +236,13 @@ impl Relay {
         }
     }
 
-    /// Takes note that bytes of the server came which do not end a line.
-    pub fn handle_server_bytes(&mut self, now: Duration) {
-        self.guard.handle_bytes(now);
+    /// Takes note that bytes of the server came. `unfinished` is the line that they begin or go on
+    /// with, and `has_lines` says that they ended others before it.
+    pub fn handle_server_bytes(&mut self, unfinished: &[u8], has_lines: bool, now: Duration) {
+        if !has_lines {
+            self.guard.handle_bytes(now);
+        }
+        self.unfinished = Unfinished::new(unfinished, now);
     }
 
     /// Takes note that the server says no more: it will end, or be ended. What comes from the client
@@ -253,9 +265,11 @@ impl Relay {
             State::Restoring(until) => Some(until),
             State::Up | State::Away | State::Broken(_) => None,
         };
-        let deadline = self.deadlines.next();
-        let all = [self.guard.poll_timeout(), self.waiting.next_deadline(), restoring, deadline];
-        all.into_iter().flatten().min()
+        // Once there is a wish, the caller acts first.
+        let unfinished = self.unfinished.filter(|_| self.wish.is_none());
+        let own = [self.deadlines.next(), unfinished.map(Unfinished::deadline)];
+        let all = [self.guard.poll_timeout(), self.waiting.next_deadline(), restoring];
+        all.into_iter().chain(own).flatten().min()
     }
 
     /// Takes note of the time. `is_quiet` says that there is nothing to read from the server: what was
@@ -264,6 +278,9 @@ impl Relay {
         if is_quiet {
             let verdict = self.guard.handle_timeout(now);
             self.dispatch(verdict, now, sink);
+            if self.unfinished.is_some_and(|it| it.deadline() <= now) {
+                self.wish.get_or_insert(Wish::EndLine);
+            }
         }
         self.expire_waiting(now, sink);
         self.expire_requests(now, sink);

@@ -255,8 +255,8 @@ impl Session<'_> {
         });
         if output.is_ended() {
             relay.handle_server_silence();
-        } else if polled == Poll::Ready(0) {
-            relay.handle_server_bytes(now);
+        } else if let Poll::Ready(lines) = polled {
+            relay.handle_server_bytes(output.unfinished(), lines > 0, now);
         }
         let is_something = polled.is_ready();
         self.has_heard |= is_something && !output.is_ended();

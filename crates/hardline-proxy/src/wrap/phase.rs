@@ -61,6 +61,17 @@ impl Session<'_> {
                     server.kill();
                 }
             }
+            Some(Wish::EndLine) => {
+                let Self { relay, client, server: Some(server), .. } = self else { return };
+                let Server { input, output, .. } = server;
+                if !relay.ends_line(output.unfinished(), now) {
+                    return;
+                }
+                let to_server = input.as_mut();
+                let client = &mut client.output;
+                let mut sink = Outlets { client, server: to_server, context, observer, now };
+                output.cut_line(|line| relay.handle_server(line, now, &mut sink));
+            }
             Some(Wish::EndSession) => {
                 self.outcome.get_or_insert(Outcome::Closed);
                 let mut sink = Outlets {

@@ -212,3 +212,39 @@ fn a_server_that_ends_well_ends_the_session() {
     assert_eq!(run.end("exited with code 3"), After::End);
     assert_eq!(run.sent_to_client()[0]["id"], 1);
 }
+
+#[test]
+fn a_line_without_its_newline_ends_after_a_while() {
+    let mut run = Run::open();
+    run.client(&call(1));
+    run.client(&call(2));
+    run.sent_to_client();
+    // A whole message counts as ended after a short time.
+    let whole = answer(1);
+    run.relay.handle_server_bytes(whole.as_bytes(), false, run.now);
+    run.wait_until(run.now + Duration::from_millis(1900));
+    assert_eq!(run.relay.take_wish(), None);
+    run.wait_until(run.now + Duration::from_millis(200));
+    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
+    assert!(run.relay.ends_line(whole.as_bytes(), run.now));
+    // A part of one only after a long time: the server may go on with it.
+    let part = r#"{"jsonrpc":"2.0","id":2,"result":{"a":{}"#;
+    run.relay.handle_server_bytes(part.as_bytes(), true, run.now);
+    run.wait_until(run.now + Duration::from_secs(3));
+    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
+    assert!(!run.relay.ends_line(part.as_bytes(), run.now));
+    run.wait_until(run.now + Duration::from_secs(26));
+    assert_eq!(run.relay.take_wish(), None);
+    run.wait_until(run.now + Duration::from_secs(2));
+    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
+    assert!(run.relay.ends_line(part.as_bytes(), run.now));
+    run.server(part);
+    run.wait_until(run.now + Duration::from_secs(1));
+    let failed = run.sent_to_client().pop().unwrap();
+    assert_eq!((&failed["id"], failed["error"]["code"].as_i64()), (&2.into(), Some(-32603)));
+    // Bytes in time go on with the line.
+    run.relay.handle_server_bytes(b"{", false, run.now);
+    run.relay.handle_server_bytes(b"", true, run.now);
+    run.wait_until(run.now + Duration::from_secs(100));
+    assert_eq!(run.relay.take_wish(), None);
+}

@@ -73,6 +73,18 @@ impl<R: AsyncRead + Unpin> Source<R> {
         Poll::Ready(count)
     }
 
+    /// Returns the line that has begun and not ended, as far as it is kept. Empty if there is none.
+    pub fn unfinished(&self) -> &[u8] {
+        self.framer.unfinished()
+    }
+
+    /// Ends the current line as if its newline had come, and hands it over. See [`LineFramer::cut`].
+    pub fn cut_line(&mut self, take: impl FnOnce(&Line<'_>)) {
+        if let Some(line) = self.framer.cut() {
+            take(&line);
+        }
+    }
+
     /// Fits the size of chunks to what is read.
     fn fit(&mut self, length: usize) {
         if length == self.chunk.len() && length < MOST {

@@ -370,20 +370,20 @@ impl Joiner {
             return;
         }
         self.report(hold, "a raw newline tore a message apart, and its rest was not found");
-        let failed_before = self.failed.len();
         if let (true, Some(id)) = (hold.head.has_method, &hold.head.id) {
             self.refuse(id.clone());
         }
+        let failed_before = self.failed.len();
         self.fail_head(hold, None, pending);
-        for id in &hold.witness.touched {
-            if self.is_owed(id, pending) {
-                self.fail(id.clone(), "its answer was inside a message that fell apart");
-            }
-        }
         // The id may stand behind the content.
         self.fail_answers_in(hold.raw(), pending);
         if self.failed.len() == failed_before && !hold.head.has_method {
             self.push(JoinEvent::Lost);
+        }
+        for id in &hold.witness.touched {
+            if self.is_owed(id, pending) {
+                self.fail(id.clone(), "its answer was inside a message that fell apart");
+            }
         }
         if !self.is_observing {
             let (continued, after_head) = hold.lexers();

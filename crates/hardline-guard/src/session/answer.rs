@@ -4,26 +4,35 @@ use std::time::Duration;
 
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
+use hardline_wire::message::ErrorResponse;
 
 use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
+use super::part::objection_to_error;
 use super::table::{Ended, InFlight, Match, RequestKind};
 use super::{Doubt, Fate, Outcome, Reply, Session};
 use crate::finding::Direction;
 use crate::rule::{Action, Rule};
 
+/// The outcome that an answer carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer<'a, 'b> {
+    Result(Value<'a>),
+    Error(&'b ErrorResponse<'a>),
+}
+
 impl Session {
     pub(super) fn handle_answer(
         &mut self,
         id: Id<'static>,
-        result: Option<Value<'_>>,
+        answer: Answer<'_, '_>,
         now: Duration,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
         let request = judge.direction.opposite();
         let mut findings = Vec::new();
         let (rule, reason) = match self.requests(request).answer(&id) {
-            Match::Proper(ended) => return self.handle_proper(id, ended, result, judge),
+            Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
             Match::Ended(Ended::Cancelled) => return Outcome::new(findings, Fate::Drop),
             Match::Ended(Ended::Answered) => {
                 (Rule::SessionDuplicateResponse, "the request with this id has its answer")
@@ -54,17 +63,28 @@ impl Session {
         &mut self,
         id: Id<'static>,
         ended: InFlight,
-        result: Option<Value<'_>>,
+        answer: Answer<'_, '_>,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
         let mut findings = Vec::new();
         let mut fate = Fate::Pass;
         if judge.direction == Direction::ServerToClient {
-            match (ended.kind, result) {
-                (RequestKind::Initialize, Some(result)) => self.era.agree(result),
-                (RequestKind::Initialize, None) => self.era.disagree(),
-                (RequestKind::Discover, Some(result)) => self.era.learn_server(result),
-                (RequestKind::MultiRound, Some(result)) => {
+            match (ended.kind, answer) {
+                (RequestKind::Initialize, Answer::Result(result)) => self.era.agree(result),
+                (RequestKind::Initialize, Answer::Error(_)) => self.era.disagree(),
+                (RequestKind::Discover, Answer::Result(result)) => self.era.learn_server(result),
+                (_, Answer::Error(error)) => {
+                    let client = ended.stateless.or(self.era.client());
+                    let objection = client.and_then(|client| objection_to_error(error, client));
+                    if let Some(reason) = objection {
+                        let rule = Rule::SessionCapability;
+                        judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
+                        if judge.blocks(rule) {
+                            fate = Fate::Fail(Reply::new(id, rule, reason));
+                        }
+                    }
+                }
+                (RequestKind::MultiRound, Answer::Result(result)) => {
                     let client = ended.stateless.or(self.era.stateless_client());
                     let found = client.and_then(|client| look_inside(result, client));
                     if let Some(embedded) = found {

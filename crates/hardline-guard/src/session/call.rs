@@ -13,6 +13,7 @@ use memchr::memmem;
 
 use super::check::objections;
 use super::judge::{About, Judge};
+use super::part::objection_to_parts;
 use super::table::{Ended, InFlight, RequestKind, Table};
 use super::{Asked, CoalesceKey, Fate, MAX_TOOL_BYTES, Outcome, Reply, Session};
 use crate::finding::{Direction, Finding};
@@ -48,6 +49,17 @@ impl Session {
         }
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
             return answer(findings, rule, reason);
+        }
+        let client = self.era.client().filter(|_| !is_from_client);
+        let objection = client.and_then(|client| {
+            objection_to_parts(&request.method, request.params, client, self.era.version)
+        });
+        if let Some(reason) = objection {
+            let (rule, about) = (Rule::SessionCapability, About::Method(&request.method));
+            judge.find(&mut findings, rule, rule.severity(), about, reason);
+            if judge.blocks(rule) {
+                return answer(findings, rule, reason);
+            }
         }
         if !is_from_client && self.is_over_budget(&request.method, now, judge, &mut findings) {
             self.flood.count_dropped();

@@ -2,10 +2,11 @@
 
 use hardline_wire::json::{Kind, Value};
 
-/// Every path that the table of methods names.
-const PATHS: [&str; 17] = [
+/// Every path that the table of methods names, and those that parts of a request need.
+const PATHS: [&str; 22] = [
     "completions",
     "elicitation",
+    "elicitation.form",
     "elicitation.url",
     "logging",
     "prompts",
@@ -16,9 +17,13 @@ const PATHS: [&str; 17] = [
     "roots",
     "roots.listChanged",
     "sampling",
+    "sampling.context",
+    "sampling.tools",
     "tasks",
     "tasks.cancel",
     "tasks.list",
+    "tasks.requests.elicitation.create",
+    "tasks.requests.sampling.createMessage",
     "tools",
     "tools.listChanged",
 ];
@@ -33,9 +38,16 @@ impl Capabilities {
         let mut set = Self::default();
         for (name, value) in declared.members().filter(|(_, value)| is_declared(*value)) {
             set.add(&name, "");
-            for (part, _) in value.members().filter(|(_, value)| is_declared(*value)) {
+            for (part, value) in value.members().filter(|(_, value)| is_declared(*value)) {
                 set.add(&name, &part);
+                if (&*name, &*part) == ("tasks", "requests") {
+                    set.add_task_requests(value);
+                }
             }
+        }
+        // Before there were two kinds of elicitation, the capability had no parts.
+        if set.has("elicitation") && !set.has("elicitation.url") {
+            set.add("elicitation", "form");
         }
         set
     }
@@ -43,6 +55,15 @@ impl Capabilities {
     /// Whether the capability at `path` was declared. What no table names was not.
     pub(super) fn has(self, path: &str) -> bool {
         PATHS.iter().zip(0_u32..).any(|(it, bit)| *it == path && self.0 & 1 << bit != 0)
+    }
+
+    /// Adds the kinds of requests that may be tasks: `{"sampling": {"createMessage": {}}}`.
+    fn add_task_requests(&mut self, requests: Value<'_>) {
+        for (layer, methods) in requests.members() {
+            for (method, _) in methods.members().filter(|(_, value)| is_declared(*value)) {
+                self.add("tasks", &format!("requests.{layer}.{method}"));
+            }
+        }
     }
 
     fn add(&mut self, name: &str, part: &str) {
@@ -78,7 +99,8 @@ mod tests {
     #[test]
     fn reads_two_levels() {
         let text = br#"{"tools":{"listChanged":false},"resources":{"subscribe":true},
-            "sampling":{},"roots":null,"elicitation":{"url":{}},"":{"":1},"logging":false}"#;
+            "sampling":{"tools":{}},"roots":null,"elicitation":{"url":{}},"":{"":1},"logging":false,
+            "tasks":{"requests":{"sampling":{"createMessage":{}},"tools":{"call":{}}}}}"#;
         let declared = Checker::new(&Limits::default()).check(text).unwrap().value;
         let set = Capabilities::read(declared);
         let has: Vec<_> = PATHS.into_iter().filter(|it| set.has(it)).collect();
@@ -88,8 +110,15 @@ mod tests {
             "resources",
             "resources.subscribe",
             "sampling",
+            "sampling.tools",
+            "tasks",
+            "tasks.requests.sampling.createMessage",
             "tools",
         ];
         assert_eq!(has, expected);
+        let declared = br#"{"elicitation":{}}"#;
+        let declared = Checker::new(&Limits::default()).check(declared).unwrap().value;
+        let set = Capabilities::read(declared);
+        assert!(set.has("elicitation.form") && !set.has("elicitation.url"));
     }
 }

@@ -49,7 +49,13 @@ pub(super) fn objections(
             let reason = "a method that this side may not send";
             (Some(Objection::new(Rule::SessionWrongDirection, reason)), None)
         }
-        Lookup::Known(method) => (None, Some(method)),
+        Lookup::Known(method) => {
+            let is_server = direction == Direction::ServerToClient;
+            let lacks_id = is_server && !is_request && method.kind == MethodKind::Request;
+            let reason = "a request without an id, which cannot be refused";
+            let objection = || Objection::new(Rule::SessionWrongDirection, reason);
+            (lacks_id.then(objection), Some(method))
+        }
     };
     let capability = method.and_then(|it| capability(it, is_request, direction, era));
     [objection, lifecycle, capability].into_iter().flatten()

@@ -5,6 +5,7 @@ use hardline_wire::method;
 use hardline_wire::version::Version;
 
 use super::capability::Capabilities;
+use super::part::objection_to_parts;
 use crate::rule::Rule;
 
 /// A request inside a result that should not be there.
@@ -25,11 +26,15 @@ pub(super) fn look_inside(result: Value<'_>, client: Capabilities) -> Option<Emb
         let name = request.get("method").filter(|it| it.kind() == Kind::String)?.as_str()?;
         let (rule, reason) = match method::find_embedded(&name, Version::V2026_07_28) {
             Some(method) => {
-                let needed = method.capability?;
-                if client.has(needed.path) {
-                    return None;
-                }
-                (Rule::SessionCapability, "an input request whose capability was not declared")
+                let is_declared = method.capability.is_none_or(|it| client.has(it.path));
+                let version = Some(Version::V2026_07_28);
+                let params = request.get("params");
+                let reason = match objection_to_parts(&name, params, client, version) {
+                    _ if !is_declared => "an input request whose capability was not declared",
+                    Some(reason) => reason,
+                    None => return None,
+                };
+                (Rule::SessionCapability, reason)
             }
             None if method::is_known(&name) => {
                 (Rule::SessionWrongDirection, "an input request that a server may not make")

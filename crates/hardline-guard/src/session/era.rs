@@ -96,6 +96,11 @@ impl Era {
         Some(declared.map(Capabilities::read).unwrap_or_default())
     }
 
+    /// Returns what the client declared, if anything is known of it.
+    pub(super) fn client(&self) -> Option<Capabilities> {
+        self.client
+    }
+
     /// Whether what a message in `direction` needs was declared; `None` if nothing is known of it.
     pub(super) fn has(&self, owner: Owner, path: &str, direction: Direction) -> Option<bool> {
         let is_from_client = direction == Direction::ClientToServer;

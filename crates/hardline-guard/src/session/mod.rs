@@ -52,6 +52,7 @@ mod embedded;
 mod era;
 mod judge;
 mod outcome;
+mod part;
 mod reply;
 mod table;
 
@@ -65,6 +66,7 @@ use hardline_wire::version::Version;
 use crate::finding::Direction;
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
+use answer::Answer;
 use burst::Flood;
 use era::Era;
 use judge::Judge;
@@ -129,10 +131,13 @@ impl Session {
             Message::Notification(call) => self.handle_notification(call, now, &judge),
             Message::Response(response) => {
                 let id = response.id.clone().into_owned();
-                self.handle_answer(id, Some(response.result), now, &judge)
+                self.handle_answer(id, Answer::Result(response.result), now, &judge)
             }
             Message::Error(error) => match &error.id {
-                Some(id) => self.handle_answer(id.clone().into_owned(), None, now, &judge),
+                Some(id) => {
+                    let id = id.clone().into_owned();
+                    self.handle_answer(id, Answer::Error(error), now, &judge)
+                }
                 None => {
                     // The server could not read a request, and says nothing else about it.
                     if direction == Direction::ServerToClient {

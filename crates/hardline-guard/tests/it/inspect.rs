@@ -1,5 +1,8 @@
 //! Whole sessions: every line of both directions, as a proxy shows them.
 
+mod broken;
+mod torn;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;

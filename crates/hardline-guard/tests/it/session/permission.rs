@@ -176,3 +176,76 @@ fn without_a_handshake_each_request_speaks_for_itself() {
     run.open("2025-11-25", r#"{"sampling":{}}"#, "{}");
     run.check(&[(r#"< {"id":2,"method":"sampling/createMessage"}"#, "pass")]);
 }
+
+#[test]
+fn parts_of_a_request_need_a_capability_of_their_own() {
+    let elicit =
+        |params: &str| format!(r#"< {{"id":5,"method":"elicitation/create","params":{params}}}"#);
+    let sample = |params: &str| {
+        format!(r#"< {{"id":5,"method":"sampling/createMessage","params":{params}}}"#)
+    };
+    let url = r#"{"mode":"url","url":"https://example.com/"}"#;
+    let script = r#"{"mode":"url","url":"javascript:alert(1)"}"#;
+    let refused = "session.capability answer 5 -32603";
+    for (client, line, expected) in [
+        (r#"{"elicitation":{}}"#, elicit(url), refused),
+        (r#"{"elicitation":{}}"#, elicit(r#"{"url":"https://example.com/"}"#), refused),
+        (r#"{"elicitation":{"url":{}}}"#, elicit(url), "pass"),
+        (r#"{"elicitation":{"url":{}}}"#, elicit(script), refused),
+        (r#"{"elicitation":{"url":{}}}"#, elicit(r#"{"message":"name?"}"#), refused),
+        (r#"{"elicitation":{}}"#, elicit(r#"{"message":"name?"}"#), "pass"),
+        (r#"{"elicitation":{"form":{},"url":{}}}"#, elicit(r#"{"mode":"form"}"#), "pass"),
+        (r#"{"elicitation":{}}"#, elicit(r#"{"task":{"ttl":1}}"#), refused),
+        (
+            r#"{"elicitation":{},"tasks":{"requests":{"elicitation":{"create":{}}}}}"#,
+            elicit(r#"{"task":{"ttl":1}}"#),
+            "pass",
+        ),
+        (r#"{"sampling":{}}"#, sample(r#"{"messages":[]}"#), "pass"),
+        (r#"{"sampling":{}}"#, sample(r#"{"tools":[]}"#), refused),
+        (r#"{"sampling":{}}"#, sample(r#"{"toolChoice":{}}"#), refused),
+        (r#"{"sampling":{"tools":{}}}"#, sample(r#"{"tools":[]}"#), "pass"),
+        (r#"{"sampling":{}}"#, sample(r#"{"includeContext":"allServers"}"#), refused),
+        (r#"{"sampling":{}}"#, sample(r#"{"includeContext":"none"}"#), "pass"),
+        (r#"{"sampling":{"context":{}}}"#, sample(r#"{"includeContext":"thisServer"}"#), "pass"),
+        (r#"{"sampling":{}}"#, sample(r#"{"task":{}}"#), refused),
+        (
+            r#"{"sampling":{},"tasks":{"requests":{"sampling":{"createMessage":{}}}}}"#,
+            sample(r#"{"task":{}}"#),
+            "pass",
+        ),
+    ] {
+        let mut run = Run::opened("2025-11-25", client, "{}");
+        assert_eq!(run.step(&line), expected, "{client} {line}");
+    }
+    // Context came before its capability.
+    let mut run = Run::opened("2025-06-18", r#"{"sampling":{}}"#, "{}");
+    assert_eq!(run.step(&sample(r#"{"includeContext":"thisServer"}"#)), "pass");
+}
+
+#[test]
+fn an_error_asks_for_no_page_that_was_not_agreed_on() {
+    let error = |url: &str| {
+        format!(
+            r#"< {{"id":1,"error":{{"code":-32042,"message":"","data":{{"elicitations":[{{"mode":"url","url":"{url}"}}]}}}}}}"#
+        )
+    };
+    for (client, url, expected) in [
+        ("{}", "https://example.com/", "session.capability fail 1"),
+        (r#"{"elicitation":{"url":{}}}"#, "https://example.com/", "pass"),
+        (r#"{"elicitation":{"url":{}}}"#, "javascript:alert(1)", "session.capability fail 1"),
+    ] {
+        let mut run = Run::opened("2025-11-25", client, r#"{"tools":{}}"#);
+        run.check(&[(r#"> {"id":1,"method":"tools/call"}"#, "pass")]);
+        assert_eq!(run.step(&error(url)), expected, "{client} {url}");
+    }
+}
+
+#[test]
+fn a_request_without_an_id_does_not_pass_as_a_notification() {
+    let mut run = Run::opened("2025-11-25", r#"{"sampling":{},"elicitation":{},"roots":{}}"#, "{}");
+    for method in ["sampling/createMessage", "elicitation/create", "roots/list", "ping"] {
+        let line = format!(r#"< {{"method":"{method}","params":{{}}}}"#);
+        assert_eq!(run.step(&line), "session.wrong-direction drop", "{method}");
+    }
+}

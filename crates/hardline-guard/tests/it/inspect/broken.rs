@@ -1,0 +1,144 @@
+//! Answers that are broken, that cannot be assigned, or that share their line: no caller waits for ever.
+
+use std::time::Duration;
+
+use hardline_guard::policy::Profile;
+
+use super::{Run, answer};
+
+fn calling() -> Run {
+    let mut run = Run::open(Profile::Balanced, "2025-06-18");
+    run.call(3, "fetch");
+    run.call(4, "slow");
+    run
+}
+
+/// Returns how the calls 3 and 4 were answered: by `result`, `error`, or not at all.
+fn outcomes(run: &Run) -> [String; 2] {
+    [3, 4].map(|id| {
+        let mut kinds = run.to_client.iter().filter_map(|line| {
+            let message: serde_json::Value = serde_json::from_str(line).ok()?;
+            let kind = if message.get("error").is_some() { "error" } else { "result" };
+            (message["id"] == id).then_some(kind)
+        });
+        let kind = kinds.next().unwrap_or("none");
+        assert_eq!(kinds.next(), None, "{id} was answered twice");
+        kind.to_owned()
+    })
+}
+
+#[track_caller]
+fn check(lines: &[&str], within: Duration, expected: [&str; 2]) {
+    let mut run = calling();
+    for line in lines {
+        run.server(line);
+    }
+    run.wait(within);
+    assert_eq!(outcomes(&run), expected, "{lines:?}");
+}
+
+#[test]
+fn a_broken_answer_fails_the_request_that_it_seems_to_be_for() {
+    let soon = Duration::from_secs(3);
+    for line in [
+        r#"{"jsonrpc":"2.0","id":3,"id":99,"result":{}}"#,
+        r#"{'jsonrpc': '2.0', 'id': 3, 'result': {}}"#,
+        r#"{ jsonrpc: '2.0', id: 3, result: [Object] }"#,
+        r#""{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}""#,
+        r#"JSONRPCResponse(jsonrpc='2.0', id=3, result={'content': []})"#,
+        r#"{"jsonrpc":"2.0","id":3,"result":{"a":}}"#,
+    ] {
+        check(&[line], soon, ["error", "none"]);
+    }
+    let utf16: Vec<u8> = "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let mut run = calling();
+    run.show(super::SERVER, &utf16);
+    run.wait(soon);
+    assert_eq!(outcomes(&run), ["error", "none"]);
+}
+
+#[test]
+fn a_proper_answer_in_time_ends_the_doubt() {
+    let soon = Duration::from_secs(60);
+    let broken = r#"{'jsonrpc': '2.0', 'id': 3, 'result': {}}"#;
+    check(&[broken, &answer(3, "fine")], soon, ["result", "none"]);
+}
+
+#[test]
+fn an_answer_that_cannot_be_assigned_fails_all_in_the_end() {
+    for line in [
+        r#"{"jsonrpc":"2.0","result":{"content":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+        r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":"#,
+    ] {
+        check(&[line], Duration::from_secs(29), ["none", "none"]);
+        check(&[line], Duration::from_secs(31), ["error", "error"]);
+        let is_held = line.ends_with(':');
+        let expected = if is_held { "error" } else { "result" };
+        check(&[line, &answer(3, "fine")], Duration::from_secs(31), [expected, "error"]);
+    }
+}
+
+#[test]
+fn progress_shows_that_a_request_is_alive() {
+    let mut run = Run::open(Profile::Balanced, "2025-06-18");
+    run.client(
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":"t"}}}"#,
+    );
+    run.call(4, "slow");
+    run.server(r#"{"jsonrpc":"2.0","result":{"content":[]}}"#);
+    run.wait(Duration::from_secs(5));
+    run.server(
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}"#,
+    );
+    run.wait(Duration::from_secs(60));
+    assert_eq!(outcomes(&run), ["none", "error"]);
+}
+
+#[test]
+fn log_lines_make_no_request_doubtful() {
+    for line in [
+        r#"{"level":"info","msg":"handling request","id":3}"#,
+        r#"[INFO] received {"jsonrpc":"2.0","id":3,"method":"tools/call"}"#,
+        "Server running on stdio",
+        r#"{"jsonrpc":"2.0","id":3,"method":"ping","method":"pong"}"#,
+    ] {
+        check(&[line], Duration::from_secs(120), ["none", "none"]);
+    }
+}
+
+#[test]
+fn an_answer_behind_other_text_is_delivered() {
+    for prefix in ["\0\0", "\x1b[0m", "[####    ] \r", "\u{feff}\u{feff}"] {
+        check(&[&format!("{prefix}{}", answer(3, "a"))], Duration::ZERO, ["result", "none"]);
+    }
+    // Behind words it may be quoted: the server has some time for a proper one.
+    for prefix in ["Loading... ", "[INFO] ", "50%\r"] {
+        let line = format!("{prefix}{}", answer(3, "a"));
+        check(&[&line], Duration::from_millis(400), ["none", "none"]);
+        check(&[&line], Duration::from_millis(600), ["result", "none"]);
+        let mut run = calling();
+        run.server(&line);
+        run.server(&answer(3, "the proper one"));
+        run.wait(Duration::from_secs(1));
+        assert_eq!(run.to_client, [answer(3, "the proper one")]);
+    }
+}
+
+#[test]
+fn what_is_no_answer_is_not_delivered_from_behind_other_text() {
+    for message in [
+        super::SAMPLING,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+        r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+    ] {
+        let mut run = calling();
+        run.server(&format!("Loading... {message}"));
+        run.wait(Duration::from_secs(1));
+        assert_eq!(run.to_client, [""; 0]);
+    }
+}

@@ -1,0 +1,16 @@
+//! A deterministic simulation of whole sessions, and the oracles that judge each of them.
+//!
+//! A client, a relay and a server play one session in virtual time. The server answers, delays, dies,
+//! tears its frames, prefixes them with noise, repeats and reorders them, and lies. Every choice comes
+//! from one seed, and the choices are written down as a plan before the session starts. A plan that
+//! fails is shrunk and printed, and can be kept in a corpus.
+//!
+//! - [`reader`]: models of the readers that clients and servers use, for lines and for JSON.
+
+#![expect(
+    clippy::exhaustive_enums,
+    clippy::exhaustive_structs,
+    reason = "the crate is never published, and its callers live in this workspace"
+)]
+
+pub mod reader;

@@ -6,6 +6,12 @@
 //! fails is shrunk and printed, and can be kept in a corpus.
 //!
 //! - [`reader`]: models of the readers that clients and servers use, for lines and for JSON.
+//! - [`document`] and [`template`]: what an attacker writes, and the servers that it ends up in.
+//! - [`script`] and [`scene`]: plans from a seed, in families.
+//! - [`plan`]: a session as data.
+//! - [`world`]: plays a plan on a relay.
+//! - [`oracle`]: judges what both sides got.
+//! - [`hunt`] and [`shrink`]: looks for a seed that fails, and makes its plan small.
 
 #![expect(
     clippy::exhaustive_enums,
@@ -13,4 +19,13 @@
     reason = "the crate is never published, and its callers live in this workspace"
 )]
 
+pub mod document;
+pub mod hunt;
+pub mod oracle;
+pub mod plan;
 pub mod reader;
+pub mod scene;
+pub mod script;
+pub mod shrink;
+pub mod template;
+pub mod world;

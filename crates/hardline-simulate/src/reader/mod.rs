@@ -16,8 +16,7 @@ pub use line::LineReader;
 /// The messages of one frame, as the readers see them.
 #[derive(Debug)]
 pub struct Seen<'a> {
-    /// All messages that at least one reader sees. Messages that several readers see may be listed
-    /// several times.
+    /// The messages that every reader sees, or, if readers disagree, those that any of them sees.
     pub messages: Vec<Json<'a>>,
     /// The first pair of readers that see different messages, in words.
     pub disagreement: Option<String>,
@@ -31,20 +30,24 @@ pub fn read(frame: &[u8]) -> Seen<'_> {
     let mut seen = Seen { messages: Vec::new(), disagreement: None };
     let mut first: Option<(LineReader, Vec<String>)> = None;
     for reader in LineReader::ALL {
-        let mut found = Vec::new();
+        let mut messages = Vec::new();
         for line in reader.split(frame) {
             let on_line = read_line(line);
             seen.disagreement = seen.disagreement.or(on_line.disagreement);
-            found.extend(on_line.messages.iter().map(Json::to_string));
-            seen.messages.extend(on_line.messages);
+            messages.extend(on_line.messages);
         }
+        let found: Vec<_> = messages.iter().map(Json::to_string).collect();
         match &first {
-            None => first = Some((reader, found)),
-            Some((other, messages)) if *messages != found => {
+            None => {
+                first = Some((reader, found));
+                seen.messages = messages;
+            }
+            Some((other, before)) if *before != found => {
+                seen.messages.extend(messages);
                 seen.disagreement.get_or_insert_with(|| {
                     format!(
-                        "{other:?} sees {} messages, {reader:?} sees {}",
-                        messages.len(),
+                        "{other:?} and {reader:?} see different messages ({} and {})",
+                        before.len(),
                         found.len()
                     )
                 });

@@ -1,0 +1,184 @@
+//! `cargo xtask simulate`: plays sessions until a promise breaks or the time is up.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a chore takes time and prints"
+)]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use hardline_simulate::hunt::{Catch, play_seed};
+use hardline_simulate::plan::Plan;
+use hardline_simulate::scene::{FAMILIES, Family};
+use hardline_simulate::world::play;
+
+const USAGE: &str = "\
+Usage: cargo xtask simulate [--hours H | --count N] [--seed N] [--class NAME] [--survey]
+       cargo xtask simulate --replay PLAN
+
+Plays sessions of a client, the relay and a hostile server in virtual time, one seed after another,
+and stops at the first that breaks a promise: with its seed, its plan, and exit code 1.
+
+  --hours H      stop after so many hours, fractions allowed [default: 0.1]
+  --count N      stop after so many sessions instead
+  --seed N       the first seed [default: the time]
+  --class NAME   sessions of one class alone
+  --survey       do not stop: count the broken promises of each class (10000 sessions each, or N)
+  --replay PLAN  play one plan, given as a line of the corpus";
+
+/// Sessions of each class in a survey.
+const SURVEY: u64 = 10_000;
+/// Time between two lines about the progress.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Default)]
+struct Options {
+    hours: Option<f64>,
+    count: Option<u64>,
+    seed: Option<u64>,
+    class: Option<Family>,
+    is_survey: bool,
+    replay: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let options = match read_options(std::env::args().skip(1)) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            println!("{USAGE}\n\nClasses: {}", classes());
+            return ExitCode::SUCCESS;
+        }
+        Err(reason) => {
+            eprintln!("simulate: {reason}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let outcome = match &options.replay {
+        Some(plan) => replay(plan),
+        None if options.is_survey => survey(&options),
+        None => hunt(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("simulate: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn classes() -> String {
+    let names: Vec<_> = FAMILIES.iter().map(|it| it.name).collect();
+    names.join(", ")
+}
+
+/// Reads the arguments; nothing if help is wanted.
+fn read_options(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
+    let mut options = Options::default();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        let number = |text: String| text.parse().map_err(|_| format!("{text} is not a number"));
+        match word.as_str() {
+            "--hours" => {
+                let text = value()?;
+                let hours = text.parse().ok().filter(|it: &f64| *it > 0.0 && *it < 1e5);
+                options.hours = Some(hours.ok_or_else(|| format!("{text} is not a time"))?);
+            }
+            "--count" => options.count = Some(number(value()?)?),
+            "--seed" => options.seed = Some(number(value()?)?),
+            "--class" => {
+                let name = value()?;
+                let class = Family::find(&name);
+                let unknown = || format!("no class is called {name}; there are {}", classes());
+                options.class = Some(class.ok_or_else(unknown)?);
+            }
+            "--survey" => options.is_survey = true,
+            "--replay" => options.replay = Some(value()?),
+            "--help" | "-h" => return Ok(None),
+            _ => return Err(format!("{word} is not known")),
+        }
+    }
+    Ok(Some(options))
+}
+
+fn replay(text: &str) -> Result<(), String> {
+    let plan: Plan = text.parse().map_err(|error| format!("{error}"))?;
+    match play(&plan).failure {
+        None => {
+            println!("no promise is broken");
+            Ok(())
+        }
+        Some(failure) => Err(format!("{failure}\n{}", plan.describe())),
+    }
+}
+
+/// Plays one seed after another until one fails or the time is up.
+fn hunt(options: &Options) -> Result<(), String> {
+    let start = Instant::now();
+    let limit = Duration::from_secs_f64(options.hours.unwrap_or(0.1) * 3600.0);
+    let first = options.seed.unwrap_or_else(seed_of_now);
+    let (mut sessions, mut events, mut told) = (0_u64, 0_u64, start);
+    println!("simulating from seed {first}");
+    let is_over = |sessions| match options.count {
+        Some(count) => sessions >= count,
+        None => start.elapsed() >= limit,
+    };
+    while !is_over(sessions) {
+        let (more, caught) = play_seed(first.wrapping_add(sessions), options.class);
+        sessions += 1;
+        events += more;
+        if let Some(caught) = caught {
+            progress(start, sessions, events);
+            return Err(format!("a promise is broken\n{}", caught.shrunk()));
+        }
+        if told.elapsed() >= PROGRESS {
+            told = Instant::now();
+            progress(start, sessions, events);
+        }
+    }
+    progress(start, sessions, events);
+    println!("no promise is broken");
+    Ok(())
+}
+
+fn progress(start: Instant, sessions: u64, events: u64) {
+    let seconds = start.elapsed().as_secs_f64();
+    let millions = events as f64 / 1e6;
+    let rate = millions / (seconds.max(0.001) / 60.0);
+    println!(
+        "{seconds:.0} s: {sessions} sessions, {millions:.1} million events ({rate:.1} a minute)"
+    );
+}
+
+fn seed_of_now() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |it| it.as_secs() << 20)
+}
+
+/// Counts the broken promises of each class, with an example of each.
+fn survey(options: &Options) -> Result<(), String> {
+    let count = options.count.unwrap_or(SURVEY);
+    let first = options.seed.unwrap_or(0);
+    let mut total = 0;
+    for family in FAMILIES {
+        if options.class.is_some_and(|it| it.name != family.name) {
+            continue;
+        }
+        let mut found: BTreeMap<String, (u64, Catch)> = BTreeMap::new();
+        for seed in first..first.saturating_add(count) {
+            if let (_, Some(caught)) = play_seed(seed, Some(family)) {
+                let fault = format!("{:?}", caught.failure.fault);
+                found.entry(fault).or_insert((0, caught)).0 += 1;
+            }
+        }
+        println!("== {}: {count} sessions", family.name);
+        for (fault, (times, example)) in found {
+            total += times;
+            println!("{fault}: {times}; for example {}", example.shrunk());
+        }
+    }
+    if total == 0 { Ok(()) } else { Err(format!("{total} sessions broke a promise")) }
+}

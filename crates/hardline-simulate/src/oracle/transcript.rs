@@ -1,0 +1,69 @@
+//! Everything that a server wrote, with the time of each read.
+
+use std::time::Duration;
+
+use memchr::{memchr_iter, memmem};
+
+/// The bytes of a server, or of several one after another.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    bytes: Vec<u8>,
+    reads: Vec<Read>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    output: u32,
+    /// Where its bytes end.
+    end: usize,
+    at: Duration,
+}
+
+/// One line of the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told<'a> {
+    pub(super) text: &'a [u8],
+    /// The output that its last byte belongs to.
+    pub(super) output: u32,
+    /// The time at which its end was read, or its last byte if it has no end.
+    pub(super) at: Duration,
+}
+
+impl Transcript {
+    pub(super) fn add(&mut self, output: u32, bytes: &[u8], at: Duration) {
+        self.bytes.extend_from_slice(bytes);
+        self.reads.push(Read { output, end: self.bytes.len(), at });
+    }
+
+    /// Returns all lines, and the number of the last one that has `mark` on it.
+    pub(super) fn lines_with(&self, mark: &str) -> (Vec<Told<'_>>, Option<usize>) {
+        let mark = memmem::rfind(&self.bytes, mark.as_bytes());
+        let mut lines = Vec::new();
+        let (mut start, mut marked) = (0, None);
+        for end in memchr_iter(b'\n', &self.bytes).chain([self.bytes.len()]) {
+            let text = self.bytes.get(start..end).unwrap_or_default();
+            let read = self.read_of(end.min(self.bytes.len().saturating_sub(1)));
+            if mark.is_some_and(|at| (start..end).contains(&at)) {
+                marked = Some(lines.len());
+            }
+            let (output, at) = read.map_or_else(Default::default, |it| (it.output, it.at));
+            lines.push(Told { text, output, at });
+            start = end + 1;
+        }
+        (lines, marked)
+    }
+
+    /// Returns the longest time without bytes between two points in time.
+    pub(super) fn longest_gap(&self, from: Duration, to: Duration) -> Duration {
+        let times = self.reads.iter().map(|it| it.at).filter(|at| (from..=to).contains(at));
+        let mut last = from;
+        let gaps = times.chain([to]).map(|at| at.saturating_sub(std::mem::replace(&mut last, at)));
+        gaps.max().unwrap_or_default()
+    }
+
+    /// Returns the read that brought the byte at `offset`.
+    fn read_of(&self, offset: usize) -> Option<Read> {
+        let index = self.reads.partition_point(|it| it.end <= offset);
+        self.reads.get(index).copied()
+    }
+}

@@ -1,0 +1,219 @@
+//! A session as data: every line, byte, pause and end, written down before it is played.
+//!
+//! A plan holds the bytes themselves and not the choices that led to them. So it can be shrunk byte by
+//! byte, and a plan in a corpus means the same after the generators have changed.
+
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+use hardline_guard::policy::Profile;
+
+/// One session.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Plan {
+    /// The policy of the relay.
+    pub profile: Profile,
+    /// True if neither side does anything wrong: then every line must arrive as it was sent.
+    pub is_honest: bool,
+    /// The steps, in their order.
+    pub steps: Vec<Step>,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// The client sends a line, given without its end.
+    Client(Vec<u8>),
+    /// The client answers every request of the server that it has seen and not answered.
+    Reply,
+    /// The server writes bytes, which the relay gets in one read.
+    Server {
+        /// Number of the output that the bytes belong to. A shrinker removes an output as a whole.
+        output: u32,
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// Ids, as JSON, of the requests that the output up to here was meant to answer. Each of them
+        /// is owed an answer from now on.
+        meant: Vec<String>,
+    },
+    /// Nothing happens for so many milliseconds, and there is nothing to read.
+    Pause(u64),
+    /// The server ends, with code 0 or 1.
+    End {
+        /// True for code 0.
+        is_success: bool,
+    },
+}
+
+/// Error returned for a text that is no plan.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PlanError(String);
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "not a plan: {}", self.0)
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl Plan {
+    /// Writes the plan for people, one step a line.
+    pub fn describe(&self) -> String {
+        let mut text = format!("  {}\n", self.header());
+        for step in &self.steps {
+            let _ = writeln!(text, "  {step}");
+        }
+        text
+    }
+
+    fn header(&self) -> String {
+        let profile = match self.profile {
+            Profile::Observe => "observe",
+            Profile::Strict => "strict",
+            _ => "balanced",
+        };
+        format!("{profile}{}", if self.is_honest { " honest" } else { "" })
+    }
+}
+
+/// Writes the plan on one line: its policy and its steps, separated by tabs.
+impl fmt::Display for Plan {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.header())?;
+        for step in &self.steps {
+            write!(out, "\t{step}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(line) => write!(out, "client {}", escape(line)),
+            Self::Reply => out.write_str("reply"),
+            Self::Server { output, bytes, meant } if meant.is_empty() => {
+                write!(out, "server {output} {}", escape(bytes))
+            }
+            Self::Server { output, bytes, meant } => {
+                write!(out, "server {output}={} {}", meant.join(","), escape(bytes))
+            }
+            Self::Pause(time) => write!(out, "pause {time}"),
+            Self::End { is_success: true } => out.write_str("end 0"),
+            Self::End { is_success: false } => out.write_str("end 1"),
+        }
+    }
+}
+
+impl FromStr for Plan {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let mut parts = text.split('\t');
+        let mut words = parts.next().unwrap_or_default().split(' ');
+        let profile = match words.next() {
+            Some("observe") => Profile::Observe,
+            Some("balanced") => Profile::Balanced,
+            Some("strict") => Profile::Strict,
+            other => return Err(PlanError(format!("no profile is called {other:?}"))),
+        };
+        let is_honest = words.next() == Some("honest");
+        let steps = parts.map(str::parse).collect::<Result<_, _>>()?;
+        Ok(Self { profile, is_honest, steps })
+    }
+}
+
+impl FromStr for Step {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let error = || PlanError(format!("no step is written {text:?}"));
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        Ok(match word {
+            "client" => Self::Client(unescape(rest).ok_or_else(error)?),
+            "reply" => Self::Reply,
+            "server" => {
+                let (output, bytes) = rest.split_once(' ').ok_or_else(error)?;
+                let (output, meant) = output.split_once('=').unwrap_or((output, ""));
+                let output = output.parse().map_err(|_| error())?;
+                let meant = meant.split(',').filter(|it| !it.is_empty());
+                let meant = meant.map(str::to_owned).collect();
+                Self::Server { output, bytes: unescape(bytes).ok_or_else(error)?, meant }
+            }
+            "pause" => Self::Pause(rest.parse().map_err(|_| error())?),
+            "end" => Self::End { is_success: rest == "0" },
+            _ => return Err(error()),
+        })
+    }
+}
+
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        match byte {
+            b'\\' => text.push_str("\\\\"),
+            b'\n' => text.push_str("\\n"),
+            b'\r' => text.push_str("\\r"),
+            b'\t' => text.push_str("\\t"),
+            0x20..0x7f => text.push(char::from(*byte)),
+            _ => {
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+        }
+    }
+    text
+}
+
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes().iter();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'\\' => match rest.next()? {
+                b'\\' => b'\\',
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b't' => b'\t',
+                b'x' => {
+                    let digits = [*rest.next()?, *rest.next()?];
+                    u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+                }
+                _ => return None,
+            },
+            byte => *byte,
+        });
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_back_as_it_was_written() {
+        let plan = Plan {
+            profile: Profile::Strict,
+            is_honest: true,
+            steps: vec![
+                Step::Client(b"{\"a\":\"\\n\xff\x00\t\"}".to_vec()),
+                Step::Reply,
+                Step::Server { output: 3, bytes: b"a\r\n\\ b".to_vec(), meant: Vec::new() },
+                Step::Server {
+                    output: 3,
+                    bytes: Vec::new(),
+                    meant: vec!["7".into(), "\"a\"".into()],
+                },
+                Step::Pause(400),
+                Step::End { is_success: false },
+                Step::End { is_success: true },
+            ],
+        };
+        let text = plan.to_string();
+        assert!(!text.contains('\n'));
+        assert_eq!(text.parse(), Ok(plan));
+        assert!("nonsense".parse::<Plan>().is_err());
+        assert!("strict\tserver x y".parse::<Plan>().is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! Servers that are used by an attacker, or are one.
+
+use crate::script::Script;
+use crate::template::TEMPLATES;
+
+/// A server that builds its answer by hand around a document which tears it.
+pub(super) fn torn(script: &mut Script<'_>) {
+    let asked = script.ask();
+    if script.rng.one_in(3) {
+        let other = script.ask();
+        if script.rng.one_in(2) {
+            script.answer(&other);
+        }
+    }
+    let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
+    let document = script.author.document(script.rng);
+    let mut text = template.fill(&asked.id, &document);
+    text.push('\n');
+    if !template.is_answer {
+        let answer = script.answer_to(&asked);
+        text = format!("{text}{answer}\n");
+    }
+    script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+    after_attack(script);
+}
+
+/// A server that builds its answer by hand around a document which ends that answer itself.
+pub(super) fn closed_answer(script: &mut Script<'_>) {
+    let asked = script.ask();
+    if script.rng.one_in(3) {
+        script.ask();
+    }
+    let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
+    let rest = template.rest(&asked.id);
+    let document = script.author.closing_document(script.rng, &rest);
+    let mut text = template.fill(&asked.id, &document);
+    text.push('\n');
+    if !template.is_answer {
+        let answer = script.answer_to(&asked);
+        text = format!("{text}{answer}\n");
+    }
+    script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+    after_attack(script);
+}
+
+/// Goes on with the session, to see that it lives.
+fn after_attack(script: &mut Script<'_>) {
+    script.hesitate();
+    if script.rng.one_in(3) {
+        script.reply();
+    }
+    if script.rng.one_in(2) {
+        let asked = script.ask();
+        script.answer(&asked);
+    }
+}
+
+/// Characters that some reader takes for the end of a line.
+const SPLITTERS: [&str; 11] = [
+    "\r", "\r", "\r\n", "\u{b}", "\u{c}", "\u{1c}", "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}",
+    "\u{2029}",
+];
+
+/// A server whose answer has line ends of some reader between its tokens or in its strings, with a
+/// message between two of them.
+pub(super) fn line_end(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let id = &asked.id;
+    let splitter = script.rng.pick(&SPLITTERS);
+    let planted = script.author.message(script.rng);
+    let text = match script.rng.below(5) {
+        0 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"_meta":{{"a":{splitter}{planted}{splitter}}}}}}}"#
+        ),
+        1 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"a":[1,{splitter}{planted}{splitter},2]}}}}}}"#
+        ),
+        2 => {
+            let text = serde_string(&format!("a{splitter}{planted}{splitter}b"));
+            let text = text.replace("\\r", splitter);
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}]}}}}"#
+            )
+        }
+        3 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},{splitter}"result":{{"content":[{{"type":"text","text":"a{}b"}}]}}}}"#,
+            if splitter.starts_with('\r') { "" } else { splitter }
+        ),
+        _ => {
+            format!(
+                r#"{splitter}{{"jsonrpc":"2.0",{splitter}"method":"notifications/message","params":{{"level":"info","data":{splitter}{planted}{splitter}}}}}{splitter}"#
+            ) + "\n"
+                + &script.answer_to(&asked)
+        }
+    };
+    script.say(format!("{text}\n").as_bytes(), std::slice::from_ref(&asked.id));
+}
+
+/// A client whose lines have line ends of some reader in them, or are not strict.
+pub(super) fn client_line(script: &mut Script<'_>) {
+    let splitter = script.rng.pick(&SPLITTERS);
+    let planted = script.author.message(script.rng);
+    let number = 500 + script.rng.below(100);
+    let start = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":"#);
+    let line = match script.rng.below(10) {
+        0..=2 => {
+            format!(r#"{start}{{"name":"t","arguments":{{"a":{splitter}{planted}{splitter}}}}}}}"#)
+        }
+        3 | 4 => {
+            let text = serde_string(&format!("a{splitter}{planted}{splitter}"));
+            format!(r#"{start}{{"name":"t","arguments":{{"text":{text}}}}}}}"#)
+        }
+        5 => format!(r#"{start}{{"name":"t","name":"u"}}}}"#),
+        6 => format!(r#"{start}{{"name":"\ud800"}}}}"#),
+        7 => format!("\u{feff}{start}{{\"name\":\"t\",\"arguments\":{{\"n\":NaN}}}}}}"),
+        8 => format!(r#"{start}{{"name":"t"}},"Method":"tools/list"}}"#),
+        _ => format!("{start}{{\"name\":\"t\"}}}} {planted}"),
+    };
+    script.client(&line.replace('\n', ""));
+    let asked = script.ask();
+    script.answer(&asked);
+}
+
+/// A server that asks for more than the client offered.
+pub(super) fn capability(script: &mut Script<'_>) {
+    let number = script.rng.below(1000);
+    let params = script.rng.pick(&[
+        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9}"#,
+        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9,"tools":[]}"#,
+        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9,"toolChoice":{"mode":"auto"}}"#,
+        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9,"includeContext":"allServers"}"#,
+        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9,"includeContext":"none"}"#,
+        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9,"task":{"ttl":1000}}"#,
+        r#""method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#,
+        r#""method":"elicitation/create","params":{"mode":"url","message":"m","elicitationId":"e","url":"javascript:alert(1)"}"#,
+        r#""method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}},"task":{}}"#,
+        r#""method":"roots/list""#,
+        r#""method":"ping""#,
+        r#""method":"tools/call","params":{"name":"t"}"#,
+    ]);
+    let asked = script.ask();
+    if script.rng.one_in(4) {
+        let id = &asked.id;
+        let result = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","inputRequests":{{"a":{{{params}}}}},"requestState":"s"}}}}"#
+        );
+        return script.say(format!("{result}\n").as_bytes(), std::slice::from_ref(id));
+    }
+    let id = if script.rng.one_in(4) { String::new() } else { format!(r#""id":{number},"#) };
+    script.say(format!("{{\"jsonrpc\":\"2.0\",{id}{params}}}\n").as_bytes(), &[]);
+    script.reply();
+    script.answer(&asked);
+}
+
+/// Writes a JSON string in which characters that some reader splits at stay raw where JSON allows it.
+fn serde_string(text: &str) -> String {
+    hardline_testkit::plant::json_string(text)
+}

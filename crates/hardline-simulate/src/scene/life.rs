@@ -1,0 +1,123 @@
+//! Servers that live, repeat themselves, mix up the order, die and come back.
+
+use crate::script::Script;
+
+/// Proper traffic of both sides.
+pub(super) fn honest(script: &mut Script<'_>) {
+    let mut open = Vec::new();
+    for _ in 0..2 + script.rng.below(6) {
+        match script.rng.below(6) {
+            0..=2 => open.push(script.ask()),
+            3 => {
+                let line = script.rng.pick(&[
+                    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hi"}}"#,
+                    r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+                    r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#,
+                ]);
+                script.say(format!("{line}\n").as_bytes(), &[]);
+            }
+            4 if !script.is_stateless() => {
+                let number = script.rng.below(1000);
+                let line = format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"ping"}}"#);
+                script.say(format!("{line}\n").as_bytes(), &[]);
+                script.reply();
+            }
+            _ => {
+                if !open.is_empty() {
+                    let asked = open.swap_remove(script.rng.below(open.len()));
+                    script.answer(&asked);
+                }
+            }
+        }
+        script.hesitate();
+    }
+    for asked in open {
+        script.answer(&asked);
+    }
+}
+
+/// Answers that come twice.
+pub(super) fn duplicate(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let answer = format!("{}\n", script.answer_to(&asked));
+    for _ in 0..2 + script.rng.below(2) {
+        script.say(answer.as_bytes(), std::slice::from_ref(&asked.id));
+        script.hesitate();
+    }
+}
+
+/// Answers in any order.
+pub(super) fn reorder(script: &mut Script<'_>) {
+    let mut open: Vec<_> = (0..2 + script.rng.below(4)).map(|_| script.ask()).collect();
+    if script.rng.one_in(3)
+        && let Some(asked) = open.first()
+    {
+        script.cancel(asked);
+    }
+    while !open.is_empty() {
+        let asked = open.swap_remove(script.rng.below(open.len()));
+        script.answer(&asked);
+        script.hesitate();
+    }
+}
+
+/// Answers that were never asked for.
+pub(super) fn unsolicited(script: &mut Script<'_>) {
+    let asked = script.ask();
+    for _ in 0..=script.rng.below(3) {
+        let id = script.rng.pick(&["99", "\"zz\"", "-1", "1000000"]);
+        script
+            .say(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n").as_bytes(), &[]);
+    }
+    script.answer(&asked);
+}
+
+/// A server that dies in the middle of something and is started again.
+pub(super) fn restart(script: &mut Script<'_>) {
+    let asked: Vec<_> = (0..1 + script.rng.below(3)).map(|_| script.ask()).collect();
+    if let Some(asked) = asked.first() {
+        let answer = format!("{}\n", script.answer_to(asked)).into_bytes();
+        let length = script.rng.below(answer.len() + 1);
+        script.say(answer.get(..length).unwrap_or_default(), &[]);
+    }
+    if script.rng.one_in(3) {
+        let number = script.rng.below(5);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
+        script.say(format!("{line}\n").as_bytes(), &[]);
+    }
+    let is_success = script.rng.one_in(4);
+    script.end(is_success);
+    for _ in 0..script.rng.below(3) {
+        script.ask();
+    }
+    script.reply();
+    script.pause(1000);
+    let asked = script.ask();
+    script.answer(&asked);
+}
+
+/// More than the relay lets through, and then an answer.
+pub(super) fn flood(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let (id, count) = (&asked.id, 50 + script.rng.below(400));
+    let line = match script.rng.below(4) {
+        0 => r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#.to_owned(),
+        1 => format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":1}}}}"#
+        ),
+        2 => r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned(),
+        _ => "not json".to_owned(),
+    };
+    script.write(format!("{line}\n").repeat(count).as_bytes(), &[]);
+    script.hesitate();
+    script.answer(&asked);
+}
+
+/// Two answers whose bytes are mixed.
+pub(super) fn interleaved(script: &mut Script<'_>) {
+    let asked = [script.ask(), script.ask()];
+    let first = format!("{}\n", script.answer_to(&asked[0]));
+    let second = format!("{}\n", script.answer_to(&asked[1]));
+    let meant = asked.map(|it| it.id);
+    script.say_in_turns(first.as_bytes(), second.as_bytes(), &meant);
+}

@@ -1,0 +1,100 @@
+//! The families of plans: each plays one class of misbehaviour, and `mixed` plays them all.
+
+mod attack;
+mod lie;
+mod life;
+
+use hardline_guard::policy::Profile;
+use hardline_testkit::generate::Rng;
+
+use crate::plan::Plan;
+use crate::script::Script;
+
+/// A scene of a session: the steps that it adds.
+type Scene = fn(&mut Script<'_>);
+
+/// Plans of one kind, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// The name, as the command line has it.
+    pub name: &'static str,
+    scene: Scene,
+}
+
+const fn family(name: &'static str, scene: Scene) -> Family {
+    Family { name, scene }
+}
+
+/// All families.
+pub const FAMILIES: [Family; 31] = [
+    family("honest", life::honest),
+    family("torn", attack::torn),
+    family("closed-answer", attack::closed_answer),
+    family("line-end", attack::line_end),
+    family("client-line", attack::client_line),
+    family("capability", attack::capability),
+    family("prefix", lie::prefix),
+    family("suffix", lie::suffix),
+    family("two-ids", lie::two_ids),
+    family("repr", lie::repr),
+    family("bare-keys", lie::bare_keys),
+    family("pretty", lie::pretty),
+    family("no-newline", lie::no_newline),
+    family("utf16", lie::utf16),
+    family("content-length", lie::content_length),
+    family("truncated", lie::truncated),
+    family("damage", lie::damage),
+    family("id-type", lie::id_type),
+    family("no-id", lie::no_id),
+    family("not-strict", lie::not_strict),
+    family("not-jsonrpc", lie::not_jsonrpc),
+    family("concatenated", lie::concatenated),
+    family("batch", lie::batch),
+    family("noise", lie::noise),
+    family("duplicate", life::duplicate),
+    family("reorder", life::reorder),
+    family("unsolicited", life::unsolicited),
+    family("restart", life::restart),
+    family("flood", life::flood),
+    family("interleaved", life::interleaved),
+    family("mixed", mixed),
+];
+
+impl Family {
+    /// Looks a family up by its name.
+    pub fn find(name: &str) -> Option<Self> {
+        FAMILIES.into_iter().find(|it| it.name == name)
+    }
+
+    /// Writes a plan of this family.
+    pub fn plan(self, profile: Profile, rng: &mut Rng) -> Plan {
+        let mut script = Script::new(rng);
+        let scenes = 1 + script.rng.below(3);
+        for _ in 0..scenes {
+            (self.scene)(&mut script);
+            script.hesitate();
+        }
+        script.finish(profile, self.name == "honest")
+    }
+}
+
+/// Writes the plan of a seed: of this family, or of any.
+pub fn plan(seed: u64, family: Option<Family>) -> Plan {
+    write(&mut Rng::new(seed), family)
+}
+
+/// Writes the plan that `rng` chooses: of this family, or of any.
+pub fn write(rng: &mut Rng, family: Option<Family>) -> Plan {
+    let profile = if rng.one_in(2) { Profile::Balanced } else { Profile::Strict };
+    let any = FAMILIES.get(rng.below(FAMILIES.len())).copied();
+    let family = family.or(any).unwrap_or(Family { name: "mixed", scene: mixed });
+    family.plan(profile, rng)
+}
+
+/// Plays a scene of any family but the honest one, which leaves the session honest.
+fn mixed(script: &mut Script<'_>) {
+    let others = FAMILIES.get(1..FAMILIES.len() - 1).unwrap_or_default();
+    if let Some(family) = others.get(script.rng.below(others.len())) {
+        (family.scene)(script);
+    }
+}

@@ -1,0 +1,294 @@
+//! Writes plans step by step: a client that asks, and a server whose bytes come in chunks.
+
+use hardline_guard::policy::Profile;
+use hardline_testkit::generate::Rng;
+
+use crate::document::Author;
+use crate::plan::{Plan, Step};
+
+/// The versions of the protocol.
+const VERSIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+/// What clients offer.
+const OFFERS: [&str; 5] = [
+    "{}",
+    r#"{"sampling":{}}"#,
+    r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#,
+    r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#,
+    r#"{"sampling":{},"tasks":{"requests":{"sampling":{"createMessage":{}}}}}"#,
+];
+/// Pauses between two writes, in milliseconds.
+const PAUSES: [u64; 10] = [0, 0, 0, 1, 1, 3, 100, 400, 400, 2000];
+
+/// A request of the client.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Its id, as JSON.
+    pub id: String,
+    /// Its method.
+    pub method: &'static str,
+}
+
+/// A plan that is being written.
+#[derive(Debug)]
+pub struct Script<'r> {
+    /// The source of every choice.
+    pub rng: &'r mut Rng,
+    /// The attacker whose documents the server reads.
+    pub author: Author,
+    /// The version of the session.
+    pub version: &'static str,
+    /// What the client offers.
+    pub offer: &'static str,
+    steps: Vec<Step>,
+    next_id: u32,
+    next_output: u32,
+}
+
+impl<'r> Script<'r> {
+    /// Starts with a session that is opened.
+    pub fn new(rng: &'r mut Rng) -> Self {
+        let version = rng.pick(&VERSIONS);
+        let offer = rng.pick(&OFFERS);
+        Self::with(rng, version, offer)
+    }
+
+    /// Starts with a session of this version that is opened.
+    pub fn with(rng: &'r mut Rng, version: &'static str, offer: &'static str) -> Self {
+        let mut script = Self {
+            rng,
+            author: Author::new(),
+            version,
+            offer,
+            steps: Vec::new(),
+            next_id: 1,
+            next_output: 1,
+        };
+        script.open();
+        script
+    }
+
+    /// Ends the plan.
+    pub fn finish(self, profile: Profile, is_honest: bool) -> Plan {
+        Plan { profile, is_honest, steps: self.steps }
+    }
+
+    fn open(&mut self) {
+        let (version, offer) = (self.version, self.offer);
+        let capabilities = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"logging":{}}"#;
+        if self.is_stateless() {
+            let meta = self.meta("");
+            self.client(&format!(
+                r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{meta}}}}}"#
+            ));
+            let answer = format!(
+                r#"{{"jsonrpc":"2.0","id":0,"result":{{"supportedVersions":["{version}"],"capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+            );
+            return self.write(format!("{answer}\n").as_bytes(), &["0".to_owned()]);
+        }
+        self.client(&format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{offer},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+        ));
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+        );
+        self.write(format!("{answer}\n").as_bytes(), &["0".to_owned()]);
+        self.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    }
+
+    /// Returns true if the version has no handshake.
+    pub fn is_stateless(&self) -> bool {
+        self.version == "2026-07-28"
+    }
+
+    /// The `_meta` member of a request, with a progress token if one is given.
+    fn meta(&self, token: &str) -> String {
+        let mut members = Vec::new();
+        if !token.is_empty() {
+            members.push(format!(r#""progressToken":{token}"#));
+        }
+        if self.is_stateless() {
+            let (version, offer) = (self.version, self.offer);
+            members.push(format!(r#""io.modelcontextprotocol/protocolVersion":"{version}""#));
+            members.push(format!(r#""io.modelcontextprotocol/clientCapabilities":{offer}"#));
+        }
+        format!(r#""_meta":{{{}}}"#, members.join(","))
+    }
+
+    /// Has the client send a line.
+    pub fn client(&mut self, line: &str) {
+        self.steps.push(Step::Client(line.as_bytes().to_vec()));
+    }
+
+    /// Has the client answer what it was asked.
+    pub fn reply(&mut self) {
+        self.steps.push(Step::Reply);
+    }
+
+    /// Has the client ask for something.
+    pub fn ask(&mut self) -> Asked {
+        let asked = self.request();
+        let line = self.line_of(&asked);
+        self.client(&line);
+        asked
+    }
+
+    /// Has the client ask for several things in a batch.
+    pub fn ask_batch(&mut self, count: usize) -> Vec<Asked> {
+        let asked: Vec<_> = (0..count).map(|_| self.request()).collect();
+        let lines: Vec<_> = asked.iter().map(|it| self.line_of(it)).collect();
+        self.client(&format!("[{}]", lines.join(",")));
+        asked
+    }
+
+    fn request(&mut self) -> Asked {
+        let number = self.next_id;
+        self.next_id += 1;
+        let id = match self.rng.below(6) {
+            0 => format!("\"r{number}\""),
+            1 => format!("\"{number}\""),
+            _ => number.to_string(),
+        };
+        let method = self.rng.pick(&[
+            "tools/call",
+            "tools/call",
+            "tools/call",
+            "tools/list",
+            "resources/read",
+            "prompts/get",
+        ]);
+        self.author.guesses.push(id.clone());
+        Asked { id, method }
+    }
+
+    fn line_of(&mut self, asked: &Asked) -> String {
+        let Asked { id, method } = asked;
+        let token = if self.rng.one_in(4) { id.as_str() } else { "" };
+        let mut params = match *method {
+            "tools/call" => r#""name":"t","arguments":{"a":1}"#.to_owned(),
+            "resources/read" => r#""uri":"file:///a""#.to_owned(),
+            "prompts/get" => r#""name":"p""#.to_owned(),
+            _ => String::new(),
+        };
+        if !token.is_empty() || self.is_stateless() {
+            let comma = if params.is_empty() { "" } else { "," };
+            params = format!("{params}{comma}{}", self.meta(token));
+        }
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
+    }
+
+    /// Has the client take a request back.
+    pub fn cancel(&mut self, asked: &Asked) {
+        let id = &asked.id;
+        self.client(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"no"}}}}"#
+        ));
+    }
+
+    /// Lets time pass.
+    pub fn pause(&mut self, time: u64) {
+        self.steps.push(Step::Pause(time));
+    }
+
+    /// Ends the server.
+    pub fn end(&mut self, is_success: bool) {
+        self.steps.push(Step::End { is_success });
+    }
+
+    /// Has the server write in one piece.
+    pub fn write(&mut self, bytes: &[u8], meant: &[String]) {
+        let output = self.next_output;
+        self.next_output += 1;
+        let (bytes, meant) = (bytes.to_vec(), meant.to_vec());
+        self.steps.push(Step::Server { output, bytes, meant });
+    }
+
+    /// Has the server write in pieces of any size, with pauses between them.
+    pub fn say(&mut self, bytes: &[u8], meant: &[String]) {
+        let output = self.next_output;
+        self.next_output += 1;
+        let chunks = self.cut(bytes);
+        let last = chunks.len().saturating_sub(1);
+        for (number, chunk) in chunks.into_iter().enumerate() {
+            let meant = if number == last { meant.to_vec() } else { Vec::new() };
+            self.steps.push(Step::Server { output, bytes: chunk, meant });
+            if number < last {
+                self.hesitate();
+            }
+        }
+    }
+
+    /// Has the server write two texts in turns, as two threads without a lock do.
+    pub fn say_in_turns(&mut self, first: &[u8], second: &[u8], meant: &[String]) {
+        let output = self.next_output;
+        self.next_output += 1;
+        let (first, second) = (self.cut(first), self.cut(second));
+        let count = first.len().max(second.len());
+        let (mut first, mut second) = (first.into_iter(), second.into_iter());
+        for number in 1..=count {
+            let bytes = [first.next(), second.next()].into_iter().flatten().flatten().collect();
+            let meant = if number == count { meant.to_vec() } else { Vec::new() };
+            self.steps.push(Step::Server { output, bytes, meant });
+            self.hesitate();
+        }
+    }
+
+    /// Lets a moment pass, or none.
+    pub fn hesitate(&mut self) {
+        let time = PAUSES.get(self.rng.below(PAUSES.len())).copied().unwrap_or_default();
+        let time = if self.rng.one_in(60) { 31_000 } else { time };
+        if time > 0 {
+            self.pause(time);
+        }
+    }
+
+    fn cut(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        match self.rng.below(8) {
+            0..=2 => vec![bytes.to_vec()],
+            3..=5 => bytes.split_inclusive(|it| *it == b'\n').map(<[u8]>::to_vec).collect(),
+            6 => {
+                let (first, second) = bytes.split_at(self.rng.below(bytes.len() + 1));
+                vec![first.to_vec(), second.to_vec()]
+            }
+            _ => {
+                let mut chunks = Vec::new();
+                let mut rest = bytes;
+                while !rest.is_empty() {
+                    let most = if chunks.len() > 12 { rest.len() } else { rest.len().min(40) };
+                    let (chunk, others) = rest.split_at(1 + self.rng.below(most));
+                    chunks.push(chunk.to_vec());
+                    rest = others;
+                }
+                chunks
+            }
+        }
+    }
+
+    /// A proper answer.
+    pub fn answer_to(&mut self, asked: &Asked) -> String {
+        let id = &asked.id;
+        let result = match asked.method {
+            "tools/list" => {
+                r#"{"tools":[{"name":"t","description":"A tool.","inputSchema":{"type":"object"}}]}"#
+            }
+            "resources/read" => r#"{"contents":[{"uri":"file:///a","text":"plain text"}]}"#,
+            "prompts/get" => {
+                r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}"#
+            }
+            _ => r#"{"content":[{"type":"text","text":"fine"}],"isError":false}"#,
+        };
+        match self.rng.below(8) {
+            0 => format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"no such thing"}}}}"#
+            ),
+            1 => format!(r#"{{"id":{id},"result":{result},"jsonrpc":"2.0"}}"#),
+            2 => format!(r#"{{"result": {result}, "id": {id}, "jsonrpc": "2.0"}}"#),
+            _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
+        }
+    }
+
+    /// Has the server answer properly.
+    pub fn answer(&mut self, asked: &Asked) {
+        let answer = self.answer_to(asked);
+        self.say(format!("{answer}\n").as_bytes(), std::slice::from_ref(&asked.id));
+    }
+}

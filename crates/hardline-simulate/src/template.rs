@@ -1,0 +1,119 @@
+//! Answers as servers write them that build JSON by hand: a document goes in without any escaping.
+
+/// A way to write an answer. `@` stands for the document, `#` for the id of the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// The text, without its line end.
+    pub text: &'static str,
+    /// True if the text is itself the answer; otherwise the answer follows on a line of its own.
+    pub is_answer: bool,
+}
+
+const fn answer(text: &'static str) -> Template {
+    Template { text, is_answer: true }
+}
+
+const fn before_answer(text: &'static str) -> Template {
+    Template { text, is_answer: false }
+}
+
+/// All of them.
+pub const TEMPLATES: [Template; 26] = [
+    answer(r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"}]}}"#),
+    answer(
+        r#"{"jsonrpc": "2.0", "id": #, "result": {"content": [{"type": "text", "text": "@"}]}}"#,
+    ),
+    answer(
+        r#"{"id":#,"jsonrpc":"2.0","result":{"content":[{"text":"@","type":"text"}],"isError":false}}"#,
+    ),
+    answer(r#"{"result":{"content":[{"type":"text","text":"@"}]},"id":#,"jsonrpc":"2.0"}"#),
+    answer(r#"{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"@"}]},"id":#}"#),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"content":[],"structuredContent":{"body":"@","n":1}}}"#,
+    ),
+    answer(r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32000,"message":"@"}}"#),
+    answer(r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32000,"message":"no","data":"@"}}"#),
+    answer(
+        "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": #,\n  \"result\": {\n    \"content\": [\n      {\n        \"type\": \"text\",\n        \"text\": \"@\"\n      }\n    ]\n  }\n}",
+    ),
+    answer(
+        "{\"jsonrpc\":\"2.0\",\n\t\"id\":#,\n\t\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"@\"}]}}",
+    ),
+    answer(
+        "{\n\"result\":{\"content\":[{\"type\":\"text\",\n\"text\":\"@\"}]},\n\"jsonrpc\":\"2.0\",\"id\":#}",
+    ),
+    answer(r#"[{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"}]}}]"#),
+    answer(r#"[INFO] {"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"}]}}"#),
+    answer(
+        "Loading: 100%\r{\"jsonrpc\":\"2.0\",\"id\":#,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"@\"}]}}",
+    ),
+    answer(
+        "Content-Length: 120\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":#,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"@\"}]}}",
+    ),
+    answer(r#"data: {"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"}]}}"#),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":"t","description":"@","inputSchema":{"type":"object"}}]}}"#,
+    ),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"},{"type":"text","text":"@"}]}}"#,
+    ),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"}],"isError":true}}"#,
+    ),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"contents":[{"uri":"file:///a","mimeType":"text/plain","text":"@"}]}}"#,
+    ),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"messages":[{"role":"user","content":{"type":"text","text":"@"}}],"description":"p"}}"#,
+    ),
+    answer("{'jsonrpc': '2.0', 'id': #, 'result': {'content': [{'type': 'text', 'text': '@'}]}}"),
+    answer(
+        r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"{\"body\":\"@\"}"}]}}"#,
+    ),
+    before_answer(
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"@"}}"#,
+    ),
+    before_answer(
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"@"}}"#,
+    ),
+    before_answer(
+        r#"{"jsonrpc":"2.0","id":"t1","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"@"}}],"maxTokens":9}}"#,
+    ),
+];
+
+impl Template {
+    /// Writes the answer to the request `id` with a document in it.
+    pub fn fill(&self, id: &str, document: &str) -> String {
+        self.text.replace('#', id).replace('@', document)
+    }
+
+    /// Returns the text behind the first place of the document, with which a document can end the
+    /// answer itself.
+    pub fn rest(&self, id: &str) -> String {
+        let rest = self.text.split_once('@').map_or("", |(_, rest)| rest);
+        // The second place of a document is filled with the same text, which would end nothing.
+        rest.replace('#', id).replace('@', "b")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::{Quirks, parse};
+
+    #[test]
+    fn every_template_without_noise_is_an_answer_when_its_document_is_plain() {
+        let mut plain = 0;
+        for template in TEMPLATES {
+            let text = template.fill("3", "hello");
+            let text = text.get(text.find(['{', '[']).unwrap()..).unwrap();
+            let Some((value, quirks)) = parse(text.trim_start_matches("[INFO] ").as_bytes()) else {
+                panic!("{text}")
+            };
+            plain += usize::from(quirks.is_empty());
+            assert!(Quirks::LOOSE.contains(quirks), "{text}: {quirks}");
+            assert_eq!(value.is_message() || text.starts_with('['), true, "{text}");
+        }
+        assert!(plain >= 20, "{plain}");
+    }
+}

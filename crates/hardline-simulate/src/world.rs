@@ -1,0 +1,279 @@
+//! Plays a plan: a relay between the client's lines and the server's bytes, in virtual time.
+//!
+//! The relay is driven as `wrap` drives it: each chunk goes through a framer, a chunk that ends no line
+//! is announced, timers run only while there is nothing to read, and a server that ended is started
+//! again when the relay says so. A server that was started again answers what the relay itself asks
+//! it; everything else that servers say is in the plan.
+
+use std::time::Duration;
+
+use hardline_guard::Direction;
+use hardline_guard::policy::{Policy, Profile};
+use hardline_proxy::Note;
+use hardline_proxy::relay::{After, Ended, Relay, Settings, Sink, Wish};
+use hardline_wire::line::{Line, LineFramer};
+
+use crate::oracle::{Failure, Fault, Judge};
+use crate::plan::{Plan, Step};
+use crate::reader::{Json, parse};
+
+/// Virtual time after the last step within which every owed answer must have come.
+pub const ANSWER_BOUND: Duration = Duration::from_secs(60);
+/// Timers that may be due one after another at one point in time.
+const MAX_TIMERS: u32 = 10_000;
+
+/// The outcome of a session.
+#[derive(Debug)]
+pub struct Report {
+    /// The first promise that was broken.
+    pub failure: Option<Failure>,
+    /// Number of lines, chunks, timers, ends and starts that the relay was shown.
+    pub events: u64,
+}
+
+/// Plays a plan to its end.
+pub fn play(plan: &Plan) -> Report {
+    let mut world = World::new(plan);
+    for (number, step) in plan.steps.iter().enumerate() {
+        world.outputs.judge.step = number;
+        world.take(step);
+        if world.is_over || world.outputs.judge.has_failed() {
+            break;
+        }
+    }
+    world.outputs.judge.step = plan.steps.len();
+    world.wait(ANSWER_BOUND);
+    let now = world.now;
+    world.outputs.judge.finish(now, world.is_over);
+    Report { failure: world.outputs.judge.take_failure(), events: world.events }
+}
+
+struct World {
+    relay: Relay,
+    framer: LineFramer,
+    outputs: Outputs,
+    now: Duration,
+    /// The time at which a server that ended is started again.
+    restart_at: Option<Duration>,
+    is_up: bool,
+    /// True once the session was closed.
+    is_over: bool,
+    /// Number of servers that were started before this one.
+    restarts: u32,
+    events: u64,
+}
+
+/// Both ways out of the relay.
+struct Outputs {
+    judge: Judge,
+    /// Lines for the server that were not looked at yet.
+    to_server: Vec<Vec<u8>>,
+    now: Duration,
+}
+
+impl Sink for Outputs {
+    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
+        match direction {
+            Direction::ServerToClient => self.judge.handle_to_client(frame, is_own, self.now),
+            Direction::ClientToServer => {
+                self.judge.handle_to_server(frame, self.now);
+                self.to_server.push(frame.to_vec());
+            }
+        }
+    }
+
+    fn note(&mut self, _: &Note<'_>) {}
+}
+
+impl World {
+    fn new(plan: &Plan) -> Self {
+        let policy = match plan.profile {
+            Profile::Strict => Policy::profile(Profile::Strict),
+            Profile::Observe => Policy::profile(Profile::Observe),
+            _ => Policy::profile(Profile::Balanced),
+        };
+        let relay = Relay::new(Settings::new("files", policy));
+        Self {
+            framer: LineFramer::new(relay.limits()),
+            relay,
+            outputs: Outputs {
+                judge: Judge::new(plan.is_honest),
+                to_server: Vec::new(),
+                now: Duration::ZERO,
+            },
+            now: Duration::ZERO,
+            restart_at: None,
+            is_up: true,
+            is_over: false,
+            restarts: 0,
+            events: 0,
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Client(line) => {
+                self.outputs.judge.handle_client(line);
+                self.client(line);
+            }
+            Step::Reply => {
+                for reply in self.outputs.judge.take_replies() {
+                    self.client(&reply);
+                }
+            }
+            Step::Server { output, bytes, meant } if self.is_up => {
+                self.outputs.judge.handle_server_bytes(*output, bytes, self.now);
+                self.server(bytes);
+                self.outputs.judge.handle_meant(meant);
+            }
+            Step::Server { .. } => {}
+            Step::Pause(time) => self.wait(Duration::from_millis(*time)),
+            Step::End { is_success } if self.is_up => self.end(*is_success),
+            Step::End { .. } => {}
+        }
+    }
+
+    fn client(&mut self, line: &[u8]) {
+        self.events += 1;
+        // A framer strips what surrounds the content, as it does for the real driver.
+        let mut framer = LineFramer::new(self.relay.limits());
+        let stream = [line, b"\n"].concat();
+        let mut rest = stream.as_slice();
+        while let Some(line) = framer.next_line(&mut rest) {
+            self.relay.handle_client(&line, self.now, &mut self.outputs);
+        }
+        self.settle();
+        self.keep_time(true);
+    }
+
+    /// Hands over one chunk of the server.
+    fn server(&mut self, bytes: &[u8]) {
+        self.events += 1;
+        let (mut rest, mut lines) = (bytes, 0);
+        while let Some(line) = self.framer.next_line(&mut rest) {
+            lines += 1;
+            self.events += 1;
+            self.relay.handle_server(&line, self.now, &mut self.outputs);
+        }
+        if lines == 0 {
+            self.relay.handle_server_bytes(self.now);
+        }
+        self.settle();
+        self.keep_time(false);
+    }
+
+    /// Tells the relay the time if it wants to know, without waiting.
+    fn keep_time(&mut self, is_quiet: bool) {
+        if self.relay.poll_timeout().is_some_and(|due| due <= self.now) && !self.is_over {
+            self.events += 1;
+            self.relay.handle_timeout(self.now, is_quiet, &mut self.outputs);
+            self.settle();
+        }
+    }
+
+    /// Lets time pass while there is nothing to read.
+    fn wait(&mut self, time: Duration) {
+        let end = self.now + time;
+        for _ in 0..MAX_TIMERS {
+            let timer = self.relay.poll_timeout().filter(|_| !self.is_over);
+            let Some(due) =
+                timer.into_iter().chain(self.restart_at).min().filter(|due| *due <= end)
+            else {
+                self.set_time(end);
+                return;
+            };
+            self.set_time(self.now.max(due));
+            self.events += 1;
+            if self.restart_at.is_some_and(|at| at <= self.now) {
+                self.start();
+            } else {
+                self.relay.handle_timeout(self.now, true, &mut self.outputs);
+                self.settle();
+            }
+        }
+        self.outputs.judge.fail(Fault::Stuck, "a timer stays due".into(), self.now);
+        self.set_time(end);
+    }
+
+    fn set_time(&mut self, now: Duration) {
+        self.now = now;
+        self.outputs.now = now;
+    }
+
+    /// Ends the server.
+    fn end(&mut self, is_success: bool) {
+        self.events += 1;
+        self.is_up = false;
+        self.outputs.judge.handle_server_end();
+        if let Some(line) = self.framer.finish() {
+            self.relay.handle_server(&line, self.now, &mut self.outputs);
+        }
+        self.framer = LineFramer::new(self.relay.limits());
+        self.relay.handle_server_silence();
+        let how = if is_success { "exited with code 0" } else { "exited with code 1" };
+        let ended = Ended::new(how, is_success);
+        let after =
+            self.relay.handle_server_end(&ended, !self.is_over, self.now, &mut self.outputs);
+        match after {
+            After::Start(at) => self.restart_at = Some(at),
+            After::End => self.close("the session has ended"),
+        }
+        self.settle();
+    }
+
+    fn start(&mut self) {
+        self.restart_at = None;
+        self.is_up = true;
+        self.restarts += 1;
+        self.outputs.judge.handle_server_start();
+        self.relay.handle_server_start(self.now, &mut self.outputs);
+        self.settle();
+    }
+
+    fn close(&mut self, reason: &str) {
+        self.relay.fail_all(reason, &mut self.outputs);
+        self.restart_at = None;
+        self.is_over = true;
+    }
+
+    /// Does what the relay wishes, and has the server answer what the relay asked for itself.
+    fn settle(&mut self) {
+        loop {
+            match self.relay.take_wish() {
+                None => {}
+                Some(Wish::KillServer) if self.is_up => self.end(false),
+                Some(Wish::KillServer) => {}
+                Some(Wish::EndSession) => {
+                    self.close("the session was closed");
+                    if self.is_up {
+                        self.end(false);
+                    }
+                }
+            }
+            let Some(line) = self.outputs.to_server.pop() else { return };
+            if let Some(answer) = self.own_answer(&line).filter(|_| self.is_up) {
+                self.events += 1;
+                let line = Line::of_text(answer.as_bytes());
+                self.relay.handle_server(&line, self.now, &mut self.outputs);
+            }
+        }
+    }
+
+    /// The answer of a server that was started again to what the relay asks it.
+    fn own_answer(&self, line: &[u8]) -> Option<String> {
+        if self.restarts == 0 {
+            return None;
+        }
+        let (message, _) = parse(line)?;
+        let id = message.get("id")?;
+        let method = message.get("method")?.as_str()?;
+        if method == "initialize" {
+            let version = message.get("params")?.get("protocolVersion")?;
+            return Some(format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":{version},"capabilities":{{"tools":{{"listChanged":true}},"logging":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+            ));
+        }
+        let is_own = matches!(id, Json::String(id) if id.starts_with("hardline:"));
+        is_own.then(|| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#))
+    }
+}

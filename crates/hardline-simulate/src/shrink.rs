@@ -109,19 +109,46 @@ impl Shrinker {
         }
     }
 
+    /// Removes lines of the server, and single bytes where the fault is one of bytes.
     fn cut_bytes(&mut self) {
         for at in 0..self.best.steps.len() {
-            let length = self.best.steps.get(at).map_or(0, |step| bytes_of(step).len());
-            let mut size = length.div_ceil(2);
-            while size > 0 {
-                let mut from = 0;
-                while from < self.best.steps.get(at).map_or(0, |step| bytes_of(step).len()) {
-                    if !self.cut_range(at, from, size) {
-                        from += size;
-                    }
-                }
-                size /= 2;
+            self.cut_lines(at);
+            if self.fault == Fault::TwoMeanings {
+                self.cut_ranges(at);
             }
+        }
+    }
+
+    fn cut_lines(&mut self, at: usize) {
+        let mut line = 0;
+        loop {
+            let Some(Step::Server { bytes, .. }) = self.best.steps.get(at) else { return };
+            let lines: Vec<_> = bytes.split_inclusive(|it| *it == b'\n').collect();
+            if line >= lines.len() {
+                return;
+            }
+            let before: usize = lines.iter().take(line).map(|it| it.len()).sum();
+            let length = lines.get(line).map_or(0, |it| it.len());
+            // An answer without its first or last line is none that a server would write.
+            let is_inner = line > 0 && line + 1 < lines.len();
+            let may_cut = is_inner || self.fault != Fault::Unanswered;
+            if !may_cut || !self.cut_range(at, before, length) {
+                line += 1;
+            }
+        }
+    }
+
+    fn cut_ranges(&mut self, at: usize) {
+        let length = |plan: &Plan| plan.steps.get(at).map_or(0, |step| bytes_of(step).len());
+        let mut size = length(&self.best).div_ceil(2);
+        while size > 0 {
+            let mut from = 0;
+            while from < length(&self.best) {
+                if !self.cut_range(at, from, size) {
+                    from += size;
+                }
+            }
+            size /= 2;
         }
     }
 

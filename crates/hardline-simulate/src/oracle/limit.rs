@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
+use memchr::memmem;
+
 use super::transcript::{Told, Transcript};
-use crate::reader::parse;
+use crate::reader::{Json, parse};
 
 /// Time for which the relay holds back what a server says on its own after an answer.
 pub const HOLD_BACK: Duration = Duration::from_millis(2);
@@ -16,6 +18,9 @@ const JOIN_PAUSE: Duration = Duration::from_millis(250);
 const JOIN_TIME: Duration = Duration::from_secs(5);
 /// Time after a torn frame for which the relay suspects what a server says on its own.
 const SUSPICION: Duration = Duration::from_secs(30);
+
+/// Words that make a broken line recognizable as a message.
+const WORDS: [&[u8]; 4] = [b"jsonrpc", b"result", b"error", b"method"];
 
 /// A documented limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -62,6 +67,7 @@ fn excuse_closed(
     tail: Option<&Told<'_>>,
     is_answer: bool,
 ) -> Option<Limit> {
+    let closed = closed.filter(|it| is_whole_message(it.text));
     let (Some(closed), Some(tail)) = (closed, tail) else { return Some(Limit::ClosedAnswer) };
     if is_answer {
         return Some(Limit::ClosedPendingAnswer);
@@ -74,11 +80,83 @@ fn excuse_closed(
 /// Returns true if a line is one message, or a batch.
 fn is_whole_message(line: &[u8]) -> bool {
     let Some((value, quirks)) = parse(line) else { return false };
-    quirks.is_empty() && (value.is_message() || matches!(value, crate::reader::Json::Array(_)))
+    quirks.is_empty() && (value.is_message() || matches!(value, Json::Array(_)))
 }
 
-/// Returns true if a line begins an object or an array, behind noise or not, and does not end it.
+/// Returns true if a line begins a message, behind noise or not, and is none.
 fn is_torn(line: &[u8]) -> bool {
-    let start = line.iter().position(|it| b"{[".contains(it));
-    start.is_some() && !is_whole_message(line)
+    let Some(start) = line.iter().position(|it| b"{[".contains(it)) else { return false };
+    let rest = line.get(start..).unwrap_or_default();
+    let has_word = WORDS.iter().any(|word| memmem::find(rest, word).is_some());
+    !is_whole_message(line) && (has_word || is_incomplete(rest))
+}
+
+/// Returns true if a string or a bracket stays open.
+fn is_incomplete(text: &[u8]) -> bool {
+    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
+    for byte in text {
+        match (quote, byte) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), b'\\') => is_escaped = true,
+            (Some(open), _) if open == *byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b'{' | b'[') => depth += 1,
+            (None, b'}' | b']') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+    depth > 0 || quote.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+    const PLANTED: &str = r#"{"jsonrpc":"2.0","method":"PLANTED1."}"#;
+
+    /// Checks which limit excuses the planted line when each part comes at its time in milliseconds.
+    #[track_caller]
+    fn check(parts: &[(u64, &str)], is_answer: bool, expected: Option<Limit>) {
+        let mut transcript = Transcript::default();
+        for (at, part) in parts {
+            transcript.add(1, part.as_bytes(), Duration::from_millis(*at));
+        }
+        assert_eq!(excuse(&transcript, "PLANTED1.", is_answer), expected, "{parts:?}");
+    }
+
+    #[test]
+    fn nothing_excuses_a_planted_line_after_a_torn_head() {
+        let planted = &format!("{PLANTED}\n");
+        for head in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a""#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a"}}}}"#,
+            r#"[INFO] {"jsonrpc":"2.0","id":1,"result":{"text":"a"#,
+            "{",
+        ] {
+            let head = &format!("{head}\n");
+            check(&[(0, head), (0, planted), (0, "\"}}\n")], false, None);
+            check(&[(0, head), (2000, planted), (2000, "\"}}\n")], false, None);
+            check(&[(0, head), (100, planted)], true, None);
+            check(&[(0, head), (400, planted)], true, Some(Limit::LatePendingAnswer));
+            check(&[(0, head), (31_000, planted)], false, Some(Limit::LongPause));
+        }
+        // Not on a line of its own.
+        check(&[(0, &format!("[INFO] {PLANTED}\n"))], false, None);
+    }
+
+    #[test]
+    fn an_honest_server_may_speak_twice() {
+        let (answer, planted) = (&format!("{ANSWER}\n"), &format!("{PLANTED}\n"));
+        let excused = Some(Limit::ClosedAnswer);
+        check(&[(0, answer), (0, planted)], false, excused);
+        check(&[(0, "[INFO] hello\n"), (0, planted), (0, "\"}]}}\n")], false, excused);
+        check(&[(0, answer), (0, planted), (0, "\"}]}}\n")], false, None);
+        check(&[(0, answer), (100, planted), (100, "\"}]}}\n")], false, excused);
+        check(&[(0, answer), (0, planted), (100, "\"}]}}\n")], false, excused);
+        let pending = Some(Limit::ClosedPendingAnswer);
+        check(&[(0, answer), (0, planted), (0, "\"}]}}\n")], true, pending);
+    }
 }

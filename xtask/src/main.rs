@@ -15,6 +15,7 @@ mod peers;
 mod picture;
 mod process;
 mod servers;
+mod simulate;
 mod step;
 mod test;
 mod tool;
@@ -30,6 +31,7 @@ Usage: cargo xtask COMMAND
                            peers, docs, deny, advisories, fuzz, benches
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
+  simulate [--hours H]     play sessions with hostile servers until a promise breaks; see simulate --help
   picture                  docs/demo.svg and docs/tools.svg: the demo, and the client at a terminal";
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let rest: Vec<&str> = words.collect();
     let wants_help = rest.iter().any(|word| matches!(*word, "--help" | "-h"));
     let outcome = match (command, &*rest) {
+        (Some("simulate"), arguments) => simulate::run(arguments),
         _ if wants_help => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hardline_guard::policy::Profile;
+
 use crate::oracle::Failure;
 use crate::plan::Plan;
 use crate::scene::{Family, plan};
@@ -37,9 +39,20 @@ impl fmt::Display for Catch {
     }
 }
 
-/// Plays one seed. Returns the number of events, and the failure if there is one.
-pub fn play_seed(seed: u64, family: Option<Family>) -> (u64, Option<Catch>) {
-    let plan = plan(seed, family);
-    let report = play(&plan);
-    (report.events, report.failure.map(|failure| Catch { seed, plan, failure }))
+/// The seeds that are played, and what they are seeds of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hunt {
+    /// One family alone.
+    pub family: Option<Family>,
+    /// One profile alone.
+    pub profile: Option<Profile>,
+}
+
+impl Hunt {
+    /// Plays one seed. Returns the number of events, and the failure if there is one.
+    pub fn play(&self, seed: u64) -> (u64, Option<Catch>) {
+        let plan = plan(seed, self.family, self.profile);
+        let report = play(&plan);
+        (report.events, report.failure.map(|failure| Catch { seed, plan, failure }))
+    }
 }

@@ -11,6 +11,7 @@
 //! - [`plan`]: a session as data.
 //! - [`world`]: plays a plan on a relay.
 //! - [`oracle`]: judges what both sides got.
+//! - [`fuzz`]: the bodies of the fuzz targets.
 //! - [`hunt`] and [`shrink`]: looks for a seed that fails, and makes its plan small.
 
 #![expect(
@@ -20,6 +21,7 @@
 )]
 
 pub mod document;
+pub mod fuzz;
 pub mod hunt;
 pub mod oracle;
 pub mod plan;

@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hardline_simulate::hunt::{Catch, play_seed};
+use hardline_guard::policy::Profile;
+use hardline_simulate::hunt::{Catch, Hunt};
 use hardline_simulate::plan::Plan;
 use hardline_simulate::scene::{FAMILIES, Family};
 use hardline_simulate::world::play;
 
 const USAGE: &str = "\
-Usage: cargo xtask simulate [--hours H | --count N] [--seed N] [--class NAME] [--survey]
+Usage: cargo xtask simulate [--hours H | --count N] [--seed N] [--class NAME] [--profile NAME] [--survey]
        cargo xtask simulate --replay PLAN
 
 Plays sessions of a client, the relay and a hostile server in virtual time, one seed after another,
@@ -26,7 +27,9 @@ and stops at the first that breaks a promise: with its seed, its plan, and exit 
   --count N      stop after so many sessions instead
   --seed N       the first seed [default: the time]
   --class NAME   sessions of one class alone
+  --profile NAME balanced or strict alone
   --survey       do not stop: count the broken promises of each class (10000 sessions each, or N)
+  --examples N   the most examples that a survey prints for each promise [default: 1]
   --replay PLAN  play one plan, given as a line of the corpus";
 
 /// Sessions of each class in a survey.
@@ -39,8 +42,9 @@ struct Options {
     hours: Option<f64>,
     count: Option<u64>,
     seed: Option<u64>,
-    class: Option<Family>,
+    hunt: Hunt,
     is_survey: bool,
+    examples: Option<u64>,
     replay: Option<String>,
 }
 
@@ -93,8 +97,16 @@ fn read_options(mut words: impl Iterator<Item = String>) -> Result<Option<Option
                 let name = value()?;
                 let class = Family::find(&name);
                 let unknown = || format!("no class is called {name}; there are {}", classes());
-                options.class = Some(class.ok_or_else(unknown)?);
+                options.hunt.family = Some(class.ok_or_else(unknown)?);
             }
+            "--profile" => {
+                options.hunt.profile = Some(match value()?.as_str() {
+                    "balanced" => Profile::Balanced,
+                    "strict" => Profile::Strict,
+                    name => return Err(format!("no profile is called {name}")),
+                });
+            }
+            "--examples" => options.examples = Some(number(value()?)?),
             "--survey" => options.is_survey = true,
             "--replay" => options.replay = Some(value()?),
             "--help" | "-h" => return Ok(None),
@@ -127,7 +139,7 @@ fn hunt(options: &Options) -> Result<(), String> {
         None => start.elapsed() >= limit,
     };
     while !is_over(sessions) {
-        let (more, caught) = play_seed(first.wrapping_add(sessions), options.class);
+        let (more, caught) = options.hunt.play(first.wrapping_add(sessions));
         sessions += 1;
         events += more;
         if let Some(caught) = caught {
@@ -158,26 +170,34 @@ fn seed_of_now() -> u64 {
     now.map_or(0, |it| it.as_secs() << 20)
 }
 
-/// Counts the broken promises of each class, with an example of each.
+/// Counts the broken promises of each class, with examples of each.
 fn survey(options: &Options) -> Result<(), String> {
     let count = options.count.unwrap_or(SURVEY);
     let first = options.seed.unwrap_or(0);
     let mut total = 0;
     for family in FAMILIES {
-        if options.class.is_some_and(|it| it.name != family.name) {
+        if options.hunt.family.is_some_and(|it| it.name != family.name) {
             continue;
         }
-        let mut found: BTreeMap<String, (u64, Catch)> = BTreeMap::new();
+        let hunt = Hunt { family: Some(family), ..options.hunt };
+        let mut found: BTreeMap<String, (u64, Vec<Catch>)> = BTreeMap::new();
         for seed in first..first.saturating_add(count) {
-            if let (_, Some(caught)) = play_seed(seed, Some(family)) {
-                let fault = format!("{:?}", caught.failure.fault);
-                found.entry(fault).or_insert((0, caught)).0 += 1;
+            if let (_, Some(caught)) = hunt.play(seed) {
+                let (times, examples) =
+                    found.entry(format!("{:?}", caught.failure.fault)).or_default();
+                *times += 1;
+                if *times <= options.examples.unwrap_or(1) {
+                    examples.push(caught);
+                }
             }
         }
         println!("== {}: {count} sessions", family.name);
-        for (fault, (times, example)) in found {
+        for (fault, (times, examples)) in found {
             total += times;
-            println!("{fault}: {times}; for example {}", example.shrunk());
+            println!("{fault}: {times}");
+            for example in examples {
+                println!("{}", example.shrunk());
+            }
         }
     }
     if total == 0 { Ok(()) } else { Err(format!("{total} sessions broke a promise")) }

@@ -205,10 +205,12 @@ pub(super) fn truncated(script: &mut Script<'_>) {
 pub(super) fn damage(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let answer = script.answer_to(asked);
-        let id = answer.find(&format!("{}", asked.id)).unwrap_or_default();
+        let key = answer.find("\"id\":").unwrap_or_default();
+        let end = answer.get(key..).and_then(|it| it.find([',', '}'])).unwrap_or_default();
         let mut bytes = answer.into_bytes();
         let at = script.rng.below(bytes.len());
-        let is_id = (id..id + asked.id.len()).contains(&at);
+        // Another id would be another answer.
+        let is_id = (key + 4..=key + end).contains(&at);
         let bad = b"\"\\{}[]:,x0 \0\x1f\x7f\x80\xff";
         let byte = bad.get(script.rng.below(bad.len())).copied().unwrap_or(0);
         if !is_id {

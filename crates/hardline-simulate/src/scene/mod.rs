@@ -78,17 +78,18 @@ impl Family {
     }
 }
 
-/// Writes the plan of a seed: of this family, or of any.
-pub fn plan(seed: u64, family: Option<Family>) -> Plan {
-    write(&mut Rng::new(seed), family)
+/// Writes the plan of a seed: of this family and this profile, or of any.
+pub fn plan(seed: u64, family: Option<Family>, profile: Option<Profile>) -> Plan {
+    write(&mut Rng::new(seed), family, profile)
 }
 
-/// Writes the plan that `rng` chooses: of this family, or of any.
-pub fn write(rng: &mut Rng, family: Option<Family>) -> Plan {
-    let profile = if rng.one_in(2) { Profile::Balanced } else { Profile::Strict };
-    let any = FAMILIES.get(rng.below(FAMILIES.len())).copied();
-    let family = family.or(any).unwrap_or(Family { name: "mixed", scene: mixed });
-    family.plan(profile, rng)
+/// Writes the plan that `rng` chooses: of this family and this profile, or of any.
+pub fn write(rng: &mut Rng, family: Option<Family>, profile: Option<Profile>) -> Plan {
+    let is_strict = rng.one_in(2);
+    let any = if is_strict { Profile::Strict } else { Profile::Balanced };
+    let mixed = Family { name: "mixed", scene: mixed };
+    let chosen = FAMILIES.get(rng.below(FAMILIES.len())).copied().unwrap_or(mixed);
+    family.unwrap_or(chosen).plan(profile.unwrap_or(any), rng)
 }
 
 /// Plays a scene of any family but the honest one, which leaves the session honest.

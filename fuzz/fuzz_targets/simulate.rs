@@ -1,0 +1,4 @@
+//! Fuzzes [`hardline_simulate::fuzz::simulate`].
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hardline_simulate::fuzz::simulate(data));

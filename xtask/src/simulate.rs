@@ -1,0 +1,9 @@
+//! `cargo xtask simulate`: long runs of the simulation, which CI plays for seconds only.
+
+use crate::process::{command, show};
+
+/// Runs the simulation with these arguments.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
+    let run = ["run", "--quiet", "--package", "hardline-simulate", "--"];
+    show(&mut command("cargo", &[&run, arguments].concat()))
+}

@@ -37,7 +37,7 @@ pub fn relay(data: &[u8]) {
     let (head, bytes) = data.split_at_checked(8).unwrap_or((data, &[]));
     let mut rng = Rng::scripted(head);
     let profile = if rng.one_in(2) { Profile::Balanced } else { Profile::Strict };
-    let mut script = Script::new(&mut rng);
+    let mut script = Script::new(&mut rng, profile);
     let asked = [script.ask(), script.ask(), script.ask()];
     let size = bytes.len().div_ceil(MAX_CHUNKS).max(1 + script.rng.below(64));
     for chunk in bytes.chunks(size) {
@@ -49,7 +49,7 @@ pub fn relay(data: &[u8]) {
     for asked in &asked {
         script.answer(asked);
     }
-    check(&script.finish(profile, false));
+    check(&script.finish(false));
 }
 
 /// Plays a plan, and panics with a smaller one if it breaks a promise.

@@ -7,6 +7,7 @@
 //!
 //! - [`reader`]: models of the readers that clients and servers use, for lines and for JSON.
 //! - [`document`] and [`template`]: what an attacker writes, and the servers that it ends up in.
+//! - [`hidden`]: text that people do not see.
 //! - [`script`] and [`scene`]: plans from a seed, in families.
 //! - [`plan`]: a session as data.
 //! - [`world`]: plays a plan on a relay.
@@ -22,6 +23,7 @@
 
 pub mod document;
 pub mod fuzz;
+pub mod hidden;
 pub mod hunt;
 pub mod oracle;
 pub mod plan;

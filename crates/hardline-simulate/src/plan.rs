@@ -26,6 +26,15 @@ pub enum Step {
     Client(Vec<u8>),
     /// The client answers every request of the server that it has seen and not answered.
     Reply,
+    /// The client sends back what it read last, in a call that writes a file.
+    Echo {
+        /// Id of the call, as JSON.
+        id: String,
+        /// The line that it sends back, or all of them.
+        line: Option<usize>,
+        /// The text that the server had sent, before the relay edited anything.
+        document: String,
+    },
     /// The server writes bytes, which the relay gets in one read.
     Server {
         /// Number of the output that the bytes belong to. A shrinker removes an output as a whole.
@@ -93,6 +102,10 @@ impl fmt::Display for Step {
         match self {
             Self::Client(line) => write!(out, "client {}", escape(line)),
             Self::Reply => out.write_str("reply"),
+            Self::Echo { id, line, document } => {
+                let line = line.map_or("all".to_owned(), |line| line.to_string());
+                write!(out, "echo {id} {line} {}", escape(document.as_bytes()))
+            }
             Self::Server { output, bytes, meant } if meant.is_empty() => {
                 write!(out, "server {output} {}", escape(bytes))
             }
@@ -133,6 +146,16 @@ impl FromStr for Step {
         Ok(match word {
             "client" => Self::Client(unescape(rest).ok_or_else(error)?),
             "reply" => Self::Reply,
+            "echo" => {
+                let (id, rest) = rest.split_once(' ').ok_or_else(error)?;
+                let (line, document) = rest.split_once(' ').ok_or_else(error)?;
+                let document = unescape(document).and_then(|it| String::from_utf8(it).ok());
+                Self::Echo {
+                    id: id.to_owned(),
+                    line: line.parse().ok(),
+                    document: document.ok_or_else(error)?,
+                }
+            }
             "server" => {
                 let (output, bytes) = rest.split_once(' ').ok_or_else(error)?;
                 let (output, meant) = output.split_once('=').unwrap_or((output, ""));
@@ -199,6 +222,8 @@ mod tests {
             steps: vec![
                 Step::Client(b"{\"a\":\"\\n\xff\x00\t\"}".to_vec()),
                 Step::Reply,
+                Step::Echo { id: "5".into(), line: Some(2), document: "a\n\u{2028} b".into() },
+                Step::Echo { id: "6".into(), line: None, document: String::new() },
                 Step::Server { output: 3, bytes: b"a\r\n\\ b".to_vec(), meant: Vec::new() },
                 Step::Server {
                     output: 3,

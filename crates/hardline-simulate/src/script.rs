@@ -35,6 +35,8 @@ pub struct Script<'r> {
     pub rng: &'r mut Rng,
     /// The attacker whose documents the server reads.
     pub author: Author,
+    /// The policy of the relay.
+    pub profile: Profile,
     /// The version of the session.
     pub version: &'static str,
     /// What the client offers.
@@ -46,16 +48,12 @@ pub struct Script<'r> {
 
 impl<'r> Script<'r> {
     /// Starts with a session that is opened.
-    pub fn new(rng: &'r mut Rng) -> Self {
+    pub fn new(rng: &'r mut Rng, profile: Profile) -> Self {
         let version = rng.pick(&VERSIONS);
         let offer = rng.pick(&OFFERS);
-        Self::with(rng, version, offer)
-    }
-
-    /// Starts with a session of this version that is opened.
-    pub fn with(rng: &'r mut Rng, version: &'static str, offer: &'static str) -> Self {
         let mut script = Self {
             rng,
+            profile,
             author: Author::new(),
             version,
             offer,
@@ -68,8 +66,8 @@ impl<'r> Script<'r> {
     }
 
     /// Ends the plan.
-    pub fn finish(self, profile: Profile, is_honest: bool) -> Plan {
-        Plan { profile, is_honest, steps: self.steps }
+    pub fn finish(self, is_honest: bool) -> Plan {
+        Plan { profile: self.profile, is_honest, steps: self.steps }
     }
 
     fn open(&mut self) {
@@ -174,6 +172,12 @@ impl<'r> Script<'r> {
             params = format!("{params}{comma}{}", self.meta(token));
         }
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
+    }
+
+    /// Has the client write back what it read last: one line of `document`, or all.
+    pub fn echo(&mut self, line: Option<usize>, document: &str) {
+        let id = self.request().id;
+        self.steps.push(Step::Echo { id, line, document: document.to_owned() });
     }
 
     /// Has the client take a request back.

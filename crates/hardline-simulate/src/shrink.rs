@@ -131,8 +131,7 @@ impl Shrinker {
             let length = lines.get(line).map_or(0, |it| it.len());
             // An answer without its first or last line is none that a server would write.
             let is_inner = line > 0 && line + 1 < lines.len();
-            let may_cut = is_inner || self.fault != Fault::Unanswered;
-            if !may_cut || !self.cut_range(at, before, length) {
+            if !is_inner || !self.cut_range(at, before, length) {
                 line += 1;
             }
         }
@@ -186,7 +185,7 @@ fn output_of(step: &Step) -> Option<u32> {
 fn bytes_of(step: &Step) -> &[u8] {
     match step {
         Step::Client(bytes) | Step::Server { bytes, .. } => bytes,
-        Step::Reply | Step::Pause(_) | Step::End { .. } => &[],
+        Step::Reply | Step::Echo { .. } | Step::Pause(_) | Step::End { .. } => &[],
     }
 }
 

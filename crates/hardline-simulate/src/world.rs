@@ -121,6 +121,12 @@ impl World {
                     self.client(&reply);
                 }
             }
+            Step::Echo { id, line, document } => {
+                if let Some(line) = self.outputs.judge.take_echo(id, *line, document) {
+                    self.outputs.judge.handle_client(&line);
+                    self.client(&line);
+                }
+            }
             Step::Server { output, bytes, meant } if self.is_up => {
                 self.outputs.judge.handle_server_bytes(*output, bytes, self.now);
                 self.server(bytes);

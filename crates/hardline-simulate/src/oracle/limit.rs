@@ -22,6 +22,9 @@ const SUSPICION: Duration = Duration::from_secs(30);
 /// Words that make a broken line recognizable as a message.
 const WORDS: [&[u8]; 4] = [b"jsonrpc", b"result", b"error", b"method"];
 
+/// Brackets of a line that are tried as the start of a message.
+const MAX_BRACKETS: usize = 8;
+
 /// A documented limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Limit {
@@ -67,7 +70,7 @@ fn excuse_closed(
     tail: Option<&Told<'_>>,
     is_answer: bool,
 ) -> Option<Limit> {
-    let closed = closed.filter(|it| is_whole_message(it.text));
+    let closed = closed.filter(|it| holds_message(it.text));
     let (Some(closed), Some(tail)) = (closed, tail) else { return Some(Limit::ClosedAnswer) };
     if is_answer {
         return Some(Limit::ClosedPendingAnswer);
@@ -83,12 +86,26 @@ fn is_whole_message(line: &[u8]) -> bool {
     quirks.is_empty() && (value.is_message() || matches!(value, Json::Array(_)))
 }
 
-/// Returns true if a line begins a message, behind noise or not, and is none.
+/// Returns true if a line begins a message, behind noise or not, and does not end it.
 fn is_torn(line: &[u8]) -> bool {
     let Some(start) = line.iter().position(|it| b"{[".contains(it)) else { return false };
     let rest = line.get(start..).unwrap_or_default();
     let has_word = WORDS.iter().any(|word| memmem::find(rest, word).is_some());
-    !is_whole_message(line) && (has_word || is_incomplete(rest))
+    !holds_message(line) && (has_word || is_incomplete(rest))
+}
+
+/// Returns true if a line has a whole message on it, as a lenient reader takes it, with or without
+/// noise around it.
+fn holds_message(line: &[u8]) -> bool {
+    let brackets = line.iter().enumerate().filter(|(_, byte)| b"{[".contains(byte));
+    let Some(first) = brackets.clone().map(|(at, _)| at).next() else { return false };
+    brackets.take(MAX_BRACKETS).any(|(at, _)| {
+        // One inside of another is a part of that.
+        let before = line.get(first..at).unwrap_or_default();
+        let value = parse(line.get(at..).unwrap_or_default()).map(|(value, _)| value);
+        let is_batch = |value: &Json<'_>| matches!(value, Json::Array(elements) if elements.iter().any(Json::is_message));
+        !is_incomplete(before) && value.is_some_and(|it| it.is_message() || is_batch(&it))
+    })
 }
 
 /// Returns true if a string or a bracket stays open.
@@ -132,7 +149,8 @@ mod tests {
         for head in [
             r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a""#,
-            r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a"}}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"text":["a"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"jsonrpc":"2.0","method":"x"}"#,
             r#"[INFO] {"jsonrpc":"2.0","id":1,"result":{"text":"a"#,
             "{",
         ] {
@@ -155,6 +173,9 @@ mod tests {
         check(&[(0, "[INFO] hello\n"), (0, planted), (0, "\"}]}}\n")], false, excused);
         check(&[(0, answer), (0, planted), (0, "\"}]}}\n")], false, None);
         check(&[(0, answer), (100, planted), (100, "\"}]}}\n")], false, excused);
+        let noisy = &format!("[INFO] {ANSWER}}}\n");
+        check(&[(0, noisy), (0, planted), (0, "\"}]}}\n")], false, None);
+        check(&[(0, noisy), (100, planted), (100, "\"}]}}\n")], false, excused);
         check(&[(0, answer), (0, planted), (100, "\"}]}}\n")], false, excused);
         let pending = Some(Limit::ClosedPendingAnswer);
         check(&[(0, answer), (0, planted), (0, "\"}]}}\n")], true, pending);

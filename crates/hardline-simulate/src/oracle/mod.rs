@@ -5,9 +5,12 @@
 //! - No injection: no reader of the client ever sees a message that a document planted.
 //! - One meaning: all readers find the same messages in what is delivered, to either side.
 //! - Capability: the server asks the client for nothing that the client did not offer.
+//! - Hidden text: no text reaches the client that a model reads and a person does not see.
+//! - Round trip: a text that a client reads and writes back is the same again.
 //! - Honesty: where neither side does anything wrong, every line arrives as it was sent.
 
 mod capability;
+mod echo;
 mod limit;
 mod request;
 mod transcript;
@@ -15,11 +18,14 @@ mod transcript;
 use std::fmt;
 use std::time::Duration;
 
+use hardline_testkit::plant::json_string;
 use memchr::memchr;
 
 use crate::document::MARK;
+use crate::hidden::find_hidden;
 use crate::reader::{Json, parse, read};
 use capability::Offer;
+use echo::Echoes;
 use request::Requests;
 use transcript::Transcript;
 
@@ -40,6 +46,10 @@ pub enum Fault {
     Forbidden,
     /// An honest line did not arrive as it was sent.
     Altered,
+    /// Text that people do not see reached the client.
+    Hidden,
+    /// A text that was read and written back has changed.
+    RoundTrip,
     /// Time does not go on.
     Stuck,
 }
@@ -75,6 +85,7 @@ pub(crate) struct Judge {
     requests: Requests,
     transcript: Transcript,
     offer: Offer,
+    echoes: Echoes,
     /// Requests of the server that the client has seen and not answered, as JSON ids.
     asked: Vec<String>,
     /// Lines of the server that an honest session must deliver.
@@ -93,6 +104,7 @@ impl Judge {
             requests: Requests::default(),
             transcript: Transcript::default(),
             offer: Offer::default(),
+            echoes: Echoes::default(),
             asked: Vec::new(),
             expected: Vec::new(),
             unfinished: Vec::new(),
@@ -109,7 +121,7 @@ impl Judge {
 
     pub(crate) fn fail(&mut self, fault: Fault, detail: String, at: Duration) {
         let step = self.step;
-        self.failure.get_or_insert_with(|| Failure { fault, detail, step, at });
+        self.failure.get_or_insert(Failure { fault, detail, step, at });
     }
 
     /// Takes a line that the client sends.
@@ -157,6 +169,20 @@ impl Judge {
             .collect()
     }
 
+    /// Returns the line with which the client writes back what it read last.
+    pub(crate) fn take_echo(
+        &mut self,
+        id: &str,
+        line: Option<usize>,
+        document: &str,
+    ) -> Option<Vec<u8>> {
+        let text = json_string(&self.echoes.send(id, line, document)?);
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"write","arguments":{{"path":"/a","text":{text}}}}}}}"#
+        );
+        Some(line.into_bytes())
+    }
+
     /// Takes a frame that the server gets.
     pub(crate) fn handle_to_server(&mut self, frame: &[u8], now: Duration) {
         let seen = read(frame);
@@ -167,6 +193,9 @@ impl Judge {
         for message in &seen.messages {
             if let (Some(_), Some(id)) = (message.get("method"), message.get("id")) {
                 self.requests.deliver(&id.to_string());
+            }
+            if let Some(detail) = self.echoes.handle_to_server(message) {
+                self.fail(Fault::RoundTrip, detail, now);
             }
         }
     }
@@ -201,6 +230,10 @@ impl Judge {
     }
 
     fn look_at(&mut self, message: &Json<'_>, frame: &[u8], now: Duration) {
+        self.echoes.handle_to_client(message);
+        if let Some(way) = find_hidden_in(message) {
+            self.fail(Fault::Hidden, format!("{way}: {}", frame.escape_ascii()), now);
+        }
         let id = message.get("id").filter(|it| **it != Json::Null).map(Json::to_string);
         if message.get("method").is_some() {
             if let Some(reason) = self.offer.objection(message) {
@@ -254,6 +287,18 @@ fn planted_mark(message: &Json<'_>) -> Option<String> {
     let keys = parts.into_iter().flatten().flat_map(Json::members).map(|(key, _)| &**key);
     let marked = method.into_iter().chain(keys).find(|it| it.starts_with(MARK))?;
     Some(marked.to_owned())
+}
+
+/// Returns the way in which a string or a key of the value hides text from people.
+fn find_hidden_in(value: &Json<'_>) -> Option<&'static str> {
+    match value {
+        Json::String(text) => find_hidden(text),
+        Json::Array(elements) => elements.iter().find_map(find_hidden_in),
+        Json::Object(members) => {
+            members.iter().find_map(|(key, it)| find_hidden(key).or_else(|| find_hidden_in(it)))
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => None,
+    }
 }
 
 /// Reads the messages of a client's line: the line itself, or the elements of a batch.

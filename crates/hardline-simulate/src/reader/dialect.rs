@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::json::{Json, Quirks, folded};
+use super::json::{Json, folded};
+use super::quirk::Quirks;
 
 /// A JSON reader of the field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,10 +8,12 @@
 mod dialect;
 mod json;
 mod line;
+mod quirk;
 
 pub use dialect::Dialect;
-pub use json::{Json, Quirks, parse};
+pub use json::{Json, parse};
 pub use line::LineReader;
+pub use quirk::Quirks;
 
 /// The messages of one frame, as the readers see them.
 #[derive(Debug)]

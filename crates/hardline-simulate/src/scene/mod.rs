@@ -3,6 +3,7 @@
 mod attack;
 mod lie;
 mod life;
+mod text;
 
 use hardline_guard::policy::Profile;
 use hardline_testkit::generate::Rng;
@@ -26,7 +27,7 @@ const fn family(name: &'static str, scene: Scene) -> Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 31] = [
+pub const FAMILIES: [Family; 33] = [
     family("honest", life::honest),
     family("torn", attack::torn),
     family("closed-answer", attack::closed_answer),
@@ -57,6 +58,8 @@ pub const FAMILIES: [Family; 31] = [
     family("restart", life::restart),
     family("flood", life::flood),
     family("interleaved", life::interleaved),
+    family("hidden", text::hidden),
+    family("round-trip", text::round_trip),
     family("mixed", mixed),
 ];
 
@@ -68,13 +71,13 @@ impl Family {
 
     /// Writes a plan of this family.
     pub fn plan(self, profile: Profile, rng: &mut Rng) -> Plan {
-        let mut script = Script::new(rng);
+        let mut script = Script::new(rng, profile);
         let scenes = 1 + script.rng.below(3);
         for _ in 0..scenes {
             (self.scene)(&mut script);
             script.hesitate();
         }
-        script.finish(profile, self.name == "honest")
+        script.finish(self.name == "honest")
     }
 }
 

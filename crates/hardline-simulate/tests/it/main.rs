@@ -5,20 +5,18 @@ use std::path::Path;
 
 use hardline_guard::policy::Profile;
 use hardline_simulate::fuzz::TARGETS;
-use hardline_simulate::hunt::Hunt;
+use hardline_simulate::hunt::{Catch, Hunt};
 use hardline_simulate::plan::Plan;
 use hardline_simulate::world::play;
 
 /// Sessions of each profile.
 const SESSIONS: u64 = 60_000;
 
+/// Plays the seeds of CI, and shows the first that fails.
 fn check_seeds(profile: Profile) {
     let hunt = Hunt { profile: Some(profile), ..Hunt::default() };
-    for seed in 0..SESSIONS {
-        if let (_, Some(caught)) = hunt.play(seed) {
-            panic!("{}", caught.shrunk());
-        }
-    }
+    let caught = (0..SESSIONS).find_map(|seed| hunt.play(seed).1).map(Catch::shrunk);
+    assert!(caught.is_none(), "{}", caught.map(|it| it.to_string()).unwrap_or_default());
 }
 
 #[test]

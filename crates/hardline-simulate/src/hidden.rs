@@ -1,0 +1,125 @@
+//! Text that people do not see: ways to write it, and a reader that decodes it.
+//!
+//! A model reads every code point, a person only those that a font draws. The encoders write a secret
+//! with code points that no font draws; the decoder reads the secret back, as a model could.
+
+use hardline_testkit::generate::Rng;
+
+/// The secret.
+pub const SECRET: &str = "HIDDEN";
+
+/// Writes the secret so that people do not see it.
+pub fn hide(rng: &mut Rng) -> String {
+    match rng.below(6) {
+        0 => SECRET.chars().filter_map(tag).collect(),
+        1 => in_flags(5),
+        2 => in_flags(2),
+        3 => after_each(&["字", "漢", "語"]),
+        4 => after_each(&["😀"]),
+        _ => zero_width(),
+    }
+}
+
+/// Returns the way in which `text` hides the secret, or commands a terminal.
+pub fn find_hidden(text: &str) -> Option<&'static str> {
+    if text.is_ascii() {
+        return text.contains('\u{1b}').then_some("a terminal escape");
+    }
+    let tags: String = text.chars().filter_map(untag).collect();
+    let selectors: Vec<u8> = text.chars().filter_map(unselect).collect();
+    let is_secret = |bytes: &[u8]| bytes.windows(SECRET.len()).any(|it| it == SECRET.as_bytes());
+    if tags.contains(SECRET) {
+        Some("tag characters")
+    } else if is_secret(&selectors) {
+        Some("variation selectors")
+    } else if is_secret(&read_bits(text)) {
+        Some("zero-width characters")
+    } else {
+        text.contains('\u{1b}').then_some("a terminal escape")
+    }
+}
+
+fn tag(char: char) -> Option<char> {
+    char::from_u32(0xe_0000 + u32::from(char))
+}
+
+fn untag(char: char) -> Option<char> {
+    let code = u32::from(char).checked_sub(0xe_0000)?;
+    (0x20..0x7f).contains(&code).then(|| char::from_u32(code)).flatten()
+}
+
+/// Writes the secret as tags, a few behind each black flag, as regional flags are written.
+fn in_flags(size: usize) -> String {
+    let mut text = String::new();
+    for (number, char) in SECRET.chars().enumerate() {
+        if number % size == 0 {
+            text.push_str(if number == 0 { "\u{1f3f4}" } else { "\u{e007f}\u{1f3f4}" });
+        }
+        text.extend(tag(char));
+    }
+    text.push('\u{e007f}');
+    text
+}
+
+/// Writes each byte of the secret as a variation selector after a visible character.
+fn after_each(visible: &[&str]) -> String {
+    let select = |byte: u8| {
+        let code = u32::from(byte);
+        char::from_u32(if code < 16 { 0xfe00 + code } else { 0xe_0100 + code - 16 })
+    };
+    let mut text = String::new();
+    for (byte, visible) in SECRET.bytes().zip(visible.iter().cycle()) {
+        text.push_str(visible);
+        text.extend(select(byte));
+    }
+    text
+}
+
+fn unselect(char: char) -> Option<u8> {
+    let code = u32::from(char);
+    let byte = match code {
+        0xfe00..=0xfe0f => code - 0xfe00,
+        0xe_0100..=0xe_01ef => code - 0xe_0100 + 16,
+        _ => return None,
+    };
+    u8::try_from(byte).ok()
+}
+
+/// Writes each bit of the secret as one of two characters without width.
+fn zero_width() -> String {
+    let bits = SECRET.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+    bits.map(|bit| if bit == 0 { '\u{200b}' } else { '\u{200c}' }).collect()
+}
+
+fn read_bits(text: &str) -> Vec<u8> {
+    let bit = |char| match char {
+        '\u{200b}' => Some(0),
+        '\u{200c}' => Some(1),
+        _ => None,
+    };
+    let bits: Vec<u8> = text.chars().filter_map(bit).collect();
+    bits.chunks(8).map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_hide_is_read_back() {
+        let mut rng = Rng::new(1);
+        let mut ways = std::collections::HashSet::new();
+        for _ in 0..100 {
+            let text = format!("some {} text", hide(&mut rng));
+            assert!(!text.contains(SECRET));
+            ways.insert(find_hidden(&text).expect("it is hidden"));
+        }
+        assert_eq!(ways.len(), 3);
+        assert_eq!(find_hidden("\u{1b}[8mno"), Some("a terminal escape"));
+        for honest in
+            ["plain", "é 漢字 😀", "👩\u{200d}💻", "a\u{200b}b", "\u{1f3f4}\u{e0067}\u{e0062}"]
+        {
+            assert_eq!(find_hidden(honest), None, "{honest}");
+        }
+    }
+}

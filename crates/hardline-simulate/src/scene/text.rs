@@ -1,0 +1,100 @@
+//! Servers that escape properly, with texts that are not what they seem.
+
+use hardline_guard::policy::Profile;
+use hardline_testkit::plant::json_string;
+
+use crate::hidden::hide;
+use crate::script::Script;
+
+/// Results and requests with a string that a person or a model reads, as `@`. `#` is the id.
+const READ: [&str; 20] = [
+    r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"resource","resource":{"uri":"file:///a","text":@}}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"resource_link","uri":"file:///a","name":"a","title":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"content":[],"structuredContent":{"a":[{"b":@}]}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32000,"message":@}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32000,"message":"no","data":{"a":@}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"messages":[{"role":"user","content":{"type":"text","text":@}}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"prompts":[{"name":"p","description":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"prompts":[{"name":"p","arguments":[{"name":"a","description":@}]}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"contents":[{"uri":"file:///a","text":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"resources":[{"uri":"file:///a","name":"a","description":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"resourceTemplates":[{"uriTemplate":"file:///{a}","name":"a","title":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":"t","description":@,"inputSchema":{"type":"object"}}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":"t","annotations":{"title":@},"inputSchema":{"type":"object"}}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"string","description":@}}}}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","title":@}}]}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":@}}"#,
+    r#"{"jsonrpc":"2.0","id":"h1","method":"elicitation/create","params":{"message":@,"requestedSchema":{"type":"object","properties":{}}}}"#,
+    r#"{"jsonrpc":"2.0","id":"h2","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"t","description":@}}}}}"#,
+    r#"{"jsonrpc":"2.0","id":"h3","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":@}}],"maxTokens":9}}"#,
+];
+/// The same where a program compares the string: only a strict policy keeps all of it away.
+const COMPARED: [&str; 4] = [
+    r#"{"jsonrpc":"2.0","id":#,"result":{"content":[],"structuredContent":{@:1}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"resources":[{"uri":"file:///a","name":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"prompts":[{"name":@}]}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":@,"inputSchema":{"type":"object"}}]}}"#,
+];
+
+/// Text that people do not see, in every place where they or a model read.
+pub(super) fn hidden(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let secret = match script.rng.below(6) {
+        0 => script.rng.pick(&["\u{1b}[8m", "\u{1b}]8;;x\u{7}", "\u{1b}[2J"]).to_owned(),
+        _ => hide(script.rng),
+    };
+    let text = match script.rng.below(3) {
+        0 => secret,
+        1 => format!("Reads a file.{secret}"),
+        _ => format!("{secret} 漢字 and more text"),
+    };
+    let text = if script.rng.one_in(3) {
+        format!("\"{}\"", hardline_testkit::plant::unicode(&text))
+    } else {
+        json_string(&text)
+    };
+    let is_strict = script.profile == Profile::Strict;
+    let place = if is_strict && script.rng.one_in(5) {
+        script.rng.pick(&COMPARED)
+    } else {
+        script.rng.pick(&READ)
+    };
+    let line = place.replacen('#', &asked.id, 1).replacen('@', &text, 1);
+    let is_answer = !place.contains("\"method\"");
+    script.say(
+        format!("{line}\n").as_bytes(),
+        if is_answer { std::slice::from_ref(&asked.id) } else { &[] },
+    );
+    if !is_answer {
+        script.reply();
+        script.answer(&asked);
+    }
+}
+
+/// A file that is read and written back, whole or by the line.
+pub(super) fn round_trip(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let mut lines = Vec::new();
+    for _ in 0..1 + script.rng.below(4) {
+        let line = match script.rng.below(6) {
+            0 => script.author.message(script.rng),
+            1 => hide(script.rng),
+            2 => format!("a{}b", script.rng.pick(&["\u{200b}", "\u{1b}[0m", "\u{202e}", "\u{85}"])),
+            3 => {
+                script.rng.pick(&["blocked by hardline: x", "<U+200B>", "\u{feff}", ""]).to_owned()
+            }
+            _ => script.rng.pick(&["plain text", "    indented", "{\"a\": 1}", "漢字"]).to_owned(),
+        };
+        lines.push(line);
+    }
+    let document = lines.join("\n");
+    let (id, text) = (&asked.id, json_string(&document));
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}]}}}}"#
+    );
+    script.say(format!("{answer}\n").as_bytes(), std::slice::from_ref(&asked.id));
+    script.hesitate();
+    let line = script.rng.one_in(2).then(|| script.rng.below(lines.len()));
+    script.echo(line, &document);
+}

@@ -130,7 +130,9 @@ impl Shrinker {
             let before: usize = lines.iter().take(line).map(|it| it.len()).sum();
             let length = lines.get(line).map_or(0, |it| it.len());
             // An answer without its first or last line is none that a server would write.
-            let is_inner = line > 0 && line + 1 < lines.len();
+            let begins = |line: &&[u8]| line.iter().any(|byte| b"{[".contains(byte));
+            let head = lines.iter().position(begins).unwrap_or_default();
+            let is_inner = line != head && line + 1 < lines.len();
             if !is_inner || !self.cut_range(at, before, length) {
                 line += 1;
             }

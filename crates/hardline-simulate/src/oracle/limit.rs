@@ -49,14 +49,16 @@ pub(super) fn excuse(transcript: &Transcript, mark: &str, is_answer: bool) -> Op
         return None;
     }
     let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
-    let Some(head) = before.iter().rev().filter(is_same).find(|it| is_torn(it.text)) else {
+    let mut torn = before.iter().filter(is_same).filter(|it| is_torn(it.text));
+    let Some(head) = torn.next() else {
         let closed = before.iter().rev().find(is_same);
         let tail = after.iter().filter(is_same).find(|it| !is_whole_message(it.text));
         return excuse_closed(transcript, closed, planted, tail, is_answer);
     };
+    let last = torn.next_back().unwrap_or(head);
     let gap = transcript.longest_gap(head.at, planted.at);
     let time = planted.at.saturating_sub(head.at);
-    if time > SUSPICION {
+    if gap > SUSPICION || planted.at.saturating_sub(last.at) > SUSPICION {
         return Some(Limit::LongPause);
     }
     (is_answer && (gap > JOIN_PAUSE || time > JOIN_TIME)).then_some(Limit::LatePendingAnswer)

@@ -44,7 +44,8 @@ fn no_plan_that_failed_once_fails_again() {
         }
     }
     assert!(count >= 50, "the corpus has {count} plans");
-    assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), failures.join("\n"));
+    let shown: Vec<_> = failures.iter().take(3).cloned().collect();
+    assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), shown.join("\n"));
 }
 
 #[test]

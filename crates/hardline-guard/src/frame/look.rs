@@ -6,7 +6,7 @@ use hardline_wire::recover::Recovered;
 use memchr::memmem;
 
 /// Whether a JSON value looks like a message: it has `jsonrpc`, or it is an answer with an id, or a
-/// call of nothing but JSON-RPC's own members. Letter case is not looked at.
+/// call or an answer of nothing but JSON-RPC's own members. Letter case is not looked at.
 pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
     let mut seen = Seen::default();
     for (key, value) in value.members() {
@@ -19,7 +19,8 @@ pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
             None => seen.has_other = true,
         }
     }
-    let is_answer = seen.has_id && seen.has_outcome;
+    // The id may be on another line, if raw newlines tore the answer apart.
+    let is_answer = seen.has_outcome && (seen.has_id || !seen.has_other);
     let is_call = seen.has_method && (seen.has_id || seen.has_params) && !seen.has_other;
     is_answer || is_call
 }

@@ -28,6 +28,7 @@
 //! - No id is named that the line does not carry without doubt; at most `max_in_flight` are.
 //! - Cost is linear in the line.
 
+mod balance;
 mod header;
 mod look;
 mod mend;
@@ -49,9 +50,10 @@ use hardline_wire::recover::Ending;
 use crate::finding::{Direction, Finding};
 use crate::rule::Rule;
 
+pub(crate) use balance::brackets;
 pub(crate) use mend::mend;
 pub(crate) use prefix::cut_prefix;
-pub(crate) use probable::probable_ids;
+pub(crate) use probable::{has_several_answers, probable_ids};
 pub(crate) use refuse::finding_at;
 
 /// Judges the lines of one direction, keeping its buffers between them.

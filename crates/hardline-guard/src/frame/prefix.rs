@@ -27,8 +27,11 @@ pub(crate) fn cut_prefix(text: &[u8]) -> Option<Prefixed<'_>> {
     (is_text && !is_quote).then(|| Prefixed { message, has_words: has_words(prefix) })
 }
 
-/// Whether there is a letter or digit outside of terminal escapes.
-fn has_words(mut text: &[u8]) -> bool {
+/// Whether there is a letter or digit outside of terminal escapes, behind the last carriage return.
+fn has_words(text: &[u8]) -> bool {
+    // What stands before a carriage return was written over.
+    let start = memchr::memrchr(b'\r', text).map_or(0, |at| at + 1);
+    let mut text = text.get(start..).unwrap_or_default();
     while let Some((&byte, rest)) = text.split_first() {
         text = match (byte, rest) {
             (0x1b, [b'[', parameters @ ..]) => {
@@ -60,6 +63,7 @@ mod tests {
         check("Loading... {}", Some(("{}", true)));
         check("[INFO] {}", Some(("{}", true)));
         check("[####    ]\r{}", Some(("{}", false)));
+        check("Loading: 50%\r{}", Some(("{}", false)));
         check("\x1b[2K\x1b[0;1m\x1b7{}", Some(("{}", false)));
         check("\0\0{}", Some(("{}", false)));
         check("\u{feff}{}", Some(("{}", false)));

@@ -9,7 +9,9 @@
 use std::borrow::Cow;
 
 use hardline_wire::id::Id;
-use memchr::memmem;
+use memchr::{memchr2_iter, memmem};
+
+use super::balance::brackets;
 
 /// Most ids that one line is taken to mean.
 const MAX_IDS: usize = 8;
@@ -17,15 +19,26 @@ const MAX_IDS: usize = 8;
 /// Finds the ids of a line that reads like an answer. Other lines have none.
 ///
 /// A log line that mentions an id is no answer: the words `jsonrpc`, and `result` or `error`, must be
-/// there as well.
+/// there as well. Half of an answer may lack one of them; its brackets do not match.
 pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
     let text = without_nul(text);
     let has = |word: &[u8]| memmem::find(&text, word).is_some();
-    if !(has(b"jsonrpc") && (has(b"result") || has(b"error"))) {
+    let has_outcome = has(b"result") || has(b"error");
+    let is_half = || has(b"\"id\"") && brackets(&text, false) != Some(0);
+    let is_answer = match (has(b"jsonrpc"), has_outcome) {
+        (true, true) => true,
+        (true, false) => is_half() && !has(b"method"),
+        (false, true) => is_half(),
+        (false, false) => false,
+    };
+    if !is_answer {
         return Vec::new();
     }
     let mut ids = Vec::new();
-    for at in memmem::find_iter(&text, b"id") {
+    for at in memchr2_iter(b'i', b'I', &text) {
+        if !matches!(text.get(at + 1), Some(b'd' | b'D')) {
+            continue;
+        }
         let starts_word = at.checked_sub(1).and_then(|before| text.get(before));
         if starts_word.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
             continue;
@@ -41,6 +54,15 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
         }
     }
     ids
+}
+
+/// Whether a broken text has more than one answer in it, or parts of them.
+pub(crate) fn has_several_answers(text: &[u8]) -> bool {
+    let count = |key: &[u8]| memmem::find_iter(text, key).take(2).count();
+    let has_outcomes = count(b"\"result\"") + count(b"\"error\"") > 1;
+    let has_messages = count(b"\"jsonrpc\"") > 1;
+    // Ids inside of a result do not count: there the brackets match.
+    has_outcomes || has_messages || count(b"\"id\"") > 1 && brackets(text, false) != Some(0)
 }
 
 /// Removes NUL bytes, so that UTF-16 with ASCII in it reads as ASCII.

@@ -11,7 +11,7 @@ use hardline_wire::message::Message;
 use super::Guard;
 use super::work::Work;
 use crate::finding::Direction;
-use crate::frame::{cut_prefix, finding_at, probable_ids};
+use crate::frame::{cut_prefix, finding_at, has_several_answers, probable_ids};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::Doubt;
@@ -88,6 +88,7 @@ impl Guard {
             finding_at(Rule::FrameNoise, direction, text, 0, length, detail)
         });
         work.noise = text.get(..length);
+        self.holdback.note_message(true, work.now);
         if !cut.has_words {
             self.take_text(direction, cut.message.to_vec(), work);
             return true;
@@ -109,6 +110,12 @@ impl Guard {
         }
     }
 
+    /// Takes note that the server began a line and did not end it. One of the requests of the client
+    /// may have lost its answer.
+    pub fn lose_answer(&mut self, now: Duration) {
+        self.session.doubt_all(now);
+    }
+
     /// Takes note that a line of the server cannot be used. The requests that it seems to answer fail
     /// after a while, unless a proper answer comes.
     ///
@@ -119,7 +126,10 @@ impl Guard {
         for id in &pending {
             self.session.doubt(id, Doubt::Damaged, now);
         }
-        if may_answer && pending.is_empty() {
+        let has_several = has_several_answers(text);
+        // A log line that begins like one may hold the pieces of several answers.
+        let is_jumble = has_several && !ids.is_empty();
+        if is_jumble || may_answer && (pending.is_empty() || has_several) {
             self.session.doubt_all(now);
         }
     }

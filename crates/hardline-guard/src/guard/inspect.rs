@@ -10,6 +10,7 @@ use hardline_wire::json::{Checker, Kind};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
 use hardline_wire::message::Message;
+use memchr::memmem;
 
 use super::content::{self, Subject};
 use super::sink::locate;
@@ -18,7 +19,7 @@ use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused};
+use crate::frame::{FrameOutcome, Refused, has_several_answers};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
@@ -114,7 +115,12 @@ impl Guard {
 
     /// Shows the joiner a line. Says whether it keeps it.
     fn is_held(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
+        let was_holding = self.joiner.is_holding();
         let taken = self.joiner.handle_line(line, work.now, &self.session);
+        if was_holding && !self.joiner.is_holding() {
+            // Content may have ended the message that was put together.
+            self.holdback.note_message(true, work.now);
+        }
         self.take_joined(work);
         taken == Taken::Held
     }
@@ -184,11 +190,19 @@ impl Guard {
                 self.joiner.suspect(work.now);
             }
             self.look_for_rest(text.unwrap_or_default(), work);
+            let may_be_message = refused.rule != Rule::FrameNoise
+                || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
+            if may_be_message {
+                // Content may have ended a message that is refused as it may end any other.
+                self.holdback.note_message(true, work.now);
+            }
         }
         let may_answer = refused.may_answer && refused.rule != Rule::FrameNoise;
         let has_failed = self.refuse(direction, refused, work);
-        if is_from_server && !has_failed {
-            self.doubt_answers(text.unwrap_or_default(), may_answer, work.now);
+        if is_from_server {
+            let text = text.unwrap_or_default();
+            let may_answer = may_answer && (!has_failed || has_several_answers(text));
+            self.doubt_answers(text, may_answer, work.now);
         }
     }
 
@@ -264,7 +278,6 @@ impl Guard {
             self.forget(key);
         }
         self.settle_joiner(direction, message, &outcome);
-        self.note_answer(direction, outcome.asked.as_ref(), work.now);
         let passing = match outcome.fate {
             Fate::Pass => self.pass_content(direction, message, &outcome, subject, work),
             Fate::Coalesce(ref key) => {

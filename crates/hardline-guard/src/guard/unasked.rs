@@ -1,11 +1,9 @@
 //! Messages that a server sends on its own, where content may have written them.
 //!
 //! They are dropped while a torn message waits for its rest (see [`Joiner::is_suspicious`]), and held
-//! back right after an answer (see [`holdback`](super::holdback)).
+//! back right after another message (see [`holdback`](super::holdback)).
 //!
 //! [`Joiner::is_suspicious`]: crate::join::Joiner::is_suspicious
-
-use std::time::Duration;
 
 use hardline_wire::frame::Frame;
 use hardline_wire::message::Message;
@@ -17,12 +15,15 @@ use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameOutcome, finding_at};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
-use crate::session::{Asked, Reply};
+use crate::session::Reply;
 
 impl Guard {
     /// Whether a message of the server may be part of a torn message.
+    ///
+    /// An answer to no pending request is not: the session drops it, and may learn from it which
+    /// request was meant.
     pub(super) fn is_suspect(&self, message: &Message<'_>) -> bool {
-        self.joiner.is_suspicious() && !self.is_awaited(message)
+        self.joiner.is_suspicious() && !is_answer(message)
     }
 
     /// Drops a message that may be part of a torn one.
@@ -31,6 +32,9 @@ impl Guard {
                       has not come: dropped";
         self.report_planted(text, detail, work);
         self.refuse_planted(message, work);
+        if matches!(message, Message::Error(_)) {
+            self.session.doubt_all(work.now);
+        }
     }
 
     /// Holds a frame of the server back if it has to wait. Returns whether it does.
@@ -40,36 +44,28 @@ impl Guard {
         text: &[u8],
         work: &mut Work<'_>,
     ) -> bool {
-        let is_awaited = match frame {
-            // The session drops an answer to no pending request.
-            Frame::Message(Message::Response(_), _) => true,
-            Frame::Message(Message::Error(error), _) => error.id.is_some(),
-            Frame::Message(Message::Request(_) | Message::Notification(_), _) => false,
+        let (is_answer, is_awaited) = match frame {
+            Frame::Message(message, _) => (is_answer(message), self.is_awaited(message)),
             // An answer in a batch vouches for the rest of the batch.
             Frame::Batch(batch) => {
                 let judge = &mut self.frames.from_server;
                 let mut ids = batch.elements().filter_map(|element| judge.answered_id(element));
-                ids.any(|id| self.session.is_pending(&id))
+                let is_awaited = ids.any(|id| self.session.is_pending(&id));
+                (is_awaited, is_awaited)
             }
         };
         if is_awaited {
-            let is_pending = match frame {
-                Frame::Message(message, _) => self.is_awaited(message),
-                Frame::Batch(_) => true,
-            };
-            if is_pending {
-                self.release_held(work);
-            }
-            return false;
+            self.release_held(work);
         }
-        if self.joiner.is_suspicious() || !self.holdback.is_due(work.now) {
-            self.holdback.note_own_message();
-            return false;
-        }
-        if self.holdback.push(text, work.now) {
+        // The session drops an answer to no pending request.
+        let is_due = !is_answer && !self.joiner.is_suspicious() && self.holdback.is_due(work.now);
+        if is_due && self.holdback.push(text, work.now) {
             return true;
         }
-        self.release_held(work);
+        if is_due {
+            self.release_held(work);
+        }
+        self.holdback.note_message(is_answer, work.now);
         false
     }
 
@@ -80,34 +76,10 @@ impl Guard {
         }
     }
 
-    /// Takes note of an answer that goes to the client.
-    pub(super) fn note_answer(
-        &mut self,
-        direction: Direction,
-        asked: Option<&Asked>,
-        now: Duration,
-    ) {
-        let Some(asked) = asked.filter(|_| direction == Direction::ServerToClient) else { return };
-        // No content of others stands in these.
-        let is_plain = matches!(
-            asked.method,
-            Some(
-                "initialize"
-                    | "ping"
-                    | "logging/setLevel"
-                    | "resources/subscribe"
-                    | "resources/unsubscribe"
-            )
-        );
-        if !is_plain {
-            self.holdback.note_answer(now);
-        }
-    }
-
-    /// Looks whether a line that is no message is the rest of the last answer. Then content has ended
-    /// that answer, and may have written the messages since.
+    /// Looks whether a line that is no message is the rest of the last message. Then content has ended
+    /// that message, and may have written those since.
     pub(super) fn look_for_rest(&mut self, text: &[u8], work: &mut Work<'_>) {
-        if !self.holdback.ends_answer(text, work.now) {
+        if !self.holdback.ends_message(text, work.now) {
             return;
         }
         let held = self.holdback.take();
@@ -135,7 +107,7 @@ impl Guard {
 
     /// Drops a frame that was held back and that content has written.
     fn drop_held(&mut self, frame: &[u8], work: &mut Work<'_>) {
-        let detail = "a message inside of an answer that content has ended: dropped";
+        let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
         let judged = self.frames.from_server.judge_text(frame, Ending::Whole);
         if let FrameOutcome::Frame(Frame::Message(message, _)) = judged.outcome {
@@ -181,11 +153,16 @@ impl Guard {
 
     /// Whether a message of the server answers a pending request.
     fn is_awaited(&self, message: &Message<'_>) -> bool {
-        match message {
-            Message::Response(_) | Message::Error(_) => {
-                message.id().is_some_and(|id| self.session.is_pending(id))
-            }
-            Message::Request(_) | Message::Notification(_) => false,
-        }
+        let id = message.id().filter(|_| is_answer(message));
+        id.is_some_and(|id| self.session.is_pending(id))
+    }
+}
+
+/// Whether a message answers a request. An error without an id answers none.
+fn is_answer(message: &Message<'_>) -> bool {
+    match message {
+        Message::Response(_) => true,
+        Message::Error(error) => error.id.is_some(),
+        Message::Request(_) | Message::Notification(_) => false,
     }
 }

@@ -8,10 +8,11 @@ use hardline_wire::id::Id;
 use hardline_wire::json::ends_in_string;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, Recovered, recover};
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 
 use super::keys::Keys;
 use super::lex::Lexer;
+use crate::frame::cut_prefix;
 
 /// Longest line of opening brackets that counts as the start of a pretty-printed message.
 const MAX_BARE_BYTES: usize = 16;
@@ -31,13 +32,22 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads a line as a head, if it is one.
-    pub(super) fn read(text: &[u8], limits: &Limits) -> Option<Self> {
+    pub(super) fn read(line: &[u8], limits: &Limits) -> Option<Self> {
+        // Behind a progress bar or a terminal escape a message begins as if it stood alone.
+        let undecorated = || cut_prefix(line).filter(|cut| !cut.has_words);
+        Self::read_text(line, limits).or_else(|| Self::read_text(undecorated()?.message, limits))
+    }
+
+    fn read_text(text: &[u8], limits: &Limits) -> Option<Self> {
         let start = text.trim_ascii_start();
         if !matches!(start.first()?, b'{' | b'[') {
             return None;
         }
         if is_bare(start) {
             return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: true });
+        }
+        if is_repr(text) {
+            return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: false });
         }
         let may_be_message = Keys::of(text).has_any() || starts_with_member(text);
         if !may_be_message || !is_incomplete(text, limits) {
@@ -85,7 +95,29 @@ pub(super) fn quotes_incomplete_message(text: &[u8], limits: &Limits) -> bool {
         Some(at) => quoted.get(at..).unwrap_or_default(),
         None => return false,
     };
-    Keys::of(quoted).has_jsonrpc && is_incomplete(quoted, limits)
+    is_repr(quoted) || Keys::of(quoted).has_jsonrpc && is_incomplete(quoted, limits)
+}
+
+/// Whether a line begins a message as another language prints it, `{'jsonrpc': '2.0', …`, and ends
+/// before the message does.
+fn is_repr(text: &[u8]) -> bool {
+    if Keys::of(text).has_jsonrpc || memmem::find(text, b"jsonrpc").is_none() {
+        return false;
+    }
+    let (mut depth, mut quote, mut escape) = (0_usize, None, false);
+    for &byte in text {
+        match (quote, byte) {
+            (Some(_), _) if escape => escape = false,
+            (Some(_), b'\\') => escape = true,
+            (Some(open), _) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'{' | b'[') => depth += 1,
+            (None, b'}' | b']') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+    depth > 0 || quote.is_some()
 }
 
 /// Whether a line that starts with a bracket ends before its value does.
@@ -105,7 +137,7 @@ fn is_bare(text: &[u8]) -> bool {
 }
 
 /// Whether the first key of an object is one of JSON-RPC's: a message may begin with its result.
-fn starts_with_member(text: &[u8]) -> bool {
+pub(super) fn starts_with_member(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
     text.strip_prefix(b"{").is_some_and(first_key_is_member)

@@ -16,7 +16,7 @@ use memchr::memchr;
 use super::head::Head;
 use super::lex::{Lexer, push_text};
 use super::witness::Witness;
-use super::{MAX_HOLD, MAX_QUIET};
+use super::{MAX_HOLD, MAX_QUIET, MAX_SUSPICION};
 use crate::frame::mend;
 
 /// How often the second reading is tried. More lines that look like a tail are no accident, and
@@ -110,21 +110,23 @@ impl Hold {
 
     /// When it runs out.
     pub(super) fn deadline(&self) -> Duration {
-        self.deadline
+        // Nothing else waits while the next line is awaited.
+        if self.head.is_bare { self.started + MAX_SUSPICION } else { self.deadline }
     }
 
     /// Leaves out time in which nobody asked whether there is something to read: bytes that come after
     /// it may have been there all along.
     pub(super) fn forgive(&mut self, now: Duration) {
         let gap = now.saturating_sub(self.last);
-        if MAX_QUIET <= gap {
+        if gap >= MAX_QUIET && !self.head.is_bare {
             self.started += gap;
         }
     }
 
     /// Whether it has lasted as long as one may, however much came.
     pub(super) fn is_over(&self, now: Duration) -> bool {
-        self.started + MAX_HOLD <= now
+        let most = if self.head.is_bare { MAX_SUSPICION } else { MAX_HOLD };
+        self.started + most <= now
     }
 
     /// Takes note that bytes came.
@@ -132,6 +134,14 @@ impl Hold {
         if self.last != now {
             self.last = now;
             self.deadline = (now + MAX_QUIET).min(self.started + MAX_HOLD);
+        }
+    }
+
+    /// Takes note that the line after the opening brackets shows whether they begin a message.
+    pub(super) fn confirm(&mut self, is_bare: bool, now: Duration) {
+        self.head.is_bare = is_bare;
+        if !is_bare {
+            self.started = now;
         }
     }
 

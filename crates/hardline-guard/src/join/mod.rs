@@ -78,7 +78,7 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::finding_at;
+use crate::frame::{finding_at, has_several_answers, probable_ids};
 use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, quotes_incomplete_message};
@@ -271,13 +271,17 @@ impl Joiner {
     fn add(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Self { limits, decoder, hold: Some(hold), .. } = self else { return false };
         if hold.head.is_bare && !line.is_blank() {
-            // A whole message on a line of its own is not the inside of another one.
-            let begins = |text| Head::is_confirmed_by(text) && decoder.decode(text).is_err();
-            if !line.whole().is_some_and(begins) {
+            // A whole message is rather one of the server than the inside of another one. What the
+            // server sends on its own is suspect all the same.
+            let is_message = line.whole().is_some_and(|text| decoder.decode(text).is_ok());
+            if is_message || !line.whole().is_some_and(Head::is_confirmed_by) {
                 self.drop_bare_head();
+                if is_message {
+                    self.suspect(now);
+                }
                 return false;
             }
-            hold.head.is_bare = line.whole().is_some_and(|text| Head::is_bare_line(text));
+            hold.confirm(line.whole().is_some_and(Head::is_bare_line), now);
         }
         hold.hear(now);
         hold.followers += usize::from(!line.is_blank());
@@ -352,6 +356,7 @@ impl Joiner {
             Reading::Other | Reading::Nothing => {
                 self.report(hold, "a torn line that is no message was dropped");
                 self.fail_answers_in(&text, pending);
+                self.watch_answers_in(&text, hold.last(), pending);
             }
         }
         self.fail_head(hold, delivered.as_ref(), pending);
@@ -367,6 +372,7 @@ impl Joiner {
     fn run_out(&mut self, hold: &Hold, now: Duration, pending: &impl Pending) {
         if hold.head.is_bare {
             self.report_noise(hold);
+            self.push(JoinEvent::Lost);
             return;
         }
         self.report(hold, "a raw newline tore a message apart, and its rest was not found");
@@ -377,7 +383,9 @@ impl Joiner {
         self.fail_head(hold, None, pending);
         // The id may stand behind the content.
         self.fail_answers_in(hold.raw(), pending);
-        if self.failed.len() == failed_before && !hold.head.has_method {
+        let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
+        let has_several = has_several_answers(hold.raw()) || hold.witness.has_unnamed;
+        if is_unnamed || has_several {
             self.push(JoinEvent::Lost);
         }
         for id in &hold.witness.touched {
@@ -385,9 +393,19 @@ impl Joiner {
                 self.fail(id.clone(), "its answer was inside a message that fell apart");
             }
         }
+        self.watch_answers_in(hold.raw(), now, pending);
         if !self.is_observing {
             let (continued, after_head) = hold.lexers();
             self.suspicion = Some(Suspicion::after_hold(now, continued, after_head));
+        }
+    }
+
+    /// Gives the requests that `text` seems to have answers to some time for a proper one.
+    fn watch_answers_in(&mut self, text: &[u8], now: Duration, pending: &impl Pending) {
+        for id in probable_ids(text, self.limits.max_id_bytes()) {
+            if self.is_owed(&id, pending) && !self.watch.add(id.clone(), now + MAX_WAIT) {
+                self.fail(id, "its answer was inside a message that fell apart");
+            }
         }
     }
 
@@ -395,7 +413,8 @@ impl Joiner {
     fn fail_answers_in(&mut self, text: &[u8], pending: &impl Pending) {
         let ids: Vec<_> = recover(text, Ending::Whole, &self.limits)
             .take(self.limits.max_in_flight())
-            .filter(|it| it.is_response && !it.follows_junk)
+            // An object with an id and without a method is an answer, however damaged.
+            .filter(|it| !it.has_method && !it.follows_junk)
             .filter_map(|it| it.id)
             .collect();
         for id in ids {

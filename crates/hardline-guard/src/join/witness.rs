@@ -9,6 +9,7 @@ use hardline_wire::message::Message;
 use hardline_wire::recover::{Ending, Recovered, recover};
 
 use super::Pending;
+use super::head::starts_with_member;
 use super::keys::Keys;
 
 /// Most messages that are shown one by one. The rest is counted.
@@ -24,6 +25,8 @@ pub(super) struct Witness {
     pub(super) answers: usize,
     /// The first of them, at most [`MAX_SHOWN`].
     pub(super) planted: Vec<Planted>,
+    /// Whether there was an answer, or a part of one, without an id.
+    pub(super) has_unnamed: bool,
     /// Ids that somebody waited for when an answer to them was held, in that order; no more than
     /// are in flight.
     pub(super) touched: Vec<Id<'static>>,
@@ -53,6 +56,7 @@ impl Witness {
     ) {
         let keys = Keys::of(text);
         if !keys.has_any() {
+            self.has_unnamed |= starts_with_member(text);
             return;
         }
         // What has no version is no message; an array may be a batch of nothing.
@@ -97,8 +101,12 @@ impl Witness {
                 };
                 self.count(kind, text, offset);
             }
-            if let Some(id) = it.id.filter(|_| !it.has_method) {
-                self.touch(id, limits, pending);
+            if it.has_method {
+                continue;
+            }
+            match it.id {
+                Some(id) => self.touch(id, limits, pending),
+                None => self.has_unnamed = true,
             }
         }
     }

@@ -84,7 +84,7 @@ impl Session {
                         }
                     }
                 }
-                (RequestKind::MultiRound, Answer::Result(result)) => {
+                (_, Answer::Result(result)) => {
                     let client = ended.stateless.or(self.era.stateless_client());
                     let found = client.and_then(|client| look_inside(result, client));
                     if let Some(embedded) = found {
@@ -96,7 +96,6 @@ impl Session {
                         }
                     }
                 }
-                _ => {}
             }
         }
         let before = self.flood.take_progress(ended.progress_token);

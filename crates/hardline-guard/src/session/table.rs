@@ -35,8 +35,6 @@ pub(super) enum RequestKind {
     Discover,
     /// It stays open, and the server may end it.
     Subscription,
-    /// Its answer may ask for more.
-    MultiRound,
 }
 
 impl RequestKind {
@@ -45,7 +43,6 @@ impl RequestKind {
             "initialize" => Self::Initialize,
             "server/discover" => Self::Discover,
             "subscriptions/listen" => Self::Subscription,
-            "tools/call" | "prompts/get" | "resources/read" => Self::MultiRound,
             _ => Self::Ordinary,
         }
     }

@@ -196,7 +196,8 @@ fn opening_brackets_that_begin_no_message_are_noise() {
         check(&format!("{{\n{line}\n"), &["frame.noise low", &format!("pass {line}")]);
     }
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-    check(&format!("[\n\n{answer}\n"), &["frame.noise low", &format!("pass {answer}")]);
+    let expected = ["frame.noise low", &format!("pass {answer}"), "suspicion"];
+    check(&format!("[\n\n{answer}\n"), &expected);
     check("{\n", &["hold", "frame.noise low"]);
 }
 

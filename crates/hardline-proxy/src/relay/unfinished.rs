@@ -10,7 +10,7 @@ use super::Relay;
 /// Quiet time after which a line that is a whole message counts as ended.
 const MAX_QUIET_WHOLE: Duration = Duration::from_secs(2);
 /// Quiet time after which any other line counts as ended.
-const MAX_QUIET: Duration = Duration::from_secs(30);
+const MAX_QUIET: Duration = Duration::from_secs(20);
 
 /// An unfinished line.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl Relay {
     /// Decides whether the server's unfinished line counts as ended now.
     ///
     /// `line` is the line as far as it has come. A whole message is one after two seconds without
-    /// bytes, anything else after thirty.
+    /// bytes, anything else after twenty.
     pub fn ends_line(&mut self, line: &[u8], now: Duration) -> bool {
         let Some(unfinished) = &mut self.unfinished else { return false };
         // The line is read once: it may be long, and reading it for each chunk would cost too much.
@@ -46,6 +46,9 @@ impl Relay {
         let is_ended = is_whole || unfinished.deadline() <= now;
         if is_ended {
             self.unfinished = None;
+        }
+        if is_ended && !is_whole {
+            self.guard.lose_answer(now);
         }
         is_ended
     }

@@ -233,7 +233,7 @@ fn a_line_without_its_newline_ends_after_a_while() {
     run.wait_until(run.now + Duration::from_secs(3));
     assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
     assert!(!run.relay.ends_line(part.as_bytes(), run.now));
-    run.wait_until(run.now + Duration::from_secs(26));
+    run.wait_until(run.now + Duration::from_secs(16));
     assert_eq!(run.relay.take_wish(), None);
     run.wait_until(run.now + Duration::from_secs(2));
     assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));

@@ -113,11 +113,11 @@ fn log_lines_make_no_request_doubtful() {
 
 #[test]
 fn an_answer_behind_other_text_is_delivered() {
-    for prefix in ["\0\0", "\x1b[0m", "[####    ] \r", "\u{feff}\u{feff}"] {
+    for prefix in ["\0\0", "\x1b[0m", "[####    ] \r", "50%\r", "\u{feff}\u{feff}"] {
         check(&[&format!("{prefix}{}", answer(3, "a"))], Duration::ZERO, ["result", "none"]);
     }
     // Behind words it may be quoted: the server has some time for a proper one.
-    for prefix in ["Loading... ", "[INFO] ", "50%\r"] {
+    for prefix in ["Loading... ", "[INFO] "] {
         let line = format!("{prefix}{}", answer(3, "a"));
         check(&[&line], Duration::from_millis(400), ["none", "none"]);
         check(&[&line], Duration::from_millis(600), ["result", "none"]);

@@ -17,7 +17,7 @@ const OFFERS: [&str; 5] = [
     r#"{"sampling":{},"tasks":{"requests":{"sampling":{"createMessage":{}}}}}"#,
 ];
 /// Pauses between two writes, in milliseconds.
-const PAUSES: [u64; 10] = [0, 0, 0, 1, 1, 3, 100, 400, 400, 2000];
+const PAUSES: [u64; 12] = [0, 0, 0, 1, 1, 3, 15, 60, 100, 400, 400, 2000];
 
 /// A request of the client.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub struct Script<'r> {
     pub author: Author,
     /// The policy of the relay.
     pub profile: Profile,
+    /// True if the server may pause for longer than the relay waits for the rest of a line.
+    pub may_stall: bool,
     /// The version of the session.
     pub version: &'static str,
     /// What the client offers.
@@ -54,6 +56,7 @@ impl<'r> Script<'r> {
         let mut script = Self {
             rng,
             profile,
+            may_stall: true,
             author: Author::new(),
             version,
             offer,
@@ -138,9 +141,14 @@ impl<'r> Script<'r> {
         asked
     }
 
-    fn request(&mut self) -> Asked {
-        let number = self.next_id;
+    /// Returns a number that was not used before in this session.
+    pub fn next_number(&mut self) -> u32 {
         self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn request(&mut self) -> Asked {
+        let number = self.next_number();
         let id = match self.rng.below(6) {
             0 => format!("\"r{number}\""),
             1 => format!("\"{number}\""),
@@ -239,7 +247,7 @@ impl<'r> Script<'r> {
     /// Lets a moment pass, or none.
     pub fn hesitate(&mut self) {
         let time = PAUSES.get(self.rng.below(PAUSES.len())).copied().unwrap_or_default();
-        let time = if self.rng.one_in(60) { 31_000 } else { time };
+        let time = if self.rng.one_in(60) && self.may_stall { 31_000 } else { time };
         if time > 0 {
             self.pause(time);
         }

@@ -92,12 +92,13 @@ impl World {
             Profile::Observe => Policy::profile(Profile::Observe),
             _ => Policy::profile(Profile::Balanced),
         };
+        let hold_back = policy.settings(Some("files")).hold_back();
         let relay = Relay::new(Settings::new("files", policy));
         Self {
             framer: LineFramer::new(relay.limits()),
             relay,
             outputs: Outputs {
-                judge: Judge::new(plan.is_honest),
+                judge: Judge::new(plan.is_honest, hold_back),
                 to_server: Vec::new(),
                 now: Duration::ZERO,
             },
@@ -161,9 +162,7 @@ impl World {
             self.events += 1;
             self.relay.handle_server(&line, self.now, &mut self.outputs);
         }
-        if lines == 0 {
-            self.relay.handle_server_bytes(self.now);
-        }
+        self.relay.handle_server_bytes(self.framer.unfinished(), lines > 0, self.now);
         self.settle();
         self.keep_time(false);
     }
@@ -249,6 +248,7 @@ impl World {
                 None => {}
                 Some(Wish::KillServer) if self.is_up => self.end(false),
                 Some(Wish::KillServer) => {}
+                Some(Wish::EndLine) => self.end_line(),
                 Some(Wish::EndSession) => {
                     self.close("the session was closed");
                     if self.is_up {
@@ -262,6 +262,16 @@ impl World {
                 let line = Line::of_text(answer.as_bytes());
                 self.relay.handle_server(&line, self.now, &mut self.outputs);
             }
+        }
+    }
+
+    /// Ends the line that the server has begun, if the relay still wants that.
+    fn end_line(&mut self) {
+        if self.relay.ends_line(self.framer.unfinished(), self.now)
+            && let Some(line) = self.framer.cut()
+        {
+            self.events += 1;
+            self.relay.handle_server(&line, self.now, &mut self.outputs);
         }
     }
 

@@ -10,8 +10,6 @@ use memchr::memmem;
 use super::transcript::{Told, Transcript};
 use crate::reader::{Json, parse};
 
-/// Time for which the relay holds back what a server says on its own after an answer.
-pub const HOLD_BACK: Duration = Duration::from_millis(2);
 /// Longest pause that the relay bridges while it reassembles a torn frame.
 const JOIN_PAUSE: Duration = Duration::from_millis(250);
 /// Longest time for which the relay reassembles a torn frame, pauses or not.
@@ -40,7 +38,12 @@ pub enum Limit {
 }
 
 /// Returns the limit that excuses the delivery of the planted message with this mark.
-pub(super) fn excuse(transcript: &Transcript, mark: &str, is_answer: bool) -> Option<Limit> {
+pub(super) fn excuse(
+    transcript: &Transcript,
+    mark: &str,
+    is_answer: bool,
+    hold_back: Duration,
+) -> Option<Limit> {
     let (lines, planted) = transcript.lines_with(mark);
     let (before, rest) = lines.split_at_checked(planted?)?;
     let (planted, after) = rest.split_first()?;
@@ -49,37 +52,71 @@ pub(super) fn excuse(transcript: &Transcript, mark: &str, is_answer: bool) -> Op
         return None;
     }
     let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
-    let mut torn = before.iter().filter(is_same).filter(|it| is_torn(it.text));
-    let Some(head) = torn.next() else {
-        let closed = before.iter().rev().find(is_same);
-        let tail = after.iter().filter(is_same).find(|it| !is_whole_message(it.text));
-        return excuse_closed(transcript, closed, planted, tail, is_answer);
-    };
-    let last = torn.next_back().unwrap_or(head);
-    let gap = transcript.longest_gap(head.at, planted.at);
-    let time = planted.at.saturating_sub(head.at);
-    if gap > SUSPICION || planted.at.saturating_sub(last.at) > SUSPICION {
-        return Some(Limit::LongPause);
+    match State::after(before.iter().filter(is_same)) {
+        State::Torn { head, last } => {
+            let gap = transcript.longest_gap(head, planted.at);
+            let time = planted.at.saturating_sub(head);
+            if planted.at.saturating_sub(last) >= SUSPICION {
+                return Some(Limit::LongPause);
+            }
+            let is_late = gap >= JOIN_PAUSE || time >= JOIN_TIME;
+            (is_answer && is_late).then_some(Limit::LatePendingAnswer)
+        }
+        State::Closed(closed) => {
+            let tail = after.iter().filter(is_same).find(|it| !is_whole_message(it.text));
+            let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
+            if is_answer {
+                return Some(Limit::ClosedPendingAnswer);
+            }
+            let is_apart = transcript.longest_gap(closed, planted.at) >= hold_back
+                || transcript.longest_gap(planted.at, tail.at) >= hold_back;
+            is_apart.then_some(Limit::ClosedAnswer)
+        }
+        State::Empty => Some(Limit::ClosedAnswer),
     }
-    (is_answer && (gap > JOIN_PAUSE || time > JOIN_TIME)).then_some(Limit::LatePendingAnswer)
 }
 
-/// Judges a message that follows an answer which the document closed itself.
-fn excuse_closed(
-    transcript: &Transcript,
-    closed: Option<&Told<'_>>,
-    planted: &Told<'_>,
-    tail: Option<&Told<'_>>,
-    is_answer: bool,
-) -> Option<Limit> {
-    let closed = closed.filter(|it| holds_message(it.text));
-    let (Some(closed), Some(tail)) = (closed, tail) else { return Some(Limit::ClosedAnswer) };
-    if is_answer {
-        return Some(Limit::ClosedPendingAnswer);
+/// The lines of an output before a planted message.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// They hold no message.
+    Empty,
+    /// Their last message ended at this time.
+    Closed(Duration),
+    /// A message has begun and not ended.
+    Torn {
+        /// The time of its first line.
+        head: Duration,
+        /// The time of the last line that begins something and does not end it.
+        last: Duration,
+    },
+}
+
+impl State {
+    fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>) -> Self {
+        let (mut state, mut open) = (Self::Empty, Vec::new());
+        for line in lines {
+            let is_torn = is_torn(line.text);
+            state = match state {
+                Self::Torn { head, last } => {
+                    open.push(b'\n');
+                    open.extend_from_slice(line.text);
+                    if holds_message(&open) {
+                        Self::Closed(line.at)
+                    } else {
+                        Self::Torn { head, last: if is_torn { line.at } else { last } }
+                    }
+                }
+                _ if is_torn => {
+                    open = line.text.to_vec();
+                    Self::Torn { head: line.at, last: line.at }
+                }
+                _ if holds_message(line.text) => Self::Closed(line.at),
+                state => state,
+            };
+        }
+        state
     }
-    let is_apart = transcript.longest_gap(closed.at, planted.at) > HOLD_BACK
-        || transcript.longest_gap(planted.at, tail.at) > HOLD_BACK;
-    is_apart.then_some(Limit::ClosedAnswer)
 }
 
 /// Returns true if a line is one message, or a batch.
@@ -142,7 +179,8 @@ mod tests {
         for (at, part) in parts {
             transcript.add(1, part.as_bytes(), Duration::from_millis(*at));
         }
-        assert_eq!(excuse(&transcript, "PLANTED1.", is_answer), expected, "{parts:?}");
+        let hold_back = Duration::from_millis(2);
+        assert_eq!(excuse(&transcript, "PLANTED1.", is_answer, hold_back), expected, "{parts:?}");
     }
 
     #[test]
@@ -179,6 +217,10 @@ mod tests {
         check(&[(0, noisy), (0, planted), (0, "\"}]}}\n")], false, None);
         check(&[(0, noisy), (100, planted), (100, "\"}]}}\n")], false, excused);
         check(&[(0, answer), (0, planted), (100, "\"}]}}\n")], false, excused);
+        // The document has ended the answer on its second line.
+        let head = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"text\":\"a\nb\"}}\n";
+        check(&[(0, head), (0, planted), (0, "\"}]}}\n")], false, None);
+        check(&[(0, head), (100, planted), (100, "\"}]}}\n")], false, excused);
         let pending = Some(Limit::ClosedPendingAnswer);
         check(&[(0, answer), (0, planted), (0, "\"}]}}\n")], true, pending);
     }

@@ -29,7 +29,7 @@ use echo::Echoes;
 use request::Requests;
 use transcript::Transcript;
 
-pub use limit::{HOLD_BACK, Limit};
+pub use limit::Limit;
 
 /// A promise that can be broken.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -80,6 +80,8 @@ pub(crate) struct Judge {
     /// The step that is being played.
     pub(crate) step: usize,
     is_honest: bool,
+    /// Time for which the relay holds back what a server says on its own after an answer.
+    hold_back: Duration,
     has_ended: bool,
     failure: Option<Failure>,
     requests: Requests,
@@ -92,13 +94,16 @@ pub(crate) struct Judge {
     expected: Vec<Vec<u8>>,
     /// The bytes of an honest server after its last line end.
     unfinished: Vec<u8>,
+    /// True if those were delivered before their line end came.
+    is_early: bool,
 }
 
 impl Judge {
-    pub(crate) fn new(is_honest: bool) -> Self {
+    pub(crate) fn new(is_honest: bool, hold_back: Duration) -> Self {
         Self {
             step: 0,
             is_honest,
+            hold_back,
             has_ended: false,
             failure: None,
             requests: Requests::default(),
@@ -108,6 +113,7 @@ impl Judge {
             asked: Vec::new(),
             expected: Vec::new(),
             unfinished: Vec::new(),
+            is_early: false,
         }
     }
 
@@ -138,7 +144,11 @@ impl Judge {
             while let Some(end) = memchr(b'\n', &self.unfinished) {
                 let mut line: Vec<_> = self.unfinished.drain(..=end).collect();
                 line.pop();
-                self.expected.push(line);
+                if self.is_early {
+                    self.is_early = false;
+                } else {
+                    self.expected.push(line);
+                }
             }
         }
     }
@@ -258,7 +268,7 @@ impl Judge {
     fn look_for_mark(&mut self, message: &Json<'_>, frame: &[u8], now: Duration) {
         let Some(mark) = planted_mark(message) else { return };
         let is_answer = message.get("method").is_none();
-        if limit::excuse(&self.transcript, &mark, is_answer).is_none() {
+        if limit::excuse(&self.transcript, &mark, is_answer, self.hold_back).is_none() {
             let detail = format!("{mark} reached the client: {}", frame.escape_ascii());
             self.fail(Fault::Injected, detail, now);
         }
@@ -270,6 +280,7 @@ impl Judge {
         }
         match self.expected.iter().position(|line| line == frame) {
             Some(at) => drop(self.expected.remove(at)),
+            None if !self.is_early && self.unfinished == frame => self.is_early = true,
             None => {
                 let who = if is_own { "of the relay's making" } else { "changed" };
                 self.fail(Fault::Altered, format!("{who}: {}", frame.escape_ascii()), now);

@@ -17,7 +17,7 @@ pub(super) fn honest(script: &mut Script<'_>) {
                 script.say(format!("{line}\n").as_bytes(), &[]);
             }
             4 if !script.is_stateless() => {
-                let number = script.rng.below(1000);
+                let number = script.next_number();
                 let line = format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"ping"}}"#);
                 script.say(format!("{line}\n").as_bytes(), &[]);
                 script.reply();

@@ -72,6 +72,7 @@ impl Family {
     /// Writes a plan of this family.
     pub fn plan(self, profile: Profile, rng: &mut Rng) -> Plan {
         let mut script = Script::new(rng, profile);
+        script.may_stall = self.name != "honest";
         let scenes = 1 + script.rng.below(3);
         for _ in 0..scenes {
             (self.scene)(&mut script);

@@ -43,6 +43,25 @@ const LINE_ENDS: [&str; 20] = [
     "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}", "\u{2029}", "\0", "\n\r",
 ];
 
+/// Lines between two planted ones: text, and what looks like the end of an answer.
+const BETWEEN: [&str; 13] = [
+    "  ",
+    "\t",
+    "more text",
+    "\"",
+    "}",
+    "]}}",
+    "{",
+    "\"}]}}",
+    "b\"}]}}",
+    "b\"}],\"isError\":false}}",
+    "\"}}",
+    "{\"jsonrpc\":\"2.0\",\"id\":",
+    "{\"level\":\"info\"}",
+];
+/// Messages of a document that plants as many as it can.
+const FLOOD: usize = 300;
+
 /// Texts that lead from a planted line back into a string, or do not.
 const OPENERS: [&str; 14] = [
     "",
@@ -100,8 +119,8 @@ impl Author {
         for _ in 0..=rng.below(3).saturating_sub(rng.below(2)) {
             let end = rng.pick(&LINE_ENDS);
             text.push_str(end);
-            if rng.one_in(8) {
-                text.push_str(rng.pick(&["  ", "\t", "more text", "\"", "}", "]}}", "{"]));
+            if rng.one_in(6) {
+                text.push_str(rng.pick(&BETWEEN));
                 text.push_str(end);
             }
             let message = self.message(rng);
@@ -118,11 +137,23 @@ impl Author {
     }
 
     /// Writes a document that ends the answer of a server exactly where that ends, if it is put
-    /// before `rest`, then plants a message.
+    /// before `rest`, then plants messages.
     pub fn closing_document(&mut self, rng: &mut Rng, rest: &str) -> String {
-        let message = self.message(rng);
         let end = rng.pick(&["\n", "\n", "\n", "\r\n", "\n\n"]);
-        format!("a{rest}{end}{message}\n{}", rng.pick(&["", "", "b", "\n", "{\"a\":\""]))
+        let start = rng.pick(&["a", "a", "a", "a\nb", "{\n"]);
+        let mut text = format!("{start}{rest}");
+        // Sometimes more than any relay holds back.
+        let count = if rng.one_in(40) { FLOOD } else { 1 + rng.below(3) };
+        for _ in 0..count {
+            text.push_str(end);
+            if rng.one_in(20) {
+                text.push_str(rng.pick(&BETWEEN));
+                text.push_str(end);
+            }
+            let message = self.message(rng);
+            text.push_str(&message);
+        }
+        format!("{text}\n{}", rng.pick(&["", "", "b", "\n", "{\"a\":\""]))
     }
 
     /// Writes one message that a reader would take for the server's.

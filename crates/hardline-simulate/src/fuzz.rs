@@ -38,6 +38,7 @@ pub fn relay(data: &[u8]) {
     let mut rng = Rng::scripted(head);
     let profile = if rng.one_in(2) { Profile::Balanced } else { Profile::Strict };
     let mut script = Script::new(&mut rng, profile);
+    script.is_alone = true;
     let asked = [script.ask(), script.ask(), script.ask()];
     let size = bytes.len().div_ceil(MAX_CHUNKS).max(1 + script.rng.below(64));
     for chunk in bytes.chunks(size) {

@@ -37,6 +37,8 @@ pub struct Script<'r> {
     pub author: Author,
     /// The policy of the relay.
     pub profile: Profile,
+    /// True if the client only does what a scene says.
+    pub is_alone: bool,
     /// True if the server may pause for longer than the relay waits for the rest of a line.
     pub may_stall: bool,
     /// The version of the session.
@@ -56,6 +58,7 @@ impl<'r> Script<'r> {
         let mut script = Self {
             rng,
             profile,
+            is_alone: false,
             may_stall: true,
             author: Author::new(),
             version,
@@ -225,6 +228,7 @@ impl<'r> Script<'r> {
             self.steps.push(Step::Server { output, bytes: chunk, meant });
             if number < last {
                 self.hesitate();
+                self.interrupt();
             }
         }
     }
@@ -241,6 +245,17 @@ impl<'r> Script<'r> {
             let meant = if number == count { meant.to_vec() } else { Vec::new() };
             self.steps.push(Step::Server { output, bytes, meant });
             self.hesitate();
+        }
+    }
+
+    /// Has the client do something while the server is still writing, at times.
+    fn interrupt(&mut self) {
+        if self.is_alone || !self.rng.one_in(24) {
+            return;
+        }
+        let asked = self.ask();
+        if self.rng.one_in(3) {
+            self.cancel(&asked);
         }
     }
 

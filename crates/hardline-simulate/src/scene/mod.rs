@@ -72,13 +72,14 @@ impl Family {
     /// Writes a plan of this family.
     pub fn plan(self, profile: Profile, rng: &mut Rng) -> Plan {
         let mut script = Script::new(rng, profile);
-        script.may_stall = self.name != "honest";
+        let is_honest = self.name == "honest";
+        (script.is_alone, script.may_stall) = (is_honest, !is_honest);
         let scenes = 1 + script.rng.below(3);
         for _ in 0..scenes {
             (self.scene)(&mut script);
             script.hesitate();
         }
-        script.finish(self.name == "honest")
+        script.finish(is_honest)
     }
 }
 

@@ -1,5 +1,8 @@
 //! Makes a failing plan as small as it gets: fewer steps, fewer chunks, fewer bytes, the same fault.
 
+use memchr::memmem;
+
+use crate::document::MARK;
 use crate::oracle::Fault;
 use crate::plan::{Plan, Step};
 use crate::world::play;
@@ -133,10 +136,13 @@ impl Shrinker {
             }
             let before: usize = lines.iter().take(line).map(|it| it.len()).sum();
             let length = lines.get(line).map_or(0, |it| it.len());
-            // An answer without its first or last line is none that a server would write.
+            // An answer without its first or last line is none that a server would write, and one
+            // that was torn by a document is another without the lines before that.
             let begins = |line: &&[u8]| line.iter().any(|byte| b"{[".contains(byte));
+            let is_planted = |line: &&[u8]| memmem::find(line, MARK.as_bytes()).is_some();
             let head = lines.iter().position(begins).unwrap_or_default();
-            let is_inner = line != head && line + 1 < lines.len();
+            let planted = lines.iter().position(is_planted).unwrap_or_default();
+            let is_inner = line != head && line >= planted && line + 1 < lines.len();
             if !is_inner || !self.cut_range(at, before, length) {
                 line += 1;
             }
@@ -179,7 +185,7 @@ impl Shrinker {
 /// Returns true if what was meant as an answer still looks like one as much as it did.
 fn keeps_sense(before: &[u8], after: &[u8], meant: &[String]) -> bool {
     let words = WORDS.into_iter().chain(meant.iter().map(String::as_bytes));
-    let has = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word).is_some();
+    let has = |text: &[u8], word: &[u8]| memmem::find(text, word).is_some();
     // What has none of the words, like UTF-16, stays as it is.
     has(before, b"id") && { words }.all(|word| has(after, word) || !has(before, word))
 }

@@ -5,6 +5,8 @@ use hardline_wire::json::{Kind, Value};
 use hardline_wire::recover::Recovered;
 use memchr::memmem;
 
+use super::probable::starts_with_result;
+
 /// Whether a JSON value looks like a message: it has `jsonrpc`, or it is an answer with an id, or a
 /// call or an answer of nothing but JSON-RPC's own members. Letter case is not looked at.
 pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
@@ -31,6 +33,9 @@ pub(super) fn is_damaged_envelope(text: &[u8], recovered: &[Recovered]) -> bool 
         return true;
     }
     // Its structure is beyond recovery, but nobody starts a log line like that.
+    if starts_with_result(text) {
+        return true;
+    }
     let start = text.trim_ascii_start().first();
     matches!(start, Some(b'{' | b'"')) && memmem::find(text, b"jsonrpc").is_some()
 }

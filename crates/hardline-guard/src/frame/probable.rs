@@ -62,7 +62,31 @@ pub(crate) fn has_several_answers(text: &[u8]) -> bool {
     let has_outcomes = count(b"\"result\"") + count(b"\"error\"") > 1;
     let has_messages = count(b"\"jsonrpc\"") > 1;
     // Ids inside of a result do not count: there the brackets match.
-    has_outcomes || has_messages || count(b"\"id\"") > 1 && brackets(text, false) != Some(0)
+    has_outcomes || has_messages || has_several_ids(text) && brackets(text, false) != Some(0)
+}
+
+/// Whether a text without an id reads like an answer: it begins with its result, or has the word
+/// `jsonrpc` beside one.
+pub(crate) fn is_unnamed_answer(text: &[u8]) -> bool {
+    let has = |key: &[u8]| memmem::find(text, key).is_some();
+    starts_with_result(text) || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
+}
+
+/// Whether the first key of an object is `result`. Log lines begin with other things.
+pub(super) fn starts_with_result(text: &[u8]) -> bool {
+    let object = text.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+    object.trim_ascii_start().starts_with(b"\"result\"")
+}
+
+/// Whether a text has the outcome of an answer, and brackets that do not match.
+pub(crate) fn is_half_of_answer(text: &[u8]) -> bool {
+    let has = |key: &[u8]| memmem::find(text, key).is_some();
+    (has(b"\"result\"") || has(b"\"error\"")) && brackets(text, false) != Some(0)
+}
+
+/// Whether a broken text has more than one member `id` in it.
+pub(crate) fn has_several_ids(text: &[u8]) -> bool {
+    memmem::find_iter(text, b"\"id\"").nth(1).is_some()
 }
 
 /// Removes NUL bytes, so that UTF-16 with ASCII in it reads as ASCII.

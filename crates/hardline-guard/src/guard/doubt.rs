@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
+use hardline_wire::json::Checker;
 use hardline_wire::line::Line;
 use hardline_wire::message::Message;
+use memchr::memmem;
 
 use super::Guard;
 use super::work::Work;
 use crate::finding::Direction;
-use crate::frame::{cut_prefix, finding_at, has_several_answers, probable_ids};
+use crate::frame::{
+    cut_prefix, finding_at, has_several_answers, has_several_ids, is_half_of_answer, probable_ids,
+};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::Doubt;
@@ -101,6 +105,13 @@ impl Guard {
         true
     }
 
+    /// Whether a broken message stands behind a progress bar or a terminal escape.
+    pub(super) fn is_torn_behind_decoration(&self, text: &[u8]) -> bool {
+        let Some(cut) = cut_prefix(text).filter(|cut| !cut.has_words) else { return false };
+        memmem::find(cut.message, b"jsonrpc").is_some()
+            && Checker::new(&self.limits).check(cut.message).is_err()
+    }
+
     /// Delivers answers that were quoted in a log line, where no proper one has come.
     pub(super) fn take_quoted(&mut self, work: &mut Work<'_>) {
         while let Some(answer) = self.quoted.pop_due(work.now) {
@@ -129,7 +140,10 @@ impl Guard {
         let has_several = has_several_answers(text);
         // A log line that begins like one may hold the pieces of several answers.
         let is_jumble = has_several && !ids.is_empty();
-        if is_jumble || may_answer && (pending.is_empty() || has_several) {
+        let has_several = has_several || may_answer && has_several_ids(text);
+        // After a torn line this may be the other half of an answer, with its id cut in two.
+        let is_half = self.joiner.is_suspicious() && is_half_of_answer(text);
+        if is_jumble || is_half || may_answer && (pending.is_empty() || has_several) {
             self.session.doubt_all(now);
         }
     }

@@ -23,10 +23,15 @@ use crate::frame::brackets;
 const AFTER_MESSAGE: Duration = Duration::from_millis(100);
 /// Time after a message in which the rest of one is recognized.
 const MAX_REST_WAIT: Duration = Duration::from_secs(30);
+/// Quiet time after which messages are released although the server has begun a line and not ended
+/// it: the line may show that content has written them.
+const MAX_MID_LINE: Duration = Duration::from_secs(25);
 /// Most messages that are held back at once.
 const MAX_HELD: usize = 256;
 /// Bytes at the end of a line that are searched for the end of a message.
 const MAX_REST_BYTES: usize = 1024;
+/// Bytes that close something, alone on a line, which the rest of a message has at least.
+const MIN_CLOSING: usize = 2;
 /// Quotes at the end of a line that are tried as the end of the content.
 const MAX_QUOTES: usize = 32;
 /// Brackets that the rest of a message closes at least: its own, and those of its result or its
@@ -43,6 +48,12 @@ pub(super) struct Holdback {
     last: Option<Duration>,
     /// Whether the server has sent a message on its own since.
     has_followed: bool,
+    /// Whether the last message stood on several lines. Then so does the rest of it.
+    is_on_lines: bool,
+    /// Time of the last torn line.
+    torn: Option<Duration>,
+    /// Whether the server has begun a line and not ended it.
+    is_mid_line: bool,
     held: Vec<Vec<u8>>,
     bytes: usize,
     release_at: Duration,
@@ -55,6 +66,9 @@ impl Holdback {
             max_bytes: limits.max_queue_bytes(),
             last: None,
             has_followed: false,
+            is_on_lines: false,
+            torn: None,
+            is_mid_line: false,
             held: Vec::new(),
             bytes: 0,
             release_at: Duration::ZERO,
@@ -64,7 +78,30 @@ impl Holdback {
     /// Takes note of a message that does not wait. `is_answer` says that it is an answer.
     pub(super) fn note_message(&mut self, is_answer: bool, now: Duration) {
         self.has_followed = self.last.is_some() && !is_answer;
-        self.last = Some(now);
+        (self.last, self.is_on_lines) = (Some(now), false);
+    }
+
+    /// Takes note of a message that is dropped in any case.
+    pub(super) fn note_other(&mut self, now: Duration) {
+        self.last = self.last.map(|_| now);
+    }
+
+    /// Takes note of a torn line. For a moment answers wait as well: content may have written them.
+    pub(super) fn note_torn(&mut self, now: Duration) {
+        self.note_message(true, now);
+        self.torn = Some(now);
+    }
+
+    /// Whether an answer to a pending request has to wait.
+    pub(super) fn is_due_for_answers(&self, now: Duration) -> bool {
+        let is_after_torn = self.torn.is_some_and(|at| now <= at + AFTER_MESSAGE);
+        !self.quiet.is_zero() && is_after_torn
+    }
+
+    /// Takes note of a message that was put together from several lines.
+    pub(super) fn note_joined(&mut self, now: Duration) {
+        self.note_message(true, now);
+        self.is_on_lines = true;
     }
 
     /// Whether a message that the server sends on its own has to wait.
@@ -92,8 +129,15 @@ impl Holdback {
     }
 
     /// Takes note that bytes of the server came.
-    pub(super) fn hear(&mut self, now: Duration) {
-        self.release_at = now + self.quiet;
+    fn hear(&mut self, now: Duration) {
+        let quiet = if self.is_mid_line { MAX_MID_LINE } else { self.quiet };
+        self.release_at = now + quiet;
+    }
+
+    /// Takes note of bytes that may begin a line and not end it.
+    pub(super) fn hear_bytes(&mut self, is_mid_line: bool, now: Duration) {
+        self.is_mid_line = is_mid_line;
+        self.hear(now);
     }
 
     /// Returns the time at which messages are released, if some wait.
@@ -110,13 +154,21 @@ impl Holdback {
     /// Reads a line that is no message. Returns whether it is the rest of the last message.
     pub(super) fn ends_message(&self, text: &[u8], now: Duration) -> bool {
         let is_recent = self.last.is_some_and(|at| now <= at + MAX_REST_WAIT);
-        is_recent && is_rest(text)
+        let least = if self.is_on_lines { 1 } else { MIN_CLOSING };
+        is_recent && (is_rest(text) || is_closing(text, least))
     }
 
     /// Whether the server has sent a message on its own since the last one that content may have ended.
     pub(super) fn has_followed(&self) -> bool {
         self.has_followed
     }
+}
+
+/// Whether a line has nothing but what closes strings, objects and arrays, `least` bytes or more.
+fn is_closing(text: &[u8], least: usize) -> bool {
+    let text = text.trim_ascii();
+    let is_closing = |byte: &u8| matches!(byte, b'"' | b'}' | b']' | b',' | b' ');
+    text.len() >= least && text.iter().all(is_closing)
 }
 
 /// Whether a line looks like the rest of a message: text, a quote that ends it, and the brackets that
@@ -160,7 +212,7 @@ mod tests {
         for line in [
             "",
             "done",
-            "}}",
+            "}",
             r#"{"level":"info","data":{"a":"b"}}"#,
             r#"INFO got {"a":{"b":"c"}} in 3 ms"#,
             r#"INFO got {"a":{"b":"c"}}"#,

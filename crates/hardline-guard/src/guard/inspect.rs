@@ -19,7 +19,7 @@ use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused, has_several_answers};
+use crate::frame::{FrameOutcome, Refused, has_several_answers, has_several_ids};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
@@ -117,9 +117,12 @@ impl Guard {
     fn is_held(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
         let was_holding = self.joiner.is_holding();
         let taken = self.joiner.handle_line(line, work.now, &self.session);
+        if taken == Taken::Held && self.joiner.is_suspicious() {
+            self.drop_all_held(work);
+        }
         if was_holding && !self.joiner.is_holding() {
             // Content may have ended the message that was put together.
-            self.holdback.note_message(true, work.now);
+            self.holdback.note_joined(work.now);
         }
         self.take_joined(work);
         taken == Taken::Held
@@ -186,22 +189,27 @@ impl Guard {
             refused.responses.extend(meant);
         }
         if is_from_server {
+            self.look_for_rest(text.unwrap_or_default(), work);
+            refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
             if refused.is_torn {
                 self.joiner.suspect(work.now);
+                self.drop_all_held(work);
+                self.holdback.note_torn(work.now);
             }
-            self.look_for_rest(text.unwrap_or_default(), work);
             let may_be_message = refused.rule != Rule::FrameNoise
                 || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
-            if may_be_message {
+            if may_be_message && !refused.is_torn {
                 // Content may have ended a message that is refused as it may end any other.
                 self.holdback.note_message(true, work.now);
             }
         }
         let may_answer = refused.may_answer && refused.rule != Rule::FrameNoise;
+        let is_torn = refused.is_torn;
         let has_failed = self.refuse(direction, refused, work);
         if is_from_server {
             let text = text.unwrap_or_default();
-            let may_answer = may_answer && (!has_failed || has_several_answers(text));
+            let has_several = has_several_answers(text) || is_torn && has_several_ids(text);
+            let may_answer = may_answer && (!has_failed || has_several);
             self.doubt_answers(text, may_answer, work.now);
         }
     }

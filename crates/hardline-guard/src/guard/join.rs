@@ -23,7 +23,8 @@ impl Guard {
     /// When the guard wants to be told the time, if no line comes before that.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let joiner = self.joiner.poll_timeout();
-        let own = [self.quoted.next_deadline(), self.holdback.release_at()];
+        let release = self.holdback.release_at().filter(|_| !self.joiner.is_holding());
+        let own = [self.quoted.next_deadline(), release];
         let all = [self.session.poll_timeout(), joiner].into_iter().chain(own);
         all.flatten().min()
     }
@@ -37,10 +38,13 @@ impl Guard {
         work.finish()
     }
 
-    /// Takes note that bytes of the server came which do not end a line.
-    pub fn handle_bytes(&mut self, now: Duration) {
+    /// Takes note that bytes of the server came. `is_mid_line` says that they begin a line, or go on
+    /// with one, and do not end it.
+    pub fn handle_bytes(&mut self, is_mid_line: bool, now: Duration) {
         self.joiner.handle_bytes(now);
-        self.holdback.hear(now);
+        if is_mid_line || self.holdback.is_holding() {
+            self.holdback.hear_bytes(is_mid_line, now);
+        }
     }
 
     /// Ends the server's stream: lines that are held are not waited for any longer.
@@ -106,7 +110,9 @@ impl Guard {
             return;
         }
         self.take_quoted(work);
-        if self.holdback.release_at().is_some_and(|at| at <= work.now) {
+        // Lines that are held may show that content has written these messages.
+        let is_due = self.holdback.release_at().is_some_and(|at| at <= work.now);
+        if is_due && !self.joiner.is_holding() {
             self.release_held(work);
         }
         for event in self.session.handle_timeout(work.now) {
@@ -119,7 +125,11 @@ impl Guard {
                 }
             }
         }
+        let was_holding = self.joiner.is_holding();
         self.joiner.handle_timeout(work.now, &self.session);
+        if was_holding && self.joiner.is_suspicious() {
+            self.drop_all_held(work);
+        }
         self.take_joined(work);
     }
 

@@ -15,7 +15,7 @@ use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameOutcome, finding_at};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
-use crate::session::Reply;
+use crate::session::{Doubt, Reply};
 
 impl Guard {
     /// Whether a message of the server may be part of a torn message.
@@ -50,19 +50,24 @@ impl Guard {
             Frame::Batch(batch) => {
                 let judge = &mut self.frames.from_server;
                 let mut ids = batch.elements().filter_map(|element| judge.answered_id(element));
-                let is_awaited = ids.any(|id| self.session.is_pending(&id));
+                let has_batches = self.session.has_batches();
+                let is_awaited = has_batches && ids.any(|id| self.session.is_pending(&id));
                 (is_awaited, is_awaited)
             }
         };
-        if is_awaited {
-            self.release_held(work);
-        }
-        // The session drops an answer to no pending request.
-        let is_due = !is_answer && !self.joiner.is_suspicious() && self.holdback.is_due(work.now);
+        let is_due = match (is_awaited, is_answer) {
+            (true, _) => self.holdback.is_due_for_answers(work.now),
+            // The session drops an answer to no pending request.
+            (false, true) => {
+                self.holdback.note_other(work.now);
+                return false;
+            }
+            (false, false) => !self.joiner.is_suspicious() && self.holdback.is_due(work.now),
+        };
         if is_due && self.holdback.push(text, work.now) {
             return true;
         }
-        if is_due {
+        if is_due || is_awaited {
             self.release_held(work);
         }
         self.holdback.note_message(is_answer, work.now);
@@ -105,13 +110,34 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
+    /// Drops all messages that the server sent on its own and that were held back: a torn message
+    /// followed them.
+    pub(super) fn drop_all_held(&mut self, work: &mut Work<'_>) {
+        for frame in self.holdback.take() {
+            self.drop_held(&frame, work);
+        }
+    }
+
     /// Drops a frame that was held back and that content has written.
     fn drop_held(&mut self, frame: &[u8], work: &mut Work<'_>) {
         let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
-        let judged = self.frames.from_server.judge_text(frame, Ending::Whole);
-        if let FrameOutcome::Frame(Frame::Message(message, _)) = judged.outcome {
-            self.refuse_planted(&message, work);
+        let mut answered = Vec::new();
+        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
+            FrameOutcome::Frame(Frame::Message(message, _)) => {
+                self.refuse_planted(&message, work);
+                let id = message.id().filter(|_| is_answer(&message));
+                answered.extend(id.map(|id| id.clone().into_owned()));
+            }
+            FrameOutcome::Frame(Frame::Batch(batch)) => {
+                let judge = &mut self.frames.from_server;
+                answered.extend(batch.elements().filter_map(|element| judge.answered_id(element)));
+            }
+            FrameOutcome::Refused(_) | FrameOutcome::Blank => {}
+        }
+        // The server may still send a proper answer.
+        for id in answered {
+            self.session.doubt(&id, Doubt::Damaged, work.now);
         }
     }
 

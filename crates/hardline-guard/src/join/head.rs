@@ -11,8 +11,7 @@ use hardline_wire::recover::{Ending, Recovered, recover};
 use memchr::{memchr2, memmem};
 
 use super::keys::Keys;
-use super::lex::Lexer;
-use crate::frame::cut_prefix;
+use crate::frame::{brackets, cut_prefix};
 
 /// Longest line of opening brackets that counts as the start of a pretty-printed message.
 const MAX_BARE_BYTES: usize = 16;
@@ -50,7 +49,7 @@ impl Head {
             return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: false });
         }
         let may_be_message = Keys::of(text).has_any() || starts_with_member(text);
-        if !may_be_message || !is_incomplete(text, limits) {
+        if !may_be_message || !is_incomplete(text) {
             return None;
         }
         let mut before: Vec<_> =
@@ -87,7 +86,7 @@ impl Head {
 /// Whether a log line quotes a message and ends before the message does: `INFO {"jsonrpc":…,"text":"a`.
 ///
 /// The server may go on with the rest of the message on the next lines.
-pub(super) fn quotes_incomplete_message(text: &[u8], limits: &Limits) -> bool {
+pub(super) fn quotes_incomplete_message(text: &[u8]) -> bool {
     let Some(brace) = memchr2(b'{', b'[', text) else { return false };
     let quoted = text.get(brace..).unwrap_or_default();
     // An array of words, as in `[INFO]`, hides the brace behind it.
@@ -95,13 +94,15 @@ pub(super) fn quotes_incomplete_message(text: &[u8], limits: &Limits) -> bool {
         Some(at) => quoted.get(at..).unwrap_or_default(),
         None => return false,
     };
-    is_repr(quoted) || Keys::of(quoted).has_jsonrpc && is_incomplete(quoted, limits)
+    is_repr(quoted) || Keys::of(quoted).has_jsonrpc && is_incomplete(quoted)
 }
 
 /// Whether a line begins a message as another language prints it, `{'jsonrpc': '2.0', …`, and ends
 /// before the message does.
 fn is_repr(text: &[u8]) -> bool {
-    if Keys::of(text).has_jsonrpc || memmem::find(text, b"jsonrpc").is_none() {
+    let object = text.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+    let is_json = matches!(object.trim_ascii_start().first(), None | Some(b'"' | b'{' | b'}'));
+    if is_json || memmem::find(text, b"jsonrpc").is_none() {
         return false;
     }
     let (mut depth, mut quote, mut escape) = (0_usize, None, false);
@@ -121,13 +122,10 @@ fn is_repr(text: &[u8]) -> bool {
 }
 
 /// Whether a line that starts with a bracket ends before its value does.
-fn is_incomplete(text: &[u8], limits: &Limits) -> bool {
-    if ends_in_string(text) {
-        return true;
-    }
-    let mut lexer = Lexer::new(limits.max_depth());
-    lexer.read(text);
-    lexer.is_open()
+///
+/// Content may have closed brackets of the wrong kind, so the kinds do not count.
+fn is_incomplete(text: &[u8]) -> bool {
+    ends_in_string(text) || brackets(text, false).is_none_or(|depth| depth > 0)
 }
 
 fn is_bare(text: &[u8]) -> bool {

@@ -186,10 +186,9 @@ impl Hold {
         self.after_head.give_up();
     }
 
-    /// The state after all lines, and the state after the head: two ways in which a later line can
-    /// complete the message.
-    pub(super) fn lexers(&self) -> (Lexer, Lexer) {
-        (self.lexer, self.after_head)
+    /// The state after the head, where a later line may complete the message.
+    pub(super) fn after_head(&self) -> Lexer {
+        self.after_head
     }
 
     /// Whether there were more bytes than may be kept.

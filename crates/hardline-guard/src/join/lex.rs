@@ -1,5 +1,8 @@
 //! Following strings and nesting through lines that are still being put together.
 
+/// Brackets whose kinds are kept.
+const MAX_KNOWN_DEPTH: usize = 128;
+
 /// Where a text stands after what was read of it. Cheap to copy, so that a line can be tried.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexer {
@@ -7,6 +10,8 @@ pub(super) struct Lexer {
     inside: bool,
     escape: bool,
     depth: usize,
+    /// One bit for each open bracket, the innermost lowest: set for an array.
+    arrays: u128,
     /// Whether the outermost value has ended.
     is_done: bool,
     /// Whether no more text makes it one JSON value.
@@ -15,7 +20,15 @@ pub(super) struct Lexer {
 
 impl Lexer {
     pub(super) fn new(max_depth: usize) -> Self {
-        Self { max_depth, inside: false, escape: false, depth: 0, is_done: false, is_broken: false }
+        Self {
+            max_depth,
+            inside: false,
+            escape: false,
+            depth: 0,
+            arrays: 0,
+            is_done: false,
+            is_broken: false,
+        }
     }
 
     /// Whether what was read may be one JSON value, and no less.
@@ -23,9 +36,9 @@ impl Lexer {
         self.is_done && !self.is_broken
     }
 
-    /// Whether a value has begun and not ended.
-    pub(super) fn is_open(&self) -> bool {
-        (self.inside || self.depth > 0) && !self.is_done && !self.is_broken
+    /// Whether the text ends inside a string.
+    pub(super) fn is_in_string(&self) -> bool {
+        self.inside && !self.is_broken
     }
 
     pub(super) fn is_broken(&self) -> bool {
@@ -80,10 +93,15 @@ impl Lexer {
             b'"' => self.inside = true,
             b'{' | b'[' => {
                 self.depth += 1;
+                self.arrays = self.arrays << 1 | u128::from(byte == b'[');
                 self.is_broken |= self.max_depth < self.depth;
             }
             b'}' | b']' => {
-                self.is_broken |= self.depth == 0;
+                // Beyond the bits that are kept any bracket closes any other.
+                let is_known = self.depth <= MAX_KNOWN_DEPTH;
+                let is_array = self.arrays & 1 == 1;
+                self.is_broken |= self.depth == 0 || is_known && is_array != (byte == b']');
+                self.arrays >>= 1;
                 self.depth = self.depth.saturating_sub(1);
                 self.is_done = self.depth == 0;
             }
@@ -144,6 +162,8 @@ mod tests {
         check("{\"a\":\"}", None);
         check("{}}", None);
         check("{} {}", None);
+        check("{\"a\":[}]", None);
+        check("[{]}", None);
         check("{} \n", Some("{}  "));
         check("[[[[]]]]", None);
         check("{\"a\":\"\\\n\"}", None);

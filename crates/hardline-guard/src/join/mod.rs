@@ -78,7 +78,7 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{finding_at, has_several_answers, probable_ids};
+use crate::frame::{finding_at, has_several_answers, is_unnamed_answer, probable_ids};
 use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, quotes_incomplete_message};
@@ -252,10 +252,8 @@ impl Joiner {
     fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Some(text) = line.whole() else { return false };
         let Some(mut head) = Head::read(text, &self.limits) else {
-            if self.suspicion.as_mut().is_some_and(|it| it.read_line(text)) {
-                self.suspicion = None;
-            }
-            if quotes_incomplete_message(text, &self.limits) {
+            self.suspicion.take_if(|it| it.is_completed_by(text));
+            if quotes_incomplete_message(text) {
                 self.suspect(now);
             }
             return false;
@@ -355,11 +353,16 @@ impl Joiner {
             }
             Reading::Other | Reading::Nothing => {
                 self.report(hold, "a torn line that is no message was dropped");
+                let failed_before = self.failed.len();
                 self.fail_answers_in(&text, pending);
-                self.watch_answers_in(&text, hold.last(), pending);
+                if self.failed.len() == failed_before && is_unnamed_answer(&text) {
+                    self.push(JoinEvent::Lost);
+                }
             }
         }
         self.fail_head(hold, delivered.as_ref(), pending);
+        // The lines between may have been answers of their own.
+        self.watch_answers_in(hold.raw(), hold.last(), delivered.as_ref(), pending);
         for id in std::mem::take(&mut hold.witness.touched) {
             let is_settled = delivered.as_ref() == Some(&id) || !self.is_owed(&id, pending);
             if !is_settled && !self.watch.add(id.clone(), hold.last() + MAX_WAIT) {
@@ -393,17 +396,24 @@ impl Joiner {
                 self.fail(id.clone(), "its answer was inside a message that fell apart");
             }
         }
-        self.watch_answers_in(hold.raw(), now, pending);
+        self.watch_answers_in(hold.raw(), now, None, pending);
         if !self.is_observing {
-            let (continued, after_head) = hold.lexers();
-            self.suspicion = Some(Suspicion::after_hold(now, continued, after_head));
+            self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));
         }
     }
 
-    /// Gives the requests that `text` seems to have answers to some time for a proper one.
-    fn watch_answers_in(&mut self, text: &[u8], now: Duration, pending: &impl Pending) {
+    /// Gives the requests that `text` seems to have answers to some time for a proper one, but for
+    /// the one that has been `delivered`.
+    fn watch_answers_in(
+        &mut self,
+        text: &[u8],
+        now: Duration,
+        delivered: Option<&Id<'static>>,
+        pending: &impl Pending,
+    ) {
         for id in probable_ids(text, self.limits.max_id_bytes()) {
-            if self.is_owed(&id, pending) && !self.watch.add(id.clone(), now + MAX_WAIT) {
+            let is_owed = self.is_owed(&id, pending) && delivered != Some(&id);
+            if is_owed && !self.watch.add(id.clone(), now + MAX_WAIT) {
                 self.fail(id, "its answer was inside a message that fell apart");
             }
         }

@@ -19,21 +19,20 @@ pub const MAX_SUSPICION: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
     until: Duration,
-    /// The ways in which later lines can complete the torn message: all of them together, or the
-    /// last one alone with text before it. Empty if nothing is known of the torn message.
-    continued: Option<Lexer>,
+    /// The state after a head that ends inside a string. One line can complete the message then: the
+    /// lines between are text. Any other torn message could be completed by too many lines.
     after_head: Option<Lexer>,
 }
 
 impl Suspicion {
     /// Begins suspicion after a line whose message cannot be followed.
     pub(super) fn new(now: Duration) -> Self {
-        Self { until: now + MAX_SUSPICION, continued: None, after_head: None }
+        Self { until: now + MAX_SUSPICION, after_head: None }
     }
 
     /// Begins suspicion after a hold that ran out.
-    pub(super) fn after_hold(now: Duration, continued: Lexer, after_head: Lexer) -> Self {
-        Self { continued: Some(continued), after_head: Some(after_head), ..Self::new(now) }
+    pub(super) fn after_hold(now: Duration, after_head: Lexer) -> Self {
+        Self { after_head: Some(after_head).filter(Lexer::is_in_string), ..Self::new(now) }
     }
 
     /// Returns the time at which it ends, if nothing is left to read then.
@@ -41,17 +40,10 @@ impl Suspicion {
         self.until
     }
 
-    /// Reads a line that is no message. Returns whether it completes the torn message.
-    pub(super) fn read_line(&mut self, text: &[u8]) -> bool {
-        let is_whole = |lexer: &mut Lexer| {
-            lexer.read(text);
-            let is_whole = lexer.is_complete();
-            lexer.read(b"\n");
-            is_whole
-        };
-        // The lines between head and tail are text: only the last one is read.
-        let mut after_head = self.after_head;
-        let continued = self.continued.as_mut().is_some_and(is_whole);
-        continued || after_head.as_mut().is_some_and(is_whole)
+    /// Whether a line that is no message completes the torn message.
+    pub(super) fn is_completed_by(&self, text: &[u8]) -> bool {
+        let Some(mut lexer) = self.after_head else { return false };
+        lexer.read(text);
+        lexer.is_complete()
     }
 }

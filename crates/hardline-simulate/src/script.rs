@@ -237,7 +237,11 @@ impl<'r> Script<'r> {
     pub fn say_in_turns(&mut self, first: &[u8], second: &[u8], meant: &[String]) {
         let output = self.next_output;
         self.next_output += 1;
-        let (first, second) = (self.cut_between_words(first), self.cut_between_words(second));
+        let cut = |rng: &mut Rng, text: &[u8]| {
+            let (start, end) = text.split_at(rng.below(text.len()));
+            vec![start.to_vec(), end.to_vec()]
+        };
+        let (first, second) = (cut(self.rng, first), cut(self.rng, second));
         let count = first.len().max(second.len());
         let (mut first, mut second) = (first.into_iter(), second.into_iter());
         for number in 1..=count {
@@ -266,19 +270,6 @@ impl<'r> Script<'r> {
         if time > 0 {
             self.pause(time);
         }
-    }
-
-    /// Cuts bytes, and no word in two: an answer without a whole word of an answer is not owed.
-    fn cut_between_words(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        let mut chunks: Vec<Vec<u8>> = Vec::new();
-        for chunk in self.cut(bytes) {
-            let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-            match chunks.last_mut() {
-                Some(last) if is_word(last.last()) && is_word(chunk.first()) => last.extend(chunk),
-                _ => chunks.push(chunk),
-            }
-        }
-        chunks
     }
 
     fn cut(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {

@@ -33,9 +33,6 @@ pub enum Limit {
     ClosedPendingAnswer,
     /// The message answers a pending request, and a long pause separates it from the torn head.
     LatePendingAnswer,
-    /// The message answers a pending request, and the torn head stands behind words, as in a log line
-    /// that quotes it. Servers cut such log lines short and then send the answer.
-    QuotedPendingAnswer,
     /// More time than the relay stays suspicious separates the message from the torn head.
     LongPause,
 }
@@ -48,37 +45,41 @@ pub(super) fn excuse(
     hold_back: Duration,
 ) -> Option<Limit> {
     let (lines, planted) = transcript.lines_with(mark);
-    let (before, rest) = lines.split_at_checked(planted?)?;
+    // A server may write a document twice, and nobody knows which copy was delivered.
+    let look = |at| excuse_line(transcript, &lines, at, is_answer, hold_back);
+    planted.into_iter().find_map(look)
+}
+
+/// Returns the limit that excuses the delivery of one line.
+fn excuse_line(
+    transcript: &Transcript,
+    lines: &[Told<'_>],
+    planted: usize,
+    is_answer: bool,
+    hold_back: Duration,
+) -> Option<Limit> {
+    let (before, rest) = lines.split_at_checked(planted)?;
     let (planted, after) = rest.split_first()?;
-    // An answer that reached the client was pending, or another oracle objects.
     if !is_whole_message(planted.text) {
         return None;
     }
     let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
     match State::after(before.iter().filter(is_same)) {
-        State::Torn { head, last, is_quoted, is_open } => {
+        // An answer that reached the client was pending, or another oracle objects.
+        State::Torn { is_open: false, .. } if is_answer => Some(Limit::ClosedPendingAnswer),
+        State::Torn { head, last, .. } => {
             let gap = transcript.longest_gap(head, planted.at);
             let time = planted.at.saturating_sub(head);
-            if gap >= SUSPICION || planted.at.saturating_sub(last) >= SUSPICION {
+            if planted.at.saturating_sub(last) >= SUSPICION {
                 return Some(Limit::LongPause);
             }
-            if is_answer && is_quoted {
-                return Some(Limit::QuotedPendingAnswer);
-            }
-            // A broken line that no later line can complete is not held.
-            let most = if is_open { JOIN_PAUSE } else { hold_back };
-            let is_late = gap >= most || time >= JOIN_TIME;
+            let is_late = gap >= JOIN_PAUSE || time >= JOIN_TIME;
             (is_answer && is_late).then_some(Limit::LatePendingAnswer)
         }
         State::Closed(closed) => {
             let tail = after.iter().filter(is_same).find(|it| !is_whole_message(it.text));
             let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
             if is_answer {
-                return Some(Limit::ClosedPendingAnswer);
-            }
-            // An answer that the client waits for releases what is held back.
-            let between = after.iter().filter(is_same).take_while(|it| is_whole_message(it.text));
-            if between.into_iter().any(|it| answers_something(it.text)) {
                 return Some(Limit::ClosedPendingAnswer);
             }
             let is_apart = transcript.longest_gap(closed, planted.at) >= hold_back
@@ -96,46 +97,37 @@ enum State {
     Empty,
     /// Their last message ended at this time.
     Closed(Duration),
-    /// A message has begun and not ended.
+    /// A message has begun and not ended, or is broken.
     Torn {
+        /// True if it has not ended.
+        is_open: bool,
         /// The time of its first line.
         head: Duration,
         /// The time of the last line that begins something and does not end it.
         last: Duration,
-        /// Whether its first line stands behind words, as in a log line.
-        is_quoted: bool,
-        /// Whether its first line is incomplete, and not only broken.
-        is_open: bool,
     },
 }
 
 impl State {
     fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>) -> Self {
-        let (mut state, mut open, mut first) = (Self::Empty, Vec::new(), &[][..]);
+        let (mut state, mut open) = (Self::Empty, Vec::new());
         for line in lines {
             let is_torn = is_torn(line.text);
             state = match state {
-                Self::Torn { head, last, is_quoted, is_open } => {
+                Self::Torn { head, last, .. } => {
                     open.push(b'\n');
                     open.extend_from_slice(line.text);
-                    // The lines between may be text: the first and the last make a message alone.
-                    let ends = [first, line.text].concat();
-                    if holds_message(&open) || holds_message(&ends) {
+                    if holds_message(&open) {
                         Self::Closed(line.at)
                     } else {
-                        Self::Torn {
-                            head,
-                            last: if is_torn { line.at } else { last },
-                            is_quoted,
-                            is_open,
-                        }
+                        let last = if is_torn { line.at } else { last };
+                        Self::Torn { is_open: is_incomplete(&open), head, last }
                     }
                 }
                 _ if is_torn => {
-                    (open, first) = (line.text.to_vec(), line.text);
-                    let is_quoted = is_quoted(line.text);
-                    let is_open = is_incomplete(line.text);
-                    Self::Torn { head: line.at, last: line.at, is_quoted, is_open }
+                    open = from_bracket(line.text).to_vec();
+                    let is_open = is_incomplete(&open);
+                    Self::Torn { is_open, head: line.at, last: line.at }
                 }
                 _ if holds_message(line.text) => Self::Closed(line.at),
                 state => state,
@@ -143,24 +135,6 @@ impl State {
         }
         state
     }
-}
-
-/// Returns true if a line is an answer, or a batch with one.
-fn answers_something(line: &[u8]) -> bool {
-    let is_answer = |value: &Json<'_>| value.is_message() && value.get("method").is_none();
-    match parse(line) {
-        Some((Json::Array(elements), _)) => elements.iter().any(is_answer),
-        Some((value, _)) => is_answer(&value),
-        None => false,
-    }
-}
-
-/// Returns true if words stand before the first brace of a line, behind its last carriage return.
-fn is_quoted(line: &[u8]) -> bool {
-    let brace = line.iter().position(|byte| *byte == b'{').unwrap_or(line.len());
-    let before = line.get(..brace).unwrap_or_default();
-    let shown = before.rsplit(|byte| *byte == b'\r').next().unwrap_or_default();
-    shown.iter().any(u8::is_ascii_alphanumeric)
 }
 
 /// Returns true if a line is one message, or a batch.
@@ -171,10 +145,15 @@ fn is_whole_message(line: &[u8]) -> bool {
 
 /// Returns true if a line begins a message, behind noise or not, and does not end it.
 fn is_torn(line: &[u8]) -> bool {
-    let Some(start) = line.iter().position(|it| b"{[".contains(it)) else { return false };
-    let rest = line.get(start..).unwrap_or_default();
+    let rest = from_bracket(line);
     let has_word = WORDS.iter().any(|word| memmem::find(rest, word).is_some());
     !holds_message(line) && (has_word || is_incomplete(rest))
+}
+
+/// Leaves out the noise before the first bracket.
+fn from_bracket(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|it| b"{[".contains(it)).unwrap_or(line.len());
+    line.get(start..).unwrap_or_default()
 }
 
 /// Returns true if a line has a whole message on it, as a lenient reader takes it, with or without
@@ -233,7 +212,7 @@ mod tests {
         for head in [
             r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{"text":"a""#,
-            r#"{"jsonrpc":"2.0","id":1,"result":{"text":["a"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"text":["a"}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"jsonrpc":"2.0","method":"x"}"#,
             r#"[INFO] {"jsonrpc":"2.0","id":1,"result":{"text":"a"#,
             "{",

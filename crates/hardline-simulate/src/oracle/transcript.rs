@@ -35,16 +35,15 @@ impl Transcript {
         self.reads.push(Read { output, end: self.bytes.len(), at });
     }
 
-    /// Returns all lines, and the number of the last one that has `mark` on it.
-    pub(super) fn lines_with(&self, mark: &str) -> (Vec<Told<'_>>, Option<usize>) {
-        let mark = memmem::rfind(&self.bytes, mark.as_bytes());
-        let mut lines = Vec::new();
-        let (mut start, mut marked) = (0, None);
+    /// Returns all lines, and the numbers of those that have `mark` on them.
+    pub(super) fn lines_with(&self, mark: &str) -> (Vec<Told<'_>>, Vec<usize>) {
+        let (mut lines, mut marked) = (Vec::new(), Vec::new());
+        let mut start = 0;
         for end in memchr_iter(b'\n', &self.bytes).chain([self.bytes.len()]) {
             let text = self.bytes.get(start..end).unwrap_or_default();
             let read = self.read_of(end.min(self.bytes.len().saturating_sub(1)));
-            if mark.is_some_and(|at| (start..end).contains(&at)) {
-                marked = Some(lines.len());
+            if memmem::find(text, mark.as_bytes()).is_some() {
+                marked.push(lines.len());
             }
             let (output, at) = read.map_or_else(Default::default, |it| (it.output, it.at));
             lines.push(Told { text, output, at });

@@ -13,6 +13,8 @@ use hardline_guard::policy::Profile;
 pub struct Plan {
     /// The policy of the relay.
     pub profile: Profile,
+    /// Longest frame that the relay takes, if not its default.
+    pub max_frame_bytes: Option<usize>,
     /// True if neither side does anything wrong: then every line must arrive as it was sent.
     pub is_honest: bool,
     /// The steps, in their order.
@@ -82,7 +84,8 @@ impl Plan {
             Profile::Strict => "strict",
             _ => "balanced",
         };
-        format!("{profile}{}", if self.is_honest { " honest" } else { "" })
+        let limit = self.max_frame_bytes.map(|it| format!(" frame={it}")).unwrap_or_default();
+        format!("{profile}{limit}{}", if self.is_honest { " honest" } else { "" })
     }
 }
 
@@ -131,9 +134,16 @@ impl FromStr for Plan {
             Some("strict") => Profile::Strict,
             other => return Err(PlanError(format!("no profile is called {other:?}"))),
         };
-        let is_honest = words.next() == Some("honest");
+        let (mut max_frame_bytes, mut is_honest) = (None, false);
+        for word in words {
+            match word.strip_prefix("frame=").map(str::parse) {
+                Some(Ok(limit)) => max_frame_bytes = Some(limit),
+                None if word == "honest" => is_honest = true,
+                _ => return Err(PlanError(format!("no setting is written {word:?}"))),
+            }
+        }
         let steps = parts.map(str::parse).collect::<Result<_, _>>()?;
-        Ok(Self { profile, is_honest, steps })
+        Ok(Self { profile, max_frame_bytes, is_honest, steps })
     }
 }
 
@@ -218,6 +228,7 @@ mod tests {
     fn a_plan_is_read_back_as_it_was_written() {
         let plan = Plan {
             profile: Profile::Strict,
+            max_frame_bytes: Some(1000),
             is_honest: true,
             steps: vec![
                 Step::Client(b"{\"a\":\"\\n\xff\x00\t\"}".to_vec()),

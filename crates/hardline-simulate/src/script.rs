@@ -37,6 +37,8 @@ pub struct Script<'r> {
     pub author: Author,
     /// The policy of the relay.
     pub profile: Profile,
+    /// Longest frame that the relay takes, if not its default.
+    pub max_frame_bytes: Option<usize>,
     /// True if the client only does what a scene says.
     pub is_alone: bool,
     /// True if the server may pause for longer than the relay waits for the rest of a line.
@@ -58,6 +60,7 @@ impl<'r> Script<'r> {
         let mut script = Self {
             rng,
             profile,
+            max_frame_bytes: None,
             is_alone: false,
             may_stall: true,
             author: Author::new(),
@@ -73,7 +76,8 @@ impl<'r> Script<'r> {
 
     /// Ends the plan.
     pub fn finish(self, is_honest: bool) -> Plan {
-        Plan { profile: self.profile, is_honest, steps: self.steps }
+        let Self { profile, max_frame_bytes, steps, .. } = self;
+        Plan { profile, max_frame_bytes, is_honest, steps }
     }
 
     fn open(&mut self) {
@@ -152,9 +156,17 @@ impl<'r> Script<'r> {
 
     fn request(&mut self) -> Asked {
         let number = self.next_number();
-        let id = match self.rng.below(6) {
-            0 => format!("\"r{number}\""),
-            1 => format!("\"{number}\""),
+        let id = match self.rng.below(24) {
+            0..=3 => format!("\"r{number}\""),
+            4..=7 => format!("\"{number}\""),
+            8 => format!("-{number}"),
+            9 => format!("{}", 9_007_199_254_740_992 + u64::from(number)),
+            10 => format!("\"é{number}\""),
+            // The number of the request before, as the other type.
+            11 => match self.author.guesses.last() {
+                Some(id) if id.parse::<u32>().is_ok() => format!("\"{id}\""),
+                _ => number.to_string(),
+            },
             _ => number.to_string(),
         };
         let method = self.rng.pick(&[
@@ -218,17 +230,19 @@ impl<'r> Script<'r> {
     }
 
     /// Has the server write in pieces of any size, with pauses between them.
-    pub fn say(&mut self, bytes: &[u8], meant: &[String]) {
+    pub fn say(&mut self, bytes: &[u8], meant_for: &[String]) {
         let output = self.next_output;
         self.next_output += 1;
         let chunks = self.cut(bytes);
         let last = chunks.len().saturating_sub(1);
         for (number, chunk) in chunks.into_iter().enumerate() {
-            let meant = if number == last { meant.to_vec() } else { Vec::new() };
+            let meant = if number == last { meant_for.to_vec() } else { Vec::new() };
             self.steps.push(Step::Server { output, bytes: chunk, meant });
             if number < last {
                 self.hesitate();
-                self.interrupt();
+                if self.interrupt(meant_for) {
+                    return;
+                }
             }
         }
     }
@@ -252,22 +266,37 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// Has the client do something while the server is still writing, at times.
-    fn interrupt(&mut self) {
+    /// Has something happen while the server is still writing, at times. Returns true if the server
+    /// has ended.
+    fn interrupt(&mut self, meant_for: &[String]) -> bool {
         if self.is_alone || !self.rng.one_in(24) {
-            return;
+            return false;
         }
-        let asked = self.ask();
-        if self.rng.one_in(3) {
-            self.cancel(&asked);
+        match self.rng.below(6) {
+            0 => {
+                self.end(false);
+                self.pause(1000);
+                return true;
+            }
+            1 => {
+                let asked = self.ask();
+                self.cancel(&asked);
+            }
+            2 => {
+                if let Some(id) = meant_for.first().cloned() {
+                    self.cancel(&Asked { id, method: "tools/call" });
+                }
+            }
+            _ => drop(self.ask()),
         }
+        false
     }
 
     /// Lets a moment pass, or none.
     pub fn hesitate(&mut self) {
         let time = PAUSES.get(self.rng.below(PAUSES.len())).copied().unwrap_or_default();
         let time = if self.rng.one_in(60) && self.may_stall { 31_000 } else { time };
-        if time > 0 {
+        if time > 0 || self.rng.one_in(6) {
             self.pause(time);
         }
     }
@@ -307,7 +336,11 @@ impl<'r> Script<'r> {
             }
             _ => r#"{"content":[{"type":"text","text":"fine"}],"isError":false}"#,
         };
-        match self.rng.below(8) {
+        match self.rng.below(9) {
+            8 if id.starts_with("\"r") => {
+                let id = id.replacen('r', "\\u0072", 1);
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+            }
             0 => format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"no such thing"}}}}"#
             ),

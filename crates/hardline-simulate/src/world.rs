@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use hardline_guard::Direction;
-use hardline_guard::policy::{Policy, Profile};
+use hardline_guard::policy::Policy;
 use hardline_proxy::Note;
 use hardline_proxy::relay::{After, Ended, Relay, Settings, Sink, Wish};
 use hardline_wire::line::{Line, LineFramer};
@@ -87,10 +87,13 @@ impl Sink for Outputs {
 
 impl World {
     fn new(plan: &Plan) -> Self {
-        let policy = match plan.profile {
-            Profile::Strict => Policy::profile(Profile::Strict),
-            Profile::Observe => Policy::profile(Profile::Observe),
-            _ => Policy::profile(Profile::Balanced),
+        let policy = match plan.max_frame_bytes {
+            None => Policy::profile(plan.profile),
+            Some(limit) => {
+                let text = format!("[limits]\nmax_frame_bytes = {limit}\n");
+                Policy::parse_with_profile(&text, plan.profile)
+                    .unwrap_or_else(|_| Policy::profile(plan.profile))
+            }
         };
         let hold_back = policy.settings(Some("files")).hold_back();
         let relay = Relay::new(Settings::new("files", policy));

@@ -64,6 +64,10 @@ fn excuse_line(
         return None;
     }
     let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
+    let first = before.iter().find(is_same).map_or(planted.at, |it| it.at);
+    if transcript.longest_gap(first, planted.at) >= SUSPICION {
+        return Some(Limit::LongPause);
+    }
     match State::after(before.iter().filter(is_same)) {
         // An answer that reached the client was pending, or another oracle objects.
         State::Torn { is_open: false, .. } if is_answer => Some(Limit::ClosedPendingAnswer),
@@ -120,7 +124,8 @@ impl State {
                     if holds_message(&open) {
                         Self::Closed(line.at)
                     } else {
-                        let last = if is_torn { line.at } else { last };
+                        // Half a bracket is text of the document; half a message is another head.
+                        let last = if is_torn && has_word(line.text) { line.at } else { last };
                         Self::Torn { is_open: is_incomplete(&open), head, last }
                     }
                 }
@@ -146,8 +151,11 @@ fn is_whole_message(line: &[u8]) -> bool {
 /// Returns true if a line begins a message, behind noise or not, and does not end it.
 fn is_torn(line: &[u8]) -> bool {
     let rest = from_bracket(line);
-    let has_word = WORDS.iter().any(|word| memmem::find(rest, word).is_some());
-    !holds_message(line) && (has_word || is_incomplete(rest))
+    !holds_message(line) && !rest.is_empty() && (has_word(rest) || is_incomplete(rest))
+}
+
+fn has_word(text: &[u8]) -> bool {
+    WORDS.iter().any(|word| memmem::find(text, word).is_some())
 }
 
 /// Leaves out the noise before the first bracket.

@@ -31,6 +31,9 @@ use transcript::Transcript;
 
 pub use limit::Limit;
 
+/// Longest delay of an honest message that is no answer. Answers must not be delayed at all.
+const MAX_DELAY: Duration = Duration::from_millis(100);
+
 /// A promise that can be broken.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Fault {
@@ -90,8 +93,8 @@ pub(crate) struct Judge {
     echoes: Echoes,
     /// Requests of the server that the client has seen and not answered, as JSON ids.
     asked: Vec<String>,
-    /// Lines of the server that an honest session must deliver.
-    expected: Vec<Vec<u8>>,
+    /// Lines of the server that an honest session must deliver, and the times at which they ended.
+    expected: Vec<(Vec<u8>, Duration)>,
     /// The bytes of an honest server after its last line end.
     unfinished: Vec<u8>,
     /// True if those were delivered before their line end came.
@@ -147,7 +150,7 @@ impl Judge {
                 if self.is_early {
                     self.is_early = false;
                 } else {
-                    self.expected.push(line);
+                    self.expected.push((line, now));
                 }
             }
         }
@@ -224,7 +227,8 @@ impl Judge {
             self.look_at(message, frame, now);
         }
         if self.is_honest {
-            self.compare(frame, is_own, now);
+            let is_answer = seen.messages.iter().any(|it| it.get("method").is_none());
+            self.compare(frame, is_answer, is_own, now);
         }
     }
 
@@ -233,7 +237,7 @@ impl Judge {
         if let Some((id, why)) = self.requests.unanswered(is_over) {
             self.fail(Fault::Unanswered, format!("request {id} has no answer: {why}"), now);
         }
-        if let Some(line) = self.expected.first().filter(|_| !self.has_ended) {
+        if let Some((line, _)) = self.expected.first().filter(|_| !self.has_ended) {
             let detail = format!("never delivered: {}", line.escape_ascii());
             self.fail(Fault::Altered, detail, now);
         }
@@ -274,12 +278,19 @@ impl Judge {
         }
     }
 
-    fn compare(&mut self, frame: &[u8], is_own: bool, now: Duration) {
+    fn compare(&mut self, frame: &[u8], is_answer: bool, is_own: bool, now: Duration) {
         if self.has_ended {
             return;
         }
-        match self.expected.iter().position(|line| line == frame) {
-            Some(at) => drop(self.expected.remove(at)),
+        match self.expected.iter().position(|(line, _)| line == frame) {
+            Some(at) => {
+                let (_, ended) = self.expected.remove(at);
+                let delay = now.saturating_sub(ended);
+                if delay > if is_answer { Duration::ZERO } else { MAX_DELAY } {
+                    let detail = format!("{delay:?} late: {}", frame.escape_ascii());
+                    self.fail(Fault::Altered, detail, now);
+                }
+            }
             None if !self.is_early && self.unfinished == frame => self.is_early = true,
             None => {
                 let who = if is_own { "of the relay's making" } else { "changed" };

@@ -55,6 +55,35 @@ fn after_attack(script: &mut Script<'_>) {
     }
 }
 
+/// A server whose lines, or whose torn lines together, are longer than the relay takes.
+pub(super) fn overlong(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
+    let long = script.rng.pick(&["x", "\"", "{", "text "]).repeat(1500);
+    let document = match script.rng.below(4) {
+        0 => long,
+        1 => format!("{long}\n{}", script.author.document(script.rng)),
+        2 => {
+            let lines =
+                format!("{}\n", script.rng.pick(&["a line", "\"}]}}", "{\"a\":1}"])).repeat(150);
+            format!("a\n{lines}{}", script.author.document(script.rng))
+        }
+        _ => format!("{}{long}", script.author.document(script.rng)),
+    };
+    let mut text = template.fill(&asked.id, &document);
+    if script.rng.one_in(4) {
+        script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+        return;
+    }
+    text.push('\n');
+    if !template.is_answer {
+        let answer = script.answer_to(&asked);
+        text = format!("{text}{answer}\n");
+    }
+    script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+    after_attack(script);
+}
+
 /// Characters that some reader takes for the end of a line.
 const SPLITTERS: [&str; 11] = [
     "\r", "\r", "\r\n", "\u{b}", "\u{c}", "\u{1c}", "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}",

@@ -238,6 +238,9 @@ pub(super) fn id_type(script: &mut Script<'_>) {
             }
             _ => format!("\"{plain}\""),
         };
+        // The id of another request would be the answer to that.
+        let is_taken = script.author.guesses.contains(&other);
+        let other = if is_taken { format!("[{id}]") } else { other };
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{other},\"result\":{{\"content\":[]}}}}\n")
             .into_bytes()
     });

@@ -18,7 +18,14 @@ pub(super) fn honest(script: &mut Script<'_>) {
             }
             4 if !script.is_stateless() => {
                 let number = script.next_number();
-                let line = format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"ping"}}"#);
+                let call = match script.rng.below(3) {
+                    0 if script.offer.contains("sampling") => {
+                        r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9}"#
+                    }
+                    1 if script.offer.contains("roots") => r#""method":"roots/list""#,
+                    _ => r#""method":"ping""#,
+                };
+                let line = format!(r#"{{"jsonrpc":"2.0","id":"q{number}",{call}}}"#);
                 script.say(format!("{line}\n").as_bytes(), &[]);
                 script.reply();
             }

@@ -27,7 +27,7 @@ const fn family(name: &'static str, scene: Scene) -> Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 33] = [
+pub const FAMILIES: [Family; 34] = [
     family("honest", life::honest),
     family("torn", attack::torn),
     family("closed-answer", attack::closed_answer),
@@ -58,6 +58,7 @@ pub const FAMILIES: [Family; 33] = [
     family("restart", life::restart),
     family("flood", life::flood),
     family("interleaved", life::interleaved),
+    family("overlong", attack::overlong),
     family("hidden", text::hidden),
     family("round-trip", text::round_trip),
     family("mixed", mixed),
@@ -74,6 +75,9 @@ impl Family {
         let mut script = Script::new(rng, profile);
         let is_honest = self.name == "honest";
         (script.is_alone, script.may_stall) = (is_honest, !is_honest);
+        if self.name == "overlong" {
+            script.max_frame_bytes = Some(1000);
+        }
         let scenes = 1 + script.rng.below(3);
         for _ in 0..scenes {
             (self.scene)(&mut script);

@@ -113,7 +113,7 @@ fn loose_ids(line: &[u8]) -> Vec<String> {
     for (at, _) in text.to_ascii_lowercase().match_indices("id") {
         let rest = text.get(at + 2..).unwrap_or_default();
         let value = rest.trim_start_matches(|it: char| "\"': \t\r\n".contains(it));
-        let end = value.find(|it: char| !it.is_ascii_alphanumeric() && it != '-');
+        let end = value.find(|it: char| !it.is_alphanumeric() && it != '-');
         let value = value.get(..end.unwrap_or(value.len())).unwrap_or_default();
         ids.extend([value.to_owned(), format!("\"{value}\"")]);
     }

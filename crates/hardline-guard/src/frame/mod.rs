@@ -117,6 +117,8 @@ pub struct Refused {
     pub is_torn: bool,
     /// Whether the line may be an answer although it names no id.
     pub may_answer: bool,
+    /// Whether the line may have more answers on it than those that are named.
+    pub has_more_answers: bool,
 }
 
 impl FrameJudge {

@@ -9,10 +9,14 @@
 use std::borrow::Cow;
 
 use hardline_wire::id::Id;
-use memchr::{memchr2_iter, memmem};
+use hardline_wire::json::Checker;
+use hardline_wire::limits::Limits;
+use memchr::{memchr_iter, memchr2_iter, memmem};
 
 use super::balance::brackets;
 
+/// Bytes that a byte of an id takes at most when it is written with escapes.
+const MAX_ESCAPED: usize = 6;
 /// Most ids that one line is taken to mean.
 const MAX_IDS: usize = 8;
 
@@ -21,7 +25,7 @@ const MAX_IDS: usize = 8;
 /// A log line that mentions an id is no answer: the words `jsonrpc`, and `result` or `error`, must be
 /// there as well. Half of an answer may lack one of them; its brackets do not match.
 pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
-    let text = without_nul(text);
+    let text = as_utf8(text);
     let has = |word: &[u8]| memmem::find(&text, word).is_some();
     let has_outcome = has(b"result") || has(b"error");
     let is_half = || has(b"\"id\"") && brackets(&text, false) != Some(0);
@@ -89,12 +93,25 @@ pub(crate) fn has_several_ids(text: &[u8]) -> bool {
     memmem::find_iter(text, b"\"id\"").nth(1).is_some()
 }
 
-/// Removes NUL bytes, so that UTF-16 with ASCII in it reads as ASCII.
-fn without_nul(text: &[u8]) -> Cow<'_, [u8]> {
-    if memchr::memchr(0, text).is_none() {
+/// Reads UTF-16 of either byte order as UTF-8. A text without NUL bytes is none.
+fn as_utf8(text: &[u8]) -> Cow<'_, [u8]> {
+    let zeros = memchr_iter(0, text).count();
+    if zeros == 0 {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.iter().copied().filter(|byte| *byte != 0).collect())
+    if zeros < text.len() / 4 {
+        // Padding, and no second half of letters.
+        return Cow::Owned(text.iter().copied().filter(|byte| *byte != 0).collect());
+    }
+    let (units, _) = text.as_chunks::<2>();
+    // Half of a newline may stand before the first unit. For the letters of Latin-1 that reads as the
+    // other byte order.
+    let is_big_endian = |unit: &&[u8; 2]| unit.first() == Some(&0);
+    let is_big_endian = units.iter().filter(is_big_endian).count() * 2 > units.len();
+    let read = if is_big_endian { u16::from_be_bytes } else { u16::from_le_bytes };
+    let units = units.iter().map(|unit| read(*unit));
+    let chars = char::decode_utf16(units).map(|char| char.unwrap_or('\u{fffd}'));
+    Cow::Owned(chars.collect::<String>().into_bytes())
 }
 
 /// Reads what follows the word `id`: the end of its quotes, a colon or an equals sign, and a value.
@@ -109,9 +126,25 @@ fn read_member(rest: &[u8], max_id_bytes: usize) -> Option<Id<'static>> {
         let number = str::from_utf8(value.get(..digits)?).ok()?;
         return number.parse().ok().map(Id::from_integer);
     }
+    if rest.starts_with(b"\"") {
+        return read_json_string(rest, max_id_bytes);
+    }
     let end = value.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\'))?;
     let content = str::from_utf8(value.get(..end)?).ok()?;
     (content.len() <= max_id_bytes).then(|| Id::from_string(content).into_owned())
+}
+
+/// Reads an id that is a JSON string, escapes and all.
+fn read_json_string(text: &[u8], max_id_bytes: usize) -> Option<Id<'static>> {
+    let (mut end, mut escape) = (1, false);
+    while let Some(&byte) = text.get(end).filter(|byte| escape || **byte != b'"') {
+        escape = byte == b'\\' && !escape;
+        end += 1;
+    }
+    let string = text.get(..=end).filter(|it| it.len() <= max_id_bytes * MAX_ESCAPED)?;
+    let checked = Checker::new(&Limits::default()).check(string).ok()?;
+    let content = checked.value.as_str()?;
+    (content.len() <= max_id_bytes).then(|| Id::from_string(&content).into_owned())
 }
 
 /// Skips quotes of any kind and the backslashes before them. Returns how many bytes that are.

@@ -9,6 +9,7 @@ use hardline_wire::json::Reason;
 use hardline_wire::line::Overlong;
 use hardline_wire::message::{Message, MessageReason};
 use hardline_wire::recover::{Ending, Recovered, recover};
+use memchr::memmem;
 
 use super::look::{is_damaged_envelope, is_envelope, is_message_like};
 use super::mend::{mend, touches_name};
@@ -58,7 +59,11 @@ impl FrameJudge {
         let mut refused = Refused { code: code::INVALID_REQUEST, ..Refused::new(rule, reason) };
         self.name_waiting(&mut refused, overlong.recovered.to_vec(), false);
         // Nothing tells whether it was whole.
-        refused.is_torn = overlong.recovered.iter().any(is_message_like);
+        let has_name = memmem::find(overlong.prefix, b"jsonrpc").is_some();
+        refused.is_torn = has_name || overlong.recovered.iter().any(is_message_like);
+        // Nor how many answers were on it.
+        refused.has_more_answers = true;
+        refused.may_answer = self.is_from_server();
         refused
     }
 
@@ -280,6 +285,7 @@ impl Refused {
             mended: None,
             is_torn: false,
             may_answer: false,
+            has_more_answers: false,
         }
     }
 }

@@ -23,9 +23,9 @@ use crate::frame::brackets;
 const AFTER_MESSAGE: Duration = Duration::from_millis(100);
 /// Time after a message in which the rest of one is recognized.
 const MAX_REST_WAIT: Duration = Duration::from_secs(30);
-/// Quiet time after which messages are released although the server has begun a line and not ended
-/// it: the line may show that content has written them.
-const MAX_MID_LINE: Duration = Duration::from_secs(25);
+/// Quiet time after which messages are released although the server has begun a line that may be the
+/// rest of another one.
+const MAX_MID_REST: Duration = Duration::from_secs(25);
 /// Most messages that are held back at once.
 const MAX_HELD: usize = 256;
 /// Bytes at the end of a line that are searched for the end of a message.
@@ -52,8 +52,8 @@ pub(super) struct Holdback {
     is_on_lines: bool,
     /// Time of the last torn line.
     torn: Option<Duration>,
-    /// Whether the server has begun a line and not ended it.
-    is_mid_line: bool,
+    /// Whether the server has begun a line that may be the rest of a message.
+    is_mid_rest: bool,
     held: Vec<Vec<u8>>,
     bytes: usize,
     release_at: Duration,
@@ -68,7 +68,7 @@ impl Holdback {
             has_followed: false,
             is_on_lines: false,
             torn: None,
-            is_mid_line: false,
+            is_mid_rest: false,
             held: Vec::new(),
             bytes: 0,
             release_at: Duration::ZERO,
@@ -83,7 +83,7 @@ impl Holdback {
 
     /// Takes note of a message that is dropped in any case.
     pub(super) fn note_other(&mut self, now: Duration) {
-        self.last = self.last.map(|_| now);
+        self.last = Some(now);
     }
 
     /// Takes note of a torn line. For a moment answers wait as well: content may have written them.
@@ -130,13 +130,15 @@ impl Holdback {
 
     /// Takes note that bytes of the server came.
     fn hear(&mut self, now: Duration) {
-        let quiet = if self.is_mid_line { MAX_MID_LINE } else { self.quiet };
+        let quiet = if self.is_mid_rest { MAX_MID_REST } else { self.quiet };
         self.release_at = now + quiet;
     }
 
-    /// Takes note of bytes that may begin a line and not end it.
-    pub(super) fn hear_bytes(&mut self, is_mid_line: bool, now: Duration) {
-        self.is_mid_line = is_mid_line;
+    /// Takes note of a line that has begun and not ended.
+    pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
+        let first = unfinished.trim_ascii_start().first();
+        // No message and no log line begins like that.
+        self.is_mid_rest = matches!(first, Some(b'"' | b'}' | b']' | b',' | b':'));
         self.hear(now);
     }
 

@@ -204,11 +204,12 @@ impl Guard {
             }
         }
         let may_answer = refused.may_answer && refused.rule != Rule::FrameNoise;
-        let is_torn = refused.is_torn;
+        let (is_torn, has_more) = (refused.is_torn, refused.has_more_answers);
         let has_failed = self.refuse(direction, refused, work);
         if is_from_server {
             let text = text.unwrap_or_default();
-            let has_several = has_several_answers(text) || is_torn && has_several_ids(text);
+            let has_several =
+                has_more || has_several_answers(text) || is_torn && has_several_ids(text);
             let may_answer = may_answer && (!has_failed || has_several);
             self.doubt_answers(text, may_answer, work.now);
         }

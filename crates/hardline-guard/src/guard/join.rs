@@ -38,13 +38,11 @@ impl Guard {
         work.finish()
     }
 
-    /// Takes note that bytes of the server came. `is_mid_line` says that they begin a line, or go on
-    /// with one, and do not end it.
-    pub fn handle_bytes(&mut self, is_mid_line: bool, now: Duration) {
+    /// Takes note that bytes of the server came. `unfinished` is the line that they begin or go on
+    /// with, as far as it has come.
+    pub fn handle_bytes(&mut self, unfinished: &[u8], now: Duration) {
         self.joiner.handle_bytes(now);
-        if is_mid_line || self.holdback.is_holding() {
-            self.holdback.hear_bytes(is_mid_line, now);
-        }
+        self.holdback.hear_bytes(unfinished, now);
     }
 
     /// Ends the server's stream: lines that are held are not waited for any longer.
@@ -101,7 +99,12 @@ impl Guard {
         let fresh = Self::build(self.policy.clone(), self.server.clone());
         let mut tools = std::mem::take(&mut self.tools);
         tools.restart();
+        let is_stateless = self.session.is_stateless();
         *self = Self { blocked: self.blocked, anonymous: self.anonymous, tools, ..fresh };
+        if is_stateless {
+            // The client does not begin anew: it never began.
+            self.session.begin_stateless();
+        }
     }
 
     /// Does what is due.

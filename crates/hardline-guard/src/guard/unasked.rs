@@ -126,6 +126,9 @@ impl Guard {
         match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
             FrameOutcome::Frame(Frame::Message(message, _)) => {
                 self.refuse_planted(&message, work);
+                if matches!(message, Message::Error(_)) && !is_answer(&message) {
+                    self.session.doubt_all(work.now);
+                }
                 let id = message.id().filter(|_| is_answer(&message));
                 answered.extend(id.map(|id| id.clone().into_owned()));
             }

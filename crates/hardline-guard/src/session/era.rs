@@ -58,6 +58,10 @@ impl Era {
         };
     }
 
+    pub(super) fn begin_stateless(&mut self) {
+        *self = Self { phase: Phase::Stateless, ..Self::default() };
+    }
+
     pub(super) fn agree(&mut self, result: Value<'_>) {
         let version = result.get("protocolVersion").and_then(|it| it.as_str());
         self.version = version.and_then(|it| it.parse().ok());

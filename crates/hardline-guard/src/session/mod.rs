@@ -111,6 +111,16 @@ impl Session {
         self.era.version
     }
 
+    /// Whether there is no handshake: each request speaks for itself.
+    pub fn is_stateless(&self) -> bool {
+        self.era.is_stateless()
+    }
+
+    /// Begins a session without a handshake, in the place of another one.
+    pub(crate) fn begin_stateless(&mut self) {
+        self.era.begin_stateless();
+    }
+
     /// Whether several messages may share a line.
     pub fn has_batches(&self) -> bool {
         self.era.version.is_some_and(Version::has_batches)

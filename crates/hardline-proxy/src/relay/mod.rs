@@ -239,9 +239,8 @@ impl Relay {
     /// Takes note that bytes of the server came. `unfinished` is the line that they begin or go on
     /// with, and `has_lines` says that they ended others before it.
     pub fn handle_server_bytes(&mut self, unfinished: &[u8], has_lines: bool, now: Duration) {
-        let is_mid_line = !unfinished.is_empty();
-        if !has_lines || is_mid_line || self.unfinished.is_some() {
-            self.guard.handle_bytes(is_mid_line, now);
+        if !has_lines || !unfinished.is_empty() || self.unfinished.is_some() {
+            self.guard.handle_bytes(unfinished, now);
         }
         self.unfinished = Unfinished::new(unfinished, now);
     }

@@ -17,6 +17,8 @@ const JOIN_TIME: Duration = Duration::from_secs(5);
 /// Time after a torn frame for which the relay suspects what a server says on its own.
 const SUSPICION: Duration = Duration::from_secs(30);
 
+/// Longest line that the relay holds, in sessions with overlong lines.
+const MAX_HEAD: usize = 1000;
 /// Words that make a broken line recognizable as a message.
 const WORDS: [&[u8]; 4] = [b"jsonrpc", b"result", b"error", b"method"];
 
@@ -33,6 +35,9 @@ pub enum Limit {
     ClosedPendingAnswer,
     /// The message answers a pending request, and a long pause separates it from the torn head.
     LatePendingAnswer,
+    /// The message answers a pending request, and the torn head stands behind words, as in a log line
+    /// that quotes it. Servers cut such log lines short and then send the answer.
+    QuotedPendingAnswer,
     /// More time than the relay stays suspicious separates the message from the torn head.
     LongPause,
 }
@@ -71,6 +76,7 @@ fn excuse_line(
     match State::after(before.iter().filter(is_same)) {
         // An answer that reached the client was pending, or another oracle objects.
         State::Torn { is_open: false, .. } if is_answer => Some(Limit::ClosedPendingAnswer),
+        State::Torn { is_quoted: true, .. } if is_answer => Some(Limit::QuotedPendingAnswer),
         State::Torn { head, last, .. } => {
             let gap = transcript.longest_gap(head, planted.at);
             let time = planted.at.saturating_sub(head);
@@ -81,9 +87,20 @@ fn excuse_line(
             (is_answer && is_late).then_some(Limit::LatePendingAnswer)
         }
         State::Closed(closed) => {
-            let tail = after.iter().filter(is_same).find(|it| !is_whole_message(it.text));
+            // The last line has not ended, and may still become a message.
+            let is_open = |it: &Told<'_>| {
+                let may_begin = matches!(it.text.trim_ascii_start().first(), Some(b'{' | b'['));
+                may_begin && after.last().is_some_and(|last| std::ptr::eq(last, it))
+            };
+            let is_tail = |it: &&Told<'_>| !is_whole_message(it.text) && !is_open(it);
+            let tail = after.iter().filter(is_same).find(is_tail);
             let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
             if is_answer {
+                return Some(Limit::ClosedPendingAnswer);
+            }
+            // An answer that the client waits for releases what is held back.
+            let between = after.iter().filter(is_same).take_while(|it| is_whole_message(it.text));
+            if between.into_iter().any(|it| answers_something(it.text)) {
                 return Some(Limit::ClosedPendingAnswer);
             }
             let is_apart = transcript.longest_gap(closed, planted.at) >= hold_back
@@ -105,6 +122,8 @@ enum State {
     Torn {
         /// True if it has not ended.
         is_open: bool,
+        /// True if its first line stands behind words, as in a log line.
+        is_quoted: bool,
         /// The time of its first line.
         head: Duration,
         /// The time of the last line that begins something and does not end it.
@@ -114,25 +133,30 @@ enum State {
 
 impl State {
     fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>) -> Self {
-        let (mut state, mut open) = (Self::Empty, Vec::new());
+        let (mut state, mut open, mut first) = (Self::Empty, Vec::new(), Vec::new());
         for line in lines {
             let is_torn = is_torn(line.text);
             state = match state {
-                Self::Torn { head, last, .. } => {
+                Self::Torn { head, last, is_quoted, is_open } => {
                     open.push(b'\n');
                     open.extend_from_slice(line.text);
-                    if holds_message(&open) {
+                    // The lines between may be text: the first and the last make a message alone.
+                    let ends = [&*first, line.text].concat();
+                    if holds_message(&open) || holds_message(&ends) {
                         Self::Closed(line.at)
                     } else {
                         // Half a bracket is text of the document; half a message is another head.
                         let last = if is_torn && has_word(line.text) { line.at } else { last };
-                        Self::Torn { is_open: is_incomplete(&open), head, last }
+                        Self::Torn { is_open, is_quoted, head, last }
                     }
                 }
                 _ if is_torn => {
                     open = from_bracket(line.text).to_vec();
-                    let is_open = is_incomplete(&open);
-                    Self::Torn { is_open, head: line.at, last: line.at }
+                    first.clone_from(&open);
+                    // A line over the frame limit is not held.
+                    let is_open = is_incomplete(&open) && line.text.len() <= MAX_HEAD;
+                    let is_quoted = is_quoted(line.text);
+                    Self::Torn { is_open, is_quoted, head: line.at, last: line.at }
                 }
                 _ if holds_message(line.text) => Self::Closed(line.at),
                 state => state,
@@ -140,6 +164,24 @@ impl State {
         }
         state
     }
+}
+
+/// Returns true if a line is an answer, or a batch with one.
+fn answers_something(line: &[u8]) -> bool {
+    let is_answer = |value: &Json<'_>| value.is_message() && value.get("method").is_none();
+    match parse(line) {
+        Some((Json::Array(elements), _)) => elements.iter().any(is_answer),
+        Some((value, _)) => is_answer(&value),
+        None => false,
+    }
+}
+
+/// Returns true if words stand before the first brace of a line, behind its last carriage return.
+fn is_quoted(line: &[u8]) -> bool {
+    let brace = line.iter().position(|byte| *byte == b'{').unwrap_or(line.len());
+    let before = line.get(..brace).unwrap_or_default();
+    let shown = before.rsplit(|byte| *byte == b'\r').next().unwrap_or_default();
+    shown.iter().any(u8::is_ascii_alphanumeric)
 }
 
 /// Returns true if a line is one message, or a batch.

@@ -165,6 +165,8 @@ impl Judge {
 
     /// Takes note that the server ended.
     pub(crate) fn handle_server_end(&mut self) {
+        // The next server does not go on with the line of this one.
+        self.transcript.end_line();
         self.has_ended = true;
         self.requests.handle_server_end();
     }

@@ -35,6 +35,14 @@ impl Transcript {
         self.reads.push(Read { output, end: self.bytes.len(), at });
     }
 
+    /// Ends the line that the server that ended has left unfinished.
+    pub(super) fn end_line(&mut self) {
+        if let Some(read) = self.reads.last_mut().filter(|_| !self.bytes.ends_with(b"\n")) {
+            self.bytes.push(b'\n');
+            read.end += 1;
+        }
+    }
+
     /// Returns all lines, and the numbers of those that have `mark` on them.
     pub(super) fn lines_with(&self, mark: &str) -> (Vec<Told<'_>>, Vec<usize>) {
         let (mut lines, mut marked) = (Vec::new(), Vec::new());

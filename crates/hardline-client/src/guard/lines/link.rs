@@ -126,7 +126,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
             ways.dispatch(verdict, judge);
         } else if count == 0 {
             let now = judge.now();
-            judge.guard.handle_bytes(true, now);
+            judge.guard.handle_bytes(source.unfinished(), now);
         }
         Poll::Ready(())
     }

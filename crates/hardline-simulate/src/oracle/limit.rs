@@ -95,7 +95,7 @@ fn excuse_line(
             let is_tail = |it: &&Told<'_>| !is_whole_message(it.text) && !is_open(it);
             let tail = after.iter().filter(is_same).find(is_tail);
             let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
-            if is_answer {
+            if is_answer || answers_something(planted.text) {
                 return Some(Limit::ClosedPendingAnswer);
             }
             // An answer that the client waits for releases what is held back.

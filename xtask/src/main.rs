@@ -19,6 +19,7 @@ mod simulate;
 mod step;
 mod test;
 mod tool;
+mod unicode;
 
 use std::env;
 use std::process::ExitCode;
@@ -32,7 +33,8 @@ Usage: cargo xtask COMMAND
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
   simulate [--hours H]     play sessions with hostile servers until a promise breaks; see simulate --help
-  picture                  docs/demo.svg and docs/tools.svg: the demo, and the client at a terminal";
+  picture                  docs/demo.svg and docs/tools.svg: the demo, and the client at a terminal
+  unicode DIR              the table of sequences that exist, from files of the Unicode database";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
             _ => Err(format!("{seconds} is not a number of seconds")),
         },
         (Some("picture"), []) => picture::run(),
+        (Some("unicode"), [directory]) => unicode::run(directory),
         (Some("help" | "--help" | "-h"), _) => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -6,13 +6,14 @@
 use wide::u8x16;
 
 use super::block::BLOCK;
-use super::hidden::Hidden;
+use super::hidden::{Hidden, Residue};
 use super::list::List;
 use crate::rule::Rule;
 
-/// Finds control characters, line separators and hidden characters.
-pub(super) fn scan(text: &str, list: &mut List) {
-    let mut hidden = Hidden::new(text);
+/// Finds control characters, line separators and hidden characters. `is_part` says that the text hides a
+/// message together with others.
+pub(super) fn scan(text: &str, is_part: bool, list: &mut List) -> Residue {
+    let mut hidden = Hidden::new(text, is_part);
     let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
     let mut base = 0;
     for block in blocks {
@@ -24,7 +25,7 @@ pub(super) fn scan(text: &str, list: &mut List) {
         *to = *from;
     }
     look(text, base, &last, &mut hidden, list);
-    hidden.finish(list);
+    hidden.finish(list)
 }
 
 /// Whether the character controls a terminal and is no part of plain text.
@@ -54,6 +55,8 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
     } else if matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b') {
         let detail = "some readers end a line here, others do not";
         list.add_characters(Rule::ContentLineSeparator, range, detail);
+        // A choice of them carries bits, too.
+        hidden.take(at, list);
     } else {
         hidden.take(at, list);
     }
@@ -62,7 +65,7 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
 /// The bytes with which a character in question may start.
 #[inline]
 pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
-    let (mut mask, mut kana, mut seconds) = (0, 0, 0);
+    let (mut mask, mut leads, mut seconds) = (0, [0; 2], [0; 2]);
     for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
         let bytes = u8x16::new(*lanes);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
@@ -70,30 +73,76 @@ pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
         let layout = at_most(bytes - u8x16::splat(b'\t'), b'\r' - b'\t');
         let control = (at_most(bytes, 0x1f) & !layout) | is(0x0b) | is(0x7f);
         let two = is(0xc2) | is(0xcd);
-        let three = is(0xe1) | is(0xe2) | is(0xef);
-        let four = is(0xf0) | is(0xf3);
+        let three = is(0xe1) | is(0xe2) | is(0xee) | is(0xef);
+        let four = bytes.max(u8x16::splat(0xf0)).simd_eq(bytes);
         let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
         mask |= bits(control | two | three | four);
-        // The first byte of kana; with this second byte it is a letter of Hangul.
-        kana |= bits(is(0xe3));
-        seconds |= bits(is(0x85));
+        // The first bytes of kana and of Arabic: with these second bytes they are in question.
+        leads = [leads[0] | bits(is(0xe3)), leads[1] | bits(is(0xd8))];
+        seconds = [seconds[0] | bits(is(0x85)), seconds[1] | bits(is(0x9c))];
     }
-    mask | kana & (seconds >> 1 | 1 << 63)
+    let [kana, arabic] = leads;
+    let [filler, mark] = seconds.map(|it| it >> 1 | 1 << 63);
+    mask | kana & filler | arabic & mark
 }
 
-/// Whether the first bytes are those of a control, a separator or an invisible character.
+/// Whether the first bytes are those of a control, a separator or a character that people do not see.
 #[inline]
 pub(super) fn may_matter(rest: &[u8]) -> bool {
     match rest {
-        [0xc2, 0x80..=0x9f | 0xad, ..] => true,
-        [0xc2, ..] => false,
-        [0xe1, 0x85 | 0x9e | 0xa0, ..] => true,
-        [0xe2, 0x80, third, ..] => matches!(third, 0x8b..=0x8f | 0xa8..=0xae),
-        [0xe2, 0x81, third, ..] => *third >= 0xa0,
-        [0xe3, 0x85, third, ..] => *third == 0xa4,
-        [0xef, 0xb8 | 0xbb | 0xbe | 0xbf, ..] => true,
-        [0xf0, 0x93 | 0x9b | 0x9d, ..] => true,
-        [0xe1..=0xf0, ..] => false,
+        [0xc2, second, ..] => matches!(second, 0x80..=0x9f | 0xad),
+        [0xcd, second, ..] => *second == 0x8f,
+        [0xd8, second, ..] => *second == 0x9c,
+        [0xe1, second, third, ..] => matches!(
+            (second, third),
+            (0x85, 0x9f | 0xa0) | (0x9a, 0x80) | (0x9e, 0xb4 | 0xb5) | (0xa0, 0x8b..=0x8f)
+        ),
+        [0xe2, second, third, ..] => matches!(
+            (second, third),
+            (0x80, 0x80..=0x8f | 0xa8..=0xaf) | (0x81, 0x9f..=0xaf) | (0xa0, 0x80) | (0xb5, 0xbf)
+        ),
+        [0xe3, second, third, ..] => (*second, *third) == (0x85, 0xa4),
+        [0xef, second, third, ..] => matches!(
+            (second, third),
+            (0x80..=0xa3, _)
+                | (0xb7, 0x90..=0xaf)
+                | (0xb8, 0x80..=0x8f)
+                | (0xbb, 0xbf)
+                | (0xbe, 0xa0)
+                | (0xbf, 0xb0..=0xbc | 0xbe | 0xbf)
+        ),
+        [0xf0, 0x91, 0x81, 0xbf, ..] | [0xf0, 0x93, 0x90, 0xb0..=0xbf, ..] => true,
+        [0xf0, 0x96, 0xbf, 0xa4, ..] | [0xf0, 0x9b, 0xb2, 0xa0..=0xa3, ..] => true,
+        [0xf0, 0x9d, 0x85, 0x99 | 0xb3..=0xba, ..] => true,
+        // The last two of each plane.
+        [0xf0..=0xf2, second, 0xbf, 0xbe | 0xbf, ..] => second & 0xf == 0xf,
+        [0xf0..=0xf2, ..] => false,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hidden::is_invisible;
+    use super::*;
+
+    /// The prefilter passes over no character that matters, and over all that do not.
+    #[test]
+    fn what_may_matter_does() {
+        for char in '\0'..=char::MAX {
+            let is_separator = matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b');
+            let matters = is_control(char) || is_separator || is_invisible(char);
+            let mut block = [b' '; BLOCK];
+            let bytes = char.encode_utf8(&mut block).len();
+            // The same at the end of a block, where the next byte is not known.
+            let mut last = [b' '; BLOCK];
+            last[BLOCK - 1] = block[0];
+            let is_candidate = candidates(&block) & 1 != 0;
+            assert!(!matters || candidates(&last) >> 63 == 1, "{char:?}");
+            let may_matter = is_candidate && may_matter(&block[..bytes]);
+            // Planes without characters may be looked at.
+            let is_odd = char >= '\u{c0000}';
+            assert!(may_matter == matters || may_matter && is_odd, "{char:?}: {may_matter}");
+        }
     }
 }

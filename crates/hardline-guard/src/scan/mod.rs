@@ -24,10 +24,10 @@ mod message;
 mod nest;
 mod open;
 mod plain;
-mod script;
 mod survey;
 mod text;
 mod token;
+mod unicode;
 mod value;
 
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ use message::Class;
 use open::{Opened, Opener};
 
 pub(crate) use character::is_control;
-pub(crate) use hidden::is_invisible;
+pub(crate) use hidden::{Residue, is_invisible};
 pub(crate) use plain::is_plain;
 
 /// How texts are scanned.
@@ -134,6 +134,8 @@ pub struct Scan {
     pub hits: Vec<Hit>,
     /// How many bytes of the text were looked at, from its start.
     pub scanned: usize,
+    /// What could be hidden in the text together with others.
+    pub(crate) residue: Residue,
 }
 
 /// Scans texts, one after the other.
@@ -152,6 +154,11 @@ impl Scanner {
 
     /// Looks for everything in `text`.
     pub fn scan(&mut self, text: &str) -> Scan {
+        self.scan_part(text, false)
+    }
+
+    /// The same in one of several texts; `is_part` says that they hide a message together.
+    pub(crate) fn scan_part(&mut self, text: &str, is_part: bool) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
         let Opened { mut found, headers, has_odd_bytes } = self.opener.open(text.as_bytes());
@@ -161,10 +168,11 @@ impl Scanner {
             self.judge(same, &mut list);
         }
         headers.iter().for_each(|colon| header::judge(text, *colon, &mut list));
+        let mut residue = Residue::default();
         if has_odd_bytes {
-            character::scan(text, &mut list);
+            residue = character::scan(text, is_part, &mut list);
         }
-        Scan { hits: list.finish(), scanned }
+        Scan { hits: list.finish(), scanned, residue }
     }
 
     /// Lists the messages that start at one place: of each rule, the first of the worst.

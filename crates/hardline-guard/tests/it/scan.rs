@@ -5,6 +5,7 @@ mod benign;
 mod character;
 mod cost;
 mod encode;
+mod hidden;
 mod hostile;
 mod property;
 

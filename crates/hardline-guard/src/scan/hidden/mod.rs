@@ -1,0 +1,220 @@
+//! Characters that people do not see and models read.
+//!
+//! What a font does not draw is text that people do not see. Invisible characters are judged by what they are
+//! good for where they stand, from Unicode data, in three ways:
+//! - Some are in no text by accident, and one of them is a hit: tag characters outside of the three flags
+//!   that have them, selectors of variants that do not exist, controls that turn the order of letters.
+//! - Some have a use next to the characters around them, and pass: joiners in emoji and in the scripts that
+//!   need them, word breaks in Khmer, directions in Hebrew.
+//! - The rest pass while they are few. How much they could carry is measured by [`capacity`].
+//!
+//! Runs of invisible characters are judged as one, by what stands before and after.
+
+mod bidi;
+mod capacity;
+mod kind;
+mod private;
+mod selector;
+#[cfg(test)]
+mod tests;
+mod weigh;
+
+use std::ops::Range;
+
+use super::list::List;
+use crate::rule::Rule;
+use bidi::{Controls, Lines};
+use capacity::{BIT, Capacity, ODD, SHORT, SLIGHT, STRANGE};
+use kind::{Kind, has_no_width, is_private, kind};
+use selector::{Choices, selects_nothing};
+use weigh::{Around, Use};
+
+pub(crate) use capacity::Residue;
+pub(crate) use kind::is_invisible;
+
+/// Invisible characters in a row that no writing has.
+const MAX_RUN: usize = 32;
+
+/// Visible characters of a text in which a character that no text needs is no accident.
+const MIN_VISIBLE: usize = 64;
+
+/// The look for invisible characters in one text.
+#[derive(Debug)]
+pub(super) struct Hidden<'a> {
+    text: &'a str,
+    done: usize,
+    lines: Lines<'a>,
+    capacity: Capacity<'a>,
+    choices: Choices,
+    /// How many visible characters the text has, up to [`MIN_VISIBLE`].
+    visible: usize,
+    /// The last blank.
+    blank: Option<char>,
+}
+
+impl<'a> Hidden<'a> {
+    /// Looks at `text`. If `is_part`, it is one of several that hide a message together: then all that weighs
+    /// anything is a hit.
+    pub(super) fn new(text: &'a str, is_part: bool) -> Self {
+        let is_visible = |it: &char| !it.is_whitespace() && kind(*it).is_none();
+        let visible = text.chars().filter(is_visible).take(MIN_VISIBLE).count();
+        Self {
+            text,
+            done: 0,
+            lines: Lines::new(text),
+            capacity: Capacity::new(text, is_part.then_some(1), visible < SHORT),
+            choices: Choices::default(),
+            visible,
+            blank: None,
+        }
+    }
+
+    /// Everything before this place has been judged.
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Judges the character at `start` if it is one of those, and the run that it begins.
+    pub(super) fn take(&mut self, start: usize, list: &mut List) {
+        let rest = self.text.get(start..).unwrap_or_default();
+        let Some(first) = rest.chars().next() else { return };
+        if is_private(first) {
+            let (range, is_text) = private::judge(self.text, start);
+            self.done = range.end;
+            if is_text {
+                let detail = "text in private-use characters";
+                list.add_characters(Rule::ContentHidden, range, detail);
+            }
+        } else if kind(first) == Some(Kind::Blank) {
+            self.done = start + first.len_utf8();
+            self.take_blank(first, start..self.done, list);
+        } else {
+            let length = rest.find(|it| !has_no_width(it)).unwrap_or(rest.len());
+            self.done = start + length;
+            self.take_run(start..start + length, list);
+        }
+    }
+
+    /// Returns what is left of a text that hides nothing on its own.
+    pub(super) fn finish(self, list: &mut List) -> Residue {
+        self.capacity.finish(list)
+    }
+
+    /// Weighs a blank: one kind of them is typography, and a choice of several is not.
+    fn take_blank(&mut self, char: char, range: Range<usize>, list: &mut List) {
+        // Numbers, times and quotations have these.
+        let is_narrow = |it| matches!(it, '\u{2009}' | '\u{200a}' | '\u{202f}');
+        let weight = match self.blank.replace(char) {
+            None => 0,
+            Some(last) if last == char => 0,
+            Some(last) if is_narrow(last) && is_narrow(char) => SLIGHT,
+            Some(_) => BIT,
+        };
+        self.capacity.add_plainly(char, range, weight, list);
+    }
+
+    fn take_run(&mut self, range: Range<usize>, list: &mut List) {
+        let before = self.text.get(..range.start).unwrap_or_default();
+        let after = self.text.get(range.end..).and_then(|it| it.chars().next());
+        let mut run = self.text.get(range.clone()).unwrap_or_default();
+        let mut around = Around::new(before, after);
+        if around.before == Some('\u{1f3f4}') {
+            run = without_flag(run);
+        }
+        around.is_single = run.chars().nth(1).is_none();
+        around.is_right_to_left =
+            run.contains(is_direction) && self.lines.is_right_to_left(range.start);
+        if let Some(detail) = self.fault(run, &around, range.start) {
+            return list.add_characters(Rule::ContentHidden, range, detail);
+        }
+        let (mut at, mut previous) = (range.end - run.len(), None);
+        for char in run.chars() {
+            let place = at..at + char.len_utf8();
+            at = place.end;
+            match kind(char) {
+                Some(Kind::Bidi) => {
+                    let is_empty = is_end(char) && previous.is_some_and(is_start);
+                    let weight = match self.lines.controls(range.start) {
+                        Controls::Useless => STRANGE,
+                        _ if is_empty => ODD,
+                        _ => SLIGHT,
+                    };
+                    self.capacity.add_plainly(char, place, weight, list);
+                }
+                Some(Kind::Selector) => {
+                    let weight = match previous {
+                        None => {
+                            let pair = (around.before, char);
+                            self.choices.weigh(self.text, place.start, pair, around.after)
+                        }
+                        // A slip of many keyboards.
+                        Some(previous) if previous == char => SLIGHT,
+                        Some(_) => ODD,
+                    };
+                    self.capacity.add_plainly(char, place, weight, list);
+                }
+                // Writing from right to left has all of them next to its signs.
+                Some(Kind::Direction) if around.weigh(char, previous) == Use::Weighs(SLIGHT) => {
+                    let weight = if self.capacity.is_last(char) { SLIGHT / 2 } else { 2 * SLIGHT };
+                    self.capacity.add_plainly(char, place, weight, list);
+                }
+                _ => match around.weigh(char, previous) {
+                    Use::Weighs(weight) => self.capacity.add(char, place, weight, list),
+                    Use::Never => self.capacity.add(char, place, STRANGE, list),
+                },
+            }
+            previous = Some(char);
+        }
+    }
+
+    /// Says what is wrong with a run, if one of its characters is enough for that.
+    fn fault(&mut self, run: &str, around: &Around<'_>, at: usize) -> Option<&'static str> {
+        let mut previous = None;
+        for (index, char) in run.chars().enumerate() {
+            if index == MAX_RUN {
+                return Some("zero-width characters in a row");
+            }
+            match kind(char) {
+                Some(Kind::Tag) => return Some("tag characters"),
+                Some(Kind::Bidi) if self.lines.controls(at) == Controls::Turning => {
+                    return Some("controls that turn the order of the text");
+                }
+                Some(Kind::Selector) => {
+                    let base = if previous.is_none() { around.before } else { None };
+                    if selects_nothing(base, char) {
+                        return Some("variation selectors that select nothing");
+                    }
+                }
+                _ if self.visible < MIN_VISIBLE && around.weigh(char, previous) == Use::Never => {
+                    return Some("an invisible character");
+                }
+                _ => {}
+            }
+            previous = Some(char);
+        }
+        None
+    }
+}
+
+/// The run without the tags of a flag that exists: England's, Scotland's or Wales'.
+fn without_flag(run: &str) -> &str {
+    for region in [b"gbeng\x7f", b"gbsct\x7f", b"gbwls\x7f"] {
+        let tags = region.iter().map(|it| 0xe0000 + u32::from(*it));
+        if run.chars().take(region.len()).map(u32::from).eq(tags) {
+            return run.get(4 * region.len()..).unwrap_or_default();
+        }
+    }
+    run
+}
+
+fn is_direction(char: char) -> bool {
+    kind(char) == Some(Kind::Direction)
+}
+
+fn is_start(char: char) -> bool {
+    matches!(char, '\u{202a}' | '\u{202b}' | '\u{202d}' | '\u{202e}' | '\u{2066}'..='\u{2068}')
+}
+
+fn is_end(char: char) -> bool {
+    matches!(char, '\u{202c}' | '\u{2069}')
+}

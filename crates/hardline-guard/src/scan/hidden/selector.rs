@@ -1,0 +1,100 @@
+//! Variation selectors: each chooses a form of the character before it, or chooses nothing and carries bits.
+
+use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
+use crate::scan::unicode::{has_styles, has_variant, is_ideograph, is_pictograph};
+
+/// The choices that a text made so far.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    /// The last of them, each a character and its selector.
+    seen: Vec<(char, char)>,
+    next: usize,
+    /// Where the last selector ended.
+    end: usize,
+}
+
+/// Choices that are remembered.
+const MAX_SEEN: usize = 64;
+/// Characters before a selector that are searched for one without it.
+const NEAR: usize = 64;
+
+/// The last selector that the registered variants of any ideograph go up to.
+const LAST_REGISTERED: char = '\u{e011f}';
+
+/// What a selector after some character is worth.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    /// The first time.
+    new: Weight,
+    /// Where the character has the same selector wherever it stands.
+    same: Weight,
+    /// Where it has it in some places, and not in others.
+    mixed: Weight,
+}
+
+/// Returns whether the selector can be no choice of anything that exists.
+pub(super) fn selects_nothing(base: Option<char>, selector: char) -> bool {
+    let Some(base) = base else { return !is_style(selector) };
+    match selector {
+        _ if is_style(selector) => false,
+        '\u{fe00}'..='\u{fe0f}' => !has_variant(base, selector),
+        _ => !is_ideograph(base) || selector > LAST_REGISTERED,
+    }
+}
+
+/// Returns whether the selector chooses between a text style and an emoji style.
+pub(super) fn is_style(selector: char) -> bool {
+    matches!(selector, '\u{fe0e}' | '\u{fe0f}')
+}
+
+impl Choices {
+    /// Weighs the selector at `at`, which follows `base` and is followed by `after`.
+    pub(super) fn weigh(
+        &mut self,
+        text: &str,
+        at: usize,
+        (base, selector): (Option<char>, char),
+        after: Option<char>,
+    ) -> Weight {
+        let start = std::mem::replace(&mut self.end, at + selector.len_utf8());
+        let Some(base) = base else { return ODD };
+        let choice = choice(base, selector, after);
+        if !self.seen.contains(&(base, selector)) {
+            self.remember((base, selector));
+            return choice.new;
+        }
+        let before = text.get(start..at.saturating_sub(base.len_utf8())).unwrap_or_default();
+        let is_mixed = before.chars().rev().take(NEAR).any(|it| it == base);
+        if is_mixed { choice.mixed } else { choice.same }
+    }
+
+    fn remember(&mut self, pair: (char, char)) {
+        match self.seen.get_mut(self.next) {
+            Some(oldest) => *oldest = pair,
+            None => self.seen.push(pair),
+        }
+        self.next = (self.next + 1) % MAX_SEEN;
+    }
+}
+
+fn choice(base: char, selector: char, after: Option<char>) -> Choice {
+    let of = |new, same, mixed| Choice { new, same, mixed };
+    match selector {
+        _ if is_style(selector) => match base {
+            '0'..='9' | '#' | '*' if after == Some('\u{20e3}') => of(0, 0, 0),
+            '0'..='9' | '#' | '*' => of(BIT, SLIGHT, BIT),
+            _ if has_styles(base) => of(0, 0, BIT / 2),
+            // Keyboards put one after emoji that have no other style.
+            _ if is_pictograph(base) || base == '\u{20e3}' => of(SLIGHT, 0, BIT / 2),
+            // What is left where an emoji was taken out.
+            _ if base.is_whitespace() || base.is_ascii_punctuation() => of(ODD, ODD, ODD),
+            _ if base.is_alphanumeric() => of(STRANGE, SLIGHT, ODD),
+            _ => of(BIT, 0, BIT / 2),
+        },
+        '\u{fe00}'..='\u{fe0f}' => of(0, 0, BIT / 2),
+        // The first few of an ideograph's variants are those that people use.
+        '\u{e0100}'..='\u{e0103}' => of(BIT, 0, BIT),
+        '\u{e0104}'..='\u{e010f}' => of(ODD, 0, ODD),
+        _ => of(STRANGE, 0, STRANGE),
+    }
+}

@@ -1,0 +1,202 @@
+//! What an invisible character is good for where it stands.
+
+use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
+use super::kind::{Kind, kind};
+use crate::scan::unicode::{
+    is_east_asian, is_indic, is_joined, is_mark, is_mongolian, is_pictograph, is_right_to_left,
+    is_unspaced, is_virama, joins_before, joins_next,
+};
+
+/// What stands around a run of invisible characters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around<'a> {
+    /// The text before the run.
+    text: &'a str,
+    pub(super) before: Option<char>,
+    pub(super) after: Option<char>,
+    /// Whether the line is written from right to left, at least in part; asked for marks of direction.
+    pub(super) is_right_to_left: bool,
+    /// Whether the run is a single character.
+    pub(super) is_single: bool,
+}
+
+/// The weight of a character, or that it has no place in any text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Use {
+    Weighs(Weight),
+    /// It is a hit in a text that is not long.
+    Never,
+}
+
+/// Marks before a letter's end that are skipped to find the letter.
+const MAX_MARKS: usize = 8;
+
+/// Letters of a function's name: `arctan`.
+const MAX_NAME: usize = 6;
+
+impl<'a> Around<'a> {
+    pub(super) fn new(text: &'a str, after: Option<char>) -> Self {
+        let before = text.chars().next_back();
+        Self { text, before, after, is_right_to_left: false, is_single: true }
+    }
+
+    fn is_near(&self, test: impl Fn(char) -> bool) -> bool {
+        self.before.is_some_and(&test) || self.after.is_some_and(&test)
+    }
+
+    /// The character before, without what combines with it.
+    fn base(&self, is_part: fn(char) -> bool) -> Option<char> {
+        self.text.chars().rev().take(MAX_MARKS).find(|it| !is_part(*it))
+    }
+
+    /// Weighs a character of the run; `previous` is the one before it in the run.
+    pub(super) fn weigh(&self, char: char, previous: Option<char>) -> Use {
+        let Some(kind) = kind(char) else { return Use::Weighs(0) };
+        let weight = match kind {
+            Kind::Break => self.weigh_break(),
+            Kind::Joiner => self.weigh_joiner(char),
+            Kind::Direction => self.weigh_direction(char),
+            Kind::SoftHyphen => self.weigh_soft_hyphen(),
+            Kind::Glue => self.weigh_glue(char),
+            Kind::Operator => self.weigh_operator(char),
+            Kind::GraphemeJoiner if self.is_near(is_mark) => 0,
+            Kind::GraphemeJoiner => ODD,
+            Kind::Mongolian if self.is_near(is_mongolian) => 0,
+            Kind::Filler if self.fills_a_syllable(char, previous) => 0,
+            Kind::Within(first, last) if self.is_near(|it| (first..=last).contains(&it)) => {
+                // Nobody writes these vowels of Khmer.
+                if matches!(char, '\u{17b4}' | '\u{17b5}') { BIT } else { SLIGHT / 2 }
+            }
+            Kind::Layout(first, last) if self.is_near(|it| (first..=last).contains(&it)) => 0,
+            Kind::Mongolian | Kind::Filler | Kind::Within(..) | Kind::Layout(..) => {
+                return Use::Never;
+            }
+            Kind::Never | Kind::Tag => return Use::Never,
+            // Weighed by those who know more of them.
+            Kind::Selector | Kind::Bidi | Kind::Blank => STRANGE,
+        };
+        // What the first of a row does, the others need not do again.
+        Use::Weighs(if previous.is_some() { weight.max(SLIGHT) } else { weight })
+    }
+
+    fn weigh_break(&self) -> Weight {
+        let is_edge = |it: Option<char>| it.is_none_or(|it| it.is_whitespace() || it == '|');
+        if self.is_near(is_unspaced) {
+            0
+        } else if self.is_near(is_east_asian) || self.may_break() {
+            SLIGHT
+        } else if self.is_single && is_edge(self.before) && is_edge(self.after) {
+            BIT / 2
+        } else if self.is_near(|it| it.is_whitespace() || is_right_to_left(it) || is_indic(it)) {
+            // Translators leave them at the ends of words.
+            BIT
+        } else {
+            ODD
+        }
+    }
+
+    /// Whether a long word may well be broken here: at a sign, a capital, or a number.
+    fn may_break(&self) -> bool {
+        let (Some(before), Some(after)) = (self.before, self.after) else { return false };
+        let is_sign = |it: char| !it.is_alphanumeric() && !it.is_whitespace();
+        let is_inside = !before.is_whitespace() && !after.is_whitespace();
+        let is_capital = before.is_lowercase() && after.is_uppercase();
+        is_inside
+            && (is_sign(before)
+                || is_sign(after)
+                || is_capital
+                || before.is_numeric() != after.is_numeric())
+    }
+
+    fn weigh_joiner(&self, char: char) -> Weight {
+        let is_joiner = char == '\u{200d}';
+        let is_modifier = |it: char| matches!(it, '\u{1f3fb}'..='\u{1f3ff}');
+        if is_joiner && let (Some(before), Some(after)) = (self.base(is_modifier), self.after) {
+            if is_joined(before, after) {
+                return 0;
+            }
+            if is_pictograph(before) && is_pictograph(after) {
+                return BIT;
+            }
+        }
+        if self.is_near(is_virama) {
+            return 0;
+        }
+        let joins_next = self.base(is_mark).is_some_and(joins_next);
+        let joins_before = self.after.is_some_and(joins_before);
+        // The one keeps apart what would join, the other joins what stands at an edge.
+        let is_seen =
+            if is_joiner { joins_next != joins_before } else { joins_next && joins_before };
+        let is_script = |it| is_indic(it) || is_right_to_left(it) || is_mongolian(it);
+        // German has no ligature where two words meet.
+        let is_ligature = !is_joiner
+            && self.before == Some('f')
+            && self.after.is_some_and(|it| "bfhijklt".contains(it));
+        match () {
+            () if is_seen => 0,
+            () if is_ligature || self.is_near(|it| is_script(it) || is_mark(it)) => BIT / 2,
+            () => ODD,
+        }
+    }
+
+    fn weigh_direction(&self, char: char) -> Weight {
+        let is_neutral = |it: Option<char>| it.is_none_or(|it| !it.is_alphanumeric());
+        let is_at_sign = is_neutral(self.before) || is_neutral(self.after);
+        match (self.is_right_to_left, is_at_sign) {
+            (true, true) => SLIGHT,
+            (true, false) => BIT,
+            (false, true) if char == '\u{200e}' => SLIGHT,
+            (false, true) => BIT,
+            (false, false) => ODD,
+        }
+    }
+
+    /// Syllables have two letters at least.
+    fn weigh_soft_hyphen(&self) -> Weight {
+        let is_letter = |it: char| it.is_alphabetic() || is_mark(it);
+        let is_syllable = self.text.chars().rev().take(2).filter(|it| is_letter(*it)).count() == 2;
+        match (is_syllable, self.after.is_some_and(is_letter)) {
+            (true, true) => 0,
+            (false, true) if self.before.is_some_and(is_letter) => ODD,
+            _ => BIT,
+        }
+    }
+
+    fn weigh_glue(&self, char: char) -> Weight {
+        match self.before {
+            None | Some('\n') if char == '\u{feff}' => 0,
+            _ if self.is_near(is_east_asian) || self.may_break() => SLIGHT,
+            _ => ODD,
+        }
+    }
+
+    fn weigh_operator(&self, char: char) -> Weight {
+        let (Some(before), Some(after)) = (self.before, self.after) else { return ODD };
+        let is_operand = |it: char| it.is_alphanumeric() || is_mark(it) || "()[]{}|√′".contains(it);
+        let letters = self.text.chars().rev().take_while(|it| it.is_lowercase());
+        let letters = letters.take(MAX_NAME + 1).count();
+        // What stands around it leaves no choice: a function before its argument, a factor, a fraction.
+        let is_due = match char {
+            '\u{2061}' => after == '(' || letters > 1,
+            '\u{2062}' => before.is_numeric() || before == ')' || after == '(',
+            _ => before.is_numeric() && after.is_numeric(),
+        };
+        match () {
+            // The names of functions are short.
+            () if !is_operand(before) || !is_operand(after) || letters > MAX_NAME => ODD,
+            () if is_due => SLIGHT / 2,
+            () => SLIGHT,
+        }
+    }
+
+    /// A syllable of old Hangul has a filler where its first consonant or its vowel is missing.
+    fn fills_a_syllable(&self, char: char, previous: Option<char>) -> bool {
+        let is_consonant = |it| matches!(it, '\u{1100}'..='\u{115f}' | '\u{a960}'..='\u{a97c}');
+        let is_vowel = |it| matches!(it, '\u{1160}'..='\u{11a7}' | '\u{d7b0}'..='\u{d7c6}');
+        let is_end = |it| matches!(it, '\u{11a8}'..='\u{11ff}' | '\u{d7cb}'..='\u{d7fb}');
+        match char {
+            '\u{115f}' => self.after.is_some_and(|it| is_vowel(it) || is_end(it)),
+            _ => previous.or(self.before).is_some_and(is_consonant),
+        }
+    }
+}

@@ -36,13 +36,14 @@ impl Piece {
             "uri",
             "uriTemplate",
         ];
-        let is_tree = |it: &String| {
-            matches!(&**it, "_meta" | "inputSchema" | "outputSchema" | "requestedSchema")
-        };
-        let last = self.path.iter().rev().find(|it| *it != "[]");
+        let mut path = self.path.iter().rev().filter(|it| *it != "[]").map(|it| &**it);
+        let (last, outer) = (path.next().unwrap_or_default(), path.next().unwrap_or_default());
+        // What tools return may have any names; a resource has a name for people.
+        let is_free = self.path.iter().any(|it| it == "structuredContent");
+        let is_title = last == "name" && matches!(outer, "resources" | "resourceTemplates");
+        let is_exact = |it: &String| matches!(&**it, "_meta" | "const" | "default" | "enum");
         self.is_key
-            || self.path.iter().any(is_tree)
-            || last.is_some_and(|it| NAMES.contains(&&**it))
+            || !is_free && (self.path.iter().any(is_exact) || !is_title && NAMES.contains(&last))
     }
 
     /// Whether it is surely one that people or models read, so that it may be edited.

@@ -1,18 +1,20 @@
 //! The strings of a message, each with its place and with what may be done to it.
 //!
 //! Every string is looked at, keys included: what one client shows to nobody another hands to its model.
-//! Some must not be edited, whatever is in them, since somebody will send them back or compare them:
-//! cursors, states, ids, addresses, names, binary data, schemas, metadata, keys. What is wrong with one
-//! of those is reported, or the frame is blocked.
+//! Some must not be edited, whatever is in them, since a machine will send them back or compare them:
+//! cursors, states, ids, addresses, names, binary data, metadata, keys, values of a choice. What is wrong with
+//! one of those is reported, or the frame is blocked: [`reader`] has the table.
 //!
 //! Invariants: each byte of the message is looked at once; paths are put together only for findings.
 
 mod place;
+mod reader;
 mod text;
 
 use hardline_wire::json::{Kind, Step, Value};
 
 pub(crate) use place::Place;
+pub(crate) use reader::Reader;
 pub(crate) use text::Text;
 
 /// Calls `take` with each string of `value`, where it is, and whether it is a key.
@@ -52,7 +54,7 @@ mod tests {
         let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
         let mut actual = Vec::new();
         for_each_string(checked.value, |string, place, is_key| {
-            let mark = if is_key || place.is_opaque() { " opaque" } else { "" };
+            let mark = if place.reader(is_key) == Reader::Person { "" } else { " exact" };
             actual.push(format!("{place} {}{mark}", string.text()));
         });
         assert_eq!(actual, expected);
@@ -63,16 +65,16 @@ mod tests {
         check(
             r#"{"result":{"content":[{"type":"text","text":"a"},{"text":"b"}],"n":1,"x":["c",["d"]]}}"#,
             &[
-                r#"$ "result" opaque"#,
-                r#"$.result "content" opaque"#,
-                r#"$.result.content[0] "type" opaque"#,
-                r#"$.result.content[0].type "text" opaque"#,
-                r#"$.result.content[0] "text" opaque"#,
+                r#"$ "result" exact"#,
+                r#"$.result "content" exact"#,
+                r#"$.result.content[0] "type" exact"#,
+                r#"$.result.content[0].type "text" exact"#,
+                r#"$.result.content[0] "text" exact"#,
                 r#"$.result.content[0].text "a""#,
-                r#"$.result.content[1] "text" opaque"#,
+                r#"$.result.content[1] "text" exact"#,
                 r#"$.result.content[1].text "b""#,
-                r#"$.result "n" opaque"#,
-                r#"$.result "x" opaque"#,
+                r#"$.result "n" exact"#,
+                r#"$.result "x" exact"#,
                 r#"$.result.x[0] "c""#,
                 r#"$.result.x[1][0] "d""#,
             ],
@@ -80,10 +82,10 @@ mod tests {
         check(
             r#"{"a b":"x","c\"d":{"":"y"}}"#,
             &[
-                r#"$ "a b" opaque"#,
+                r#"$ "a b" exact"#,
                 r#"$["a b"] "x""#,
-                r#"$ "c\"d" opaque"#,
-                r#"$["c\"d"] "" opaque"#,
+                r#"$ "c\"d" exact"#,
+                r#"$["c\"d"] "" exact"#,
                 r#"$["c\"d"][""] "y""#,
             ],
         );
@@ -95,7 +97,7 @@ mod tests {
             let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
             let mut editable = Vec::new();
             for_each_string(checked.value, |string, place, is_key| {
-                if !is_key && !place.is_opaque() {
+                if place.reader(is_key) == Reader::Person {
                     editable.push(string.text().to_owned());
                 }
             });
@@ -103,7 +105,7 @@ mod tests {
         };
         assert_eq!(only(r#"{"nextCursor":"a","uri":"b","text":"c"}"#), r#""c""#);
         assert_eq!(only(r#"{"_meta":{"a":{"b":["c"]}},"d":"e"}"#), r#""e""#);
-        assert_eq!(only(r#"{"inputSchema":{"description":"a"},"description":"b"}"#), r#""b""#);
+        assert_eq!(only(r#"{"inputSchema":{"enum":["a"]},"description":"b"}"#), r#""b""#);
         assert_eq!(only(r#"{"error":{"message":"a","data":"b"}}"#), r#""a" "b""#);
         assert_eq!(only(r#"{"result":{"content":[{"type":"image","data":"b"}]}}"#), "");
         assert_eq!(only(r#"{"error":{"data":{"x":"b"}}}"#), r#""b""#);

@@ -6,36 +6,7 @@ use std::fmt;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::Value;
 
-/// Members whose string values are never edited.
-const OPAQUE: [&str; 24] = [
-    "blob",
-    "cursor",
-    "data",
-    "format",
-    "href",
-    "id",
-    "jsonrpc",
-    "level",
-    "method",
-    "mimeType",
-    "name",
-    "nextCursor",
-    "progressToken",
-    "protocolVersion",
-    "requestId",
-    "requestState",
-    "role",
-    "sessionId",
-    "sizes",
-    "src",
-    "taskId",
-    "type",
-    "uri",
-    "uriTemplate",
-];
-
-/// Members of which nothing inside is ever edited.
-const OPAQUE_TREES: [&str; 4] = ["_meta", "inputSchema", "outputSchema", "requestedSchema"];
+use super::reader::{self, Reader};
 
 /// Most bytes of a key in a path.
 const KEY_BYTES: usize = 64;
@@ -89,22 +60,11 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether the value here must not be edited.
-    pub(crate) fn is_opaque(&self) -> bool {
-        let names = self.levels.iter().map(At::name);
-        let is_tree = |name: Cow<'_, str>| OPAQUE_TREES.contains(&&*name);
-        // The elements of an array are what the array is.
-        let innermost = self.levels.iter().rposition(|level| matches!(level, At::Key(_)));
-        let is_member = |at: usize| {
-            let name = self.levels.get(at).and_then(At::name).unwrap_or_default();
-            let outer = at.checked_sub(1).and_then(|at| self.levels.get(at)).and_then(At::name);
-            match &*name {
-                // An error's or a log message's `data` is for people; that of an image is not.
-                "data" => !matches!(outer.as_deref(), Some("error" | "params")),
-                name => OPAQUE.contains(&name),
-            }
-        };
-        names.flatten().any(is_tree) || innermost.is_some_and(is_member)
+    /// Returns who makes use of the string here: a value, or a key of the innermost object.
+    pub(crate) fn reader(&self, is_key: bool) -> Reader {
+        let names: Vec<Cow<'_, str>> = self.levels.iter().filter_map(At::name).collect();
+        let names: Vec<&str> = names.iter().map(|it| &**it).collect();
+        reader::of(&names, is_key)
     }
 
     /// Whether it is inside the value that these keys lead to from the root.

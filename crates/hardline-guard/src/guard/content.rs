@@ -7,7 +7,7 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Value};
 
 use super::sink::Sink;
-use crate::content::{Place, Text, for_each_string};
+use crate::content::{Place, Reader, Text, for_each_string};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::policy::Actions;
@@ -170,15 +170,12 @@ impl Judge {
             if hits.is_empty() {
                 return;
             }
-            let (origin, is_opaque) = (text.origin(), is_key || place.is_opaque());
+            let (origin, reader) = (text.origin(), place.reader(is_key));
             let mut wanted = Vec::new();
             for hit in hits {
                 let mut action = actions.action_at(hit.rule, hit.severity, direction);
-                if action == Action::Sanitize && is_opaque {
-                    // Never edited: a message in it is too much, the rest is reported.
-                    let is_message =
-                        matches!(hit.rule, Rule::ContentFrame | Rule::ContentEncodedFrame);
-                    action = if is_message { Action::Block } else { Action::Log };
+                if action == Action::Sanitize && reader != Reader::Person {
+                    action = instead_of_editing(&hit, reader);
                 }
                 let written = origin.written(&hit.range);
                 let range = base + written.start..base + written.end;
@@ -200,6 +197,14 @@ impl Judge {
         });
         edits
     }
+}
+
+/// What is done about a string that may not be edited. A planted message is too much for any of them. What
+/// people and models see goes no further with something hidden in it; the rest is reported.
+fn instead_of_editing(hit: &Hit, reader: Reader) -> Action {
+    let is_message = matches!(hit.rule, Rule::ContentFrame | Rule::ContentEncodedFrame);
+    let is_seen = reader == Reader::Both && Severity::High <= hit.severity;
+    if is_message || is_seen { Action::Block } else { Action::Log }
 }
 
 /// Whether a hit in the definition of a tool poisons it.

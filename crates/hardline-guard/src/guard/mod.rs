@@ -33,7 +33,7 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::Ending;
 use hardline_wire::single_line::single_line;
 
-use crate::content::for_each_string;
+use crate::content::{Reader, for_each_string};
 use crate::finding::{Direction, Finding};
 use crate::frame::{FrameJudge, FrameOutcome};
 use crate::inspected::Inspected;
@@ -313,7 +313,7 @@ fn is_fit(mended: &[u8], line: &[u8], limits: &Limits) -> bool {
         let start = edited.partition_point(|at| *at < string.offset());
         let is_in = |at: &usize| *at < string.offset() + string.text().len();
         let is_edited = edited.get(start).is_some_and(is_in);
-        is_fit &= !(is_edited && (is_key || place.is_opaque()));
+        is_fit &= !is_edited || place.reader(is_key) == Reader::Person;
     });
     is_fit
 }

@@ -9,6 +9,7 @@ mod join;
 mod pin;
 mod policy;
 mod property;
+mod reader;
 mod safety;
 mod scan;
 mod session;

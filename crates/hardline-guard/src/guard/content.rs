@@ -166,7 +166,12 @@ impl Judge {
                 return;
             }
             let Some(text) = Text::read(string, buffer) else { return };
-            let hits = scanner.scan(text.content()).hits;
+            let mut scan = scanner.scan(text.content());
+            let is_part = sink.hidden.add(scan.residue, text.content().len());
+            if is_part && scan.residue.level > 0 {
+                scan = scanner.scan_part(text.content(), true);
+            }
+            let hits = scan.hits;
             if hits.is_empty() {
                 return;
             }

@@ -4,6 +4,7 @@ use hardline_wire::json::Value;
 
 use crate::finding::Finding;
 use crate::rule::{Action, Rule};
+use crate::scan::Together;
 
 /// Something that was found, and what is done about it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -35,6 +36,8 @@ pub(super) struct Sink {
     pub(super) rule: Option<Rule>,
     /// How many bytes of text were looked at.
     pub(super) looked: usize,
+    /// What those texts could hide together.
+    pub(super) hidden: Together,
 }
 
 impl Sink {
@@ -57,6 +60,7 @@ impl Sink {
             action: Action::Allow,
             rule: None,
             looked: 0,
+            hidden: Together::default(),
         }
     }
 

@@ -194,9 +194,9 @@ impl Guard {
         let base = (base + element.offset()).saturating_sub(BEFORE.len());
         let subject = Subject { value: checked.value, text: &alone, base, names: 0 };
         let mut sink = Sink::of_worst(MAX_FOUND);
-        sink.looked = work.sink.looked;
+        (sink.looked, sink.hidden) = (work.sink.looked, work.sink.hidden);
         let verdict = self.strings.judge(subject, direction, &actions, &mut sink);
-        work.sink.looked = sink.looked;
+        (work.sink.looked, work.sink.hidden) = (sink.looked, sink.hidden);
         tool.is_poisoned = sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
         if tool.denial.is_some() {
             // Nobody sees it; it must not be pinned all the same.

@@ -41,7 +41,7 @@ use message::Class;
 use open::{Opened, Opener};
 
 pub(crate) use character::is_control;
-pub(crate) use hidden::{Residue, is_invisible};
+pub(crate) use hidden::{Residue, Together, is_invisible};
 pub(crate) use plain::is_plain;
 
 /// How texts are scanned.

@@ -5,7 +5,8 @@
 //! weighs little or nothing, one without a use two bits, and another one than the one before more, since
 //! a choice is what carries bits. Every visible character takes a sixteenth of a bit off again. Where the
 //! level reaches the limit, all that is weighed in it is a hit: fourteen bits, so that less than two bytes
-//! of hidden text pass; and three bits in a text of a few characters, such as a name.
+//! of hidden text pass; and three bits in a text of a few characters, such as a name. The texts of one message
+//! are added up ([`Together`]), so that spreading it over many of them brings no more than four bytes.
 //!
 //! Invariant: the cost is linear in the text. What lies between two carriers is looked at once.
 
@@ -59,6 +60,29 @@ pub(crate) struct Residue {
     pub(crate) level: Weight,
     /// The character that it comes from, if it is a single one.
     pub(crate) char: Option<char>,
+}
+
+/// What the texts of one message could hide together, so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Together {
+    level: Weight,
+    char: Option<char>,
+}
+
+impl Together {
+    /// Adds what is left of a text of so many bytes. Says whether they hide a message: then the text is a part
+    /// of it.
+    pub(crate) fn add(&mut self, residue: Residue, bytes: usize) -> bool {
+        let visible = u32::try_from(bytes / 2).unwrap_or(u32::MAX);
+        self.level = self.level.saturating_sub(visible);
+        if residue.level > 0 {
+            // One and the same stray in many texts, such as cells of a table, is nobody's choice.
+            let is_same = residue.char.is_some() && residue.char == self.char;
+            self.level += if is_same { residue.level / 8 } else { residue.level };
+            self.char = residue.char;
+        }
+        self.level >= 2 * LIMIT
+    }
 }
 
 impl<'a> Capacity<'a> {

@@ -29,7 +29,7 @@ use kind::{Kind, has_no_width, is_private, kind};
 use selector::{Choices, selects_nothing};
 use weigh::{Around, Use};
 
-pub(crate) use capacity::Residue;
+pub(crate) use capacity::{Residue, Together};
 pub(crate) use kind::is_invisible;
 
 /// Invisible characters in a row that no writing has.

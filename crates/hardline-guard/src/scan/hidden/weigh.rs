@@ -87,8 +87,10 @@ impl<'a> Around<'a> {
             SLIGHT
         } else if self.is_single && is_edge(self.before) && is_edge(self.after) {
             BIT / 2
-        } else if self.is_near(|it| it.is_whitespace() || is_right_to_left(it) || is_indic(it)) {
+        } else if is_edge(self.before) != is_edge(self.after) {
             // Translators leave them at the ends of words.
+            BIT
+        } else if self.is_near(|it| is_right_to_left(it) || is_indic(it)) {
             BIT
         } else {
             ODD

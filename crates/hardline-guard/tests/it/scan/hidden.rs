@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use hardline_guard::Rule;
+use hardline_guard::policy::{Policy, Profile};
+use hardline_guard::{Direction, Guard, Rule};
+use serde_json::json;
 
 use super::scan;
 
@@ -368,4 +370,34 @@ fn scripts_that_need_joiners_hide_nothing_else() {
         let text = carried(page, |_| octal.next().map(|it| alphabet[usize::from(it)].to_owned()));
         assert_found(language, &text);
     }
+}
+
+/// A message spread over many texts of one answer, too little in each to be found.
+#[test]
+fn what_many_texts_hide_together_is_found() {
+    let mut guard = Guard::new(Policy::profile(Profile::Balanced));
+    let mut judge = |texts: &[String]| {
+        let content: Vec<_> = texts.iter().map(|it| json!({"type": "text", "text": it})).collect();
+        let frame = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content}}).to_string();
+        let report = guard.check_frame(Direction::ServerToClient, frame.as_bytes());
+        let rules: Vec<_> = report.findings.iter().map(|it| it.rule).collect();
+        (rules, report.frame.map(|it| it.into_inner().into_owned()))
+    };
+    let mut bits = bits();
+    let mut spread = Vec::new();
+    while let Some(bit) = bits.next() {
+        let hidden = if bit { "\u{200b}\u{2060}" } else { "\u{2060}" };
+        assert_passes("alone", &format!("Line{hidden}"));
+        spread.push(format!("Line{hidden}"));
+    }
+    let (rules, sent) = judge(&spread);
+    assert!(rules.contains(&Rule::ContentHidden), "{rules:?}");
+    // A few bytes are all that is left.
+    let left = String::from_utf8(sent.unwrap()).unwrap();
+    assert!(left.chars().filter(|it| matches!(it, '\u{200b}' | '\u{2060}')).count() < 64);
+    let table: Vec<String> = (0..400).map(|_| "\u{200b}".to_owned()).collect();
+    assert_eq!(judge(&table).0, []);
+    let lines: Vec<String> =
+        (0..400).map(|it| format!("{it}: a line that was pasted\u{200b}")).collect();
+    assert_eq!(judge(&lines).0, []);
 }

@@ -1,14 +1,16 @@
 //! One tool's definition and its fingerprint.
 
-use std::fmt;
-
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Kind, Value};
 use hardline_wire::limits::Limits;
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::canonical::{Json, MAX_DEPTH};
+use super::fingerprint::Fingerprint;
+use super::outline::outline;
+
+/// Stands before the outlines that are digested. No canonical JSON begins like it.
+const OUTLINE_LABEL: &str = "hardline outline\n";
 
 /// A tool as its server defines it: everything of its definition but `_meta`.
 ///
@@ -17,20 +19,30 @@ use super::canonical::{Json, MAX_DEPTH};
 /// times and caches there, models do not see it, and a pin that alarms at every start is soon
 /// ignored. Only the definition's own `_meta` is left out; a property of that name in a schema
 /// counts.
+///
+/// A definition over [`MAX_BYTES`](Self::MAX_BYTES) (a tool with a large icon) is kept as an outline:
+/// its short parts as they are, digests of the others. Every change changes the fingerprint all the same.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Definition {
     name: String,
-    /// The canonical JSON, an object with the member `name`.
+    /// The canonical JSON, an object with the member `name`; or its outline.
     canonical: String,
+    is_outline: bool,
     fingerprint: Fingerprint,
 }
 
 impl Definition {
-    /// Longest definition in bytes of canonical JSON.
+    /// Longest definition that is kept whole, in bytes of canonical JSON.
     ///
     /// Bounds what one tool can put into the lock file. The largest schemas seen in the field have
-    /// a tenth of that. A longer definition is refused.
-    pub const MAX_BYTES: usize = 1 << 20;
+    /// less than half of that. A longer definition is kept as an outline.
+    pub const MAX_BYTES: usize = 256 << 10;
+
+    /// Longest name in bytes.
+    ///
+    /// Names are the keys of the lock file, and kept whole. MCP recommends 128 characters at most. A
+    /// longer one is refused.
+    pub const MAX_NAME_BYTES: usize = 1 << 10;
 
     /// Takes an element of a `tools/list` result.
     ///
@@ -53,25 +65,49 @@ impl Definition {
         &self.name
     }
 
-    /// The SHA-256 of the canonical JSON.
+    /// The SHA-256 of the canonical JSON; of a definition that is too long to be kept, that of its
+    /// outline behind a label.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The definition as canonical JSON.
+    /// The definition as canonical JSON, or its outline.
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
 
+    /// Whether it was too long to be kept whole.
+    pub fn is_outline(&self) -> bool {
+        self.is_outline
+    }
+
     /// Takes a definition whose `_meta` is gone.
     pub(super) fn of(json: &Json) -> Result<Self, DefinitionError> {
-        let name = json.get("name").and_then(Json::as_str).ok_or(DefinitionError::NoName)?;
+        let name = name(json)?;
+        Ok(Self::named(name, json))
+    }
+
+    /// Takes an outline as the lock file has it.
+    pub(super) fn of_outline(json: &Json) -> Result<Self, DefinitionError> {
+        let name = name(json)?;
+        Ok(Self::outlined(name, json))
+    }
+
+    /// Takes an object under a name of ours.
+    pub(super) fn named(name: &str, json: &Json) -> Self {
         let canonical = json.to_text();
         if Self::MAX_BYTES < canonical.len() {
-            return Err(DefinitionError::TooLong { limit: Self::MAX_BYTES });
+            return Self::outlined(name, &outline(json));
         }
-        let fingerprint = Fingerprint(Sha256::digest(&canonical).into());
-        Ok(Self { name: name.to_owned(), canonical, fingerprint })
+        let fingerprint = Fingerprint::of(&canonical);
+        Self { name: name.to_owned(), canonical, is_outline: false, fingerprint }
+    }
+
+    /// Takes an outline under a name of ours.
+    pub(super) fn outlined(name: &str, outline: &Json) -> Self {
+        let canonical = outline.to_text();
+        let fingerprint = Fingerprint::labelled(OUTLINE_LABEL, &canonical);
+        Self { name: name.to_owned(), canonical, is_outline: true, fingerprint }
     }
 
     /// The definition as a value.
@@ -80,29 +116,6 @@ impl Definition {
         let checked = Checker::new(&limits).check(self.canonical.as_bytes()).ok();
         // It was made from a checked value within the same limits, so it is one.
         checked.and_then(|it| Json::new(it.value)).unwrap_or(Json::Object(Vec::new()))
-    }
-}
-
-/// A SHA-256, written as 64 hexadecimal digits.
-#[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Fingerprint([u8; 32]);
-
-impl Fingerprint {
-    /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 
@@ -122,12 +135,18 @@ pub enum DefinitionError {
         /// The limit in force.
         limit: usize,
     },
-    /// It is too long.
-    #[error("a tool's definition is longer than {limit} bytes")]
+    /// Its name is too long.
+    #[error("a tool's name is longer than {limit} bytes")]
     TooLong {
         /// The limit in force.
         limit: usize,
     },
+}
+
+fn name(json: &Json) -> Result<&str, DefinitionError> {
+    let name = json.get("name").and_then(Json::as_str).ok_or(DefinitionError::NoName)?;
+    let limit = Definition::MAX_NAME_BYTES;
+    if limit < name.len() { Err(DefinitionError::TooLong { limit }) } else { Ok(name) }
 }
 
 /// A name that a server gave, in backquotes, escaped and shortened.

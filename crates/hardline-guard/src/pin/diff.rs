@@ -7,6 +7,7 @@ use hardline_wire::excerpt::Excerpt;
 
 use super::canonical::Json;
 use super::definition::Definition;
+use super::outline::{outline, words};
 
 /// What differs between two definitions of a tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -57,7 +58,19 @@ impl Diff {
     pub fn between(before: &Definition, after: &Definition) -> Self {
         let mut diff = Self::default();
         if before.fingerprint() != after.fingerprint() {
-            diff.compare("", &before.json(), &after.json());
+            let (mut old, mut new) = (before.json(), after.json());
+            // Side by side with an outline, what is long must not look changed where it is the same.
+            if before.is_outline() && !after.is_outline() {
+                new = outline(&new);
+            } else if after.is_outline() && !before.is_outline() {
+                old = outline(&old);
+            }
+            diff.compare("", &old, &new);
+            if diff.is_empty() {
+                let whole = |it: &Definition| format!("SHA-256 {}", it.fingerprint());
+                let kind = ChangeKind::Changed { before: whole(before), after: whole(after) };
+                diff.push("definition", kind);
+            }
         }
         diff
     }
@@ -70,6 +83,10 @@ impl Diff {
     fn compare(&mut self, path: &str, before: &Json, after: &Json) {
         match (before, after) {
             _ if before == after || self.is_full() => {}
+            _ if words(before).is_some() || words(after).is_some() => {
+                let (before, after) = (excerpt(before), excerpt(after));
+                self.push(path, ChangeKind::Changed { before, after });
+            }
             (Json::Object(old), Json::Object(new)) => self.compare_members(path, old, new),
             (Json::Array(old), Json::Array(new)) => {
                 if old.iter().chain(new).all(is_scalar) {
@@ -174,7 +191,7 @@ impl fmt::Display for Diff {
     /// One change a line.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, change) in self.changes.iter().enumerate() {
-            if 0 < index {
+            if index > 0 {
                 formatter.write_str("\n")?;
             }
             change.fmt(formatter)?;
@@ -232,6 +249,9 @@ fn is_scalar(json: &Json) -> bool {
 }
 
 fn excerpt(json: &Json) -> String {
+    if let Some(words) = words(json) {
+        return words;
+    }
     Excerpt::of_json(&json.to_text(), MAX_EXCERPT).to_string()
 }
 

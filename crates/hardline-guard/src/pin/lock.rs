@@ -1,6 +1,6 @@
-//! The pins of all servers, and `hardline.lock`, the file that keeps them.
+//! The pins of servers, and the text of the lock files that keep them.
 //!
-//! The file is JSON, indented, sorted by server and tool, with one member a line down to a few
+//! A file is JSON, indented, sorted by server and tool, with one member a line down to a few
 //! levels, so that versions of it can be compared and merged line by line:
 //!
 //! ```json
@@ -8,6 +8,12 @@
 //!   "version": 1,
 //!   "servers": {
 //!     "docs": {
+//!       "instructions": {
+//!         "sha256": "91d2…",
+//!         "definition": {
+//!           "instructions": "Call read_page first."
+//!         }
+//!       },
 //!       "tools": {
 //!         "read_page": {
 //!           "sha256": "4ebd…",
@@ -23,28 +29,44 @@
 //! }
 //! ```
 //!
-//! A definition is kept whole, so that a change can be shown in words. Characters that nobody sees
-//! are written as `\u` escapes: a reviewer of the file sees them.
+//! A definition is kept whole, so that a change can be shown in words; one that is too long has an
+//! `outline` instead. Characters that people do not see are written as `\u` escapes: a reviewer of the
+//! file sees them. A server without the member `tools` has not listed any yet, and one without
+//! `instructions` was pinned before those were; an empty `definition` says that it has none.
 //!
 //! Invariants:
 //! - The same pins give the same bytes.
 //! - What is written can be read again, and is the same.
 //! - A definition that does not match its fingerprint is an error: a merge went wrong, or somebody
 //!   edited one of the two.
+//! - No server takes the room of another: each has limits of its own.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use super::definition::Definition;
+use super::instructions::Instructions;
 use super::write::write_tool;
 
-/// The pins of all servers.
+/// The pins of some servers.
+///
+/// Clones share what neither of them changes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Lock {
-    servers: BTreeMap<String, BTreeMap<String, Pin>>,
-    /// Bytes that the tools take in the file, at most [`Lock::MAX_BYTES`].
+    servers: BTreeMap<String, Arc<ServerPins>>,
+}
+
+/// The pins of one server.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct ServerPins {
+    /// `None` if they were never looked at.
+    pub(super) instructions: Option<Instructions>,
+    /// By name. `None` if the server has not listed any yet: its first list pins.
+    tools: Option<BTreeMap<String, Pin>>,
+    /// Bytes that the tools take in the file, at most [`Lock::MAX_SERVER_BYTES`].
     written: usize,
 }
 
@@ -64,42 +86,82 @@ impl Pin {
     }
 }
 
+impl ServerPins {
+    /// The tools, sorted by name; `None` if there was no list of them yet.
+    pub(super) fn tools(&self) -> Option<impl Iterator<Item = &Definition>> {
+        Some(self.tools.as_ref()?.values().map(|pin| &pin.definition))
+    }
+
+    /// Puts a tool in the place of one with its name.
+    fn insert(&mut self, pin: Pin) {
+        self.written += pin.written;
+        let tools = self.tools.get_or_insert_default();
+        if let Some(before) = tools.insert(pin.definition.name().to_owned(), pin) {
+            self.written -= before.written;
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.tools.as_ref().map_or(0, BTreeMap::len)
+    }
+}
+
 impl Lock {
     /// The version of the format.
     pub const VERSION: i64 = 1;
 
-    /// Longest file in bytes, but for what frames the tools in it.
+    /// Most bytes of one file, but for what frames the tools in it.
     ///
-    /// Bounds what servers can make us keep: some ten thousand tools of the usual size. Pins that
-    /// would make it longer are refused.
+    /// Bounds what servers can make us keep in a file that they share. Pins that would make it longer
+    /// are refused.
     pub const MAX_BYTES: usize = 64 << 20;
+
+    /// Most bytes that the tools of one server take in a file.
+    ///
+    /// Bounds what one server can make us keep and read, and leaves room for others in a file that
+    /// they share: the largest servers seen in the field have a twentieth of that. Pins that would make
+    /// it more are refused.
+    pub const MAX_SERVER_BYTES: usize = 16 << 20;
+
+    /// Most tools of one server. Further ones are refused.
+    pub const MAX_TOOLS: usize = 1 << 16;
 
     /// Creates one without pins.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The servers that are pinned, sorted.
+    /// The servers of which something is pinned, sorted.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Whether a server is pinned, be it without tools.
+    /// Whether anything of a server is pinned, be it that it has no tools.
     pub fn has_server(&self, server: &str) -> bool {
         self.servers.contains_key(server)
     }
 
+    /// Whether a server's list of tools is pinned, be it an empty one.
+    pub fn has_list(&self, server: &str) -> bool {
+        self.servers.get(server).is_some_and(|pins| pins.tools.is_some())
+    }
+
     /// The pinned tools of a server, sorted by name.
     pub fn tools(&self, server: &str) -> impl Iterator<Item = &Definition> {
-        self.servers.get(server).into_iter().flat_map(|it| it.values()).map(|pin| &pin.definition)
+        self.servers.get(server).and_then(|pins| pins.tools()).into_iter().flatten()
     }
 
     /// A pinned tool.
     pub fn tool(&self, server: &str, tool: &str) -> Option<&Definition> {
-        self.servers.get(server)?.get(tool).map(|pin| &pin.definition)
+        self.servers.get(server)?.tools.as_ref()?.get(tool).map(|pin| &pin.definition)
     }
 
-    /// Pins a server with just these tools, in place of those that were pinned.
+    /// The pinned instructions of a server; `None` if they were never pinned.
+    pub fn instructions(&self, server: &str) -> Option<&Instructions> {
+        self.servers.get(server)?.instructions.as_ref()
+    }
+
+    /// Pins a server with just these tools, in place of those that were pinned. Its instructions stay.
     ///
     /// Of several tools of one name the first is pinned; the others then count as changed.
     ///
@@ -111,17 +173,16 @@ impl Lock {
         server: &str,
         tools: impl IntoIterator<Item = &'d Definition>,
     ) -> Result<(), LockFull> {
-        let mut pins = BTreeMap::new();
+        let instructions = self.instructions(server).cloned();
+        let mut pins = ServerPins { instructions, tools: Some(BTreeMap::new()), written: 0 };
         for tool in tools {
-            pins.entry(tool.name().to_owned()).or_insert_with(|| Pin::new(tool));
+            let is_known = pins.tools.as_ref().is_some_and(|it| it.contains_key(tool.name()));
+            if !is_known {
+                pins.insert(Pin::new(tool));
+            }
         }
-        let sum = |pins: &BTreeMap<_, Pin>| pins.values().map(|pin| pin.written).sum::<usize>();
-        let written = self.written - self.servers.get(server).map_or(0, sum) + sum(&pins);
-        if Self::MAX_BYTES < written {
-            return Err(LockFull);
-        }
-        self.written = written;
-        self.servers.insert(server.to_owned(), pins);
+        self.check(server, pins.count(), pins.written)?;
+        self.servers.insert(server.to_owned(), Arc::new(pins));
         Ok(())
     }
 
@@ -132,54 +193,128 @@ impl Lock {
     /// [`LockFull`], and the pins are as they were.
     pub fn approve(&mut self, server: &str, tool: &Definition) -> Result<(), LockFull> {
         let pin = Pin::new(tool);
-        let before = self.servers.get(server).and_then(|it| it.get(tool.name()));
-        let written = self.written - before.map_or(0, |pin| pin.written) + pin.written;
-        if Self::MAX_BYTES < written {
-            return Err(LockFull);
+        let (count, written) = self.servers.get(server).map_or((0, 0), |pins| {
+            let before = pins.tools.as_ref().and_then(|it| it.get(tool.name()));
+            let is_new = usize::from(before.is_none());
+            (pins.count() + is_new, pins.written - before.map_or(0, |pin| pin.written))
+        });
+        self.check(server, count.max(1), written + pin.written)?;
+        self.of_mut(server).insert(pin);
+        Ok(())
+    }
+
+    /// Pins a server's instructions as they are now.
+    ///
+    /// # Errors
+    ///
+    /// [`LockFull`], and the pins are as they were.
+    pub fn approve_instructions(
+        &mut self,
+        server: &str,
+        instructions: &Instructions,
+    ) -> Result<(), LockFull> {
+        // They have a limit of their own, so that tools do not take their room.
+        if Self::MAX_BYTES < self.written() + instructions.definition.canonical().len() {
+            return Err(LockFull::Bytes);
         }
-        self.written = written;
-        self.servers.entry(server.to_owned()).or_default().insert(tool.name().to_owned(), pin);
+        self.of_mut(server).instructions = Some(instructions.clone());
         Ok(())
     }
 
     /// Forgets a server and its tools. Returns whether it was pinned.
     pub fn forget(&mut self, server: &str) -> bool {
-        let Some(tools) = self.servers.remove(server) else { return false };
-        self.written -= tools.values().map(|pin| pin.written).sum::<usize>();
-        true
+        self.servers.remove(server).is_some()
     }
 
     /// Forgets one tool. Returns whether it was pinned.
     pub fn forget_tool(&mut self, server: &str, tool: &str) -> bool {
-        let Some(pin) = self.servers.get_mut(server).and_then(|it| it.remove(tool)) else {
+        if self.tool(server, tool).is_none() {
             return false;
-        };
-        self.written -= pin.written;
+        }
+        let pins = self.of_mut(server);
+        let pin = pins.tools.as_mut().and_then(|tools| tools.remove(tool));
+        pins.written -= pin.map_or(0, |pin| pin.written);
         true
     }
 
-    /// Adds a server without tools.
-    pub(super) fn add_server(&mut self, server: String) {
-        self.servers.entry(server).or_default();
+    /// The pins of those servers alone that are wanted.
+    #[must_use]
+    pub fn select(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let wanted = self.servers.iter().filter(|(server, _)| is_wanted(server));
+        Self { servers: wanted.map(|(server, pins)| (server.clone(), Arc::clone(pins))).collect() }
     }
 
-    /// The tools of all servers.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &Definition>)> {
-        self.servers
-            .iter()
-            .map(|(server, tools)| (server.as_str(), tools.values().map(|pin| &pin.definition)))
+    /// Takes over the pins of servers of which nothing is pinned here.
+    pub fn absorb(&mut self, others: Self) {
+        for (server, pins) in others.servers {
+            self.servers.entry(server).or_insert(pins);
+        }
+    }
+
+    /// Adds what was read of a server.
+    pub(super) fn add_server(&mut self, server: String, pins: ServerPins) {
+        self.servers.insert(server, Arc::new(pins));
+    }
+
+    /// The pins of all servers.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &ServerPins)> {
+        self.servers.iter().map(|(server, pins)| (server.as_str(), &**pins))
+    }
+
+    fn of_mut(&mut self, server: &str) -> &mut ServerPins {
+        Arc::make_mut(self.servers.entry(server.to_owned()).or_default())
+    }
+
+    fn written(&self) -> usize {
+        self.servers.values().map(|pins| pins.written).sum()
+    }
+
+    /// Whether a server may have so many tools, of so many bytes. What takes less than before always may.
+    fn check(&self, server: &str, count: usize, written: usize) -> Result<(), LockFull> {
+        let before = self.servers.get(server).map_or((0, 0), |it| (it.count(), it.written));
+        if before.0 < count && Self::MAX_TOOLS < count {
+            return Err(LockFull::Tools);
+        }
+        if before.1 < written && Self::MAX_SERVER_BYTES < written {
+            return Err(LockFull::ServerBytes);
+        }
+        if before.1 < written && Self::MAX_BYTES < self.written() - before.1 + written {
+            return Err(LockFull::Bytes);
+        }
+        Ok(())
+    }
+}
+
+impl ServerPins {
+    /// Pins as they were read: a file that was written under other limits still counts.
+    pub(super) fn read(instructions: Option<Instructions>, tools: Option<Vec<Definition>>) -> Self {
+        let mut pins = Self { instructions, ..Self::default() };
+        if let Some(tools) = tools {
+            pins.tools = Some(BTreeMap::new());
+            tools.iter().for_each(|tool| pins.insert(Pin::new(tool)));
+        }
+        pins
     }
 }
 
 impl fmt::Display for Lock {
-    /// The text of `hardline.lock`.
+    /// The text of a lock file.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&super::write::write(self))
     }
 }
 
-/// The pins would take more than [`Lock::MAX_BYTES`].
+/// Why there is no room for a pin.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
-#[error("the pins would take more than {} bytes", Lock::MAX_BYTES)]
 #[non_exhaustive]
-pub struct LockFull;
+pub enum LockFull {
+    /// The server would have more than [`Lock::MAX_TOOLS`].
+    #[error("a server may have {} pinned tools", Lock::MAX_TOOLS)]
+    Tools,
+    /// The server's tools would take more than [`Lock::MAX_SERVER_BYTES`].
+    #[error("the pinned tools of a server may take {} bytes", Lock::MAX_SERVER_BYTES)]
+    ServerBytes,
+    /// The file would have more than [`Lock::MAX_BYTES`].
+    #[error("a file of pins may have {} bytes", Lock::MAX_BYTES)]
+    Bytes,
+}

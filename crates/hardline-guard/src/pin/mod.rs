@@ -1,10 +1,11 @@
 //! Pins: a tool that was approved stays what it was, or somebody hears of it.
 //!
 //! A [`Definition`] is a tool as its server lists it, with a [`Fingerprint`] over its canonical JSON
-//! (see [`Definition`] for what counts). A [`Lock`] keeps the definitions that were seen first or
-//! approved since, server by server; its text is `hardline.lock`. Comparing a list with it gives
-//! [`Difference`]s, with a [`Diff`] in words. A [`Catalog`] notices two servers with one name, or
-//! with names that look alike.
+//! (see [`Definition`] for what counts). [`Instructions`] are the same for what a server tells the
+//! model about itself. A [`Lock`] keeps those that were seen first or approved since, server by server;
+//! its text is that of a lock file. Comparing a list with it gives [`Difference`]s, with a [`Diff`] in
+//! words. A [`Catalog`] notices two servers with one name, or with names that look alike, and
+//! [`Twins`] two such names of one server.
 //!
 //! ```
 //! use hardline_guard::Rule;
@@ -20,7 +21,7 @@
 //! let mut lock = Lock::new();
 //! lock.pin("shop", [&definition(r#"{"name":"buy","annotations":{"readOnlyHint":true}}"#)])?;
 //!
-//! let text = lock.to_string(); // what `hardline.lock` holds
+//! let text = lock.to_string(); // what a lock file holds
 //! assert_eq!(Lock::parse(&text).unwrap(), lock);
 //!
 //! let now = definition(r#"{"annotations": {"readOnlyHint": false}, "name": "buy"}"#);
@@ -36,18 +37,24 @@
 //! Reading and writing the file, and what becomes of a tool that changed, are left to others.
 
 mod canonical;
+mod catalog;
 mod compare;
 mod definition;
 mod diff;
+mod fingerprint;
+mod instructions;
 mod lock;
-mod lookalike;
+mod outline;
 mod read;
 mod skeleton;
 mod write;
 
-pub use compare::{Catalog, Difference, Shadow};
-pub use definition::{Definition, DefinitionError, Fingerprint};
+pub use catalog::{Catalog, Shadow, Twins};
+pub use compare::Difference;
+pub use definition::{Definition, DefinitionError};
 pub use diff::{Change, ChangeKind, Diff};
+pub use fingerprint::Fingerprint;
+pub use instructions::Instructions;
 pub use lock::{Lock, LockFull};
 pub use read::LockError;
 pub use skeleton::skeleton;

@@ -1,12 +1,14 @@
-//! Reads `hardline.lock`.
+//! Reads lock files.
 
 use hardline_wire::json::{Checker, JsonError, Kind, Value};
 use hardline_wire::limits::Limits;
 use thiserror::Error;
 
 use super::canonical::{Json, MAX_DEPTH};
-use super::definition::{Definition, shown};
-use super::lock::Lock;
+use super::definition::{Definition, DefinitionError, shown};
+use super::fingerprint::Fingerprint;
+use super::instructions::Instructions;
+use super::lock::{Lock, ServerPins};
 
 /// Why a text is no lock file. The doing of whoever wrote, edited or merged it.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
@@ -31,7 +33,7 @@ fn prefix(key: &str) -> String {
 const FRAME_DEPTH: usize = 6;
 
 impl Lock {
-    /// Reads the text of `hardline.lock`.
+    /// Reads the text of a lock file.
     ///
     /// # Errors
     ///
@@ -39,6 +41,12 @@ impl Lock {
     pub fn parse(text: &str) -> Result<Self, LockError> {
         Reader { text }.lock()
     }
+}
+
+/// A value as the file has it.
+enum Kept {
+    Whole(Json),
+    Outline(Json),
 }
 
 struct Reader<'t> {
@@ -71,36 +79,79 @@ impl Reader<'_> {
         self.expect(servers, Kind::Object, "servers")?;
         for (server, value) in servers.members() {
             let key = format!("servers.{}", shown(&server));
-            let [tools] = self.members(value, &key, ["tools"])?;
-            self.expect(tools, Kind::Object, &key)?;
-            lock.add_server(server.clone().into_owned());
-            for (name, value) in tools.members() {
-                let key = format!("{key}.tools.{}", shown(&name));
-                let definition = self.tool(&name, value, &key)?;
-                let outcome = lock.approve(&server, &definition);
-                outcome.map_err(|full| self.error(value.offset(), &key, full.to_string()))?;
-            }
+            lock.add_server(server.into_owned(), self.server(value, &key)?);
         }
         Ok(lock)
     }
 
+    fn server(&self, value: Value<'_>, key: &str) -> Result<ServerPins, LockError> {
+        let [instructions, tools] = self.optional(value, key, ["instructions", "tools"])?;
+        if instructions.is_none() && tools.is_none() {
+            return Err(self.error(value.offset(), key, "`tools` is missing".to_owned()));
+        }
+        let instructions = instructions.map(|value| {
+            let key = format!("{key}.instructions");
+            self.pin(value, &key, |kept| {
+                Ok(match kept {
+                    Kept::Whole(json) => Instructions::of(&json).definition,
+                    Kept::Outline(json) => Instructions::of_outline(&json).definition,
+                })
+            })
+        });
+        let instructions = instructions.transpose()?.map(|definition| Instructions { definition });
+        let Some(tools) = tools else { return Ok(ServerPins::read(instructions, None)) };
+        self.expect(tools, Kind::Object, key)?;
+        let mut read = Vec::new();
+        for (name, value) in tools.members() {
+            let key = format!("{key}.tools.{}", shown(&name));
+            read.push(self.tool(&name, value, &key)?);
+        }
+        Ok(ServerPins::read(instructions, Some(read)))
+    }
+
     fn tool(&self, name: &str, value: Value<'_>, key: &str) -> Result<Definition, LockError> {
-        let [sha256, written] = self.members(value, key, ["sha256", "definition"])?;
-        self.expect(sha256, Kind::String, key)?;
-        self.expect(written, Kind::Object, key)?;
-        let definition = match Json::new(written) {
-            Some(json) => Definition::of(&json).map_err(|error| error.to_string()),
-            None => Err(format!("the definition is nested deeper than {MAX_DEPTH}")),
-        };
-        let definition =
-            definition.map_err(|message| self.error(written.offset(), key, message))?;
+        let definition = self.pin(value, key, |kept| match kept {
+            Kept::Whole(json) => Definition::of(&json),
+            Kept::Outline(json) => Definition::of_outline(&json),
+        })?;
         if definition.name() != name {
             let message = format!("the definition is of {}", shown(definition.name()));
-            return Err(self.error(written.offset(), key, message));
+            return Err(self.error(value.offset(), key, message));
         }
-        if sha256.as_str().as_deref() != Some(&definition.fingerprint().to_string()) {
+        Ok(definition)
+    }
+
+    /// Reads what is kept of a tool or of instructions, and compares it with its digest.
+    fn pin(
+        &self,
+        value: Value<'_>,
+        key: &str,
+        make: impl Fn(Kept) -> Result<Definition, DefinitionError>,
+    ) -> Result<Definition, LockError> {
+        let [sha256, whole, outline] =
+            self.optional(value, key, ["sha256", "definition", "outline"])?;
+        let missing = |name: &str| self.error(value.offset(), key, format!("`{name}` is missing"));
+        let sha256 = sha256.ok_or_else(|| missing("sha256"))?;
+        self.expect(sha256, Kind::String, key)?;
+        let written = whole.or(outline).ok_or_else(|| missing("definition"))?;
+        if whole.is_some() && outline.is_some() {
+            let message = "`definition` and `outline` exclude each other".to_owned();
+            return Err(self.error(value.offset(), key, message));
+        }
+        self.expect(written, Kind::Object, key)?;
+        let Some(json) = Json::new(written) else {
+            let message = format!("the definition is nested deeper than {MAX_DEPTH}");
+            return Err(self.error(written.offset(), key, message));
+        };
+        let sha256_text = sha256.as_str().unwrap_or_default();
+        // Definitions up to four times as long used to be kept whole.
+        let is_old = whole.is_some() && Fingerprint::of(&json.to_text()).to_string() == sha256_text;
+        let kept = if whole.is_some() { Kept::Whole(json) } else { Kept::Outline(json) };
+        let definition =
+            make(kept).map_err(|error| self.error(written.offset(), key, error.to_string()))?;
+        if !is_old && sha256_text != definition.fingerprint().to_string() {
             let message = "the definition does not match its sha256: one of them was edited, or \
-                           merged wrongly; remove the tool here and approve it again with \
+                           merged wrongly; remove it here and approve it again with \
                            `hardline pin approve`";
             return Err(self.error(sha256.offset(), key, message.to_owned()));
         }
@@ -114,6 +165,22 @@ impl Reader<'_> {
         key: &str,
         names: [&str; N],
     ) -> Result<[Value<'a>; N], LockError> {
+        let found = self.optional(value, key, names)?;
+        if let Some((_, missing)) = found.iter().zip(names).find(|(it, _)| it.is_none()) {
+            let message = format!("`{missing}` is missing");
+            return Err(self.error(value.offset(), key, message));
+        }
+        // All are there: the value itself stands in for none.
+        Ok(found.map(|it| it.unwrap_or(value)))
+    }
+
+    /// The members of an object that may have these and has no others.
+    fn optional<'a, const N: usize>(
+        &self,
+        value: Value<'a>,
+        key: &str,
+        names: [&str; N],
+    ) -> Result<[Option<Value<'a>>; N], LockError> {
         self.expect(value, Kind::Object, key)?;
         let mut found = [None; N];
         for (name, member) in value.members() {
@@ -124,12 +191,7 @@ impl Reader<'_> {
             };
             *slot = Some(member);
         }
-        if let Some((_, missing)) = found.iter().zip(names).find(|(it, _)| it.is_none()) {
-            let message = format!("`{missing}` is missing");
-            return Err(self.error(value.offset(), key, message));
-        }
-        // All are there: the value itself stands in for none.
-        Ok(found.map(|it| it.unwrap_or(value)))
+        Ok(found)
     }
 
     fn expect(&self, value: Value<'_>, kind: Kind, key: &str) -> Result<(), LockError> {

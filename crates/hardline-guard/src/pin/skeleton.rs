@@ -1,21 +1,16 @@
-//! Names that people and models take for one another.
+//! Skeletons: one text for all names that people and models take for one another.
 //!
-//! A skeleton is what is left of a name without what the eye passes over. It follows UTS 39 as far
-//! as tool names need it, and goes further where tool names are loose:
-//! - characters that nobody sees (zero-width, bidi, tags, variation selectors, controls) and
-//!   combining marks fall away;
-//! - look-alikes of Latin letters and digits from Greek, Cyrillic, Armenian, Cherokee, Coptic and
-//!   Lisu, fullwidth, mathematical, enclosed, raised and accented ones become the plain letter;
-//! - case, and what separates words (`-`, `_`, `.`, `/`, `:`, space, dashes), falls away;
+//! A skeleton is a name without what the eye passes over. It starts from UTS 39, with the tables of
+//! `unicode-security`, and goes further where tool names are loose:
+//! - compatibility forms (ligatures, fullwidth, enclosed, raised and mathematical letters) become
+//!   what they stand for;
+//! - characters that no font draws, combining marks, white space, and what separates words (`-`,
+//!   `_`, `.`, `/`, `:`, dashes) fall away;
+//! - case falls away, and a look-alike of a capital letter counts as one of the small letter;
 //! - `i`, `l`, `1` and `|` are one, `0` and `o` are one, and `m` is `rn`, as in UTS 39.
-//!
-//! What other scripts look like among themselves is left out: two Arabic names differ if they
-//! differ in a letter.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use super::lookalike::LOOKALIKES;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 /// Most characters of a name that count.
 ///
@@ -23,12 +18,13 @@ use super::lookalike::LOOKALIKES;
 /// characters are taken for one another, as people would.
 const MAX_CHARS: usize = 256;
 
-static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
-    let rows = LOOKALIKES.iter();
-    rows.flat_map(|(letter, row)| row.chars().map(|like| (like, *letter))).collect()
-});
+/// Rounds of mapping characters to what they look like: a prototype may itself look like a letter.
+const MAX_ROUNDS: usize = 3;
 
-/// What is left of `name`: two names with one skeleton are confusable.
+/// Small capitals, which UTS 39 keeps apart from the capitals that they look like.
+const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ\0ʏᴢ";
+
+/// Returns what is left of `name`: two names with one skeleton are confusable.
 ///
 /// ```
 /// use hardline_guard::pin::skeleton;
@@ -39,69 +35,99 @@ static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
 /// ```
 pub fn skeleton(name: &str) -> String {
     let mut skeleton = String::new();
-    for char in name.chars().filter(|char| !is_passed_over(*char)).take(MAX_CHARS) {
-        for letter in plain(char).to_lowercase() {
-            match letter {
-                'i' | '1' | '|' => skeleton.push('l'),
-                '0' => skeleton.push('o'),
-                'm' => skeleton.push_str("rn"),
-                _ => skeleton.push(letter),
-            }
+    for char in name.nfkd().filter(|char| !is_passed_over(*char)).take(MAX_CHARS) {
+        if char.is_ascii() {
+            push_merged(&mut skeleton, char.to_ascii_lowercase());
+        } else {
+            plain(char).chars().for_each(|letter| push_merged(&mut skeleton, letter));
         }
     }
     skeleton
 }
 
-/// The ASCII letter or digit that `char` looks like, or `char` itself.
-fn plain(char: char) -> char {
-    let code = u32::from(char);
-    match code {
-        0..0x80 => char,
-        // Fullwidth forms of all of ASCII.
-        0xff01..=0xff5e => char::from_u32(code - 0xff01 + 0x21).unwrap_or(char),
-        // Mathematical letters: alphabets of capitals and small letters in turn, then digits.
-        0x1d400..=0x1d6a3 => char::from_u32(0x61 + (code - 0x1d400) % 26).unwrap_or(char),
-        0x1d7ce..=0x1d7ff => char::from_u32(0x30 + (code - 0x1d7ce) % 10).unwrap_or(char),
-        _ => LETTERS.get(&char).copied().unwrap_or(char),
+/// Returns a name without case and without what the eye passes over, and nothing else changed.
+///
+/// Some capitals look like one letter and their small form like another, so that the skeletons of
+/// `Γ` and `γ` differ. Two names are alike if either of the two texts is the same.
+pub(super) fn folded(name: &str) -> String {
+    let seen = name.nfkd().filter(|char| !is_passed_over(*char)).take(MAX_CHARS);
+    seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// Adds a small letter, the same one for letters that look alike in most fonts.
+fn push_merged(skeleton: &mut String, letter: char) {
+    match letter {
+        'i' | '1' | '|' => skeleton.push('l'),
+        '0' => skeleton.push('o'),
+        'm' => skeleton.push_str("rn"),
+        _ => skeleton.push(letter),
     }
 }
 
-/// Whether the eye passes over a character: invisible, a mark, or between words.
+/// The ASCII letters that `char` looks like, in small letters, or the nearest to them there is.
+fn plain(char: char) -> String {
+    let mut text = prototype(&char.to_string());
+    for _ in 1..MAX_ROUNDS {
+        if text.is_ascii() {
+            break;
+        }
+        text = prototype(&text);
+    }
+    text
+}
+
+/// One round: the UTS 39 prototypes of the characters, of their capitals, or of their small forms,
+/// whichever is ASCII.
+fn prototype(text: &str) -> String {
+    let look = |text: &str| {
+        let like = unicode_security::skeleton(text).nfkd();
+        let like = like.filter(|char| !is_passed_over(*char));
+        like.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let mut result = String::new();
+    for char in text.chars() {
+        if let Some(letter) = of_small_capital(char) {
+            result.push(letter);
+            continue;
+        }
+        let own = look(char.encode_utf8(&mut [0; 4]));
+        if own.is_ascii() {
+            result.push_str(&own);
+            continue;
+        }
+        let capital: String = look(&char.to_uppercase().collect::<String>());
+        let small: String = look(&char.to_lowercase().collect::<String>());
+        let ascii = [capital, small].into_iter().find(|it| it.is_ascii());
+        result.push_str(&ascii.unwrap_or(own));
+    }
+    result
+}
+
+fn of_small_capital(char: char) -> Option<char> {
+    let place = SMALL_CAPITALS.chars().position(|it| it == char && it != '\0')?;
+    u32::try_from(place).ok().and_then(|place| char::from_u32(u32::from('a') + place))
+}
+
+/// Whether the eye passes over a character: not drawn, a mark, or between words.
 fn is_passed_over(char: char) -> bool {
+    if char.is_ascii() {
+        return char.is_control() || char.is_whitespace() || "-_./:".contains(char);
+    }
     char.is_control()
         || char.is_whitespace()
+        || is_combining_mark(char)
+        || is_ignorable(char)
         || matches!(
             char,
-            '-' | '_' | '.' | '/' | ':'
-                | '\u{ad}'
-                | '\u{b7}'
-                | '\u{300}'..='\u{36f}'
-                | '\u{483}'..='\u{489}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{1ab0}'..='\u{1aff}'
-                | '\u{1dc0}'..='\u{1dff}'
-                | '\u{200b}'..='\u{2015}'
-                | '\u{2024}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{203f}'..='\u{2040}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{20d0}'..='\u{20ff}'
-                | '\u{2212}'
-                | '\u{2800}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{fe20}'..='\u{fe2f}'
-                | '\u{fe33}'..='\u{fe34}'
-                | '\u{fe4d}'..='\u{fe4f}'
-                | '\u{fe58}'
-                | '\u{fe63}'
-                | '\u{feff}'
-                | '\u{ff0d}'
-                | '\u{ff3f}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e0fff}'
+            // Dots, dashes and connectors between words.
+            '\u{b7}' | '\u{2010}'..='\u{2015}' | '\u{2024}' | '\u{2027}' | '\u{203f}'..='\u{2040}'
+                | '\u{2043}' | '\u{2044}' | '\u{2054}' | '\u{2212}' | '\u{2215}' | '\u{30fb}'
+                // A pattern of no dots, an object's place holder, interlinear annotations.
+                | '\u{2800}' | '\u{fff9}'..='\u{fffc}'
         )
+}
+
+/// Whether Unicode says that fonts ignore a character: then UTS 39 leaves nothing of it.
+fn is_ignorable(char: char) -> bool {
+    unicode_security::skeleton(char.encode_utf8(&mut [0; 4])).next().is_none()
 }

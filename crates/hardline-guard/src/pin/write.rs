@@ -1,10 +1,11 @@
-//! Writes `hardline.lock`.
+//! Writes lock files.
 
 use hardline_wire::excerpt::Excerpt;
 
 use super::canonical::Json;
 use super::definition::Definition;
-use super::lock::Lock;
+use super::instructions::Instructions;
+use super::lock::{Lock, ServerPins};
 
 /// Levels of a definition that are written with one member a line.
 ///
@@ -16,31 +17,52 @@ const INDENTED_LEVELS: usize = 6;
 pub(super) fn write(lock: &Lock) -> String {
     let mut text = format!("{{\n  \"version\": {},\n  \"servers\": {{", Lock::VERSION);
     let mut is_first_server = true;
-    for (server, tools) in lock.all() {
+    for (server, pins) in lock.all() {
         text.push_str(if is_first_server { "\n    " } else { ",\n    " });
         is_first_server = false;
         write_string(server, &mut text);
-        text.push_str(": {\n      \"tools\": {");
-        let mut is_first_tool = true;
-        for tool in tools {
-            text.push_str(if is_first_tool { "\n        " } else { ",\n        " });
-            is_first_tool = false;
-            write_tool(&mut text, tool);
-        }
-        text.push_str(if is_first_tool { "}\n    }" } else { "\n      }\n    }" });
+        text.push_str(": {");
+        write_server(pins, &mut text);
+        text.push_str("\n    }");
     }
     text.push_str(if is_first_server { "}\n}\n" } else { "\n  }\n}\n" });
     text
 }
 
+fn write_server(pins: &ServerPins, text: &mut String) {
+    if let Some(Instructions { definition }) = &pins.instructions {
+        text.push_str("\n      \"instructions\": {");
+        write_definition(text, definition, 8);
+        text.push_str("\n      }");
+    }
+    let Some(tools) = pins.tools() else { return };
+    let comma = if pins.instructions.is_some() { "," } else { "" };
+    text.push_str(comma);
+    text.push_str("\n      \"tools\": {");
+    let mut is_first = true;
+    for tool in tools {
+        text.push_str(if is_first { "\n        " } else { ",\n        " });
+        is_first = false;
+        write_tool(text, tool);
+    }
+    text.push_str(if is_first { "}" } else { "\n      }" });
+}
+
 /// Writes one tool, its name first.
 pub(super) fn write_tool(text: &mut String, tool: &Definition) {
     write_string(tool.name(), text);
-    text.push_str(": {\n          \"sha256\": \"");
-    text.push_str(&tool.fingerprint().to_string());
-    text.push_str("\",\n          \"definition\": ");
-    write_json(&tool.json(), 10, INDENTED_LEVELS, text);
+    text.push_str(": {");
+    write_definition(text, tool, 10);
     text.push_str("\n        }");
+}
+
+/// Writes the members of a pin, each on a line of its own.
+fn write_definition(text: &mut String, definition: &Definition, indent: usize) {
+    let line = format!("\n{}", " ".repeat(indent));
+    let key = if definition.is_outline() { "outline" } else { "definition" };
+    text.push_str(&format!("{line}\"sha256\": \"{}\",", definition.fingerprint()));
+    text.push_str(&format!("{line}\"{key}\": "));
+    write_json(&definition.json(), indent, INDENTED_LEVELS, text);
 }
 
 fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
@@ -51,7 +73,7 @@ fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
         Json::Object(members) => ('{', '}', members.len()),
     };
     let newline = |indent: usize, text: &mut String| {
-        if 0 < levels {
+        if levels > 0 {
             text.push('\n');
             text.extend(std::iter::repeat_n(' ', indent));
         }
@@ -82,13 +104,13 @@ fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
         }
         Json::Word(_) | Json::String(_) => {}
     }
-    if 0 < len {
+    if len > 0 {
         newline(indent, text);
     }
     text.push(close);
 }
 
-/// Writes a string with escapes for all that nobody sees.
+/// Writes a string with escapes for all that people do not see.
 fn write_string(string: &str, text: &mut String) {
     let plain = Json::String(string.to_owned()).to_text();
     for char in plain.chars() {

@@ -10,6 +10,7 @@ use hardline_wire::limits::Limits;
 use serde_json::{Map, Value, json};
 
 mod lock;
+mod outline;
 
 fn try_definition(text: &str) -> Result<Definition, DefinitionError> {
     let limits = Limits::default().with_max_depth(1000).unwrap();
@@ -67,9 +68,10 @@ fn what_is_no_definition_is_refused() {
     assert_eq!(try_definition(r#"{"name":7}"#), Err(DefinitionError::NoName));
     let deep = format!(r#"{{"name":"t","x":{}{}}}"#, "[".repeat(128), "]".repeat(128));
     assert_eq!(try_definition(&deep), Err(DefinitionError::TooDeep { limit: 128 }));
-    let long = format!(r#"{{"name":"t","x":"{}"}}"#, "x".repeat(Definition::MAX_BYTES));
-    let limit = Definition::MAX_BYTES;
-    assert_eq!(try_definition(&long), Err(DefinitionError::TooLong { limit }));
+    let limit = Definition::MAX_NAME_BYTES;
+    let named = |length| try_definition(&format!(r#"{{"name":"{}"}}"#, "x".repeat(length)));
+    assert_eq!(named(limit + 1), Err(DefinitionError::TooLong { limit }));
+    assert!(named(limit).is_ok());
 }
 
 #[test]
@@ -207,6 +209,14 @@ fn names_that_look_alike_have_one_skeleton() {
         ("o365", "0365"),
         ("kill", "\u{43a}ill"),
         ("top", "\u{442}op"),
+        ("file", "\u{fb01}le"),
+        ("tel", "\u{2121}"),
+        ("viii", "\u{2167}"),
+        ("read_file", "read_file\u{e0100}\u{115f}\u{17b4}"),
+        ("read_file", " read_file\u{2003}"),
+        ("read_file", "r\u{1d07}ad_\u{a730}ile"),
+        ("STRASSE", "stra\u{df}e"),
+        ("wann", "\u{13b3}an\u{a4f5}"),
     ] {
         assert_eq!(skeleton(one), skeleton(other), "{one} {other}");
     }

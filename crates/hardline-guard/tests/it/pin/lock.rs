@@ -1,7 +1,9 @@
 //! The lock file.
 
-use hardline_guard::pin::Lock;
+use hardline_guard::pin::{Difference, Instructions, Lock, LockFull};
 use hardline_testkit::generate::{self, Rng};
+use hardline_wire::json::Checker;
+use hardline_wire::limits::Limits;
 
 use super::{definition, random_tool};
 
@@ -148,4 +150,93 @@ fn every_lock_is_read_again_as_it_was_written() {
             assert_eq!(Lock::parse(&read.to_string()).unwrap(), read, "seed {seed}");
         }
     }
+}
+
+fn instructions(result: &str) -> Instructions {
+    let mut checker = Checker::new(&Limits::default());
+    Instructions::of_result(checker.check(result.as_bytes()).unwrap().value)
+}
+
+#[test]
+fn instructions_are_kept_before_the_tools_and_apart_from_them() {
+    let mut lock = Lock::new();
+    lock.approve_instructions("docs", &instructions(r#"{"instructions":"Be kind.\u200b"}"#))
+        .unwrap();
+    assert!(lock.has_server("docs") && !lock.has_list("docs"));
+    assert_eq!(
+        lock.compare("docs", &[definition(r#"{"name":"list"}"#)]),
+        [],
+        "the first list pins"
+    );
+    lock.approve_instructions("none", &instructions("{}")).unwrap();
+    let text = lock.to_string();
+    let expected = r#"{
+  "version": 1,
+  "servers": {
+    "docs": {
+      "instructions": {
+        "sha256": "edf1eb3f34ffd7b841c404522477de845e781b69814e58a20cded15362537f4f",
+        "definition": {
+          "instructions": "Be kind.\u200b"
+        }
+      }
+    },
+    "none": {
+      "instructions": {
+        "sha256": "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        "definition": {}
+      }
+    }
+  }
+}
+"#;
+    assert_eq!(text, expected);
+    assert_eq!(Lock::parse(&text).unwrap(), lock);
+    lock.pin("docs", [&definition(r#"{"name":"list","inputSchema":{}}"#)]).unwrap();
+    assert_eq!(Lock::parse(&lock.to_string()).unwrap(), lock);
+    assert!(lock.instructions("docs").is_some(), "pinning tools leaves them");
+    // Where they were never pinned, there is nothing to compare with; where there were none, there is.
+    let now = instructions(r#"{"instructions":"Be cruel."}"#);
+    assert_eq!(sample().compare_instructions("docs", &now), None);
+    let found = lock.compare_instructions("none", &now).unwrap();
+    assert!(matches!(found, Difference::Instructions { .. }));
+    let words =
+        "the server's instructions are not what was pinned:\n  instructions: added \"Be cruel.\"";
+    assert_eq!(found.to_string(), words);
+    assert!(lock.compare_instructions("none", &instructions(r#"{"instructions":null}"#)).is_none());
+    let edited = text.replace("Be kind", "Be good");
+    let error = Lock::parse(&edited).unwrap_err().to_string();
+    assert!(
+        error.contains("servers.`docs`.instructions: the definition does not match"),
+        "{error}"
+    );
+}
+
+#[test]
+fn one_server_cannot_take_the_room_of_another() {
+    let long =
+        |name: &str| definition(&format!(r#"{{"name":"{name}","x":"{}"}}"#, "x".repeat(250_000)));
+    let mut lock = Lock::new();
+    let mut count = 0;
+    let full = loop {
+        match lock.approve("greedy", &long(&format!("t{count}"))) {
+            Ok(()) => count += 1,
+            Err(full) => break full,
+        }
+    };
+    assert_eq!(full, LockFull::ServerBytes);
+    assert!((60..70).contains(&count), "{count}");
+    assert_eq!(lock.tools("greedy").count(), count);
+    // What takes no more than before still fits.
+    lock.approve("greedy", &long("t0")).unwrap();
+    lock.approve("honest", &long("t0")).unwrap();
+    lock.approve_instructions("greedy", &instructions(r#"{"instructions":"Still."}"#)).unwrap();
+
+    let mut lock = Lock::new();
+    let small: Vec<_> =
+        (0..=Lock::MAX_TOOLS).map(|it| definition(&format!(r#"{{"name":"{it}"}}"#))).collect();
+    assert_eq!(lock.pin("greedy", &small), Err(LockFull::Tools));
+    lock.pin("greedy", &small[1..]).unwrap();
+    assert_eq!(lock.approve("greedy", &small[0]), Err(LockFull::Tools));
+    lock.approve("greedy", &small[1]).unwrap();
 }

@@ -111,9 +111,9 @@ rules! {
     ContentLineSeparator = "content.line-separator", Low, Allow, Sanitize, "a character that some readers take for a line end";
     ContentHidden = "content.hidden", High, Sanitize, Block, "characters that people do not see and models read";
     ContentContentLength = "content.content-length", Low, Allow, Log, "a Content-Length header in text";
-    ToolChanged = "tool.changed", High, Log, Block, "a tool that is not what was pinned";
-    ToolNew = "tool.new", Low, Log, Log, "a tool that was not there when the server was pinned";
-    ToolShadow = "tool.shadow", Medium, Log, Block, "two servers with one tool name, or two that look alike";
+    ToolChanged = "tool.changed", High, Log, Block, "a tool that is not what was pinned, or instructions that are not";
+    ToolNew = "tool.new", Low, Log, Block, "a tool that was not there when the server was pinned";
+    ToolShadow = "tool.shadow", Medium, Log, Block, "two tools with one name, or with names that look alike";
     ToolPoison = "tool.poison", High, Log, Block, "hidden characters or frames in a tool's description";
     LaunchProgram = "launch.program", High, Block, Block, "a server whose program is not on the list of those allowed";
     LaunchInlineCode = "launch.inline-code", Medium, Log, Block, "a server whose command line is code";

@@ -320,8 +320,13 @@ impl Guard {
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> Passing {
-        if direction == Direction::ClientToServer && self.is_refused_call(message, work) {
-            return Passing::Gone;
+        if direction == Direction::ClientToServer {
+            if self.is_refused_call(message, work) {
+                return Passing::Gone;
+            }
+            if let Message::Request(request) = message {
+                self.meet_client(request);
+            }
         }
         let asked = outcome.asked.as_ref();
         let rule = match List::of(message, asked) {
@@ -329,6 +334,12 @@ impl Guard {
             _ if self.judges_tools() && List::has_twin(message, asked) => Rule::FrameAmbiguousKey,
             Some(list) if self.judges_tools() || !is_plain(subject.text, 1) => {
                 match self.pass_list(&list, asked, subject, work) {
+                    Ok(passing) => return passing,
+                    Err(rule) => rule,
+                }
+            }
+            _ if let Some(result) = self.opening_result(message, asked) => {
+                match self.pass_opening(result, subject, work) {
                     Ok(passing) => return passing,
                     Err(rule) => rule,
                 }

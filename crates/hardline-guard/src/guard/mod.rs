@@ -15,6 +15,7 @@ mod doubt;
 mod holdback;
 mod inspect;
 mod join;
+mod opening;
 mod refuse;
 mod sink;
 mod tools;

@@ -15,7 +15,7 @@ use crate::pin::Definition;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
 use crate::session::{Asked, Reply, page_mark};
-use crate::tools::{Listed, Page, PinKeeper, TOOL_DENIED};
+use crate::tools::{INSTRUCTIONS, Listed, Page, PinKeeper, TOOL_DENIED};
 
 /// What is put around a tool to judge it on its own, at the place where tools are.
 const BEFORE: &[u8] = br#"{"result":{"tools":["#;
@@ -23,7 +23,7 @@ const AFTER: &[u8] = b"]}}";
 /// Where it then is.
 const ALONE: &str = "$.result.tools[0]";
 /// How much of a tool's name goes into a finding.
-const EXCERPT_BYTES: usize = 80;
+pub(super) const EXCERPT_BYTES: usize = 80;
 
 /// A list of tools in a message.
 pub(super) struct List<'a> {
@@ -86,14 +86,13 @@ impl Guard {
         let mut is_strict = false;
         if self.tools.has_pins() {
             name = params.and_then(|params| params.get("name")?.as_str());
-            let actions = self.policy.actions(self.server.as_deref(), name.as_deref());
-            let action = actions.action(Rule::ToolChanged, Direction::ServerToClient);
-            is_strict = Action::Block <= action;
+            let decide = self.decide_for(name.as_deref());
+            let rules = [Rule::ToolChanged, Rule::ToolNew];
+            is_strict = rules.into_iter().any(|rule| Action::Block <= decide(rule));
         }
         if !is_strict && self.tools.lets_all_pass() {
             return false;
         }
-        let server = self.server.as_deref().unwrap_or_default();
         let name = name.or_else(|| params.and_then(|params| params.get("name")?.as_str()));
         let refusal = match &name {
             // A server that is less exact with keys would call another tool.
@@ -101,7 +100,11 @@ impl Guard {
                 Some((TOOL_DENIED, "the call names its tool twice".to_owned()))
             }
             Some(name) => {
-                self.tools.refusal(server, name, is_strict).map(|it| (it.rule, it.reason))
+                let Self { policy, server, tools, .. } = self;
+                let actions = policy.actions(server.as_deref(), Some(name));
+                let decide = |rule| actions.action(rule, Direction::ServerToClient);
+                let refusal = tools.refusal(server.as_deref().unwrap_or_default(), name, decide);
+                refusal.map(|it| (it.rule, it.reason))
             }
             None => Some((TOOL_DENIED, "the call does not name its tool".to_owned())),
         };
@@ -113,6 +116,12 @@ impl Guard {
         }
         work.denied = Some(name.unwrap_or_default().into_owned());
         true
+    }
+
+    /// What is done about the rules for a tool of the server.
+    fn decide_for(&self, tool: Option<&str>) -> impl Fn(Rule) -> Action {
+        let actions = self.policy.actions(self.server.as_deref(), tool);
+        |rule| actions.action(rule, Direction::ServerToClient)
     }
 
     /// Whether whoever set us up said which tools there are: then nothing passes that cannot be read.
@@ -237,7 +246,11 @@ impl Guard {
     ) -> Result<(), Rule> {
         let Self { policy, server, tools: roster, .. } = self;
         let (server, direction) = (server.as_deref(), Direction::ServerToClient);
-        let decide = |rule, tool: &str| policy.actions(server, Some(tool)).action(rule, direction);
+        let decide = |rule, tool: &str| {
+            // The name that a policy has for the instructions is no tool's.
+            let tool = Some(tool).filter(|tool| *tool != INSTRUCTIONS);
+            policy.actions(server, tool).action(rule, direction)
+        };
         let notices = roster.review(server.unwrap_or_default(), tools, page, decide);
         work.trouble = roster.take_trouble();
         for notice in notices.map_err(|_| Rule::ToolNew)? {
@@ -261,7 +274,7 @@ impl Guard {
     }
 
     /// Judges what else is in a message with a list.
-    fn judge_rest(
+    pub(super) fn judge_rest(
         &mut self,
         rest: &[u8],
         base: usize,
@@ -288,7 +301,7 @@ impl Guard {
 }
 
 /// Whether an object has another key that some readers take for this one.
-fn has_twin(object: Value<'_>, name: &str) -> bool {
+pub(super) fn has_twin(object: Value<'_>, name: &str) -> bool {
     let folded = |char: char| if char == 'ſ' { 's' } else { char };
     let folds = |key: &str| {
         key != name && key.chars().flat_map(char::to_lowercase).map(folded).eq(name.chars())

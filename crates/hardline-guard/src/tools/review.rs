@@ -18,6 +18,8 @@ pub(crate) struct Listed {
     pub(crate) denial: Option<Denial>,
     /// Whether something is planted in its definition.
     pub(crate) is_poisoned: bool,
+    /// Whether the same tool stands before it on the list.
+    pub(crate) is_copy: bool,
     /// The rule that hides it, if one does.
     pub(crate) hidden: Option<Rule>,
 }
@@ -31,7 +33,15 @@ impl Listed {
         let only_reads = hint == Some(true);
         let denial = filter.denial(&name, only_reads);
         let definition = Definition::new(tool);
-        Self { name, definition, only_reads, denial, is_poisoned: false, hidden: None }
+        Self {
+            name,
+            definition,
+            only_reads,
+            denial,
+            is_poisoned: false,
+            is_copy: false,
+            hidden: None,
+        }
     }
 
     /// Whether the client does not see it.

@@ -1,13 +1,16 @@
 //! The tools of one session's server.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+
+use hardline_wire::excerpt::Excerpt;
 
 use super::TOOL_DENIED;
 use super::filter::{Denial, ToolFilter};
 use super::keeper::{Page, PinKeeper};
+use super::opening::remedy;
 use super::review::{Listed, Notice};
-use crate::pin::{Catalog, Definition, Fingerprint, Lock};
+use super::shadow;
+use crate::pin::{Definition, Fingerprint, Lock};
 use crate::rule::{Action, Rule};
 
 /// Most tools that are remembered as hidden or read-only, and most findings as told.
@@ -15,13 +18,20 @@ use crate::rule::{Action, Rule};
 /// Bounds what a server can make us remember. A list with more hidden ones is refused, those that read
 /// count as others, and what is over it is told again.
 const MAX_NAMES: usize = 1 << 16;
+/// Most bytes of a name that are shown.
+const NAME_BYTES: usize = 80;
 
 /// The tools of a server: what its client may see and call.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     filter: ToolFilter,
-    keeper: Option<Box<dyn PinKeeper>>,
+    pub(super) keeper: Option<Box<dyn PinKeeper>>,
+    /// Whether the client's name is known.
+    pub(super) has_met_client: bool,
     hidden: HashMap<String, Hidden>,
+    /// Names that the pages of the current list hid: one that is hidden on one page stays so, also if
+    /// another page has a tool of that name that might be seen.
+    held: HashSet<String>,
     /// Tools of this server that were compared with their pins, and may be called.
     compared: HashSet<String>,
     /// Whether the server says of a tool that it only reads, as far as only such tools pass.
@@ -34,6 +44,14 @@ pub(crate) struct Roster {
     pub(crate) next_page: Option<u64>,
     /// Findings that were told already: a client lists the tools again and again.
     told: HashSet<(Rule, String, Option<Fingerprint>)>,
+}
+
+/// What a review of a page needs at every tool.
+struct Review<'a, F> {
+    server: &'a str,
+    keeper: &'a mut dyn PinKeeper,
+    decide: &'a F,
+    notices: &'a mut Vec<Notice>,
 }
 
 /// A tool that may not be called.
@@ -101,8 +119,13 @@ impl Roster {
         lock.is_some_and(|lock| is_pinned_as(&lock, server, tool.name(), tool.fingerprint()))
     }
 
-    /// Why a tool may not be called, if it may not. `is_strict` says that one that changed may not.
-    pub(crate) fn refusal(&mut self, server: &str, tool: &str, is_strict: bool) -> Option<Refusal> {
+    /// Why a tool may not be called, if it may not. `decide` says what is done about a rule.
+    pub(crate) fn refusal(
+        &mut self,
+        server: &str,
+        tool: &str,
+        decide: impl Fn(Rule) -> Action,
+    ) -> Option<Refusal> {
         let only_reads = self.readers.get(tool).copied();
         if let Some(denial) = self.filter.denial(tool, only_reads.unwrap_or_default()) {
             let reason = match denial {
@@ -115,19 +138,10 @@ impl Roster {
             return Some(Refusal { rule: TOOL_DENIED, reason: reason.to_owned() });
         }
         let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
-            let is_unknown = is_strict && !self.compared.contains(tool);
-            // One of which nothing is pinned has nothing to be compared with.
-            let is_pinned = is_unknown
-                && self.keeper.as_mut().is_some_and(|keeper| keeper.lock().has_server(server));
-            return is_pinned.then(|| Refusal {
-                rule: Rule::ToolChanged.name(),
-                reason:
-                    "this tool was not listed in this session, so that nobody knows whether it \
-                         is what was pinned: list the tools first"
-                        .to_owned(),
-            });
+            return self.refusal_of_unlisted(server, tool, decide);
         };
-        let lock = self.keeper.as_mut().map(|keeper| keeper.lock());
+        let keeper = self.keeper.as_mut();
+        let (lock, approval) = keeper.map(|it| (it.lock(), it.approval(server))).unzip();
         if let (Some(lock), Some(fingerprint)) = (lock, fingerprint)
             && is_pinned_as(&lock, server, tool, fingerprint)
         {
@@ -135,12 +149,50 @@ impl Roster {
             self.compared.insert(tool.to_owned());
             return None;
         }
-        let reason = format!(
-            "this tool is hidden: {}; `hardline pin diff` shows it, `hardline pin approve` lets it \
-             through",
-            rule.title()
-        );
+        let why = match rule {
+            Rule::ToolChanged => "it is not what was pinned",
+            Rule::ToolNew => "it was not there when the server was pinned",
+            Rule::ToolShadow => "it has the name of another tool, or one that looks like it",
+            rule => rule.title(),
+        };
+        let mut reason = format!("this tool is hidden: {why}");
+        if let Some(approval) = approval {
+            let shows = "`hardline pin diff` shows it, and a person can let it through with";
+            reason.push_str(&format!("; {shows} `{approval}`"));
+        }
         Some(Refusal { rule: rule.name(), reason })
+    }
+
+    /// Why a tool may not be called that is not hidden, but was not on a list of this session either.
+    fn refusal_of_unlisted(
+        &mut self,
+        server: &str,
+        tool: &str,
+        decide: impl Fn(Rule) -> Action,
+    ) -> Option<Refusal> {
+        if self.compared.contains(tool) {
+            return None;
+        }
+        let blocks = |rule| Action::Block <= decide(rule);
+        if !blocks(Rule::ToolChanged) && !blocks(Rule::ToolNew) {
+            return None;
+        }
+        let lock = self.keeper.as_mut()?.lock();
+        // One of which nothing is pinned has nothing to be compared with.
+        if !lock.has_list(server) {
+            return None;
+        }
+        if blocks(Rule::ToolChanged) {
+            let reason = "this tool was not listed in this session, so that it cannot be compared \
+                          with what was pinned: list the tools first";
+            return Some(Refusal { rule: Rule::ToolChanged.name(), reason: reason.to_owned() });
+        }
+        lock.tool(server, tool).is_none().then(|| Refusal {
+            rule: Rule::ToolNew.name(),
+            reason: "this tool was not listed in this session, and is not pinned: list the tools \
+                     first"
+                .to_owned(),
+        })
     }
 
     /// Reviews a page of what a server lists: pins it if it is the first, compares it, and remembers
@@ -157,7 +209,10 @@ impl Roster {
             self.compare(server, tools, page, &decide, &mut *keeper, &mut notices);
             self.keeper = Some(keeper);
         }
-        for tool in tools.iter() {
+        if page.is_first {
+            self.held.clear();
+        }
+        for tool in tools.iter().filter(|tool| !tool.is_copy) {
             self.remember(tool)?;
         }
         Ok(notices)
@@ -173,15 +228,24 @@ impl Roster {
         notices: &mut Vec<Notice>,
     ) {
         let mut lock = keeper.lock();
-        // A list that never ends does not pin for ever: the next one has begun.
-        self.is_pinning &= !(page.is_first && self.has_begun);
-        self.is_pinning |= !lock.has_server(server);
+        // A list that never ends does not pin for ever: the next one has begun. Nor does one whose
+        // pages do not follow one another.
+        self.is_pinning &= if page.is_first { !self.has_begun } else { page.is_next };
+        self.is_pinning |= !lock.has_list(server);
         self.has_begun |= self.is_pinning;
-        let shadows = shadows(&lock, server, tools);
+        let mut review = Review { server, keeper, decide, notices };
+        let shadows = shadow::find(&lock, &mut *review.keeper, server, tools);
         let shadowing: HashSet<usize> = shadows.iter().map(|(index, _)| *index).collect();
         for (index, detail) in shadows {
             let Some(tool) = tools.get_mut(index) else { continue };
-            self.notice(tool, index, Rule::ToolShadow, detail, decide, notices);
+            self.notice(tool, index, Rule::ToolShadow, detail, &mut review);
+        }
+        for index in shadow::copies(tools) {
+            let Some(tool) = tools.get_mut(index) else { continue };
+            tool.is_copy = true;
+            let name = Excerpt::new(tool.name.as_bytes(), NAME_BYTES);
+            let detail = format!("tool `{name}` is listed twice");
+            self.notice(tool, index, Rule::ToolShadow, detail, &mut review);
         }
         let own = tools.iter().filter_map(|tool| tool.definition.as_ref().ok());
         let all: Vec<Definition> = own.cloned().collect();
@@ -192,17 +256,17 @@ impl Roster {
             };
             let new = tools.iter().filter(is_new).filter_map(|it| it.definition.as_ref().ok());
             let new: Vec<Definition> = new.cloned().collect();
-            keeper.pin(server, &new);
-            lock = keeper.lock();
+            review.keeper.pin(server, &new);
+            lock = review.keeper.lock();
             self.is_pinning = !page.is_last;
         }
-        keeper.list(server, &all, page);
+        review.keeper.list(server, &all, page);
         for (index, tool) in tools.iter_mut().enumerate() {
             // What is told of it already says more than that it is new.
             let is_told = tool.is_poisoned || shadowing.contains(&index);
             let Some((rule, detail)) = difference(&lock, server, tool) else { continue };
             if rule == Rule::ToolChanged || !is_told {
-                self.notice(tool, index, rule, detail, decide, notices);
+                self.notice(tool, index, rule, detail, &mut review);
             }
         }
     }
@@ -212,24 +276,33 @@ impl Roster {
         tool: &mut Listed,
         index: usize,
         rule: Rule,
-        detail: String,
-        decide: &impl Fn(Rule, &str) -> Action,
-        notices: &mut Vec<Notice>,
+        mut detail: String,
+        review: &mut Review<'_, impl Fn(Rule, &str) -> Action>,
     ) {
-        // Nobody sees it anyway. But one that was pinned was seen, and is not what it was.
+        // No client sees it anyway. But one that was pinned was seen, and is not what it was.
         if tool.denial.is_some() && rule != Rule::ToolChanged {
             return;
         }
-        let action = decide(rule, &tool.name);
+        let action = (review.decide)(rule, &tool.name);
         if Action::Block <= action {
             tool.hidden.get_or_insert(rule);
+            detail.push_str(&remedy(review.keeper, review.server, "hidden"));
         }
         let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
-        let has_room = self.told.len() < MAX_NAMES;
-        let is_news = !has_room || self.told.insert((rule, tool.name.clone(), fingerprint));
-        if is_news && action != Action::Allow {
-            notices.push(Notice { index, rule, action, detail });
+        if self.take_news(rule, &tool.name, fingerprint) && action != Action::Allow {
+            review.notices.push(Notice { index, rule, action, detail });
         }
+    }
+
+    /// Whether something was not told yet. If so, it counts as told from now on.
+    pub(super) fn take_news(
+        &mut self,
+        rule: Rule,
+        name: &str,
+        fingerprint: Option<Fingerprint>,
+    ) -> bool {
+        let has_room = self.told.len() < MAX_NAMES;
+        !has_room || self.told.insert((rule, name.to_owned(), fingerprint))
     }
 
     fn remember(&mut self, tool: &Listed) -> Result<(), TooMany> {
@@ -238,6 +311,9 @@ impl Roster {
             self.readers.insert(tool.name.clone(), tool.only_reads);
         }
         let Some(rule) = tool.hidden else {
+            if self.held.contains(&tool.name) {
+                return Ok(());
+            }
             self.hidden.remove(&tool.name);
             if self.has_pins() && self.compared.len() < MAX_NAMES {
                 self.compared.insert(tool.name.clone());
@@ -249,6 +325,7 @@ impl Roster {
             return Err(TooMany);
         }
         let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
+        self.held.insert(tool.name.clone());
         self.hidden.insert(tool.name.clone(), Hidden { rule, fingerprint });
         Ok(())
     }
@@ -265,31 +342,10 @@ fn difference(lock: &Lock, server: &str, tool: &Listed) -> Option<(Rule, String)
             let difference = lock.compare_tool(server, definition)?;
             Some((difference.rule()?, difference.to_string()))
         }
-        // Not to be pinned, so that nobody knows what it will be.
+        // What cannot be pinned may be another tool the next time.
         Err(error) => match lock.tool(server, &tool.name) {
             Some(_) => Some((Rule::ToolChanged, format!("it cannot be compared: {error}"))),
             None => Some((Rule::ToolNew, format!("it cannot be pinned: {error}"))),
         },
     }
-}
-
-/// Newcomers that have the name of another server's tool, or one that looks like it.
-fn shadows(lock: &Arc<Lock>, server: &str, tools: &[Listed]) -> Vec<(usize, String)> {
-    let is_newcomer =
-        |tool: &Listed| !tool.name.is_empty() && lock.tool(server, &tool.name).is_none();
-    if !tools.iter().any(is_newcomer) {
-        return Vec::new();
-    }
-    let mut catalog = Catalog::new();
-    for other in lock.servers().filter(|other| *other != server) {
-        for tool in lock.tools(other) {
-            catalog.insert(other, tool.name());
-        }
-    }
-    let newcomers = tools.iter().enumerate().filter(|(_, tool)| is_newcomer(tool));
-    let found = newcomers.filter_map(|(index, tool)| {
-        let shadow = catalog.insert(server, &tool.name)?;
-        Some((index, shadow.to_string()))
-    });
-    found.collect()
 }

@@ -49,8 +49,7 @@ fn profiles_are_the_table_of_the_design() {
         (&["content.line-separator"], Allow, Sanitize),
         (&["content.jsonrpc", "content.content-length"], Allow, Log),
         (&["tool.changed", "tool.poison"], Log, Block),
-        (&["tool.new"], Log, Log),
-        (&["tool.shadow"], Log, Block),
+        (&["tool.new", "tool.shadow"], Log, Block),
         (&["launch.program"], Block, Block),
         (&["launch.inline-code", "launch.changed"], Log, Block),
     ];

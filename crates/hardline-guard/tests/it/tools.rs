@@ -1,12 +1,15 @@
 //! Tools in a session: who sees them, who may call them, and what changed.
 
 mod hidden;
+mod hold;
+mod instructions;
+mod lookalike;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hardline_guard::pin::{Definition, Lock};
+use hardline_guard::pin::{Definition, Instructions, Lock};
 use hardline_guard::policy::{Policy, Profile, Switches};
 use hardline_guard::tools::{Glob, Page, PinKeeper};
 use hardline_guard::{Direction, Found, Guard, Rule};
@@ -25,22 +28,38 @@ impl PinKeeper for Memory {
 
     fn pin(&mut self, server: &str, tools: &[Definition]) {
         let lock = &mut self.0.lock().unwrap().0;
-        if !lock.has_server(server) {
+        if !lock.has_list(server) {
             lock.pin(server, []).unwrap();
         }
         for tool in tools {
-            lock.approve(server, tool).unwrap();
+            // There may be no room for it.
+            let _ = lock.approve(server, tool);
         }
     }
 
     fn list(&mut self, server: &str, tools: &[Definition], page: Page) {
         let seen = &mut self.0.lock().unwrap().1;
         if page.is_first {
-            seen.forget(server);
+            seen.pin(server, []).unwrap();
         }
         for tool in tools {
-            seen.approve(server, tool).unwrap();
+            let _ = seen.approve(server, tool);
         }
+    }
+
+    fn pins_instructions(&self) -> bool {
+        true
+    }
+
+    fn pin_instructions(&mut self, server: &str, instructions: &Instructions) {
+        let lock = &mut self.0.lock().unwrap().0;
+        assert_eq!(lock.instructions(server), None);
+        lock.approve_instructions(server, instructions).unwrap();
+    }
+
+    fn list_instructions(&mut self, server: &str, instructions: &Instructions) {
+        let seen = &mut self.0.lock().unwrap().1;
+        seen.approve_instructions(server, instructions).unwrap();
     }
 
     fn take_trouble(&mut self) -> Option<String> {
@@ -57,7 +76,12 @@ impl Memory {
     /// Approves what was listed last.
     fn approve(&self) {
         let (lock, seen) = &mut *self.0.lock().unwrap();
-        lock.pin("shop", seen.tools("shop")).unwrap();
+        if seen.has_list("shop") {
+            lock.pin("shop", seen.tools("shop")).unwrap();
+        }
+        if let Some(instructions) = seen.instructions("shop") {
+            lock.approve_instructions("shop", instructions).unwrap();
+        }
     }
 }
 
@@ -74,6 +98,12 @@ impl Run {
     }
 
     fn of(policy: Policy, pins: Option<&Memory>) -> Self {
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
+        Self::opened(policy, pins, &result).0
+    }
+
+    /// Opens a session with a server that answers `initialize` so. Returns what the client gets.
+    fn opened(policy: Policy, pins: Option<&Memory>, result: &Value) -> (Self, Value) {
         let mut guard = Guard::for_server(policy, "shop");
         if let Some(pins) = pins {
             guard = guard.with_pins(Box::new(pins.clone()));
@@ -82,12 +112,12 @@ impl Run {
         let version =
             json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}});
         run.ask("initialize", &version);
-        run.answer(&json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}));
+        let answer = serde_json::from_str(&run.answer(result)).unwrap();
         run.show(
             Direction::ClientToServer,
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         );
-        run
+        (run, answer)
     }
 
     /// With pins alone.
@@ -289,10 +319,14 @@ fn a_new_tool_is_told_and_a_gone_one_is_nothing() {
     let pins = Memory::default();
     Run::pinned(Profile::Balanced, &pins).list(&json!([tool("a", ""), tool("b", "")]));
     let mut run = Run::pinned(Profile::Strict, &pins);
-    assert_eq!(run.list(&json!([tool("a", ""), tool("c", "")])), ["a", "c"]);
+    assert_eq!(run.list(&json!([tool("a", ""), tool("c", "")])), ["a"]);
     assert_eq!(run.rules(), [Rule::ToolNew]);
     // Not pinned by being there.
     assert_eq!(pins.pinned(), ["a", "b"]);
+    let mut balanced = Run::pinned(Profile::Balanced, &pins);
+    assert_eq!(balanced.list(&json!([tool("a", ""), tool("c", "")])), ["a", "c"]);
+    assert_eq!(balanced.rules(), [Rule::ToolNew]);
+    assert_eq!(balanced.call("c"), None);
 }
 
 #[test]
@@ -432,7 +466,11 @@ fn random_lists_lose_what_must_not_be_seen_and_nothing_else() {
                 let definition = tool(&name, text).to_string();
                 tools.push(tool(&name, text));
                 let is_denied = !switches.denied_tools.is_empty() && name.starts_with("t1");
-                let is_changed = pinned.get(&name).is_some_and(|it| *it != definition);
+                // What is not pinned was not on the first list, or had something planted in it.
+                let is_changed = match pinned.get(&name) {
+                    Some(pinned) => *pinned != definition,
+                    None => !is_first,
+                };
                 if !is_denied && !(is_strict && (is_poison || is_changed)) {
                     expected.push((name.clone(), definition.clone(), is_poison));
                 }

@@ -1,0 +1,84 @@
+//! The server's instructions, beside their pin.
+
+use super::INSTRUCTIONS;
+use super::keeper::PinKeeper;
+use super::roster::Roster;
+use crate::pin::Instructions;
+use crate::rule::{Action, Rule};
+
+/// What is wrong with a server's instructions.
+#[derive(Debug)]
+pub(crate) struct Objection {
+    pub(crate) rule: Rule,
+    pub(crate) action: Action,
+    pub(crate) detail: String,
+    /// Whether it was not told yet in this session.
+    pub(crate) is_news: bool,
+}
+
+impl Objection {
+    /// Whether the client must not see them.
+    pub(crate) fn hides(&self) -> bool {
+        Action::Block <= self.action
+    }
+}
+
+impl Roster {
+    /// Takes note of the name that the client gives itself.
+    pub(crate) fn meet_client(&mut self, server: &str, client: &str) {
+        if let Some(keeper) = self.keeper.as_mut() {
+            keeper.meet_client(server, client);
+        }
+        self.has_met_client = true;
+    }
+
+    /// Whether the client's name is of interest, and not known yet.
+    pub(crate) fn wants_client(&self) -> bool {
+        self.keeper.is_some() && !self.has_met_client
+    }
+
+    /// Whether instructions are compared.
+    pub(crate) fn pins_instructions(&self) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| keeper.pins_instructions())
+    }
+
+    /// Reviews a server's instructions: pins them at first use, and compares them from then on. What
+    /// has something planted in it is not pinned: then the server counts as one that had none.
+    pub(crate) fn review_instructions(
+        &mut self,
+        server: &str,
+        instructions: &Instructions,
+        is_poisoned: bool,
+        decide: impl Fn(Rule) -> Action,
+    ) -> Option<Objection> {
+        let keeper = self.keeper.as_mut()?;
+        let is_first = keeper.lock().instructions(server).is_none();
+        if is_first {
+            let none = Instructions::none();
+            keeper.pin_instructions(server, if is_poisoned { &none } else { instructions });
+        }
+        keeper.list_instructions(server, instructions);
+        let lock = keeper.lock();
+        let (rule, mut detail) = if lock.instructions(server).is_none() {
+            let detail = "the server's instructions cannot be pinned".to_owned();
+            (Rule::ToolNew, detail)
+        } else {
+            // The content rules have told what is planted in them.
+            let difference = lock.compare_instructions(server, instructions);
+            let difference = difference.filter(|_| !is_first)?;
+            (difference.rule()?, difference.to_string())
+        };
+        let action = decide(rule);
+        if Action::Block <= action {
+            detail.push_str(&remedy(&**keeper, server, "left out"));
+        }
+        let fingerprint = Some(instructions.fingerprint());
+        let is_news = self.take_news(rule, INSTRUCTIONS, fingerprint) && action != Action::Allow;
+        Some(Objection { rule, action, detail, is_news })
+    }
+}
+
+/// The command that lets something through, for people.
+pub(super) fn remedy(keeper: &dyn PinKeeper, server: &str, what: &str) -> String {
+    format!("\n{what} until somebody runs `{}`", keeper.approval(server))
+}

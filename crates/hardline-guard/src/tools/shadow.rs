@@ -1,0 +1,70 @@
+//! Newcomers of a list that can be taken for other tools.
+
+use std::collections::HashSet;
+
+use super::keeper::PinKeeper;
+use super::review::Listed;
+use crate::pin::{Catalog, Definition, Lock, Twins};
+
+/// Finds the tools of a list that can be taken for others: each by its index, and in words.
+///
+/// A newcomer has the name of a neighbor's tool, or one that looks like it, or one that looks like that
+/// of another tool of its own server, pinned or on the same list. A tool that was pinned is no
+/// newcomer, whatever its name.
+pub(super) fn find(
+    lock: &Lock,
+    keeper: &mut dyn PinKeeper,
+    server: &str,
+    tools: &[Listed],
+) -> Vec<(usize, String)> {
+    let is_newcomer =
+        |tool: &Listed| !tool.name.is_empty() && lock.tool(server, &tool.name).is_none();
+    let mut newcomers: Vec<(usize, &str)> = tools
+        .iter()
+        .enumerate()
+        .filter(|(_, tool)| is_newcomer(tool))
+        .map(|(index, tool)| (index, &*tool.name))
+        .collect();
+    if newcomers.is_empty() {
+        return Vec::new();
+    }
+    // Of two on one list that look alike, the plain one is the tool and the other its look-alike.
+    newcomers.sort_by_key(|(index, name)| (!is_plain(name), *index));
+    let neighbors = keeper.neighbors(server);
+    let mut catalog = Catalog::new();
+    for other in neighbors.servers().filter(|other| *other != server) {
+        for tool in neighbors.tools(other) {
+            catalog.insert(other, tool.name());
+        }
+    }
+    let mut own = Twins::new();
+    for tool in lock.tools(server) {
+        own.insert(server, tool.name());
+    }
+    let found = newcomers.into_iter().filter_map(|(index, name)| {
+        let twin = own.insert(server, name);
+        let shadow = catalog.insert(server, name).or(twin)?;
+        Some((index, shadow.to_string()))
+    });
+    found.collect()
+}
+
+/// Finds tools that stand on a list a second time, without a difference: each by its index.
+pub(super) fn copies(tools: &[Listed]) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let mut copies = Vec::new();
+    for (index, tool) in tools.iter().enumerate() {
+        let Ok(fingerprint) = tool.definition.as_ref().map(Definition::fingerprint) else {
+            continue;
+        };
+        if !seen.insert((&*tool.name, fingerprint)) {
+            copies.push(index);
+        }
+    }
+    copies
+}
+
+/// Whether a name is written as MCP recommends.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|char| char.is_ascii_alphanumeric() || "_-./".contains(char))
+}

@@ -65,6 +65,16 @@ pub enum Freshness {
     Cached,
 }
 
+/// The tools of one server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List<'a> {
+    pub(super) server: &'a Arc<str>,
+    /// A fingerprint of the configuration: servers that have one are one program.
+    pub(super) program: Option<&'a str>,
+    pub(super) freshness: Freshness,
+    pub(super) tools: &'a [Arc<ListedTool>],
+}
+
 impl Catalog {
     /// All tools.
     pub fn tools(&self) -> &[CatalogTool] {
@@ -81,25 +91,32 @@ impl Catalog {
         self.tools.iter().find(|it| &*it.server == server && it.listed.name == tool)
     }
 
-    /// Tools that can be taken for those of another server, because they are called the same or look alike:
-    /// the rule `tool.shadow`.
+    /// Tools that can be taken for those of another server, because they are called the same or look alike, or
+    /// for others of their own server, because they look alike: the rule `tool.shadow`. Servers with one
+    /// configuration under two names are one program, and no finding.
     pub fn shadows(&self) -> &[Shadow] {
         &self.shadows
     }
 
     /// Joins the lists of servers, in their order.
-    pub(super) fn join<'a>(
-        lists: impl IntoIterator<Item = (&'a Arc<str>, Freshness, &'a [Arc<ListedTool>])>,
-    ) -> Self {
+    pub(super) fn join<'a>(lists: impl IntoIterator<Item = List<'a>>) -> Self {
         let mut catalog = Self::default();
         let mut seen = pin::Catalog::new();
-        for (server, freshness, list) in lists {
-            let mut list: Vec<_> = list.iter().collect();
+        // The first server of each configuration stands for all of them.
+        let mut programs: HashMap<&str, &str> = HashMap::new();
+        for List { server, program, freshness, tools } in lists {
+            let owner = program.map_or(&**server, |it| *programs.entry(it).or_insert(server));
+            let mut twins = pin::Twins::new();
+            let mut list: Vec<_> = tools.iter().collect();
             list.sort_by(|one, other| one.name.cmp(&other.name));
             // A server that lists a name twice is asked for one of them by it, whichever that is.
             list.dedup_by(|one, other| one.name == other.name);
             for listed in list {
-                let shadow = seen.insert(server, &listed.name);
+                let twin = twins.insert(server, &listed.name);
+                let mut shadow = seen.insert(owner, &listed.name).or(twin);
+                if let Some(shadow) = &mut shadow {
+                    shadow.server = server.to_string();
+                }
                 if catalog.shadows.len() < MAX_SHADOWS {
                     catalog.shadows.extend(shadow);
                 }
@@ -185,9 +202,22 @@ mod tests {
     }
 
     fn join(lists: &[(&str, &[&str])]) -> Catalog {
-        let lists: Vec<(Arc<str>, _)> =
-            lists.iter().map(|(server, names)| ((*server).into(), tools(names))).collect();
-        Catalog::join(lists.iter().map(|(server, list)| (server, Freshness::Current, &list[..])))
+        let lists: Vec<_> = lists.iter().map(|(server, names)| (*server, None, *names)).collect();
+        join_programs(&lists)
+    }
+
+    /// The same, with what each server is started with.
+    fn join_programs(lists: &[(&str, Option<&str>, &[&str])]) -> Catalog {
+        let lists: Vec<(Arc<str>, _, _)> = lists
+            .iter()
+            .map(|(server, program, names)| ((*server).into(), *program, tools(names)))
+            .collect();
+        Catalog::join(lists.iter().map(|(server, program, tools)| List {
+            server,
+            program: *program,
+            freshness: Freshness::Current,
+            tools,
+        }))
     }
 
     fn names(catalog: &Catalog) -> Vec<&str> {
@@ -219,6 +249,30 @@ mod tests {
         assert_eq!(shadows.len(), 2, "{shadows:?}");
         assert!(shadows[0].contains("is also one of `a`"), "{shadows:?}");
         assert!(shadows[1].contains("looks like"), "{shadows:?}");
+    }
+
+    #[test]
+    fn one_program_under_two_names_shadows_neither_itself_nor_less_than_another() {
+        let catalog = join_programs(&[
+            ("a", Some("1"), &["send"]),
+            ("again", Some("1"), &["send"]),
+            ("other", Some("2"), &["send"]),
+            ("unknown", None, &["ѕend", "send"]),
+        ]);
+        let shadows: Vec<String> = catalog.shadows().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shadows,
+            [
+                "tool `send` of `other` is also one of `a`",
+                "tool `send` of `unknown` is also one of `a`",
+                "tool `\\u{455}end` of `unknown` looks like `send` of `a`",
+            ]
+        );
+        let catalog = join(&[("a", &["send", "Send"])]);
+        assert_eq!(
+            catalog.shadows()[0].to_string(),
+            "tool `send` of `a` looks like `Send` of the same server"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::catalog::{Catalog, Freshness};
+use super::catalog::{Catalog, Freshness, List};
 use super::member::{Known, Member, Tools};
 use super::settings::ManagerSettings;
 use super::state::{ManagerEvent, State, StateChange};
@@ -112,8 +112,16 @@ impl Hub {
         let lists: Vec<_> = self
             .members()
             .iter()
-            .filter_map(|it| Some((Arc::clone(&it.name), it.known().tools.clone()?)))
+            .filter_map(|it| {
+                let tools = it.known().tools.clone()?;
+                Some((Arc::clone(&it.name), it.connect.fingerprint(), tools))
+            })
             .collect();
-        Catalog::join(lists.iter().map(|(name, tools)| (name, tools.freshness, &*tools.list)))
+        Catalog::join(lists.iter().map(|(server, program, tools)| List {
+            server,
+            program: program.as_deref(),
+            freshness: tools.freshness,
+            tools: &tools.list,
+        }))
     }
 }

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use hardline_client::config::{self, ConfigError, Dialect, Problem, Process};
-use hardline_guard::pin::Lock;
-use hardline_proxy::{audit, pins};
+use hardline_proxy::audit;
+use hardline_proxy::pins::{PinError, PinStore};
 
 use super::print::counted;
 use super::report::{Report, Status};
 use crate::client::config::own_file;
-use crate::install::file::read_all;
 use crate::install::program::Program;
 use crate::{pin, place, policy};
 
@@ -27,7 +26,7 @@ pub(super) fn check(report: &mut Report, program: &Program) {
     state(report);
     if let Some(state) = place::state() {
         database(report, &state.join(audit::FILE_NAME));
-        lock(report, &state.join(pins::FILE_NAME));
+        lock(report, &state);
     }
     own_policy(report);
     own_servers(report);
@@ -116,22 +115,16 @@ fn database(report: &mut Report, path: &Path) {
     report.add("audit", "audit", status, detail);
 }
 
-fn lock(report: &mut Report, path: &Path) {
-    let name = path.display();
-    let (status, detail) = match File::open(path) {
-        Err(_) if !path.exists() => (Status::Skip, "no tool was pinned yet".to_owned()),
-        Err(error) => (Status::Fail, format!("cannot read {name}: {error}")),
-        Ok(file) => {
-            let text = read_all(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            match text.map(|text| Lock::parse(&text)) {
-                Err(error) => (Status::Fail, format!("{name}: {error:#}")),
-                Ok(Err(error)) => (Status::Fail, format!("{name}: {error}")),
-                Ok(Ok(lock)) => {
-                    let servers = lock.servers().count();
-                    (Status::Pass, format!("{name} (servers: {servers})"))
-                }
-            }
+fn lock(report: &mut Report, state: &Path) {
+    let (status, detail) = match PinStore::in_state(state).read_all() {
+        Err(PinError::Broken { path, error }) => {
+            (Status::Fail, format!("{}: {error}", path.display()))
         }
+        Err(error) => (Status::Fail, error.to_string()),
+        Ok(lock) => match lock.servers().count() {
+            0 => (Status::Skip, "no tool was pinned yet".to_owned()),
+            servers => (Status::Pass, format!("{} (servers: {servers})", state.display())),
+        },
     };
     let (status, detail) = match pin::waiting() {
         _ if status == Status::Fail => (status, detail),

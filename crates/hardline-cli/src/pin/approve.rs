@@ -6,18 +6,21 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use hardline_guard::pin::Difference;
 use hardline_proxy::launch::known::Programs;
-use hardline_proxy::pins;
 
 use super::{Choice, PATIENCE, shown};
 
 /// Pin what a server lists now
 ///
-/// Without tools, all that it listed last, and the executable that it would be started with: what is
-/// not listed any more is forgotten. A session that runs takes it up at once.
+/// Without tools, all that it listed last, its instructions, and the executable that it would be started
+/// with: what is not listed any more is forgotten. A session that runs takes it up at once.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     choice: Choice,
+
+    /// The server's instructions, and no tools but those that are named
+    #[arg(long)]
+    instructions: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
@@ -26,8 +29,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let read = files.read()?;
     read.check(server)?;
     let differences = read.differences(server);
+    let is_instructions = |it: &Difference| matches!(it, Difference::Instructions { .. });
     for tool in tools {
-        if !differences.iter().any(|it| it.tool() == tool) {
+        if !differences.iter().any(|it| !is_instructions(it) && it.tool() == tool) {
             bail!(
                 "tool `{}` of `{}` is as it was pinned, or was never listed",
                 shown(tool),
@@ -35,13 +39,22 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             );
         }
     }
-    let is_meant =
-        |it: &&Difference| tools.is_empty() || tools.iter().any(|tool| tool == it.tool());
+    let is_all = tools.is_empty() && !args.instructions;
+    let is_meant = |it: &&Difference| match it {
+        _ if is_all => true,
+        Difference::Instructions { .. } => args.instructions,
+        it => tools.iter().any(|tool| tool == it.tool()),
+    };
     let approved: Vec<&Difference> = differences.iter().filter(is_meant).collect();
     let mut output = io::stdout().lock();
     if !approved.is_empty() {
-        pins::update(&files.lock, PATIENCE, |lock| {
+        files.lock.update(server, PATIENCE, |lock| {
             for difference in &approved {
+                if is_instructions(difference) {
+                    let listed = read.listed.instructions(server);
+                    listed.map_or(Ok(()), |it| lock.approve_instructions(server, it))?;
+                    continue;
+                }
                 match read.listed.tool(server, difference.tool()) {
                     Some(tool) => lock.approve(server, tool)?,
                     None => {
@@ -55,7 +68,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     for difference in &approved {
         writeln!(output, "approved: {}", difference.to_string().replace('\n', "\n  "))?;
     }
-    let refused = read.programs.refused(server).filter(|_| tools.is_empty());
+    let refused = read.programs.refused(server).filter(|_| is_all);
     if let Some(program) = refused {
         Programs::remember(&files.programs, server, program, PATIENCE)?;
         writeln!(output, "approved: executable {}", shown(&program.path.to_string_lossy()))?;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use hardline_guard::pin::Difference;
+use hardline_guard::tools::shell_word;
 use serde_json::{Value, json};
 
 use super::{Format, Pins, Query, shown};
@@ -24,8 +25,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let servers: Vec<String> =
         servers.into_iter().filter(|server| has_any(&pins, server)).collect();
     let lock = args.query.place.lock.as_ref();
-    let lock =
-        lock.map_or(String::new(), |lock| format!(" --lock {}", shown(&lock.to_string_lossy())));
+    let lock = lock.map_or(String::new(), |lock| {
+        format!(" --lock {}", shown(&shell_word(&lock.to_string_lossy())))
+    });
     let mut output = io::stdout().lock();
     match args.query.format {
         Format::Json => {
@@ -56,7 +58,7 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str, lock: &str) -> io::
     for difference in pins.differences(server) {
         writeln!(output, "  {}", difference.to_string().replace('\n', "\n  "))?;
     }
-    writeln!(output, "  approve with: hardline pin approve {}{lock}", shown(server))
+    writeln!(output, "  approve with: hardline pin approve {}{lock}", shown(&shell_word(server)))
 }
 
 fn document(pins: &Pins, server: &str) -> Vec<Value> {
@@ -68,9 +70,11 @@ fn document(pins: &Pins, server: &str) -> Vec<Value> {
         let kind = match it {
             Difference::Changed { .. } => "changed",
             Difference::New { .. } => "new",
+            Difference::Instructions { .. } => "instructions",
             _ => "gone",
         };
-        json!({"server": server, "kind": kind, "tool": it.tool(), "detail": it.to_string()})
+        let tool = Some(it.tool()).filter(|_| kind != "instructions");
+        json!({"server": server, "kind": kind, "tool": tool, "detail": it.to_string()})
     });
     program.into_iter().chain(tools).collect()
 }

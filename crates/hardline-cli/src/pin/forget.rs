@@ -25,25 +25,22 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(tool) = unknown {
         bail!("tool `{}` of `{}` is not pinned", shown(tool), shown(server));
     }
-    if read.lock.has_server(server) {
-        pins::update(&files.lock, PATIENCE, |lock| {
+    if !tools.is_empty() {
+        files.lock.update(server, PATIENCE, |lock| {
             for tool in tools {
                 lock.forget_tool(server, tool);
             }
-            if tools.is_empty() {
-                lock.forget(server);
-            }
             Ok(())
         })?;
+    } else if read.lock.has_server(server) {
+        files.lock.forget(server, PATIENCE)?;
     }
     let mut output = io::stdout().lock();
     if tools.is_empty() {
         if read.listed.has_server(server) {
-            pins::update(&files.listed, PATIENCE, |listed| {
-                listed.forget(server);
-                Ok(())
-            })?;
+            files.listed.forget(server, PATIENCE)?;
         }
+        pins::forget_launches(&files.state, server, PATIENCE)?;
         Programs::forget(&files.programs, server, PATIENCE)?;
         writeln!(output, "forgotten: {}", shown(server))?;
     }

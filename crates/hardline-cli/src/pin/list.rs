@@ -51,7 +51,11 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
         writeln!(output, "  {}  {path}{mark}", short(&program.sha256))?;
     }
     let differences = pins.differences(server);
-    let found = |tool: &str| differences.iter().find(|it| it.tool() == tool);
+    print_instructions(output, pins, server, &differences)?;
+    let found = |tool: &str| {
+        let is_tool = |it: &&Difference| !matches!(it, Difference::Instructions { .. });
+        differences.iter().filter(is_tool).find(|it| it.tool() == tool)
+    };
     for tool in pins.lock.tools(server) {
         let mark = found(tool.name()).map_or("", |it| mark(it));
         let hash = tool.fingerprint().to_string();
@@ -63,9 +67,28 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
     Ok(())
 }
 
+fn print_instructions(
+    output: &mut impl Write,
+    pins: &Pins,
+    server: &str,
+    differences: &[Difference],
+) -> io::Result<()> {
+    let Some(instructions) = pins.lock.instructions(server) else { return Ok(()) };
+    let found = differences.iter().find(|it| matches!(it, Difference::Instructions { .. }));
+    // A server that has none and had none is not worth a line.
+    if instructions.is_none() && found.is_none() {
+        return Ok(());
+    }
+    let hash = instructions.fingerprint().to_string();
+    let what = if instructions.is_none() { "no instructions" } else { "its instructions" };
+    writeln!(output, "  {}  ({what}){}", short(&hash), found.map_or("", mark))
+}
+
 fn mark(difference: &Difference) -> &'static str {
     match difference {
-        Difference::Changed { .. } => "  changed: `hardline pin diff`",
+        Difference::Changed { .. } | Difference::Instructions { .. } => {
+            "  changed: `hardline pin diff`"
+        }
         Difference::New { .. } => "  new, not pinned",
         _ => "  not listed any more",
     }
@@ -80,8 +103,19 @@ fn document(pins: &Pins, server: &str) -> Value {
     let program = pins.programs.get(server);
     let program = program.map(|it| json!({"path": it.path, "sha256": it.sha256}));
     let differences = pins.differences(server);
-    let changed: Vec<&str> = differences.iter().map(Difference::tool).collect();
-    json!({"name": server, "executable": program, "tools": tools, "different": changed})
+    let is_tool = |it: &&Difference| !matches!(it, Difference::Instructions { .. });
+    let changed: Vec<&str> = differences.iter().filter(is_tool).map(Difference::tool).collect();
+    let instructions = pins.lock.instructions(server).map(|it| {
+        let is_different = changed.len() < differences.len();
+        json!({"sha256": it.fingerprint().to_string(), "text": it.text(), "different": is_different})
+    });
+    json!({
+        "name": server,
+        "executable": program,
+        "instructions": instructions,
+        "tools": tools,
+        "different": changed,
+    })
 }
 
 fn short(hash: &str) -> &str {

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Subcommand, ValueEnum};
-use hardline_guard::pin::Lock;
+use hardline_guard::pin::{Difference, Lock};
 use hardline_proxy::launch::known::{self, Programs};
-use hardline_proxy::pins;
+use hardline_proxy::pins::PinStore;
 use hardline_wire::excerpt::Excerpt;
 
 use crate::place;
@@ -26,8 +26,9 @@ const NAME_BYTES: usize = 80;
 /// Look at pinned tools, and approve what changed
 ///
 /// The first time a server lists its tools they are pinned: name, description, schemas, annotations.
-/// From then on a tool that is not what was pinned is reported, and under the profile strict hidden
-/// until it is approved here. The same goes for the executable that a server is started with.
+/// So are its instructions, which hosts show to the model. From then on, what is new or not what was
+/// pinned is reported, and under the profile strict hidden until it is approved here. The same goes
+/// for the executable that a server is started with.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if there is nothing to approve; 1 if diff found something; 2 for wrong use or\n\
@@ -37,6 +38,7 @@ const NAME_BYTES: usize = 80;
     hardline pin diff\n  \
     hardline pin approve github\n  \
     hardline pin approve github create_issue\n  \
+    hardline pin approve github --instructions\n  \
     hardline pin forget github --lock ./hardline.lock"
 )]
 pub(crate) struct Args {
@@ -46,6 +48,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(visible_alias = "show")]
     List(list::Args),
     Diff(diff::Args),
     Approve(approve::Args),
@@ -55,8 +58,8 @@ enum Command {
 /// Where the pins are.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// The file with the pins; without it, the one in the state directory
-    #[arg(long, value_name = "FILE")]
+    /// Where the pins are: a file, or a directory; without it, the one in the state directory
+    #[arg(long, value_name = "PATH")]
     lock: Option<PathBuf>,
 }
 
@@ -128,8 +131,9 @@ pub(crate) fn waiting() -> Result<Vec<String>> {
 
 /// The files that pins are in.
 struct Files {
-    lock: PathBuf,
-    listed: PathBuf,
+    state: PathBuf,
+    lock: PinStore,
+    listed: PinStore,
     programs: PathBuf,
 }
 
@@ -137,9 +141,12 @@ impl Place {
     fn files(&self) -> Result<Files> {
         let state = place::state();
         let state = state.context("neither XDG_STATE_HOME nor HOME says where the pins are")?;
-        let lock = self.lock.clone().unwrap_or_else(|| state.join(pins::FILE_NAME));
-        let listed = pins::listed_path(&state, &lock);
-        Ok(Files { lock, listed, programs: state.join(known::FILE_NAME) })
+        let lock = match &self.lock {
+            Some(path) => PinStore::at(path),
+            None => PinStore::in_state(&state),
+        };
+        let listed = lock.listed(&state);
+        Ok(Files { lock, listed, programs: state.join(known::FILE_NAME), state })
     }
 }
 
@@ -153,8 +160,8 @@ struct Pins {
 impl Files {
     fn read(&self) -> Result<Pins> {
         Ok(Pins {
-            lock: pins::read(&self.lock)?,
-            listed: pins::read(&self.listed)?,
+            lock: self.lock.read_all()?,
+            listed: self.listed.read_all()?,
             programs: Programs::read(&self.programs)?,
         })
     }
@@ -171,20 +178,26 @@ impl Pins {
         all
     }
 
-    /// The tools that a server listed when they were not what was pinned.
-    fn differences(&self, server: &str) -> Vec<hardline_guard::pin::Difference> {
-        if !self.listed.has_server(server) {
-            return Vec::new();
+    /// What a server said last, as far as it is not what was pinned: its instructions first.
+    fn differences(&self, server: &str) -> Vec<Difference> {
+        let mut found = Vec::new();
+        if let Some(listed) = self.listed.instructions(server) {
+            found.extend(self.lock.compare_instructions(server, listed));
+        }
+        if !self.listed.has_list(server) {
+            return found;
         }
         let listed: Vec<_> = self.listed.tools(server).cloned().collect();
-        if self.lock.has_server(server) {
-            return self.lock.compare(server, &listed);
+        if self.lock.has_list(server) {
+            found.extend(self.lock.compare(server, &listed));
+            return found;
         }
-        // Nothing of it is pinned: all of it is new.
+        // No list of it is pinned: all of it is new.
         let mut empty = Lock::new();
         // A server without tools always fits.
         let _ = empty.pin(server, []);
-        empty.compare(server, &listed)
+        found.extend(empty.compare(server, &listed));
+        found
     }
 
     /// Fails if nothing is known of a server, and says of which something is.

@@ -22,7 +22,8 @@ use hardline_guard::policy::{Policy, Switches};
 use hardline_guard::tools::{Glob, PinKeeper};
 use hardline_guard::{Action, Direction, Rule};
 use hardline_proxy::audit::{self, Audit, Options, SessionStart, Tell};
-use hardline_proxy::pins::{self, PinFile};
+use hardline_proxy::launch::LaunchId;
+use hardline_proxy::pins::{PinFile, PinStore};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::relay::{Restart, Settings};
 use hardline_proxy::wrap::{Outcome, WrapError};
@@ -91,11 +92,12 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Tools")]
     read_only: bool,
 
-    /// Where tools are pinned; without it, in the state directory
-    #[arg(long, value_name = "FILE", help_heading = "Tools")]
+    /// Where tools and instructions are pinned: a file, or a directory with one for each server; without
+    /// it, a directory in the state directory
+    #[arg(long, value_name = "PATH", help_heading = "Tools")]
     lock: Option<PathBuf>,
 
-    /// Do not compare the tools, nor the executable, with those of before
+    /// Do not compare the tools, the instructions and the executable with those of before
     #[arg(long, conflicts_with = "lock", help_heading = "Tools")]
     no_pins: bool,
 
@@ -155,7 +157,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let report = Report::new(&name, args.log);
     let unlisted = (0, Duration::ZERO);
     let mut desk = Desk { report, audit: None, recorder: args.recorder()?, unlisted };
-    let pins = args.pins(&name, &policy, &mut desk)?;
+    let pins = args.pins(&name, &policy, &server, &mut desk)?;
     desk.audit = args.audit(&name, &policy, &server, &mut desk);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
@@ -260,22 +262,36 @@ impl Args {
         &self,
         name: &str,
         policy: &Policy,
+        server: &Server,
         desk: &mut Desk,
     ) -> Result<Option<Box<dyn PinKeeper>>> {
         if self.no_pins || self.danger_no_guard {
             return Ok(None);
         }
         let state = place::state();
-        let own = state.as_ref().map(|state| state.join(pins::FILE_NAME));
-        let Some(path) = self.lock.clone().or(own) else {
-            let trouble = "tools are not pinned: neither XDG_STATE_HOME nor HOME says where; give \
-                           --lock FILE, or --no-pins";
-            desk.trouble(Duration::ZERO, trouble);
-            return Ok(None);
+        let store = match (&self.lock, &state) {
+            (Some(path), _) => PinStore::at(path),
+            (None, Some(state)) => PinStore::in_state(state),
+            (None, None) => {
+                let trouble = "tools are not pinned: neither XDG_STATE_HOME nor HOME says where; \
+                               give --lock FILE, or --no-pins";
+                desk.trouble(Duration::ZERO, trouble);
+                return Ok(None);
+            }
         };
-        let listed = state.map(|state| pins::listed_path(&state, &path));
-        match PinFile::open(path, listed) {
-            Ok(pins) => Ok(Some(Box::new(pins))),
+        let listed = state.as_ref().map(|state| store.listed(state));
+        match PinFile::for_server(store, listed, name) {
+            Ok(mut pins) => {
+                if let Some(state) = &state {
+                    let arguments = self.command.get(1..).unwrap_or_default();
+                    let launch = LaunchId::new(&server.start.program, arguments);
+                    pins = pins.with_launch(state, launch);
+                }
+                if let Some(path) = &self.lock {
+                    pins = pins.with_lock_path(path);
+                }
+                Ok(Some(Box::new(pins)))
+            }
             Err(error) => {
                 let rule = Rule::ToolChanged;
                 let action = policy.action(rule, Some(name), None, Direction::ServerToClient);

@@ -149,7 +149,10 @@ impl fmt::Display for Shadow {
         let (tool, server) = (spelled(&self.tool), shown(&self.server));
         let (first, first_server) = (spelled(&self.first_tool), shown(&self.first_server));
         if self.server == self.first_server {
-            return write!(formatter, "tool {tool} looks like {first} of the same server");
+            return write!(
+                formatter,
+                "tool {tool} of {server} looks like {first} of the same server"
+            );
         }
         if self.is_exact() {
             return write!(formatter, "tool {tool} of {server} is also one of {first_server}");

@@ -6,6 +6,7 @@
 //! by their hash.
 
 mod allowed;
+mod identity;
 pub mod known;
 mod link;
 
@@ -19,6 +20,7 @@ use hardline_guard::{Action, Direction, Finding, Found, Rule};
 use hardline_wire::excerpt::Excerpt;
 
 pub use allowed::{search_path, standard_path};
+pub use identity::LaunchId;
 
 /// How much of a command goes into a finding.
 const EXCERPT_BYTES: usize = 200;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use hardline_guard::pin::Definition;
+use hardline_guard::pin::{Definition, Lock};
 use hardline_guard::tools::Page;
 
-/// Most tools of one list that are kept. A longer one never counts as whole.
-const MAX_TOOLS: usize = 4096;
+/// Most tools of one list that are kept, as many as can be pinned. A longer one never counts as whole.
+const MAX_TOOLS: usize = Lock::MAX_TOOLS;
 
 /// The pages of one list so far.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Adds a page. Says whether the list is whole now.
+    /// Adds a page. Returns whether the list is whole now.
     pub(super) fn add(&mut self, tools: &[Definition], page: Page) -> bool {
         if page.is_first {
             self.tools.clear();

@@ -89,9 +89,14 @@ impl Home {
     /// A session of `wrap` with the server: it is asked for its tools, and each of `calls` is called.
     pub(crate) fn session(&self, options: &[&str], calls: &[&str]) -> Seen {
         let (server, tools) = (self.text("server"), self.text("tools.json"));
-        let mut args = vec!["wrap", "--name", "shop"];
-        args.extend(options);
-        args.extend(["--", &server, &tools]);
+        let options: Vec<&str> = ["--name", "shop"].iter().chain(options).copied().collect();
+        self.session_with(&options, &[&server, &tools], calls)
+    }
+
+    /// The same with any server, which has its name among the options.
+    pub(crate) fn session_with(&self, options: &[&str], server: &[&str], calls: &[&str]) -> Seen {
+        let args: Vec<&str> =
+            [&["wrap"], options, &["--"], server].into_iter().flatten().copied().collect();
         let mut command = self.command(&args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

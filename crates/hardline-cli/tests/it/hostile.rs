@@ -259,6 +259,131 @@ fn a_description_is_poisoned_and_others_are_plain() {
     assert!(rules.iter().all(|(_, path)| path.as_deref().is_some_and(|it| it.starts_with(&place))));
 }
 
+/// Opens a session of a strict guard with the hostile server. Returns it, and what the server says of itself.
+#[cfg(unix)]
+fn strict(lock: &str, attack: &[&str]) -> (Session, Value) {
+    let this = env!("CARGO_BIN_EXE_hardline");
+    let options = ["wrap", "--name", "demo", "--profile", "strict", "--lock", lock, "--", this];
+    let server: Vec<&str> =
+        options.iter().chain(&["demo-server", "--hostile"]).chain(attack).copied().collect();
+    let mut session = Session::start_quietly(&server);
+    let mut script = script("").into_iter();
+    let answer = session.request(&script.next().unwrap());
+    session.send(&script.next().unwrap());
+    (session, answer)
+}
+
+/// The names of the tools that a client sees.
+#[cfg(unix)]
+fn list(session: &mut Session, id: i64) -> Vec<String> {
+    session.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+    loop {
+        let line = session.receive();
+        if line["id"] == id {
+            let tools = line["result"]["tools"].as_array().unwrap();
+            return tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+        }
+        assert_eq!(line["method"], "notifications/tools/list_changed", "{line}");
+    }
+}
+
+/// Calls a tool. Returns the rule for which it was refused, if it was.
+#[cfg(unix)]
+fn refusal(session: &mut Session, id: i64, name: &str) -> Option<String> {
+    session.send(&call(id, name));
+    loop {
+        let line = session.receive();
+        if line["id"] == id {
+            return line["error"]["data"]["hardline"]["rule"].as_str().map(str::to_owned);
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_server_lists_later_is_held_by_strict() {
+    for (attack, hidden, rule) in [
+        ("changed-tool", &["echo"][..], "tool.changed"),
+        ("new-tool", &["surprise"], "tool.new"),
+        ("renamed-tool", &["repeat"], "tool.new"),
+        ("lookalike-tool", &["\u{435}cho"], "tool.shadow"),
+        (
+            "lookalike-tools",
+            &["Echo", "e_cho", "echo ", "\u{ff45}cho", "ech\u{3bf}"],
+            "tool.shadow",
+        ),
+        ("large-definition", &["picture"], "tool.new"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join("lock").to_string_lossy().into_owned();
+        let (mut session, _) = strict(&lock, &[]);
+        let before = list(&mut session, 10);
+        assert!(before.contains(&attack.to_owned()) && before.contains(&"echo".to_owned()));
+        assert_eq!(refusal(&mut session, 11, attack), None, "{attack}");
+        let mut expected = before.clone();
+        let is_gone = ["changed-tool", "renamed-tool"].contains(&attack);
+        expected.retain(|name| !(is_gone && name == "echo"));
+        assert_eq!(list(&mut session, 12), expected, "{attack}");
+        for (name, id) in hidden.iter().zip(20..) {
+            assert_eq!(refusal(&mut session, id, name).as_deref(), Some(rule), "{attack} {name:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_large_definition_that_changes_in_every_list_is_hidden_from_the_second_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("lock").to_string_lossy().into_owned();
+    let (mut session, _) = strict(&lock, &[]);
+    // Nothing is pinned yet.
+    assert_eq!(refusal(&mut session, 10, "large-definition"), None);
+    assert!(list(&mut session, 11).contains(&"picture".to_owned()));
+    assert_eq!(refusal(&mut session, 12, "picture"), None);
+    assert!(!list(&mut session, 13).contains(&"picture".to_owned()));
+    assert_eq!(refusal(&mut session, 14, "picture").as_deref(), Some("tool.changed"));
+    assert!(std::fs::metadata(&lock).unwrap().len() < 1 << 20);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_empty_first_list_gets_nothing_past_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("lock").to_string_lossy().into_owned();
+    let (mut session, _) = strict(&lock, &["empty-first-list"]);
+    for id in 10..13 {
+        assert_eq!(list(&mut session, id), [""; 0]);
+    }
+    assert_eq!(refusal(&mut session, 13, "echo").as_deref(), Some("tool.new"));
+}
+
+#[test]
+#[cfg(unix)]
+fn other_instructions_do_not_get_past_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("lock").to_string_lossy().into_owned();
+    let discover = |session: &mut Session, id: i64| {
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+        session.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": {"_meta": meta}}));
+        session.receive()["result"].clone()
+    };
+    let (mut session, answer) = strict(&lock, &[]);
+    let honest = answer["result"]["instructions"].clone();
+    assert!(honest.is_string(), "{answer}");
+    assert_eq!(discover(&mut session, 10)["instructions"], honest);
+    assert_eq!(refusal(&mut session, 11, "changed-instructions"), None);
+    let result = discover(&mut session, 12);
+    assert!(
+        result["supportedVersions"].is_array() && result.get("instructions").is_none(),
+        "{result}"
+    );
+    let (_, answer) = strict(&lock, &["changed-instructions"]);
+    assert_eq!(answer["result"]["serverInfo"]["name"], "hardline-hostile-demo");
+    assert!(answer["result"].get("instructions").is_none(), "{answer}");
+    let (_, answer) = strict(&lock, &[]);
+    assert_eq!(answer["result"]["instructions"], honest);
+}
+
 #[test]
 fn every_version_is_spoken() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {

@@ -1,5 +1,10 @@
 //! Pins from session to session, and `hardline pin`.
 
+mod hold;
+mod instructions;
+mod shadow;
+mod store;
+
 use std::process::Output;
 
 use serde_json::{Value, json};
@@ -75,8 +80,9 @@ fn one_tool_is_approved_and_another_is_not() {
     let (code, shown) = pin(&home, &["approve", "shop", "a"]);
     assert_eq!(code, Some(2), "{shown}");
     assert!(shown.contains("is as it was pinned"), "{shown}");
-    let seen = home.session(&["--profile", "strict"], &["a", "b"]);
-    assert_eq!(seen.tools(), ["a", "c"]);
+    let seen = home.session(&["--profile", "strict"], &["a", "b", "c"]);
+    assert_eq!(seen.tools(), ["a"]);
+    assert_eq!((seen.refusal(4), seen.refusal(5)), (Some("tool.changed"), Some("tool.new")));
 }
 
 #[test]

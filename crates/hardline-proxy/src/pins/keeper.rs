@@ -34,14 +34,15 @@ pub struct PinFile {
     /// What `hardline pin` must be told to find the pins: the path, if a user named one.
     lock_path: Option<PathBuf>,
     trouble: Option<String>,
-    /// Whether trouble was told: once is enough.
-    has_told: bool,
+    /// Trouble that was told: once is enough for each kind.
+    told: HashSet<&'static str>,
 }
 
 /// Pins that count until the session ends.
 #[derive(Clone, Debug, Default)]
 struct Unwritten {
-    tools: Vec<Definition>,
+    /// `None` if the server has not listed any.
+    tools: Option<Vec<Definition>>,
     instructions: Option<Instructions>,
 }
 
@@ -79,7 +80,7 @@ impl PinFile {
             neighbors: None,
             lock_path: None,
             trouble: None,
-            has_told: false,
+            told: HashSet::new(),
         })
     }
 
@@ -99,11 +100,12 @@ impl PinFile {
         self
     }
 
-    fn complain(&mut self, what: &str, error: &dyn std::fmt::Display) {
-        if !self.has_told {
-            self.has_told = true;
-            self.trouble = Some(format!("{what}: {error}"));
+    fn complain(&mut self, what: &'static str, error: &dyn std::fmt::Display) {
+        if !self.told.insert(what) {
+            return;
         }
+        let before = self.trouble.take().map_or(String::new(), |before| before + "\n");
+        self.trouble = Some(format!("{before}{what}: {error}"));
     }
 
     /// Reads the pins of a server again if they are others than before.
@@ -131,7 +133,9 @@ impl PinFile {
         let mut lock = Lock::clone(&self.lock);
         for (server, pins) in &self.unwritten {
             // What is too much for a file is too much for us.
-            let _ = add(&mut lock, server, &pins.tools);
+            if let Some(tools) = &pins.tools {
+                let _ = add(&mut lock, server, tools);
+            }
             if let Some(instructions) = &pins.instructions {
                 let _ = lock.approve_instructions(server, instructions);
             }
@@ -151,9 +155,10 @@ impl PinFile {
 
     /// Writes down who this server is: before its pins, so that another session that sees those knows.
     fn introduce(&mut self, server: &str) {
-        let written = self.neighbors.as_mut().map(|it| it.write(server, PATIENCE));
-        if let Some(Err(error)) = written {
-            self.complain("other servers do not know how this one is started", &error);
+        if let Some(neighbors) = &mut self.neighbors {
+            // Where that cannot be written, every server is a neighbor of every other. The pins go to the
+            // same directory, and what is wrong with it is told for them.
+            let _ = neighbors.write(server, PATIENCE);
         }
     }
 }
@@ -187,7 +192,7 @@ impl PinKeeper for PinFile {
         if let Err(error) = self.take(server, written) {
             self.complain("the tools are pinned for this session only", &error);
             let unwritten = self.unwritten.entry(server.to_owned()).or_default();
-            unwritten.tools.extend_from_slice(tools);
+            unwritten.tools.get_or_insert_default().extend_from_slice(tools);
             self.add_unwritten();
         }
         if let Some(full) = full {

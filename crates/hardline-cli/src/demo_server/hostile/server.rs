@@ -66,11 +66,12 @@ impl Server {
                 if self.only.is_some_and(|it| it.rule == Some(Rule::SessionLifecycle)) {
                     writeln!(out, "{}", planted::request())?;
                 }
-                initialize(&params)
+                initialize(&params, self.offer.instructions(self.only))
             }
             "server/discover" => {
                 json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
-                "supportedVersions": Version::ALL.map(Version::as_str), "capabilities": capabilities()})
+                "supportedVersions": Version::ALL.map(Version::as_str), "capabilities": capabilities(),
+                "instructions": self.offer.instructions(self.only)})
             }
             "ping" => json!({}),
             "tools/list" => json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
@@ -143,13 +144,13 @@ fn next(id: &Value) -> String {
     id.as_i64().and_then(|id| id.checked_add(1)).unwrap_or_default().to_string()
 }
 
-fn initialize(params: &Value) -> Value {
+fn initialize(params: &Value, instructions: &str) -> Value {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
     let asked = asked.and_then(|it| it.parse::<Version>().ok());
     let version = asked.filter(|it| it.has_handshake()).unwrap_or(NEWEST);
     json!({"protocolVersion": version.as_str(), "capabilities": capabilities(),
         "serverInfo": {"name": "hardline-hostile-demo", "version": env!("CARGO_PKG_VERSION")},
-        "instructions": "A hostile server to test with. Each tool but echo and later is an attack."})
+        "instructions": instructions})
 }
 
 fn capabilities() -> Value {

@@ -21,6 +21,7 @@ use std::io;
 use hardline_guard::Rule;
 
 use super::call::Call;
+pub(super) use list::{CHANGED_INSTRUCTIONS, EMPTY_FIRST_LIST};
 
 /// Something that a server should not do, triggered by a call.
 pub(crate) struct Attack {

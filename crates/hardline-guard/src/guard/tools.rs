@@ -124,9 +124,12 @@ impl Guard {
         |rule| actions.action(rule, Direction::ServerToClient)
     }
 
-    /// Whether whoever set us up said which tools there are: then nothing passes that cannot be read.
+    /// Whether tools are hidden, by a filter or for their pins: then nothing passes that cannot be read.
     pub(super) fn has_tool_filter(&self) -> bool {
-        !self.tools.filter().is_open()
+        let decide = self.decide_for(None);
+        let mut rules = [Rule::ToolChanged, Rule::ToolNew, Rule::ToolShadow].into_iter();
+        let hides = self.tools.has_pins() && rules.any(|rule| Action::Block <= decide(rule));
+        hides || !self.tools.filter().is_open()
     }
 
     /// Whether tools are pinned, or some of them are not for the client.
@@ -183,11 +186,14 @@ impl Guard {
         work: &mut Work<'_>,
     ) -> Option<Vec<u8>> {
         let text = element.text().as_bytes();
+        let direction = Direction::ServerToClient;
+        if self.judges_tools() && has_twin(element, "name") {
+            self.judge_twin(element, index, base, tool, work);
+        }
         if is_plain(text, 0) {
             return None;
         }
         let server = self.server.as_deref();
-        let direction = Direction::ServerToClient;
         let mut actions = self.policy.actions(server, Some(&tool.name)).clone();
         let is_approved = |it: &Definition| self.tools.is_approved(server.unwrap_or_default(), it);
         if tool.definition.as_ref().is_ok_and(is_approved) {
@@ -206,7 +212,7 @@ impl Guard {
         (sink.looked, sink.hidden) = (work.sink.looked, work.sink.hidden);
         let verdict = self.strings.judge(subject, direction, &actions, &mut sink);
         (work.sink.looked, work.sink.hidden) = (sink.looked, sink.hidden);
-        tool.is_poisoned = sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
+        tool.is_poisoned |= sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
         if tool.denial.is_some() {
             // Nobody sees it; it must not be pinned all the same.
             return None;
@@ -233,6 +239,38 @@ impl Guard {
                 inner.map(<[u8]>::to_vec)
             }
         }
+    }
+
+    /// Takes a tool that some readers find under another name: it is never pinned.
+    fn judge_twin(
+        &self,
+        element: Value<'_>,
+        index: usize,
+        base: usize,
+        tool: &mut Listed,
+        work: &mut Work<'_>,
+    ) {
+        let rule = Rule::FrameAmbiguousKey;
+        let action = self.decide_for(None)(rule);
+        tool.is_poisoned = true;
+        if Action::Block <= action {
+            tool.hidden = Some(rule);
+        }
+        if action == Action::Close {
+            work.close(rule);
+        }
+        let name = Excerpt::new(tool.name.as_bytes(), EXCERPT_BYTES).to_string();
+        work.sink.add(rule, action, || Finding {
+            path: Some(format!("$.result.tools[{index}]")),
+            offset: base + element.offset(),
+            length: element.text().len(),
+            ..Finding::new(
+                rule,
+                Direction::ServerToClient,
+                name,
+                "a tool with a second member that is `name` to some readers",
+            )
+        });
     }
 
     /// Compares a list with the pins.

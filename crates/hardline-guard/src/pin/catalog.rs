@@ -113,6 +113,54 @@ impl Twins {
     }
 }
 
+/// The names of newcomers, to be looked for among those of other servers.
+///
+/// It remembers the newcomers, and not the others: however many tools those have, none of them is
+/// overlooked.
+#[derive(Debug)]
+pub(crate) struct Newcomers<'a> {
+    server: &'a str,
+    /// The first other server that has a tool of exactly that name.
+    exact: HashMap<&'a str, Option<String>>,
+    /// The first tool of another server that looks like it, by the texts that names are found by.
+    alike: HashMap<String, Option<Listed>>,
+}
+
+impl<'a> Newcomers<'a> {
+    pub(crate) fn new(server: &'a str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let exact = names.clone().map(|name| (name, None)).collect();
+        let alike = names.flat_map(keys).map(|key| (key, None)).collect();
+        Self { server, exact, alike }
+    }
+
+    /// Takes note of a tool of another server.
+    pub(crate) fn compare(&mut self, server: &str, tool: &str) {
+        if let Some(first) = self.exact.get_mut(tool) {
+            first.get_or_insert_with(|| server.to_owned());
+        }
+        for key in keys(tool) {
+            if let Some(first) = self.alike.get_mut(&key) {
+                let listed = || Listed { server: server.to_owned(), tool: tool.to_owned() };
+                first.get_or_insert_with(listed);
+            }
+        }
+    }
+
+    /// Returns the other tool that a newcomer can be taken for, if any.
+    pub(crate) fn shadow(&self, name: &str) -> Option<Shadow> {
+        let exact = self.exact.get(name).cloned().flatten();
+        let exact = exact.map(|server| Listed { server, tool: name.to_owned() });
+        let alike = || keys(name).iter().find_map(|key| self.alike.get(key).cloned().flatten());
+        let first = exact.or_else(alike)?;
+        Some(Shadow {
+            server: self.server.to_owned(),
+            tool: name.to_owned(),
+            first_server: first.server,
+            first_tool: first.tool,
+        })
+    }
+}
+
 /// Texts that a name is found by.
 const KEYS: usize = 2;
 

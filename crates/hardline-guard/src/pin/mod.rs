@@ -49,6 +49,7 @@ mod read;
 mod skeleton;
 mod write;
 
+pub(crate) use catalog::Newcomers;
 pub use catalog::{Catalog, Shadow, Twins};
 pub use compare::Difference;
 pub use definition::{Definition, DefinitionError};

@@ -110,21 +110,41 @@ fn of_small_capital(char: char) -> Option<char> {
 
 /// Whether the eye passes over a character: not drawn, a mark, or between words.
 fn is_passed_over(char: char) -> bool {
-    if char.is_ascii() {
-        return char.is_control() || char.is_whitespace() || "-_./:".contains(char);
+    if char.is_control() || char.is_whitespace() {
+        return true;
     }
-    char.is_control()
-        || char.is_whitespace()
-        || is_combining_mark(char)
-        || is_ignorable(char)
-        || matches!(
-            char,
-            // Dots, dashes and connectors between words.
-            '\u{b7}' | '\u{2010}'..='\u{2015}' | '\u{2024}' | '\u{2027}' | '\u{203f}'..='\u{2040}'
-                | '\u{2043}' | '\u{2044}' | '\u{2054}' | '\u{2212}' | '\u{2215}' | '\u{30fb}'
-                // A pattern of no dots, an object's place holder, interlinear annotations.
-                | '\u{2800}' | '\u{fff9}'..='\u{fffc}'
-        )
+    if char.is_ascii() {
+        return "-_./:".contains(char);
+    }
+    is_combining_mark(char) || is_ignorable(char) || is_connector(char) || is_blank(char)
+}
+
+/// Whether a character is a dot, a dash or another connector between words.
+fn is_connector(char: char) -> bool {
+    matches!(
+        char,
+        '\u{b7}' | '\u{2010}'
+            ..='\u{2015}'
+                | '\u{2024}'
+                | '\u{2027}'
+                | '\u{203f}'
+                | '\u{2040}'
+                | '\u{2043}'
+                | '\u{2044}'
+                | '\u{2054}'
+                | '\u{2212}'
+                | '\u{2215}'
+                | '\u{30fb}'
+    )
+}
+
+/// Whether fonts draw a character as nothing although Unicode does not say so: a Braille pattern
+/// without dots, placeholders, annotations, a note without a head, controls of hieroglyphs.
+fn is_blank(char: char) -> bool {
+    matches!(
+        char,
+        '\u{2800}' | '\u{fff9}'..='\u{fffc}' | '\u{13430}'..='\u{1343f}' | '\u{1d159}'
+    )
 }
 
 /// Whether Unicode says that fonts ignore a character: then UTS 39 leaves nothing of it.

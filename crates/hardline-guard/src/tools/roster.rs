@@ -137,6 +137,11 @@ impl Roster {
             };
             return Some(Refusal { rule: TOOL_DENIED, reason: reason.to_owned() });
         }
+        let is_blocked = || Action::Block <= decide(Rule::ToolNew);
+        if Definition::MAX_NAME_BYTES < tool.len() && self.has_pins() && is_blocked() {
+            let reason = "this tool is hidden: its name is too long to be pinned".to_owned();
+            return Some(Refusal { rule: Rule::ToolNew.name(), reason });
+        }
         let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
             return self.refusal_of_unlisted(server, tool, decide);
         };
@@ -279,13 +284,15 @@ impl Roster {
         mut detail: String,
         review: &mut Review<'_, impl Fn(Rule, &str) -> Action>,
     ) {
+        let action = (review.decide)(rule, &tool.name);
+        if Action::Block <= action {
+            tool.hidden.get_or_insert(rule);
+        }
         // No client sees it anyway. But one that was pinned was seen, and is not what it was.
         if tool.denial.is_some() && rule != Rule::ToolChanged {
             return;
         }
-        let action = (review.decide)(rule, &tool.name);
         if Action::Block <= action {
-            tool.hidden.get_or_insert(rule);
             detail.push_str(&remedy(review.keeper, review.server, "hidden"));
         }
         let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
@@ -302,10 +309,16 @@ impl Roster {
         fingerprint: Option<Fingerprint>,
     ) -> bool {
         let has_room = self.told.len() < MAX_NAMES;
-        !has_room || self.told.insert((rule, name.to_owned(), fingerprint))
+        // Of a name that is too long to be one, its beginning will do.
+        let name = name.get(..name.floor_char_boundary(Definition::MAX_NAME_BYTES));
+        !has_room || self.told.insert((rule, name.unwrap_or_default().to_owned(), fingerprint))
     }
 
     fn remember(&mut self, tool: &Listed) -> Result<(), TooMany> {
+        // A name that cannot be pinned is refused for its length, and need not be remembered.
+        if Definition::MAX_NAME_BYTES < tool.name.len() {
+            return Ok(());
+        }
         let has_room = self.readers.len() < MAX_NAMES || self.readers.contains_key(&tool.name);
         if self.filter.is_read_only() && has_room {
             self.readers.insert(tool.name.clone(), tool.only_reads);

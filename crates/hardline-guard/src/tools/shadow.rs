@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::keeper::PinKeeper;
 use super::review::Listed;
-use crate::pin::{Catalog, Definition, Lock, Twins};
+use crate::pin::{Definition, Lock, Newcomers, Twins};
 
 /// Finds the tools of a list that can be taken for others: each by its index, and in words.
 ///
@@ -31,11 +31,9 @@ pub(super) fn find(
     // Of two on one list that look alike, the plain one is the tool and the other its look-alike.
     newcomers.sort_by_key(|(index, name)| (!is_plain(name), *index));
     let neighbors = keeper.neighbors(server);
-    let mut catalog = Catalog::new();
+    let mut others = Newcomers::new(server, newcomers.iter().map(|(_, name)| *name));
     for other in neighbors.servers().filter(|other| *other != server) {
-        for tool in neighbors.tools(other) {
-            catalog.insert(other, tool.name());
-        }
+        neighbors.tools(other).for_each(|tool| others.compare(other, tool.name()));
     }
     let mut own = Twins::new();
     for tool in lock.tools(server) {
@@ -43,8 +41,7 @@ pub(super) fn find(
     }
     let found = newcomers.into_iter().filter_map(|(index, name)| {
         let twin = own.insert(server, name);
-        let shadow = catalog.insert(server, name).or(twin)?;
-        Some((index, shadow.to_string()))
+        Some((index, others.shadow(name).or(twin)?.to_string()))
     });
     found.collect()
 }

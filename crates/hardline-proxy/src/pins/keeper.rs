@@ -14,15 +14,18 @@ use super::page::Pages;
 use super::store::PinStore;
 use crate::launch::LaunchId;
 
-/// Longest wait of a session for others that write pins.
+/// Longest wait of a session for others that write to the same directory.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// The same for pins of a first use: all servers of a client begin at once, and what is not written is
+/// pinned anew the next time.
+const PIN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps pins in files, for one session.
 #[derive(Debug)]
 pub struct PinFile {
     store: PinStore,
     /// What is listed now. `None` if there is no place for it.
-    listed: Option<PinStore>,
+    listed: Option<Shelf>,
     /// The server whose pins were read last, and what they were.
     server: String,
     lock: Arc<Lock>,
@@ -36,6 +39,29 @@ pub struct PinFile {
     trouble: Option<String>,
     /// Trouble that was told: once is enough for each kind.
     told: HashSet<&'static str>,
+}
+
+/// What servers listed last, with what was read of it before: a client may list again and again.
+#[derive(Debug)]
+struct Shelf {
+    store: PinStore,
+    read: Option<(String, [Option<Stamp>; 2], Lock)>,
+}
+
+impl Shelf {
+    /// What a server listed last. What cannot be read counts as nothing.
+    fn get(&mut self, server: &str) -> Lock {
+        let stamps = self.store.stamps(server);
+        if let Some((of, before, lock)) = &self.read
+            && of == server
+            && *before == stamps
+        {
+            return lock.clone();
+        }
+        let lock = self.store.read(server).unwrap_or_default();
+        self.read = Some((server.to_owned(), stamps, lock.clone()));
+        lock
+    }
 }
 
 /// Pins that count until the session ends.
@@ -69,6 +95,7 @@ impl PinFile {
     ) -> Result<Self, PinError> {
         let stamps = store.stamps(server);
         let lock = Arc::new(store.read(server)?);
+        let listed = listed.map(|store| Shelf { store, read: None });
         Ok(Self {
             store,
             listed,
@@ -143,6 +170,26 @@ impl PinFile {
         self.lock = Arc::new(lock);
     }
 
+    /// Tries again to write what could not be written.
+    fn flush_unwritten(&mut self, server: &str) {
+        let Some(pins) = self.unwritten.remove(server) else { return };
+        let written = self.store.update(server, PATIENCE, |lock| {
+            if let Some(tools) = &pins.tools {
+                // What there is no room for counts as new.
+                let _ = add(lock, server, tools);
+            }
+            match &pins.instructions {
+                Some(instructions) if lock.instructions(server).is_none() => {
+                    lock.approve_instructions(server, instructions)
+                }
+                _ => Ok(()),
+            }
+        });
+        if self.take(server, written).is_err() {
+            self.unwritten.insert(server.to_owned(), pins);
+        }
+    }
+
     /// Takes what became of a change of the file.
     fn take(&mut self, server: &str, written: Result<Lock, PinError>) -> Result<(), PinError> {
         let lock = written?;
@@ -184,7 +231,7 @@ impl PinKeeper for PinFile {
     fn pin(&mut self, server: &str, tools: &[Definition]) {
         self.introduce(server);
         let mut full = None;
-        let written = self.store.update(server, PATIENCE, |lock| {
+        let written = self.store.update(server, PIN_PATIENCE, |lock| {
             // What there is room for is pinned, and the rest counts as new.
             full = add(lock, server, tools).err();
             Ok(())
@@ -202,8 +249,9 @@ impl PinKeeper for PinFile {
 
     fn list(&mut self, server: &str, tools: &[Definition], page: Page) {
         let is_whole = self.pages.add(tools, page);
-        let Some(store) = self.listed.clone() else { return };
-        let before = store.read(server).unwrap_or_default();
+        self.flush_unwritten(server);
+        let Some(shelf) = &mut self.listed else { return };
+        let before = shelf.get(server);
         let mut listed = if is_whole {
             self.pages.tools.clone()
         } else {
@@ -231,7 +279,7 @@ impl PinKeeper for PinFile {
             return;
         }
         let mut full = None;
-        let written = store.update(server, PATIENCE, |before| {
+        let written = shelf.store.update(server, PATIENCE, |before| {
             before.pin(server, [])?;
             full = add(before, server, &listed).err();
             Ok(())
@@ -250,7 +298,7 @@ impl PinKeeper for PinFile {
 
     fn pin_instructions(&mut self, server: &str, instructions: &Instructions) {
         self.introduce(server);
-        let written = self.store.update(server, PATIENCE, |lock| {
+        let written = self.store.update(server, PIN_PATIENCE, |lock| {
             // Another process may have been first.
             match lock.instructions(server) {
                 Some(_) => Ok(()),
@@ -266,8 +314,8 @@ impl PinKeeper for PinFile {
     }
 
     fn list_instructions(&mut self, server: &str, instructions: &Instructions) {
-        let Some(store) = &self.listed else { return };
-        let before = store.read(server).unwrap_or_default();
+        let Some(shelf) = &mut self.listed else { return };
+        let before = shelf.get(server);
         let is_pinned = self.lock.compare_instructions(server, instructions).is_none();
         let is_same = match before.instructions(server) {
             Some(before) => before.fingerprint() == instructions.fingerprint(),
@@ -276,8 +324,8 @@ impl PinKeeper for PinFile {
         if is_same {
             return;
         }
-        let written =
-            store.update(server, PATIENCE, |lock| lock.approve_instructions(server, instructions));
+        let approve = |lock: &mut Lock| lock.approve_instructions(server, instructions);
+        let written = shelf.store.update(server, PATIENCE, approve);
         if let Err(error) = written {
             self.complain("what changed cannot be kept for `hardline pin diff`", &error);
         }

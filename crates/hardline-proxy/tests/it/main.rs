@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod pins;
 mod redact;
 mod relay;
 mod restart;

@@ -1,6 +1,6 @@
 //! Lock files: what is read, written and read again is the same, and so are its bytes.
 
-use hardline_guard::pin::{Definition, Lock};
+use hardline_guard::pin::{Definition, Instructions, Lock};
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
 
@@ -38,6 +38,9 @@ fn read(text: &str) {
             for server in lock.servers() {
                 let tools: Vec<_> = lock.tools(server).cloned().collect();
                 assert!(lock.compare(server, &tools).is_empty(), "a lock differs from itself");
+                let instructions = lock.instructions(server);
+                let difference = instructions.and_then(|it| lock.compare_instructions(server, it));
+                assert_eq!(difference, None, "a lock differs from itself");
             }
         }
         Err(error) => {
@@ -57,6 +60,13 @@ fn pins(rng: &mut Rng) -> Lock {
         let tools: Vec<_> = (0..rng.below(4)).filter_map(|_| definition(rng)).collect();
         lock.pin(&server, &tools).expect("they are small");
     }
+    for _ in 0..rng.below(3) {
+        let text = format!("{{\"instructions\":{}}}", value(rng, 2));
+        let mut checker = Checker::new(&Limits::default());
+        let Ok(checked) = checker.check(text.as_bytes()) else { continue };
+        let instructions = Instructions::of_result(checked.value);
+        lock.approve_instructions(&name(rng), &instructions).expect("they are small");
+    }
     if let Some(tool) = definition(rng) {
         lock.approve("more", &tool).expect("it is small");
     }
@@ -72,6 +82,7 @@ fn definition(rng: &mut Rng) -> Option<Definition> {
         ("description", plant::json_string(&plant::text(rng))),
         ("inputSchema", schema(rng)),
         ("annotations", value(rng, 1)),
+        ("icons", plant::json_string(&"A".repeat(if rng.one_in(8) { 300_000 } else { 3 }))),
         ("_meta", value(rng, 1)),
     ];
     let members = members.map(|(key, value)| format!("\"{key}\":{value}"));

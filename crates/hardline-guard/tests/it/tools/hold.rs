@@ -152,3 +152,35 @@ fn a_server_that_makes_up_tools_can_be_excused() {
     assert_eq!(run.call("now"), None);
     assert_eq!(run.rules(), [], "allowed is not told");
 }
+
+#[test]
+fn pins_are_not_got_around_by_lines_that_are_only_logged() {
+    let pins = Memory::default();
+    Run::pinned(Profile::Strict, &pins).list(&json!([tool("a", "")]));
+    let policy = "profile = \"strict\"\n[server.shop.rules]\n\"frame.duplicate-key\" = \"log\"";
+    let mut run = Run::of(Policy::parse(policy).unwrap(), Some(&pins));
+    run.ask("tools/list", &json!({}));
+    let id = run.next;
+    let list = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[],"tools":[{{"name":"b"}}]}}}}"#
+    );
+    let got = run.show(Direction::ServerToClient, &list);
+    assert!(got.iter().all(|(_, line)| !line.contains("\"b\"")), "{got:?}");
+    let call = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"a","name":"b"}}"#;
+    let got = run.show(Direction::ClientToServer, call);
+    assert!(got.iter().all(|(way, _)| *way == Direction::ServerToClient), "{got:?}");
+}
+
+#[test]
+fn names_of_megabytes_are_not_remembered() {
+    let pins = Memory::default();
+    let mut run = Run::pinned(Profile::Strict, &pins);
+    run.list(&json!([]));
+    run.found.clear();
+    for last in 'a'..'e' {
+        let name = format!("{}{last}", "x".repeat(1 << 20));
+        assert_eq!(run.list(&json!([tool(&name, "")])), NONE);
+        assert_eq!(run.call(&name).as_deref(), Some("tool.new"));
+    }
+    assert_eq!(run.rules(), [Rule::ToolNew], "they begin alike, and cannot be told apart");
+}

@@ -1,7 +1,10 @@
 //! Look-alikes of tools: of the same server, of its neighbors, and on one list.
 
 use hardline_guard::Rule;
-use hardline_guard::policy::Profile;
+use hardline_guard::pin::{Catalog, Definition};
+use hardline_guard::policy::{Profile, Switches};
+use hardline_wire::json::Checker;
+use hardline_wire::limits::Limits;
 use serde_json::{Value, json};
 
 use super::{Memory, Run, tool};
@@ -116,6 +119,59 @@ fn a_copy_on_one_list_is_told_and_the_tool_stays() {
     }
     let mut run = Run::pinned(Profile::Balanced, &pins);
     assert_eq!(run.list(&tools), ["send", "own", "send"]);
+}
+
+#[test]
+fn a_tool_with_two_names_is_left_out_and_not_pinned() {
+    for element in [
+        json!({"name": "own", "Name": "send"}),
+        json!({"NAME": "send", "name": "own"}),
+        json!({"Name": "send"}),
+    ] {
+        let pins = Memory::default();
+        let mut run = Run::pinned(Profile::Balanced, &pins);
+        assert_eq!(run.list(&json!([element, tool("a", "")])), ["a"]);
+        assert!(run.rules().contains(&Rule::FrameAmbiguousKey));
+        assert_eq!(pins.pinned(), ["a"]);
+    }
+}
+
+#[test]
+fn no_number_of_tools_of_one_server_hides_those_of_another() {
+    let pins = Memory::default();
+    {
+        let lock = &mut pins.0.lock().unwrap().0;
+        let many: Vec<_> = (0..40_000).map(|it| definition(&format!("m{it}"))).collect();
+        for greedy in ["a-greedy", "a-greedy-too"] {
+            lock.pin(greedy, &many).unwrap();
+        }
+        assert!(2 * many.len() > Catalog::MAX_NAMES);
+        lock.pin("bank", [&definition("send")]).unwrap();
+    }
+    let mut run = Run::pinned(Profile::Strict, &pins);
+    assert_eq!(
+        run.list(&json!([tool("send", ""), tool("\u{455}end", ""), tool("own", "")])),
+        ["own"]
+    );
+    assert_eq!(run.rules(), [Rule::ToolShadow; 2]);
+}
+
+fn definition(name: &str) -> Definition {
+    let mut checker = Checker::new(&Limits::default());
+    let text = json!({ "name": name }).to_string();
+    Definition::new(checker.check(text.as_bytes()).unwrap().value).unwrap()
+}
+
+#[test]
+fn a_denied_look_alike_is_not_pinned() {
+    let pins = Memory::default();
+    let mut switches = Switches::default();
+    switches.denied_tools = super::globs(&["S*"]);
+    let tools = json!([tool("send", ""), tool("s\u{435}nd", "")]);
+    assert_eq!(Run::new(Profile::Strict, &switches, Some(&pins)).list(&tools), [""; 0]);
+    let mut run = Run::pinned(Profile::Strict, &pins);
+    assert_eq!(run.list(&tools), ["send"]);
+    assert_eq!(run.rules(), [Rule::ToolShadow]);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hardline_guard::Direction;
+use hardline_transport::file;
 use hardline_wire::encode::push_json_string;
 
 use crate::audit::Fate;
@@ -75,7 +76,7 @@ impl Recorder {
         // It has what was said in the session.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        let file = file::open_output(&mut options, path)?;
         let (lines, inbox) = sync_channel(MAX_LINES);
         let waiting = Arc::new(AtomicUsize::new(0));
         let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -137,8 +138,7 @@ impl Recorder {
 
 /// Whether the last line of a file has no end.
 fn is_torn(path: &Path) -> bool {
-    let is_file = std::fs::metadata(path).is_ok_and(|data| data.is_file());
-    let Some(mut file) = File::open(path).ok().filter(|_| is_file) else { return false };
+    let Ok(mut file) = file::open(path) else { return false };
     let mut last = [b'\n'];
     let is_read = file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok();
     is_read && last != [b'\n']

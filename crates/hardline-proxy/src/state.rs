@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hardline_transport::file;
 use thiserror::Error;
 
 /// Why a file cannot be read or written.
@@ -62,7 +63,7 @@ pub struct Alone {
 #[expect(clippy::disallowed_methods, reason = "no more is read than it may have")]
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<String>, StateError> {
     let failed = |error| StateError::Read { path: path.to_owned(), error };
-    let file = match File::open(path) {
+    let file = match file::open(path) {
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
@@ -87,7 +88,7 @@ pub fn alone(path: &Path, patience: Duration) -> Result<Alone, StateError> {
     make_directory(&directory)
         .map_err(|error| StateError::Write { path: path.to_owned(), error })?;
     // Where directories cannot be locked, the last to write wins.
-    let Ok(file) = File::open(&directory) else { return Ok(Alone { _directory: None }) };
+    let Ok(file) = file::open_directory(&directory) else { return Ok(Alone { _directory: None }) };
     let mut waited = Duration::ZERO;
     loop {
         match file.try_lock() {
@@ -127,7 +128,8 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), StateError> {
 }
 
 fn write(draft: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(draft)?;
+    let mut options = OpenOptions::new();
+    let mut file = file::open_with(options.write(true).create(true).truncate(true), draft)?;
     file.write_all(content)?;
     file.sync_all()
 }

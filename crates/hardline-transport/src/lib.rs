@@ -24,6 +24,7 @@ mod config;
 mod connection;
 mod endpoint;
 pub mod event;
+pub mod file;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;

@@ -9,6 +9,7 @@ use bytesize::ByteSize;
 use hardline_client::config::{self, ConfigError, Dialect, Problem, Process};
 use hardline_proxy::audit;
 use hardline_proxy::pins::{PinError, PinStore};
+use hardline_transport::file;
 
 use super::print::counted;
 use super::report::{Report, Status};
@@ -97,7 +98,7 @@ fn try_write(folder: &Path) -> io::Result<()> {
 fn database(report: &mut Report, path: &Path) {
     const BEGINNING: &[u8] = b"SQLite format 3\0";
     let name = path.display();
-    let (status, detail) = match File::open(path) {
+    let (status, detail) = match file::open(path) {
         Err(_) if !path.exists() => (Status::Skip, "nothing was recorded yet".to_owned()),
         Err(error) => (Status::Fail, format!("cannot read {name}: {error}")),
         Ok(mut file) => {
@@ -218,7 +219,7 @@ pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
     if length(one).is_none() || length(one) != length(other) {
         return false;
     }
-    let (Ok(mut one), Ok(mut other)) = (File::open(one), File::open(other)) else { return false };
+    let (Ok(mut one), Ok(mut other)) = (file::open(one), file::open(other)) else { return false };
     let (mut own, mut others) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
         let (Ok(read), Ok(other_read)) = (fill(&mut one, &mut own), fill(&mut other, &mut others))

@@ -9,11 +9,12 @@
 //! - The original is the file without us in it, also after several installations. What was wrapped by
 //!   hand before the first stays in it as it was, until somebody undoes it by name.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -51,7 +52,8 @@ impl Backups {
         create_private_folder(&folder)?;
         let path = folder.join("lock");
         let name = || format!("cannot lock {}", path.display());
-        let lock = File::options().create(true).append(true).open(&path).with_context(name)?;
+        let mut options = OpenOptions::new();
+        let lock = file::open_with(options.create(true).append(true), &path).with_context(name)?;
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             let _ = io::Write::write_all(
                 &mut io::stderr(),
@@ -83,7 +85,7 @@ impl Backups {
 
     /// What is known of a file. Whatever is no record is as good as none.
     pub(crate) fn record(&self, path: &Path) -> Option<Record> {
-        let bytes = File::open(self.folder_of(path).join("record.json")).ok();
+        let bytes = file::open(&self.folder_of(path).join("record.json")).ok();
         serde_json::from_slice(&bytes.and_then(|file| read_all(file).ok())?).ok()
     }
 
@@ -93,7 +95,7 @@ impl Backups {
         if record.written_sha256 != sha256(current) {
             return None;
         }
-        let original = read_all(File::open(self.folder_of(path).join("original")).ok()?).ok()?;
+        let original = read_all(file::open(&self.folder_of(path).join("original")).ok()?).ok()?;
         (record.original_sha256 == sha256(&original)).then_some(original)
     }
 

@@ -15,6 +15,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use hardline_transport::file;
 
 /// Largest configuration that is read.
 ///
@@ -52,11 +53,7 @@ impl Original {
             }
             Err(error) => return Err(error.into()),
         };
-        // Opening a pipe would wait for somebody to write into it.
-        if !fs::metadata(&path)?.is_file() {
-            bail!("it is no file");
-        }
-        let file = File::open(&path)?;
+        let file = file::open(&path)?;
         let metadata = file.metadata()?;
         let bytes = read_all(file)?;
         Ok(Some(Self { path, bytes, metadata }))
@@ -68,7 +65,8 @@ impl Original {
             bail!("it is read-only; allow writing to it, or change it where it comes from");
         }
         // Its directory may be ours, and the file somebody else's.
-        File::options().append(true).open(&self.path).context("cannot write it")?;
+        let mut options = OpenOptions::new();
+        file::open_with(options.append(true), &self.path).context("cannot write it")?;
         let folder = self.folder()?;
         let is_readonly = fs::metadata(folder)?.permissions().readonly();
         if is_readonly {
@@ -86,7 +84,7 @@ impl Original {
         let beside = self.beside()?;
         remove_leftover(&beside)?;
         let outcome = self.write_beside(&beside, bytes).and_then(|()| {
-            if read_all(File::open(&self.path)?)? != self.bytes {
+            if read_all(file::open(&self.path)?)? != self.bytes {
                 return Ok(Replaced::Changed);
             }
             fs::rename(&beside, &self.path).context("cannot take its place")?;
@@ -197,7 +195,7 @@ fn own(_: &File, _: &Metadata) {}
 /// Has the new name on the disk too. Not every file system can.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
-    if let Ok(folder) = File::open(folder) {
+    if let Ok(folder) = file::open_directory(folder) {
         let _ = folder.sync_all();
     }
     #[cfg(not(unix))]

@@ -5,7 +5,6 @@
 mod check;
 mod show;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
+use hardline_transport::file;
 
 use crate::install::whole_path;
 use crate::place;
@@ -115,6 +115,6 @@ fn read_file(path: &Path) -> io::Result<String> {
     let most = u64::try_from(Policy::MAX_BYTES).unwrap_or(u64::MAX);
     let mut text = String::new();
     // One byte more shows that it is too long, and the parser says so.
-    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    file::open(path)?.take(most + 1).read_to_string(&mut text)?;
     Ok(text)
 }

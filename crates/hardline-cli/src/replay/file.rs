@@ -2,13 +2,13 @@
 //!
 //! `wrap --record` appends, and several may write at once: a file holds any number of sessions, mixed.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use hardline_guard::Direction;
+use hardline_transport::file;
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
@@ -107,7 +107,7 @@ fn each_line(
     mut take: impl FnMut(u64, Option<Recorded<'_>>) -> Result<()>,
 ) -> Result<()> {
     let unreadable = || format!("cannot read {}", path.display());
-    let mut file = File::open(path).with_context(unreadable)?;
+    let mut file = file::open(path).with_context(unreadable)?;
     let limits = file_limits(limits);
     let (mut framer, mut checker) = (LineFramer::new(&limits), Checker::new(&limits));
     let mut buffer = vec![0; CHUNK_BYTES];

@@ -33,6 +33,8 @@ mod login;
 #[cfg(unix)]
 mod pin;
 #[cfg(unix)]
+mod place;
+#[cfg(unix)]
 mod policy_command;
 #[cfg(target_os = "linux")]
 mod process;

@@ -38,5 +38,5 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    hardline_transport::file::open_with(&mut options, path)
 }

@@ -1,7 +1,6 @@
 //! A server to be started: its command line, its environment and where it runs.
 
 use std::env;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +100,7 @@ fn read_env_file(
         scope.error(template, Problem::EnvFile { path, reason })
     };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let file = hardline_transport::file::open(path).map_err(|error| wrong(error.to_string()))?;
     #[expect(clippy::disallowed_methods, reason = "it is taken no further than the limit")]
     let read = file.take(MAX_ENV_FILE_BYTES as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| wrong(error.to_string()))?;

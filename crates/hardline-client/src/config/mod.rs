@@ -52,7 +52,6 @@ mod template;
 mod variables;
 
 use std::env;
-use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -110,15 +109,7 @@ pub fn read_as(path: &Path, dialect: Dialect) -> Result<File, ConfigError> {
             _ => Problem::Unreadable(error.to_string()),
         })
     };
-    // Opening a pipe without a writer would wait for one.
-    let metadata = fs::metadata(path).map_err(unreadable)?;
-    if metadata.is_dir() {
-        return Err(wrong(Problem::Directory));
-    }
-    if !metadata.is_file() {
-        return Err(wrong(Problem::Unreadable("it is not a regular file".to_owned())));
-    }
-    let file = fs::File::open(path).map_err(unreadable)?;
+    let file = hardline_transport::file::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     #[expect(clippy::disallowed_methods, reason = "it is taken no further than the limit")]
     file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -48,13 +49,16 @@ impl Cache {
     }
 
     pub(super) fn load(&self) -> Option<Vec<Arc<ListedTool>>> {
-        let mut text = String::new();
-        let file = File::open(&self.file).ok()?;
-        #[expect(clippy::disallowed_methods, reason = "bounded by what is before it")]
-        file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-        let kept: Kept = serde_json::from_str(&text).ok()?;
+        let kept: Kept = serde_json::from_slice(&self.read().ok()?).ok()?;
         let tools = kept.tools.into_iter().filter_map(ListedTool::new).map(Arc::new);
         (kept.format == FORMAT).then(|| tools.collect())
+    }
+
+    fn read(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        #[expect(clippy::disallowed_methods, reason = "bounded by take()")]
+        file::open(&self.file)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     pub(super) fn save(&self, tools: &[Arc<ListedTool>]) -> io::Result<()> {
@@ -63,7 +67,7 @@ impl Cache {
         if MAX_BYTES < text.len() as u64 {
             return Ok(());
         }
-        if fs::read(&self.file).is_ok_and(|old| old == text) {
+        if self.read().is_ok_and(|old| old == text) {
             return Ok(());
         }
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -97,7 +101,7 @@ fn create(path: &Path) -> io::Result<File> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    file::open_with(&mut options, path)
 }
 
 #[cfg(test)]

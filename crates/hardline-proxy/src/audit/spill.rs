@@ -6,9 +6,10 @@
 //! process; a line that a dying process did not finish is no record.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 
 use super::queue::Waiting;
@@ -49,7 +50,7 @@ impl Spill {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         keep_private(&mut options);
-        let file = options.open(&hidden)?;
+        let file = file::open_with(&mut options, &hidden)?;
         let mut spill = Self { path, file, length: 0 };
         // Nobody reads it in before it has its name, nor while it is locked.
         let made = spill.file.lock();
@@ -116,7 +117,9 @@ impl Spill {
 /// Reads in what sessions left that could not write, if their processes are gone.
 pub(super) fn import_all(store: &mut Store, database: &Path, now: i64) -> Result<(), StoreError> {
     for path in waiting(database).take(MAX_FILES) {
-        let Ok(file) = OpenOptions::new().read(true).write(true).open(&path) else { continue };
+        let mut options = OpenOptions::new();
+        let opened = file::open_with(options.read(true).write(true), &path);
+        let Ok(file) = opened else { continue };
         if file.try_lock().is_ok() {
             import(store, &path, now)?;
         }
@@ -126,8 +129,7 @@ pub(super) fn import_all(store: &mut Store, database: &Path, now: i64) -> Result
 
 /// Reads a file in and deletes it. What cannot be read is left alone.
 pub(super) fn import(store: &mut Store, path: &Path, now: i64) -> Result<(), StoreError> {
-    let is_short = fs::metadata(path).is_ok_and(|it| it.len() <= MAX_BYTES);
-    let Some(text) = is_short.then(|| fs::read(path).ok()).flatten() else { return Ok(()) };
+    let Ok(text) = read(path) else { return Ok(()) };
     let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let lines = lines.filter_map(|line| serde_json::from_slice(line).ok());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -135,6 +137,17 @@ pub(super) fn import(store: &mut Store, path: &Path, now: i64) -> Result<(), Sto
     // If it stays, whoever finds it will see by its name that it was read.
     let _ = fs::remove_file(path);
     Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "no more is read than a file may have")]
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = file::open(path)?;
+    if MAX_BYTES < file.metadata()?.len() {
+        return Err(io::Error::other("it is too long"));
+    }
+    let mut text = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// The files that wait beside a database.

@@ -5,11 +5,11 @@
 //! (same size, times and place on the disk) is not read again.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -205,7 +205,7 @@ fn looks(path: &Path) -> io::Result<String> {
 
 /// The SHA-256 of a file.
 fn hash(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?.take(MAX_PROGRAM_BYTES);
+    let mut file = file::open(path)?.take(MAX_PROGRAM_BYTES);
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {

@@ -153,7 +153,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     }
-    let file = File::open(path)?;
+    let file = hardline_transport::file::open(path)?;
     close_to_others(&file, path)?;
     Ok(Some(file))
 }

@@ -106,7 +106,7 @@ pub fn default_store(directory: impl Into<PathBuf>) -> Arc<dyn TokenStore> {
 
 /// Reads a small file. `None` if there is none.
 pub(super) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
-    match std::fs::File::open(path) {
+    match hardline_transport::file::open(path) {
         Ok(file) => read_file(file).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -6,6 +6,7 @@
 mod row;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hardline_guard::Severity;
@@ -80,6 +81,14 @@ pub enum ReadError {
     /// It is something else.
     #[error("{} is no audit database", .0.display())]
     Foreign(PathBuf),
+    /// It, or a file that SQLite keeps beside it, cannot be opened.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong.
+        error: io::Error,
+    },
     /// The database says so.
     #[error("cannot read {}: {error}", path.display())]
     Database {
@@ -116,6 +125,7 @@ impl Reader {
         });
         opened.map_err(|error| match error {
             StoreError::Newer(_) => ReadError::Newer(path.to_owned()),
+            StoreError::Io(error) => ReadError::Unreadable { path: path.to_owned(), error },
             StoreError::Database(error)
                 if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) =>
             {
@@ -373,6 +383,7 @@ impl Query {
 }
 
 fn connect(path: &Path, is_immutable: bool) -> Result<Connection, StoreError> {
+    store::check_files(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = if is_immutable {
         let flags = flags | OpenFlags::SQLITE_OPEN_URI;

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use hardline_transport::file;
+
 /// How often it is tried.
 const INTERVAL: Duration = Duration::from_millis(5);
 
@@ -29,7 +31,7 @@ impl Gate {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         super::keep_private(&mut options);
-        Ok(Self { file: options.open(path)? })
+        Ok(Self { file: file::open_with(&mut options, path)? })
     }
 
     /// A pass with others.

@@ -16,6 +16,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hardline_transport::file;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use thiserror::Error;
 
@@ -178,6 +179,7 @@ fn connect(path: &Path) -> Result<Option<(Connection, Option<Identity>)>, StoreE
     if fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Ok(None);
     }
+    check_files(path)?;
     let identity = identity(path);
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -213,6 +215,7 @@ fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error.into()),
         _ => {}
     }
+    check_files(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -224,6 +227,17 @@ fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
     ))?;
     drop(connection);
     connect(path)?.ok_or(StoreError::Moved)
+}
+
+/// Checks that SQLite, which opens its files by their names, would wait for none of them.
+pub(super) fn check_files(path: &Path) -> io::Result<()> {
+    file::check(path)?;
+    // Checks what SQLite keeps beside it as well: it opens those as soon as it reads.
+    ["-wal", "-shm", "-journal"].iter().try_for_each(|end| {
+        let path = beside(path, end);
+        let name = path.display();
+        file::check(&path).map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))
+    })
 }
 
 /// A path with something after its last part.

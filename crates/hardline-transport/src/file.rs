@@ -29,7 +29,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// What the system says, and [`ErrorKind::InvalidInput`] with words for what is there if that is no regular
 /// file ([`ErrorKind::IsADirectory`] for a directory).
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    open_if(options, path, |kind| kind.is_file())
+    open_if(options, path, FileType::is_file)
 }
 
 /// Opens a regular file or a character device as `options` say, for output that a person directs: `/dev/null`
@@ -40,6 +40,19 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// As [`open_with`].
 pub fn open_output(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open_if(options, path, |kind| kind.is_file() || is_character_device(kind))
+}
+
+/// Creates a file that only its owner can read.
+///
+/// # Errors
+///
+/// What the system says; [`ErrorKind::AlreadyExists`] if anything is there, also a link that leads nowhere.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Opens a directory, to lock it or to have it written to the disk.
@@ -63,7 +76,7 @@ pub fn open_directory(path: &Path) -> io::Result<File> {
 /// As [`open_with`], but a file that is not there is none.
 pub fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
-        Ok(metadata) => check_kind(&metadata, |kind| kind.is_file()),
+        Ok(metadata) => check_kind(&metadata, FileType::is_file),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }

@@ -6,7 +6,7 @@
 //!   letters and digits, a number, and an ending that a table has for the kind of content.
 //! - Only its owner can read it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hardline_transport::file;
 
 use super::Format;
 use crate::terminal::complain;
@@ -190,11 +191,7 @@ pub(super) fn decode(base64: &str) -> Result<Vec<u8>> {
 }
 
 fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file: File = options.open(path)?;
+    let mut file = file::create_new(path)?;
     let written = file.write_all(bytes);
     if written.is_err() {
         // Half of something is worse than nothing.

@@ -89,7 +89,7 @@ fn state(report: &mut Report) {
 /// Writes a little to a file of its own, and takes it away again: the disk may be full, or not writable.
 fn try_write(folder: &Path) -> io::Result<()> {
     let path = folder.join(format!(".doctor-{}", std::process::id()));
-    let mut file = File::options().write(true).create_new(true).open(&path)?;
+    let mut file = file::create_new(&path)?;
     let written = file.write_all(&[0; PROBE_BYTES]).and_then(|()| file.sync_all());
     let removed = fs::remove_file(&path);
     written.and(removed)

@@ -106,7 +106,7 @@ impl Original {
 
     fn write_beside(&self, beside: &Path, bytes: &[u8]) -> Result<()> {
         let name = || format!("cannot write {}", beside.display());
-        let mut file = create(beside).with_context(name)?;
+        let mut file = file::create_new(beside).with_context(name)?;
         file.write_all(bytes).with_context(name)?;
         own(&file, &self.metadata);
         file.set_permissions(self.metadata.permissions()).with_context(name)?;
@@ -133,7 +133,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     beside.push(".new");
     let beside = PathBuf::from(beside);
     remove_leftover(&beside)?;
-    let mut file = create(&beside).with_context(name)?;
+    let mut file = file::create_new(&beside).with_context(name)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).with_context(name)?;
     fs::rename(&beside, path).with_context(name)?;
     path.parent().map(sync_folder);
@@ -158,15 +158,6 @@ pub(crate) fn read_all(file: File) -> Result<Vec<u8>> {
         bail!("it is larger than {} MiB", MAX_BYTES >> 20);
     }
     Ok(bytes)
-}
-
-/// Creates a file that was not there and that nobody else can read.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn remove_leftover(path: &Path) -> Result<()> {

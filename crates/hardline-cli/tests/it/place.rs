@@ -173,3 +173,51 @@ fn a_signal_ends_a_session_whose_files_became_fifos() {
     output.read_to_string(&mut rest).unwrap();
     assert_eq!(wait(child).status.code(), Some(128 + 15));
 }
+
+/// Files that open others by themselves, and why they may.
+const OPENERS: &[(&str, &str)] = &[
+    ("hardline-transport/src/file.rs", "the one place"),
+    ("hardline-transport/src/process/proc.rs", "/proc"),
+    ("hardline-transport/src/process/keeper/watch.rs", "/dev/null"),
+    ("hardline-transport/src/signal.rs", "/proc"),
+    ("hardline-cli/src/frames/mod.rs", "any input"),
+    ("hardline-cli/src/scan/source.rs", "any input"),
+    ("hardline-cli/src/client/arguments.rs", "any input"),
+    ("hardline-cli/src/demo_server/hostile/attack/death.rs", "/dev/null"),
+];
+
+#[test]
+fn files_are_opened_in_one_place() {
+    const CALLS: [&str; 6] = [
+        "File::open(",
+        "File::create(",
+        "File::options(",
+        "options.open(",
+        "fs::read(",
+        "fs::read_to_string(",
+    ];
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<_> = ["cli", "client", "proxy", "transport"]
+        .map(|name| crates.join(format!("hardline-{name}/src")))
+        .into();
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+                let text = fs::read_to_string(&path).unwrap().replace("PinFile::open(", "");
+                let text = text.split("#[cfg(test)]").next().unwrap();
+                let text = text.split("#[cfg(all(test").next().unwrap();
+                if CALLS.iter().any(|call| text.contains(call)) || text.contains("true).open(") {
+                    found.push(path.strip_prefix(crates).unwrap().to_string_lossy().into_owned());
+                }
+            }
+        }
+    }
+    found.sort();
+    let mut expected: Vec<_> = OPENERS.iter().map(|(path, _)| *path).collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}

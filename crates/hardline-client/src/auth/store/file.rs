@@ -6,7 +6,7 @@
 //! - A link in its place is neither followed nor believed.
 //! - What others could read is not used: it is closed to them first.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ impl FileStore {
         make_directory(&self.directory)?;
         let name = random::token().map_err(io::Error::other)?;
         let temporary = self.directory.join(format!(".{name}.tmp"));
-        let written = create(&temporary)
+        let written = hardline_transport::file::create_new(&temporary)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&temporary, self.path(key)));
         if written.is_err() {
@@ -131,18 +131,6 @@ fn make_directory(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn make_directory(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
-}
-
-#[cfg(unix)]
-fn create(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn create(path: &Path) -> io::Result<File> {
-    // The user's own directory is closed to others.
-    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 /// Opens a file that is ours alone. `None` if there is none.

@@ -208,10 +208,7 @@ fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
     if let Some(opened) = connect(path)? {
         return Ok(opened);
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    keep_private(&mut options);
-    match options.open(path) {
+    match file::create_new(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error.into()),
         _ => {}
     }

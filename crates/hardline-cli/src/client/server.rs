@@ -130,14 +130,15 @@ impl Server {
 /// standard error is shown without them.
 #[cfg(unix)]
 pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> Command {
-    use hardline_transport::process::{Keeper, Stderr};
+    use hardline_transport::process::{Keeper, Stderr, adopt_orphans};
 
     let stderr = match secrets {
         Some(secrets) => Stderr::forward(&name(label)).without(secrets),
         None => Stderr::tail_only(),
     };
     let command = command.stderr(stderr);
-    // Without one, the server still ends with its standard input.
+    // Without these, the server still ends with its standard input.
+    let _ = adopt_orphans();
     match Keeper::this_program(["keeper"]) {
         Ok(keeper) => command.keeper(keeper),
         Err(_) => command,

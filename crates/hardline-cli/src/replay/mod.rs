@@ -23,7 +23,9 @@ use std::time::Duration;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use hardline_transport::process::{Command, Environment, Keeper, Stderr, flush_stderr};
+use hardline_transport::process::{
+    Command, Environment, Keeper, Stderr, adopt_orphans, flush_stderr,
+};
 use hardline_wire::limits::Limits;
 
 use crate::span;
@@ -170,7 +172,8 @@ impl Args {
         if !self.verbose {
             command = command.stderr(Stderr::tail_only());
         }
-        // Without one, the server still ends with its standard input.
+        // Without these, the server still ends with its standard input.
+        let _ = adopt_orphans();
         Ok(match Keeper::this_program(["keeper"]) {
             Ok(keeper) => command.keeper(keeper),
             Err(_) => command,

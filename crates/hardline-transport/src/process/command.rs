@@ -15,6 +15,7 @@ use rustix::process::Pid;
 use super::child::{Child, Pipes};
 use super::error::SpawnError;
 use super::keeper::Keeper;
+use super::orphan;
 use super::program;
 use super::stderr::Stderr;
 use super::supervisor::Seat;
@@ -185,7 +186,7 @@ impl Command {
         let refused =
             |error| SpawnError::System { program: program.to_string_lossy().into(), error };
         let seat = Seat::new().map_err(refused)?;
-        let mut started = command.spawn().map_err(refused)?;
+        let mut started = orphan::spawn(&mut command).map_err(refused)?;
         // Our ends of the pipes are all that is needed of std's handle, which neither waits nor
         // kills when it is dropped.
         let pipes = Pipes {

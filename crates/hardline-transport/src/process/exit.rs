@@ -20,6 +20,8 @@ pub struct Exit {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Status {
     Known(ExitStatus),
+    /// Its keeper ended like this before its work was done, so that it was killed.
+    KeeperLost(ExitStatus),
     /// Somebody else in this process waited for it, or `SIGCHLD` is ignored here.
     Taken,
     /// It is still there.
@@ -35,7 +37,7 @@ impl Exit {
     /// outlived `SIGKILL`, as one that waits for broken hardware does.
     pub fn status(&self) -> Option<ExitStatus> {
         match self.status {
-            Status::Known(status) => Some(status),
+            Status::Known(status) | Status::KeeperLost(status) => Some(status),
             Status::Taken | Status::Survived => None,
         }
     }
@@ -53,6 +55,18 @@ impl Exit {
     /// Whether it ended by itself with code 0.
     pub fn is_success(&self) -> bool {
         self.code() == Some(0)
+    }
+
+    /// Whether something killed its keeper, so that it was killed with all that it had started.
+    ///
+    /// Known where [`adopt_orphans`](super::adopt_orphans) was called. The status is the keeper's then.
+    pub fn is_keeper_lost(&self) -> bool {
+        matches!(self.status, Status::KeeperLost(_))
+    }
+
+    /// The status alone, in words that continue "the server …".
+    pub fn summary(&self) -> String {
+        self.status.to_string()
     }
 
     /// The last lines of its standard error, escaped: no more than 32 lines and 8 KiB.
@@ -89,6 +103,10 @@ impl fmt::Display for Status {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let status = match self {
             Self::Known(status) => status,
+            Self::KeeperLost(status) => {
+                let keeper = Self::Known(*status);
+                return write!(formatter, "was ended, as its keeper {keeper}");
+            }
             Self::Taken => return formatter.write_str("ended with an unknown status"),
             Self::Survived => return formatter.write_str("did not end when it was killed"),
         };

@@ -31,10 +31,21 @@
 //! nor threads. So there is the [`Keeper`]: a small process between us and the child that becomes
 //! the parent of every process that loses its own, watches us, and kills them all when we are gone.
 //!
-//! Without a keeper, and with one whose own life was taken by somebody's `SIGKILL`, the tree learns
-//! of our death by the end of its standard input, and lives on if it does not care. Also without
-//! one, a descendant is found if it is in the child's process group, or if the chain of its parents
-//! was whole when the tree was signalled (on Linux); a daemon, which cut both, is not.
+//! Without a keeper, the tree learns of our death by the end of its standard input, and lives on if it
+//! does not care. Also without one, a descendant is found if it is in the child's process group, or if
+//! the chain of its parents was whole when the tree was signalled (on Linux); a daemon, which cut both, is
+//! not.
+//!
+//! # When the keeper is killed
+//!
+//! A server can kill its keeper, as both belong to one user. With [`adopt_orphans`] (on Linux) what the
+//! keeper kept becomes ours then: it is killed, daemons included, and [`Exit::is_keeper_lost`] says that this
+//! happened. Without it, the tree lives on as it does without a keeper. A keeper that is stopped is continued.
+//!
+//! A server that kills us and its keeper in the same moment gets away. Only a namespace for process ids
+//! would hide both from it; but a server in one sees none of the user's other processes, has a `/proc` that
+//! does not fit, and cannot use `sudo`, which honest servers do. A control group ends nothing by itself
+//! when we are gone, and a server can leave it.
 
 pub mod keeper;
 
@@ -43,6 +54,7 @@ mod command;
 mod error;
 mod exit;
 mod forward;
+mod orphan;
 #[cfg(target_os = "linux")]
 mod proc;
 mod program;
@@ -58,6 +70,7 @@ pub use error::SpawnError;
 pub use exit::Exit;
 pub use forward::{flush as flush_stderr, line as write_stderr};
 pub use keeper::Keeper;
+pub use orphan::{adopt_orphans, end_descendants};
 pub use stderr::Stderr;
 
 #[expect(clippy::disallowed_methods, reason = "deadlines outside of any runtime")]

@@ -4,8 +4,9 @@
 //! - The thread exists before the child does, so that no child is ever without one.
 //! - It needs no runtime, and ends when the child is reaped.
 //! - The child is signalled and reaped under one lock: after it is reaped, its id is not used.
-//! - A kept child is signalled through its keeper alone: who kills the keeper loses the tree. Only
-//!   a keeper that does not do its work within [`KEEPER_TIME`] is killed, after all it keeps.
+//! - A kept child is signalled through its keeper alone. Only a keeper that does not do its work within
+//!   [`KEEPER_TIME`] is killed, after all it keeps.
+//! - What outlives a keeper is ended before the keeper's end is told, where orphans come to us.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -16,13 +17,13 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process};
 use tokio::sync::watch;
 
 use super::exit::Status;
 use super::keeper::KILL_SIGNAL;
-use super::now;
 use super::tree::Tree;
+use super::{now, orphan};
 
 /// How long a keeper may take to kill the tree.
 const KEEPER_TIME: Duration = Duration::from_secs(1);
@@ -151,14 +152,16 @@ impl Supervisor {
     fn supervise(&self) {
         let status = match self.wait_for_leader() {
             Ok(()) => {
-                // A keeper ends after all that it keeps.
+                // A keeper ends after all that it keeps, unless something killed it.
+                let is_lost = self.is_kept && orphan::end_orphans();
                 if !self.is_kept {
                     self.end_leftovers();
                 }
-                self.reap()
+                self.reap(is_lost)
             }
             Err(_) => {
                 self.lock().is_reaped = true;
+                orphan::forget(self.leader);
                 Status::Taken
             }
         };
@@ -169,13 +172,26 @@ impl Supervisor {
 
     /// Blocks until the leader has ended, and leaves it unreaped, so that its id stays its own.
     fn wait_for_leader(&self) -> Result<(), Errno> {
+        let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        if self.is_kept {
+            options |= WaitIdOptions::STOPPED;
+        }
         loop {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             match rustix::process::waitid(WaitId::Pid(self.leader), options) {
                 Err(Errno::INTR) => {}
+                Ok(Some(status)) if status.stopped() => self.resume_keeper(),
                 outcome => return outcome.map(|_| ()),
             }
         }
+    }
+
+    /// Has a keeper go on that was stopped: it could not end its tree if we were killed now.
+    fn resume_keeper(&self) {
+        // The stop is told only once if it is taken note of without `NOWAIT`.
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+        let _ = rustix::process::waitid(WaitId::Pid(self.leader), options);
+        tracing::debug!(pid = self.id(), "a keeper was stopped: continuing it");
+        let _ = kill_process(self.leader, Signal::CONT);
     }
 
     /// Ends what outlived its leader.
@@ -205,17 +221,15 @@ impl Supervisor {
         }
     }
 
-    fn reap(&self) -> Status {
+    /// Reaps the leader. `is_lost` says that a keeper left something behind.
+    fn reap(&self, is_lost: bool) -> Status {
         let mut state = self.lock();
         if !self.is_kept {
             // Where nobody can be seen, somebody may still be there.
             let _ = rustix::process::kill_process_group(self.leader, Signal::KILL);
         }
         state.is_reaped = true;
-        let status = rustix::io::retry_on_intr(|| {
-            rustix::process::waitpid(Some(self.leader), WaitOptions::empty())
-        });
-        match status {
+        match orphan::reap(self.leader) {
             // The keeper died of its orders: it did not listen yet, and had started nothing.
             Ok(Some((_, status)))
                 if self.is_kept
@@ -224,7 +238,11 @@ impl Supervisor {
             {
                 Status::Known(ExitStatus::from_raw(Signal::KILL.as_raw()))
             }
-            Ok(Some((_, status))) => Status::Known(ExitStatus::from_raw(status.as_raw())),
+            Ok(Some((_, status))) => {
+                let known = ExitStatus::from_raw(status.as_raw());
+                let is_lost = is_lost && !state.is_killed;
+                if is_lost { Status::KeeperLost(known) } else { Status::Known(known) }
+            }
             Ok(None) | Err(_) => Status::Taken,
         }
     }

@@ -51,34 +51,7 @@ impl Tree {
 
     /// Kills every process, stopping them first, so that none gets away by starting another.
     pub(super) fn kill(&mut self) {
-        let start = now();
-        let mut told: HashSet<Process> = HashSet::new();
-        // Those that an earlier look has shown to start nobody any more. A stop takes effect only
-        // when the process is next scheduled, and a fork that has begun is finished first.
-        let mut quiet: HashSet<Process> = HashSet::new();
-        loop {
-            let members = self.everybody();
-            if members.iter().all(|it| quiet.contains(&it.process)) || MAX_SEARCH < start.elapsed()
-            {
-                break;
-            }
-            let mut is_waiting = false;
-            for member in members {
-                if told.insert(member.process) {
-                    member.process.signal(Signal::STOP);
-                } else if member.is_stopped || member.is_zombie {
-                    quiet.insert(member.process);
-                } else {
-                    is_waiting = true;
-                }
-            }
-            if is_waiting {
-                thread::sleep(PAUSE);
-            }
-        }
-        for process in told {
-            process.signal(Signal::KILL);
-        }
+        stop_and_kill(|| self.everybody());
         let _ = kill_process_group(self.leader, Signal::KILL);
         let _ = kill_process(self.leader, Signal::KILL);
     }
@@ -102,6 +75,38 @@ impl Tree {
         });
         self.known = all.iter().map(|it| it.process).collect();
         all
+    }
+}
+
+/// Kills every process that `find` finds. It stops them first, and looks again until none starts another.
+#[cfg(target_os = "linux")]
+pub(super) fn stop_and_kill(mut find: impl FnMut() -> Vec<Entry>) {
+    let start = now();
+    let mut told: HashSet<Process> = HashSet::new();
+    // Those that an earlier look has shown to start nobody any more. A stop takes effect only
+    // when the process is next scheduled, and a fork that has begun is finished first.
+    let mut quiet: HashSet<Process> = HashSet::new();
+    loop {
+        let members = find();
+        if members.iter().all(|it| quiet.contains(&it.process)) || MAX_SEARCH < start.elapsed() {
+            break;
+        }
+        let mut is_waiting = false;
+        for member in members {
+            if told.insert(member.process) {
+                member.process.signal(Signal::STOP);
+            } else if member.is_stopped || member.is_zombie {
+                quiet.insert(member.process);
+            } else {
+                is_waiting = true;
+            }
+        }
+        if is_waiting {
+            thread::sleep(PAUSE);
+        }
+    }
+    for process in told {
+        process.signal(Signal::KILL);
     }
 }
 

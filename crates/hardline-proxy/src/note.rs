@@ -36,7 +36,12 @@ pub enum Note<'a> {
         how: &'a str,
         /// Requests that failed.
         failed: usize,
+        /// The last lines of its standard error without secrets; empty if there are none. No client is
+        /// told them.
+        stderr_excerpt: &'a str,
     },
+    /// Something killed the process that keeps the server's processes together; they were ended.
+    KeeperLost,
     /// The server will be started again.
     Restarting {
         /// How long that will take.
@@ -114,10 +119,20 @@ impl fmt::Display for Note<'_> {
                 )
             }
             Self::Noise(_) => formatter.write_str("a line that is no message"),
-            Self::ServerEnded { how, failed: 0 } => write!(formatter, "the server {how}"),
-            Self::ServerEnded { how, failed } => {
-                write!(formatter, "the server {how}; {failed} requests failed")
+            Self::ServerEnded { how, failed, stderr_excerpt } => {
+                write!(formatter, "the server {how}")?;
+                if *failed > 0 {
+                    write!(formatter, "; {failed} requests failed")?;
+                }
+                match stderr_excerpt.is_empty() {
+                    true => Ok(()),
+                    false => write!(formatter, "; its last stderr lines: {stderr_excerpt}"),
+                }
             }
+            Self::KeeperLost => formatter.write_str(
+                "the server's keeper was killed, most likely by the server; everything that the \
+                 server had started was ended",
+            ),
             Self::Restarting { after, is_broken: false } => {
                 write!(formatter, "starting the server again in {} ms", after.as_millis())
             }

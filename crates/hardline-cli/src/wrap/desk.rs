@@ -169,6 +169,7 @@ fn kind(note: &Note<'_>) -> Option<&'static str> {
         Note::Trouble(_) => "trouble",
         Note::Dropped(_) => "messages-dropped",
         Note::ServerEnded { .. } => "server-ended",
+        Note::KeeperLost => "keeper-lost",
         Note::Restarting { .. } => "server-restarting",
         Note::NotStarted(_) => "server-refused",
         Note::Restored => "server-restored",

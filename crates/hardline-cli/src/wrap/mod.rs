@@ -27,7 +27,7 @@ use hardline_proxy::pins::{PinFile, PinStore};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::relay::{Restart, Settings};
 use hardline_proxy::wrap::{Outcome, WrapError};
-use hardline_transport::process::flush_stderr;
+use hardline_transport::process::{adopt_orphans, end_descendants, flush_stderr};
 use tokio::time::Instant;
 
 use crate::place;
@@ -142,6 +142,9 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+/// Time in which the last processes of the server may end when the session is over, before they are killed.
+const LAST_PROCESSES: Duration = Duration::from_secs(1);
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let name = args.name.clone().unwrap_or_else(|| name::of(&args.command));
     let policy = args.policy(&name)?;
@@ -168,7 +171,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     settings.pins = pins;
     let begun = Instant::now();
     let desk = RefCell::new(desk);
+    // Where that is not to be had, a server that kills its keeper ends with its standard input.
+    let _ = adopt_orphans();
     let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &desk));
+    end_descendants(LAST_PROCESSES);
     let told = match &outcome {
         Ok(Some(Outcome::Server(code))) => format!("the server ended with {code}"),
         Ok(Some(Outcome::Signal(number))) => format!("ended by signal {number}"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use hardline_guard::policy::Policy;
 use hardline_guard::{Action, Found, Rule};
 use hardline_proxy::launch::known::Programs;
+use hardline_proxy::redact::redact_text;
 use hardline_proxy::relay::Refused;
 use hardline_proxy::wrap::{Launcher, WrapError};
 use hardline_transport::process::Command;
@@ -60,7 +61,10 @@ impl Starter<'_> {
         }
         let Some((rule, detail)) = refused else { return Ok(()) };
         let advice = advice(rule, self.name);
-        Err(Refused::new(rule, format!("{detail}; {advice}")))
+        // The client and its model are told it, and it repeats words of the command line.
+        let mut reason = format!("{detail}; {advice}");
+        redact_text(&mut reason);
+        Err(Refused::new(rule, reason))
     }
 
     /// Looks whether the executable is the one of before, and keeps that it was started.

@@ -13,6 +13,7 @@
 //!
 //! No more than a good effort: a password in a sentence is not seen.
 
+mod excerpt;
 mod json;
 mod key;
 mod program;
@@ -21,6 +22,8 @@ mod text;
 mod value;
 
 use std::borrow::Cow;
+
+pub use excerpt::redact_excerpt;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";

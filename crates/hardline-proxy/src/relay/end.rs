@@ -10,21 +10,31 @@ use super::breaker::Pause;
 use super::restore::Own;
 use super::{Deadlines, Relay, Restart, Sink, State, line};
 use crate::note::Note;
+use crate::redact::redact_excerpt;
 
 /// How a server ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Ended {
-    /// In words that continue "the server …", with the last lines of its standard error.
+    /// In words that continue "the server …". The client is told them, and so is its model.
     pub how: String,
     /// Whether it ended by itself with code 0.
     pub is_success: bool,
+    /// The last lines of its standard error without secrets, for logs alone.
+    pub stderr_excerpt: String,
 }
 
 impl Ended {
     /// Says how a server ended.
     pub fn new(how: impl Into<String>, is_success: bool) -> Self {
-        Self { how: how.into(), is_success }
+        Self { how: how.into(), is_success, stderr_excerpt: String::new() }
+    }
+
+    /// Adds the last lines of its standard error, without the secrets in them.
+    #[must_use]
+    pub fn with_stderr_excerpt(mut self, lines: &[String]) -> Self {
+        self.stderr_excerpt = redact_excerpt(lines);
+        self
     }
 }
 
@@ -71,7 +81,8 @@ impl Relay {
         // A subscription stays open if there will be a server to keep it.
         orphans.retain(|orphan| !(restarts && is_listen(orphan)));
         if restarts || is_failure {
-            sink.note(&Note::ServerEnded { how: &ended.how, failed: orphans.len() });
+            let Ended { how, stderr_excerpt, .. } = ended;
+            sink.note(&Note::ServerEnded { how, failed: orphans.len(), stderr_excerpt });
         }
         for orphan in orphans {
             let reason = format!("the server {}{}", ended.how, warning(&orphan.asked));

@@ -288,7 +288,11 @@ impl Session<'_> {
         }
         let may_restart =
             self.phase == Phase::Running && !self.client.output.is_broken() && !is_unstartable;
-        let ended = Ended::new(exit.to_string(), exit.is_success());
+        let ended = Ended::new(exit.summary(), exit.is_success());
+        let ended = ended.with_stderr_excerpt(exit.stderr_tail());
+        if exit.is_keeper_lost() {
+            observer.note(now, &Note::KeeperLost);
+        }
         let mut sink =
             Outlets { client: &mut self.client.output, server: None, context, observer, now };
         match self.relay.handle_server_end(&ended, may_restart, now, &mut sink) {

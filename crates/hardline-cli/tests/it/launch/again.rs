@@ -130,3 +130,59 @@ fn a_server_is_started_again_after_hardline_itself_was_replaced() {
     let (code, errors) = live.end();
     assert_eq!(code, Some(0), "{errors}");
 }
+
+#[test]
+fn secrets_in_standard_error_reach_neither_the_client_nor_what_is_kept() {
+    let home = Home::new();
+    // Made up, and put together here so that nobody takes this file for a leak.
+    let token = ["ghp_", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"].concat();
+    let jwt =
+        ["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", "dozjgNryP4J3jVmNHl0w5N"].join(".");
+    let key = ["-----BEGIN RSA PRIVATE", " KEY-----"].concat();
+    let end = ["-----END RSA PRIVATE", " KEY-----"].concat();
+    let body = "MIIEowIBAAKCAQEAx1Q2w3E4r5T6y7U8i9O0pAsDfGhJkLzXcVbNmQwErTyUiOpA";
+    // Longer than what is kept of standard error, so that its first line is missing.
+    let long = [&*key, &*vec![body; 50].join("\n"), &end].join("\n");
+    let cut = format!("{} {token}", "x".repeat(1010));
+    for (words, secret) in [
+        (format!("cannot log in with {token}"), &*token),
+        ("DB_PASSWORD=hunter2hunter2".to_owned(), "hunter2"),
+        ("{'api_key': 'hunter2hunter2'}".to_owned(), "hunter2"),
+        ("GET https://me:hunter2@example.com/".to_owned(), "hunter2"),
+        (format!("Authorization: Bearer {jwt}"), &jwt),
+        (long, body),
+        (cut, "ghp_aB3d"),
+        // Nothing tells that this is one.
+        ("the word is correct horse battery staple".to_owned(), "correct horse"),
+    ] {
+        home.write("words", &words);
+        let script = format!(
+            "{}\ncat '{}' >&2\nexit 3\n",
+            server("1").replace("*end*) exit 3;;", "*end*) break;;"),
+            home.text("words")
+        );
+        let program = home.write_program("bin/tool", &script);
+        let mut live = Live::new(&home, "balanced", &program);
+        let failed = live.ask("end");
+        let message = failed.pointer("/error/message").and_then(Value::as_str).unwrap();
+        assert_eq!(message, "the server exited with code 3");
+        assert!(!failed.to_string().contains(secret), "{failed}");
+        assert!(live.ask("ping")["result"].is_object());
+        assert!(live.ask("end").to_string().contains("exited with code 3"));
+        let (_, errors) = live.end();
+        // The server's own lines are shown as they are; ours are for logs.
+        let ours = errors.lines().filter(|line| line.starts_with("[hardline]"));
+        let ours: Vec<_> = ours.filter(|line| line.contains("exited with code 3")).collect();
+        assert!(!ours.is_empty(), "{errors}");
+        let sessions = home.run(&["audit", "sessions", "--format", "json"], "");
+        let sessions: Value = serde_json::from_slice(&sessions.stdout).unwrap();
+        let id = sessions.pointer("/sessions/0/session").and_then(Value::as_str).unwrap();
+        let kept = home.run(&["audit", "show", id, "--format", "json"], "");
+        let kept = String::from_utf8(kept.stdout).unwrap();
+        assert!(kept.contains("server-ended"), "{kept}");
+        if !secret.contains(' ') {
+            assert!(!kept.contains(secret), "{kept}");
+            assert!(!ours.concat().contains(secret), "{errors}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 
 mod ending;
 mod keeper;
+mod orphan;
 mod output;
 mod starting;
 

@@ -2,6 +2,7 @@
 
 use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family};
 use super::inspect::{CodeKind, Inspector};
+use super::package::Registry;
 use super::search::Owner;
 
 impl Inspector<'_> {
@@ -19,6 +20,7 @@ impl Inspector<'_> {
             return self.look_ahead(verb, Owner::Unknown);
         }
         let Some(image) = self.walk(verb + 1, family).operand else { return };
+        self.add_package(image, 0, Registry::Image);
         let mut places: Vec<usize> = (image + 1..self.command.len()).collect();
         let mut inner: Vec<String> = places.iter().map(|it| self.word(*it).to_owned()).collect();
         for index in verb + 1..image {

@@ -2,21 +2,29 @@
 
 use std::fmt;
 
+use hardline_wire::excerpt::Excerpt;
 use thiserror::Error;
 
-use super::family::runs_anything;
-use super::inspect::{CodeKind, Links, inspect_with};
+use super::family::{passes_rest_on, runs_anything};
+use super::inspect::{Code, CodeKind, Links, Look, inspect_with};
+use super::package::{Package, Registry};
 use crate::tools::Glob;
 
 /// The pattern for all arguments that are left.
 const REST: &str = "**";
+/// Bytes of an option of one letter.
+const SHORT_OPTION_BYTES: usize = 2;
+/// Bytes of an argument that are shown.
+const SHOWN_BYTES: usize = 80;
 
 /// A program that may be started.
 ///
-/// Named alone, it may have any arguments but those that are code, name code to be loaded, or are options
-/// of an interpreter that are not known. With patterns for its arguments it may have just those; `**` at
-/// the end stands for any others, and these may be no code either. A wildcard stands for no `-` at the
-/// start, no `:` and no `..`, and makes no code welcome: that must be spelled out.
+/// Named alone, it may have any arguments but those that are code, name code to be loaded, choose where code
+/// comes from, or are options of an interpreter that are not known. With patterns for its arguments it may have
+/// just those; `**` at the end stands for any others, and these may be no code either, nor name another
+/// package. A wildcard stands for no `-` at the start, no `:` and no `..`, makes no code welcome, and where a
+/// package is named it stands for a name in the registry, perhaps with a version or tag: everything else
+/// must be spelled out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
     program: String,
@@ -83,17 +91,18 @@ impl Entry {
     /// Why these arguments, of a command whose program is the one meant, are not covered, if they are
     /// not. `links` says where words of the command lead.
     pub fn objection(&self, command: &[String], links: Links<'_>) -> Option<String> {
-        let given = command.get(1..).unwrap_or_default();
-        let program = command.first().map_or("", String::as_str);
-        let runs_anything =
-            runs_anything(program) || links(program).iter().any(|link| runs_anything(link));
-        if self.arguments.is_none() && !given.is_empty() && runs_anything {
-            return Some(format!(
-                "the arguments of `{self}` can be code: list those that it may have"
-            ));
+        let look = inspect_with(command, links);
+        if let Some(objection) = self.free_objection(command, links, &look) {
+            return Some(objection);
         }
         if let Some(patterns) = &self.arguments {
-            let all_fit = patterns.iter().zip(given).all(|(glob, word)| fits(glob, word));
+            let given = command.get(1..).unwrap_or_default();
+            let is_image = |it: &&Package| it.registry == Registry::Image;
+            let images: Vec<usize> =
+                look.packages.iter().filter(is_image).map(|it| it.index).collect();
+            let all_fit = patterns.iter().zip(given).zip(1..).all(|((glob, word), index)| {
+                if images.contains(&index) { fits_name(glob, word) } else { fits(glob, word) }
+            });
             let is_as_long = match self.has_rest {
                 true => patterns.len() <= given.len(),
                 false => patterns.len() == given.len(),
@@ -101,12 +110,16 @@ impl Entry {
             if !all_fit || !is_as_long {
                 return Some(format!("its arguments are not those of `{self}`"));
             }
+            if let Some(objection) = self.package_objection(command, &look) {
+                return Some(objection);
+            }
         }
-        let code =
-            inspect_with(command, links).code.into_iter().find(|code| !self.spells(code.index))?;
+        let code = look.code.iter().find(|code| !self.covers(code, command))?;
         let what = match code.kind {
             CodeKind::Inline => "runs code from the command line",
             CodeKind::Named => "runs or loads other code",
+            CodeKind::Source => "chooses where code comes from",
+            CodeKind::Package => "names another package or project",
             CodeKind::Doubtful => "is an option that is not known",
         };
         Some(format!("`{}` {what}, and `{self}` does not spell that out", code.shown))
@@ -114,11 +127,59 @@ impl Entry {
 }
 
 impl Entry {
-    /// Whether it has just the word that stands at an index of the command.
-    fn spells(&self, index: usize) -> bool {
+    /// Why arguments are not covered that no pattern is for, of a program that runs anything by them.
+    fn free_objection(&self, command: &[String], links: Links<'_>, look: &Look) -> Option<String> {
+        let program = command.first().map_or("", String::as_str);
+        let runs_anything =
+            runs_anything(program) || links(program).iter().any(|link| runs_anything(link));
         let patterns = self.arguments.as_deref().unwrap_or_default();
-        let glob = index.checked_sub(1).and_then(|index| patterns.get(index));
-        glob.is_some_and(|glob| !glob.has_wildcard())
+        let is_free = self.arguments.is_none() || self.has_rest;
+        if !runs_anything || !is_free || command.len() <= patterns.len() + 1 {
+            return None;
+        }
+        // What is behind the image is for the container.
+        let is_image = |it: &Package| it.registry == Registry::Image && it.index <= patterns.len();
+        let words: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if look.packages.iter().any(is_image) || passes_rest_on(program, &words) {
+            return None;
+        }
+        Some(format!("the arguments of `{self}` can be code: list those that it may have"))
+    }
+
+    /// Why a package is not covered that a wildcard or `**` stands for.
+    fn package_objection(&self, command: &[String], look: &Look) -> Option<String> {
+        for package in &look.packages {
+            let word = command.get(package.index).map_or("", String::as_str);
+            let pattern = self.pattern(package.index);
+            let is_spelled = pattern.is_some_and(|pattern| !pattern.has_wildcard());
+            if !is_spelled && !package.is_plain(word, pattern) {
+                let shown = Excerpt::new(word.as_bytes(), SHOWN_BYTES);
+                return Some(format!(
+                    "`{shown}` is no plain name of a package, and `{self}` does not spell it out"
+                ));
+            }
+        }
+        None
+    }
+
+    /// The pattern for the word at an index of the command.
+    fn pattern(&self, index: usize) -> Option<&Glob> {
+        self.arguments.as_deref().unwrap_or_default().get(index.checked_sub(1)?)
+    }
+
+    /// Whether code is wanted: it has just the word, or the program may run any package.
+    fn covers(&self, code: &Code, command: &[String]) -> bool {
+        let is_package = code.kind == CodeKind::Package;
+        let Some(pattern) = self.pattern(code.index) else {
+            return is_package && self.arguments.is_none();
+        };
+        // The option itself is spelled out, and what it names is looked at as a package.
+        let word = command.get(code.index).map_or("", String::as_str);
+        let length = word.find('=').map_or(SHORT_OPTION_BYTES, |sign| sign + 1);
+        let option = word.get(..length);
+        let is_option = option.is_some_and(|option| pattern.to_string().starts_with(option));
+        !pattern.has_wildcard() || is_package && is_option
     }
 }
 
@@ -126,10 +187,22 @@ impl Entry {
 /// way out of a directory.
 fn fits(glob: &Glob, word: &str) -> bool {
     let pattern = glob.to_string();
-    let adds = |part: &str| word.contains(part) && !pattern.contains(part);
-    let is_out = glob.has_wildcard()
-        && (word.starts_with('-') && !pattern.starts_with('-') || adds("..") || adds(":"));
-    !is_out && glob.matches(word)
+    // What is there more often than in the pattern is what a wildcard stands for.
+    let adds = |part: &str| count(&pattern, part) < count(word, part);
+    fits_name(glob, word) && !(glob.has_wildcard() && (adds("..") || adds(":")))
+}
+
+/// Whether a name fits that may have a tag behind a `:`.
+fn fits_name(glob: &Glob, word: &str) -> bool {
+    let is_option = word.starts_with('-') && !glob.to_string().starts_with('-');
+    !(glob.has_wildcard() && is_option) && glob.matches(word)
+}
+
+/// Number of places where a part begins.
+fn count(text: &str, part: &str) -> usize {
+    text.char_indices()
+        .filter(|(at, _)| text.get(*at..).is_some_and(|it| it.starts_with(part)))
+        .count()
 }
 
 impl fmt::Display for Entry {

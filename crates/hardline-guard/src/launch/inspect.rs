@@ -8,6 +8,7 @@ use hardline_wire::excerpt::Excerpt;
 use super::environment::injects_code;
 use super::family::{self, Family, Operand};
 use super::option::{Met, Walk, walk};
+use super::package::Package;
 use super::search::Owner;
 use super::source::{is_code, is_line};
 
@@ -29,6 +30,8 @@ pub struct Look {
     pub code: Vec<Code>,
     /// Where the commands begin that others start with their own arguments: `sh` in `env sh x`.
     pub nested: Vec<usize>,
+    /// Words that name packages.
+    pub(super) packages: Vec<Package>,
 }
 
 /// An argument that is code, or names code.
@@ -51,6 +54,10 @@ pub enum CodeKind {
     Inline,
     /// It names a module, file or library besides the program's own that is run or loaded.
     Named,
+    /// It chooses where code comes from: a registry, a cache, a configuration, a debugger.
+    Source,
+    /// It names a package or a project whose code is run besides, or in place of, the operand's.
+    Package,
     /// It is an option that is not known: nobody can tell whether the next word is its own.
     Doubtful,
 }
@@ -192,6 +199,7 @@ impl Inspector<'_> {
         let first = Family { reads_on: family.reads_on && !is_verb, ..family };
         let walk = self.walk(start, &first);
         self.add_met(at, &walk.met);
+        self.add_packages(&walk, &family);
         // What follows is for the code.
         if walk.has_inline() && matches!(family.operand, Operand::Script | Operand::Code) {
             return;
@@ -231,6 +239,7 @@ impl Inspector<'_> {
         if depth < MAX_NESTED && family::has(family.runs, &word) {
             return self.follow_verb(at, index, family, depth);
         }
+        self.add_operand(at, index, family);
         match family.operand {
             Operand::Script if word.starts_with('@') => self.add(at, index, CodeKind::Named),
             Operand::Script => {
@@ -261,6 +270,7 @@ impl Inspector<'_> {
     fn follow_verb(&mut self, at: usize, verb: usize, family: &Family, depth: usize) {
         let walk = self.walk(verb + 1, family);
         self.add_met(at, &walk.met);
+        self.add_packages(&walk, family);
         for index in self.find_inline(verb + 1, family) {
             self.add(at, index, CodeKind::Inline);
         }
@@ -343,6 +353,8 @@ impl Inspector<'_> {
             let kind = match met {
                 Met::Inline => CodeKind::Inline,
                 Met::Named => CodeKind::Named,
+                Met::Source => CodeKind::Source,
+                Met::Package => CodeKind::Package,
                 Met::Doubtful => CodeKind::Doubtful,
             };
             self.add(at, *index, kind);

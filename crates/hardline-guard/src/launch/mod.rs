@@ -14,6 +14,7 @@ mod environment;
 mod family;
 mod inspect;
 mod option;
+mod package;
 mod search;
 mod source;
 #[cfg(test)]

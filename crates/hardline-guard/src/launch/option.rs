@@ -11,6 +11,10 @@ const MAX_LETTERS: usize = 128;
 pub(super) enum Met {
     Inline,
     Named,
+    /// It chooses where code comes from.
+    Source,
+    /// It names a package or a project.
+    Package,
     /// It may take the next word or not.
     Doubtful,
 }
@@ -20,6 +24,8 @@ pub(super) enum Met {
 pub(super) struct Walk {
     /// Options that matter, by the index of their argument.
     pub(super) met: Vec<(usize, Met)>,
+    /// Packages that options name: the index of the word, and where in it the name begins.
+    pub(super) packages: Vec<(usize, usize)>,
     /// The index of the first operand, if there is one.
     pub(super) operand: Option<usize>,
     /// Whether that operand may be the value of the option before it.
@@ -74,6 +80,13 @@ pub(super) fn walk(command: &[String], start: usize, family: &Family) -> Walk {
         let next = command.get(index + 1).map(String::as_str);
         let met = meet(word, next, family);
         walk.met.extend(met.kind.map(|kind| (index, kind)));
+        walk.packages.extend(met.package.map(|start| match start {
+            0 => (index + 1, 0),
+            start => (index, start),
+        }));
+        if met.kind == Some(Met::Source) {
+            walk.met.extend((1..=met.takes).map(|behind| (index + behind, Met::Source)));
+        }
         walk.has_main |= met.is_main;
         // What is listed as a value may be none to another version of the program.
         for at in index + 1..=index + met.takes {
@@ -106,6 +119,8 @@ struct Meeting {
     takes: usize,
     is_main: bool,
     rest: Rest,
+    /// Where the package that it names begins: in the word itself, or at 0 in the next one.
+    package: Option<usize>,
 }
 
 /// What is behind an option.
@@ -125,17 +140,20 @@ impl Default for Rest {
     }
 }
 
-fn meet(word: &str, next: Option<&str>, family: &Family) -> Meeting {
-    if word.starts_with('+') && has(family.inline, "+") {
+fn meet(given: &str, next: Option<&str>, family: &Family) -> Meeting {
+    if given.starts_with('+') && has(family.inline, "+") {
         return Meeting { kind: Some(Met::Inline), ..Meeting::default() };
     }
-    let word = tidy(word);
+    let word = tidy(given);
     let (name, value) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (&*word, None),
     };
     if word.starts_with("--") || is_long(name, family) {
-        return meet_long(name, value, next, family);
+        let start = given.find('=').map_or(0, |sign| sign + 1);
+        let mut meeting = meet_long(name, value, next, family);
+        meeting.package = meeting.package.map(|_| start);
+        return meeting;
     }
     let mut meeting = Meeting::default();
     // What is behind the sign is a value.
@@ -144,6 +162,10 @@ fn meet(word: &str, next: Option<&str>, family: &Family) -> Meeting {
         let rest = word.get(at + letter.len_utf8()..).unwrap_or_default();
         let mut buffer = [0; 4];
         let is_last = meeting.meet_letter(letter.encode_utf8(&mut buffer), rest, next, family);
+        if meeting.package == Some(0) && !rest.is_empty() {
+            let sign = usize::from(rest.starts_with('='));
+            meeting.package = Some(at + letter.len_utf8() + sign);
+        }
         if is_last {
             break;
         }
@@ -180,6 +202,13 @@ impl Meeting {
             self.kind = Some(Met::Inline);
         } else if is_named {
             self.kind = self.kind.or(Some(Met::Named));
+        } else if has(family.sources, letter) || is_loading(family, letter, value) {
+            self.kind = self.kind.or(Some(Met::Source));
+        } else if has(family.packages, letter) || has(family.projects, letter) {
+            self.kind = self.kind.or(Some(Met::Package));
+        }
+        if has(family.packages, letter) {
+            self.package = Some(0);
         }
         if has(family.begins, letter) {
             self.rest = Rest::Program;
@@ -199,6 +228,16 @@ impl Meeting {
         self.takes += takes - usize::from(0 < takes && !rest.is_empty());
         has_value || is_end
     }
+}
+
+/// Whether a value makes an option of one letter load code.
+fn is_loading(family: &Family, letter: &str, value: &str) -> bool {
+    let mut loads = family.loads.split_whitespace().filter_map(|it| it.split_once('='));
+    loads.any(|(option, part)| match part {
+        // The third part is the category.
+        "." => option == letter && value.split(':').nth(2).is_some_and(|it| it.contains('.')),
+        _ => option == letter && value.contains(part),
+    })
 }
 
 /// An option as most write it: some take underscores, any number of dashes, and `no-` twice for nothing.
@@ -257,8 +296,11 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
             || !is_listed
                 && list.split_whitespace().any(|it| it.starts_with('-') && extends(it, name))
     };
-    let mut takes = if value.is_none() { count(family.valued, name) } else { 0 };
-    let is_given = value.is_some() || 0 < takes;
+    let is_glued = value.is_some();
+    let mut takes = if is_glued { 0 } else { count(family.valued, name) };
+    let is_given = is_glued || 0 < takes;
+    // A runner of packages takes any setting, as `--@scope:registry=…`.
+    let is_setting = is_glued && !is_listed && family.registry.is_some();
     let value = value.or(next.filter(|_| 0 < takes)).unwrap_or_default();
     let is_end = has(family.ends, name);
     let is_main = is_end || means(family.mains) || matches!(name, "--help" | "--version");
@@ -269,13 +311,19 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
     } else if is_like(family.named) {
         is_open = !is_given && !has(family.plain, name);
         Some(Met::Named)
-    } else if is_given || is_alone || is_main {
+    } else if is_like(family.sources) {
+        is_open = !is_given && !has(family.plain, name);
+        Some(Met::Source)
+    } else if is_like(family.packages) || is_like(family.projects) {
+        is_open = !is_given && !has(family.plain, name);
+        Some(Met::Package)
+    } else if is_given && !is_setting || is_alone || is_main {
         None
     } else {
         let is_off = name.starts_with("--no-");
         let is_word = next.is_some_and(|next| !next.starts_with('-'));
-        takes = usize::from(family.is_greedy && !is_off && is_word);
-        is_open = takes == 0;
+        takes = usize::from(family.is_greedy && !is_off && is_word && !is_glued);
+        is_open = takes == 0 && !is_glued;
         Some(Met::Doubtful)
     };
     let rest = match () {
@@ -283,5 +331,6 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
         () if is_end => Rest::Arguments,
         () => Rest::Options { is_open },
     };
-    Meeting { kind, takes, is_main, rest }
+    let package = is_like(family.packages).then_some(0);
+    Meeting { kind, takes, is_main, rest, package }
 }

@@ -2,6 +2,7 @@
 
 mod edge;
 mod hostile;
+mod list;
 
 use super::{CodeKind, inspect, inspect_with};
 

@@ -16,6 +16,8 @@ mod tests;
 mod tool;
 mod wrapper;
 
+use super::package::Registry;
+
 pub(super) use container::{CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS};
 pub(super) use name::plain_name;
 
@@ -27,6 +29,19 @@ pub(super) struct Family {
     pub(super) inline: &'static str,
     /// Options that name code to be run or loaded. Those that begin like one of these count as well.
     pub(super) named: &'static str,
+    /// Options that choose where code comes from: registries, caches, configurations, debuggers. Those that
+    /// begin like one of these count as well.
+    pub(super) sources: &'static str,
+    /// Options whose value names a package that is run or installed. Those that begin like one count as well.
+    pub(super) packages: &'static str,
+    /// Options whose value is a directory or a file with a project whose code is run.
+    pub(super) projects: &'static str,
+    /// Values of options of one letter that load code, as `X=part`: the part is somewhere in the value.
+    pub(super) loads: &'static str,
+    /// Registry of the packages that it fetches, if it does.
+    pub(super) registry: Option<Registry>,
+    /// Subcommands before a package. Without any, the first operand is one.
+    pub(super) fetches: &'static str,
     /// Options of one letter whose value is the name of a module. More than a name is code.
     pub(super) modules: &'static str,
     /// Options that bring the program along, so that no operand has to.
@@ -67,8 +82,18 @@ pub(super) struct Family {
 impl Family {
     /// All options that are listed.
     pub(super) fn options(&self) -> impl Iterator<Item = &'static str> {
-        let all =
-            [self.inline, self.named, self.mains, self.ends, self.begins, self.valued, self.plain];
+        let all = [
+            self.inline,
+            self.named,
+            self.sources,
+            self.packages,
+            self.projects,
+            self.mains,
+            self.ends,
+            self.begins,
+            self.valued,
+            self.plain,
+        ];
         all.into_iter().flat_map(str::split_whitespace)
     }
 
@@ -106,6 +131,17 @@ pub(super) fn of(program: &str) -> Option<Family> {
 /// Whether a program can be made to run anything by its arguments, in ways that are not looked for.
 pub(super) fn runs_anything(program: &str) -> bool {
     has(table::RUN_ANYTHING, &plain_name(program))
+}
+
+/// Whether what is behind these words is for the code that they name, and not for the program itself.
+pub(super) fn passes_rest_on(program: &str, words: &[&str]) -> bool {
+    let is_file = |it: &&str| it.ends_with(".dll") && !it.starts_with('-');
+    match &*plain_name(program) {
+        "cargo" | "dotnet" if words.contains(&"--") => true,
+        "dotnet" => words.first().is_some_and(is_file),
+        "go" => matches!(words, ["run", package, ..] if !package.starts_with('-')),
+        _ => false,
+    }
 }
 
 /// Whether one file is many programs, and does what the name says that it is called by.

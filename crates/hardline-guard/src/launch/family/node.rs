@@ -1,7 +1,7 @@
 //! Runtimes of JavaScript, and what runs its packages.
 
 use super::table::{NONE, Row};
-use super::{Family, Operand};
+use super::{Family, Operand, Registry};
 
 const SCRIPTS: &str = "js mjs cjs jsx ts mts cts tsx";
 
@@ -10,6 +10,8 @@ const NODE: Family = Family {
     named: "r --require --import --loader --experimental-loader --env-file --env-file-if-exists \
              --snapshot-blob --build-snapshot --build-snapshot-config --openssl-config \
              --experimental-config-file --test-reporter --test-global-setup --icu-data-dir",
+    // A debugger runs what it likes.
+    sources: "--inspect --inspect-brk --inspect-wait --inspect-port --debug-port",
     mains: "--run --test --prof-process --v8-options --completion-bash --experimental-sea-config",
     valued: "r C --require --import --loader --experimental-loader --conditions --title \
              --input-type --unhandled-rejections --env-file --env-file-if-exists \
@@ -65,12 +67,18 @@ const NODE: Family = Family {
 const NPX: Family = Family {
     inline: "c --c --ca --call --shell-mode",
     named: "n --node-arg --node-options --shell --script-shell --userconfig --globalconfig",
-    valued: "p --package w --workspace --registry --cache --prefix --loglevel n --node-arg \
+    sources: "--registry --reg --cache --ca --cafile --cert --key --strict-ssl --browser --viewer \
+             --editor --git --init-module --store-dir",
+    packages: "p --package",
+    projects: "C --prefix w --workspace --workspaces --ws",
+    registry: Some(Registry::Npm),
+    valued: "--ca --cafile --cert --key --noproxy --browser --viewer --editor --git --init-module \
+             --logs-dir --store-dir p --package w --workspace --registry --cache --prefix --loglevel n --node-arg \
              --node-options --shell --script-shell --userconfig --globalconfig --tag --before \
              --scope --proxy --https-proxy C L m --location --message --reg --allow-scripts",
     plain: "y q s d f g a l v h j B D E O P S --yes --quiet --silent --no --no-install --verbose \
              --ignore-existing --no-audit --no-fund --bun --help --version --all \
-             --allow-same-version --audit --bin-links --browser --color --commit-hooks \
+             --allow-same-version --audit --bin-links --color --commit-hooks \
              --description --dev --dry-run --engine-strict --expect-results --force \
              --foreground-scripts --format-package-lock --fund --git-tag-version --global \
              --global-style --if-present --ignore-scripts --include-staged \
@@ -79,7 +87,7 @@ const NPX: Family = Family {
              --package-lock --package-lock-only --parseable --prefer-dedupe --prefer-offline \
              --prefer-online --production --progress --provenance --read-only --rebuild-bundle \
              --save --save-bundle --save-dev --save-exact --save-optional --save-peer --save-prod \
-             --shrinkwrap --strict-peer-deps --strict-ssl --timing --unicode --update-notifier \
+             --shrinkwrap --strict-peer-deps --timing --unicode --update-notifier \
              --usage --versions --workspaces --workspaces-update --ws",
     operand: Operand::Package,
     is_greedy: true,
@@ -104,6 +112,11 @@ pub(super) const ROWS: &[Row] = &[
         Family {
             inline: "e p --eval --print",
             named: "r --preload --require --import c --config --env-file",
+            sources: "--registry --tsconfig-override --jsx-import-source --inspect --inspect-brk \
+                     --inspect-wait",
+            projects: "--cwd F --filter",
+            registry: Some(Registry::Npm),
+            fetches: "x create",
             valued: "r --preload --require --import --cwd --env-file --install --port u --origin \
                      --conditions --fetch-preconnect --max-http-header-size --dns-result-order \
                      --title --unhandled-rejections --console-depth --user-agent d --define --drop \
@@ -127,6 +140,8 @@ pub(super) const ROWS: &[Row] = &[
         Family {
             inline: "--eval",
             named: "--preload --require --import --import-map c --config --env-file --env",
+            sources: "--cert --vendor --inspect --inspect-brk --inspect-wait",
+            registry: Some(Registry::Deno),
             valued: "L --log-level c --config --import-map --lock --cert --seed --location --v8-flags \
                      --ext --preload --require --import --conditions --port --host \
                      --minimum-dependency-age",
@@ -154,8 +169,10 @@ pub(super) const ROWS: &[Row] = &[
             valued: "n --node-arg --shell --package w --workspace --registry --cache --prefix \
                      --loglevel C --userconfig --globalconfig --script-shell --node-options --tag \
                      --scope L m",
+            packages: "--package",
+            fetches: "exec x create init innit",
             verbs: "explore",
-            runs: "exec x run run-script",
+            runs: "exec x run run-script create init innit",
             reads_on: true,
             ..NPX
         },
@@ -166,6 +183,9 @@ pub(super) const ROWS: &[Row] = &[
             named: "--node-options --shell --script-shell --userconfig --globalconfig --config",
             valued: "C --dir --cwd --filter F --package p --registry --loglevel --node-options \
                      --shell --script-shell --userconfig --globalconfig --config",
+            packages: "--package",
+            projects: "C --dir --cwd --prefix F --filter w --workspace-root",
+            fetches: "dlx create x",
             runs: "exec dlx run create x",
             ..NPX
         },
@@ -176,10 +196,12 @@ pub(super) const ROWS: &[Row] = &[
             named: "--node-options --shell --script-shell --use-yarnrc --rc",
             valued: "C --dir --cwd --package p --registry --node-options --shell --script-shell \
                      --use-yarnrc --rc --modules-folder --cache-folder --global-folder --mutex",
+            projects: "C --dir --cwd --prefix",
+            fetches: "dlx create",
             runs: "exec dlx run create workspace",
             is_line: true,
             ..NPX
         },
     ),
-    ("corepack", Family { operand: Operand::Package, ..NONE }),
+    ("corepack", Family { operand: Operand::Package, registry: Some(Registry::Npm), ..NONE }),
 ];

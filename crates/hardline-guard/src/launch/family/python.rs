@@ -1,10 +1,15 @@
 //! Python, and what runs its packages.
 
 use super::table::{NONE, Row};
-use super::{Family, Operand};
+use super::{Family, Operand, Registry};
 
 const UV: Family = Family {
     named: "m --module --env-file p --python --config-file --script s",
+    sources: "--index --index-url i --default-index --extra-index-url f --find-links --cache-dir \
+             --allow-insecure-host --keyring-provider --index-strategy --pip-args --torch-backend",
+    packages: "--from w --with --spec",
+    projects: "--with-editable --with-requirements --directory --project --package c --constraints \
+             --overrides b --build-constraints",
     valued: "p --python --from w --with --with-editable --with-requirements --index --index-url i \
              --default-index --extra-index-url f --find-links --directory --project --package \
              --extra --group --only-group --no-group --no-extra --spec --pip-args --name --env-file \
@@ -13,7 +18,7 @@ const UV: Family = Family {
              --build-constraints P --upgrade-package --refresh-package --reinstall-package \
              --no-binary-package --no-build-package --no-build-isolation-package \
              --python-platform --allow-insecure-host --suffix --backend --config-setting C \
-             --fork-strategy --preview-features",
+             --fork-strategy --preview-features --torch-backend",
     plain: "m s q v n U --module --script --quiet --verbose --isolated --offline --no-cache --refresh \
              --native-tls --no-config --no-project --frozen --locked --no-sync --all-extras \
              --all-groups --all-packages --dev --no-dev --only-dev --no-default-groups --active \
@@ -35,6 +40,8 @@ pub(super) const ROWS: &[Row] = &[
             named: "m",
             ends: "m",
             valued: "m W X Q --check-hash-based-pycs",
+            // The name of a category of warnings may be that of a class in a module.
+            loads: "X=pycache_prefix X=presite W=.",
             plain: "b B d E h I O P q s S t u v V x R 0 1 2 3 4 5 6 7 8 9 . ? --help --version \
                      --help-env --help-xoptions --help-all",
             scripts: "py pyw pyc pyz",
@@ -42,7 +49,10 @@ pub(super) const ROWS: &[Row] = &[
             ..NONE
         },
     ),
-    ("uvx uv pipx pdm rye pipenv", UV),
+    ("uvx", Family { registry: Some(Registry::Python), ..UV }),
+    ("uv", Family { registry: Some(Registry::Python), fetches: "tool", ..UV }),
+    ("pipx", Family { registry: Some(Registry::Python), fetches: "run", ..UV }),
+    ("pdm rye pipenv", UV),
     (
         "poetry",
         Family {

@@ -21,6 +21,12 @@ pub(super) const FAMILIES: [&[Row]; 8] = [
 pub(super) const NONE: Family = Family {
     inline: "",
     named: "",
+    sources: "",
+    packages: "",
+    projects: "",
+    loads: "",
+    registry: None,
+    fetches: "",
     modules: "",
     mains: "",
     ends: "",

@@ -24,6 +24,8 @@ pub enum Note<'a> {
     Denied(&'a str),
     /// Something about the pins cannot be kept.
     Trouble(&'a str),
+    /// The server does not get these variables from the client, as they choose code.
+    Confined(&'a str),
     /// So many more findings of one line are not listed.
     Unlisted(usize),
     /// So many notifications and requests of a server that has ended were over its budget.
@@ -91,7 +93,7 @@ impl fmt::Display for Note<'_> {
                 let tool = Excerpt::new(tool.as_bytes(), 80);
                 write!(formatter, "a call of `{tool}` was refused: the tool is hidden or denied")
             }
-            Self::Trouble(text) => formatter.write_str(text),
+            Self::Trouble(text) | Self::Confined(text) => formatter.write_str(text),
             Self::Found(found) => {
                 let finding = &found.finding;
                 write!(

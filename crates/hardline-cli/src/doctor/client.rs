@@ -1,7 +1,7 @@
 //! The configurations of clients, and whether what they start is there.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -12,6 +12,9 @@ use crate::install::file::Original;
 use crate::install::program::{Program, is_absolute};
 use crate::install::select::{Selection, Target};
 use crate::install::server::{self, Kind};
+use crate::place;
+#[cfg(unix)]
+use crate::wrap::Places;
 
 pub(super) fn check(report: &mut Report, selection: &Selection, program: &Program) -> Result<()> {
     let mut commands = HashMap::new();
@@ -73,10 +76,16 @@ fn file(
                 }
                 let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
                 #[cfg(unix)]
-                if let Err(why) = crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
-                    is_broken = true;
-                    let why = format!("{path}: {what}: it cannot be started: {why:#}");
-                    problems.push(("entry", Status::Fail, why));
+                match crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
+                    Err(why) => {
+                        is_broken = true;
+                        let why = format!("{path}: {what}: it cannot be started: {why:#}");
+                        problems.push(("entry", Status::Fail, why));
+                    }
+                    Ok(places) => problems.extend(
+                        elsewhere(&places, &launch.redirects)
+                            .map(|why| ("places", Status::Warn, format!("{path}: {what}: {why}"))),
+                    ),
                 }
                 let inner = items.get(*inner..).unwrap_or_default();
                 let inner: Vec<_> = inner.iter().map(|item| item.text.clone()).collect();
@@ -130,6 +139,40 @@ fn wrong_program(path: &str, program: &Program) -> Option<String> {
     }
     let is_same = is_same_program(&found, Path::new(&program.path));
     (!is_same).then(|| format!("{path} is another hardline than this one, {}", program.path))
+}
+
+/// Where an entry keeps things, or may be made to, if that is not where this command looks for them.
+#[cfg(unix)]
+fn elsewhere(places: &Places, redirects: &[&str]) -> Option<String> {
+    let is_other = |given: &Option<PathBuf>, own: Option<PathBuf>| {
+        given.is_some() && !own.is_some_and(|own| is_same_folder(&own, given.as_deref()))
+    };
+    if let Some(state) = places.state.as_ref().filter(|_| is_other(&places.state, place::state())) {
+        let state = state.display();
+        return Some(format!(
+            "its pins and audit are in {state}, where `hardline pin` and `hardline audit` do not look now"
+        ));
+    }
+    if let Some(config) =
+        places.config.as_ref().filter(|_| is_other(&places.config, place::config()))
+    {
+        let config = config.display();
+        return Some(format!("its policy is looked for in {config}, not where yours is now"));
+    }
+    let is_fixed = places.state.is_some() && (places.has_policy || places.config.is_some());
+    (!is_fixed && !redirects.is_empty()).then(|| {
+        let names = redirects.join(" and ");
+        format!(
+            "its env sets {names}, which lead to another policy or other pins; uninstall it and install \
+             it again, and its paths are fixed"
+        )
+    })
+}
+
+#[cfg(unix)]
+fn is_same_folder(one: &Path, other: Option<&Path>) -> bool {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    other.is_some_and(|other| whole(one) == whole(other))
 }
 
 /// Why the command of a server cannot be started, as far as can be seen from here.

@@ -38,6 +38,7 @@ use self::apply::Action;
 use self::program::Program;
 use self::run::Words;
 use self::select::Selection;
+use crate::place;
 use crate::policy::PolicyArgs;
 use crate::terminal::{Color, complain};
 
@@ -102,6 +103,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(lock) = &args.lock {
         options.extend(["--lock".to_owned(), whole_path(lock)?]);
     }
+    // An entry that finds its program by name is for others too, who are at home elsewhere.
+    if program::is_absolute(&program.path) {
+        options.extend(args.places()?);
+    }
     let words = Words {
         done: "put in front of",
         end: ["restart the clients; hardline uninstall undoes this"; 2],
@@ -109,6 +114,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let action = Action::Install { program: &program.path, options: &options };
     run::all(&args.selection, action, args.dry_run, args.color, &words)
+}
+
+impl Args {
+    /// Our directories as options: the `env` of an entry must lead to no other policy and to no other pins.
+    fn places(&self) -> Result<Vec<String>> {
+        let mut options = Vec::new();
+        if let Some(config) = place::config().filter(|_| self.policy.named().is_none()) {
+            options.extend(["--config-dir".to_owned(), whole_path(&config)?]);
+        }
+        if let Some(state) = place::state() {
+            options.extend(["--state-dir".to_owned(), whole_path(&state)?]);
+        }
+        Ok(options)
+    }
 }
 
 /// A path that means the same wherever a server is started.

@@ -65,7 +65,12 @@ pub(crate) struct Launch {
     pub(crate) args: Option<Args>,
     /// Whether all this stands between `{` and `}`.
     pub(crate) is_inline: bool,
+    /// Variables of its `env` that say where we keep things.
+    pub(crate) redirects: Vec<&'static str>,
 }
+
+/// Variables that say where the user is at home, and where programs keep things.
+const PLACES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "USERPROFILE"];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Args {
@@ -226,8 +231,14 @@ fn launch(
         program: Literal { range: program.node.range.clone(), text: text.to_owned() },
         key: program.key_range.clone(),
         args,
+        redirects: PLACES.into_iter().filter(|name| has_variable(holder, name)).collect(),
         is_inline: document.slice(&holder.range).starts_with('{'),
     })
+}
+
+/// Whether an entry sets a variable.
+fn has_variable(holder: &Node, name: &str) -> bool {
+    holder.member("env").is_some_and(|env| env.node.member(name).is_some())
 }
 
 /// How many arguments of ours come before the command of the server, if it is started by us.

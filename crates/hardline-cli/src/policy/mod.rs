@@ -32,7 +32,12 @@ pub(crate) struct PolicyArgs {
 impl PolicyArgs {
     /// Reads it.
     pub(crate) fn read(&self) -> Result<Policy> {
-        match self.file() {
+        self.read_in(None)
+    }
+
+    /// Reads it; unless it is named, it is the one in a configuration directory.
+    pub(crate) fn read_in(&self, config: Option<&Path>) -> Result<Policy> {
+        match self.file(config) {
             Some(path) => read(&path, self.profile),
             None => Ok(Policy::profile(self.profile.unwrap_or_default())),
         }
@@ -51,15 +56,17 @@ impl PolicyArgs {
         Ok(options)
     }
 
-    /// Whether it names a file that is the same one from wherever it is read.
-    #[cfg(unix)]
-    pub(crate) fn is_certain(&self) -> bool {
-        self.policy.as_ref().is_some_and(|it| it.is_absolute())
+    /// The file that it names, if it does.
+    pub(crate) fn named(&self) -> Option<&Path> {
+        self.policy.as_deref()
     }
 
     /// The file that is read, if one is.
-    fn file(&self) -> Option<PathBuf> {
-        self.policy.clone().or_else(|| default_file().filter(|path| path.exists()))
+    fn file(&self, config: Option<&Path>) -> Option<PathBuf> {
+        self.policy.clone().or_else(|| match config {
+            Some(config) => place::policy_in(config),
+            None => default_file().filter(|path| path.exists()),
+        })
     }
 }
 
@@ -88,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// The policy that holds unless another is named.
 pub(crate) fn default_file() -> Option<PathBuf> {
-    Some(place::config()?.join("policy.toml"))
+    place::policy()
 }
 
 /// The rule that a command line names.

@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     match args.format {
         Format::Text => {
-            let file = args.policy.file();
+            let file = args.policy.file(None);
             let from = file.map_or("no file".to_owned(), |path| path.display().to_string());
             let from = harmless(&from);
             let profile = policy.base_of(args.server.as_deref());
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         Format::Json => {
             let rules: Vec<_> = explanations.iter().map(rule).collect();
             let document = json!({
-                "policy": args.policy.file().map(|path| path.display().to_string()),
+                "policy": args.policy.file(None).map(|path| path.display().to_string()),
                 "profile": policy.base_of(args.server.as_deref()).to_string(),
                 "server": args.server,
                 "tool": args.tool,

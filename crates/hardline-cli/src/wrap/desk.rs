@@ -47,6 +47,11 @@ impl Desk {
         }
     }
 
+    /// Takes the variables that the server does not get from the client.
+    pub(super) fn confined(&mut self, now: Duration, changes: &str) {
+        self.take(now, &Note::Confined(changes));
+    }
+
     /// Takes something that goes wrong with our own files.
     pub(super) fn trouble(&mut self, now: Duration, text: &str) {
         self.take(now, &Note::Trouble(text));
@@ -167,6 +172,7 @@ fn kind(note: &Note<'_>) -> Option<&'static str> {
     Some(match note {
         Note::Denied(_) => "tool-denied",
         Note::Trouble(_) => "trouble",
+        Note::Confined(_) => "environment",
         Note::Dropped(_) => "messages-dropped",
         Note::ServerEnded { .. } => "server-ended",
         Note::KeeperLost => "keeper-lost",

@@ -3,6 +3,7 @@
 mod check;
 mod desk;
 mod name;
+mod places;
 mod report;
 mod session;
 mod start;
@@ -30,10 +31,9 @@ use hardline_proxy::wrap::{Outcome, WrapError};
 use hardline_transport::process::{adopt_orphans, end_descendants, flush_stderr};
 use tokio::time::Instant;
 
-use crate::place;
 use crate::policy::PolicyArgs;
 use crate::span;
-pub(crate) use check::check;
+pub(crate) use check::{Places, check};
 use desk::Desk;
 use report::{Level, Report};
 use session::session;
@@ -121,6 +121,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Books")]
     record: Option<PathBuf>,
 
+    /// Directory of the audit database, the pins and what is known of executables; without it, the state
+    /// directory. What install writes has it, so that no variable leads elsewhere
+    #[arg(long, value_name = "DIR", help_heading = "Places")]
+    state_dir: Option<PathBuf>,
+
+    /// Directory in which policy.toml is looked for; without it, the configuration directory
+    #[arg(long, value_name = "DIR", help_heading = "Places")]
+    config_dir: Option<PathBuf>,
+
     /// When the server is started again: on-failure, always or never
     #[arg(long, value_name = "WHEN", default_value = "on-failure", value_parser = read_restart)]
     restart: Restart,
@@ -147,8 +156,9 @@ const LAST_PROCESSES: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let name = args.name.clone().unwrap_or_else(|| name::of(&args.command));
-    let policy = args.policy(&name)?;
-    if !args.env.is_empty() && !policy.settings(Some(&name)).launch().is_env_clean() {
+    let (policy, warning) = args.policy(&name)?;
+    let launch = policy.settings(Some(&name)).launch();
+    if !args.env.is_empty() && !launch.is_env_clean() && launch.programs().is_none() {
         bail!(
             "--env adds to a clean environment: give --clean-env too, or the server has all variables"
         );
@@ -162,6 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut desk = Desk { report, audit: None, recorder: args.recorder()?, unlisted };
     let pins = args.pins(&name, &policy, &server, &mut desk)?;
     desk.audit = args.audit(&name, &policy, &server, &mut desk);
+    warning.into_iter().for_each(|warning| desk.trouble(Duration::ZERO, &warning));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
 
@@ -202,7 +213,7 @@ fn unstartable(error: &WrapError) -> ExitCode {
 }
 
 impl Args {
-    fn policy(&self, server: &str) -> Result<Policy> {
+    fn policy(&self, server: &str) -> Result<(Policy, Option<String>)> {
         let mut switches = Switches::default();
         if let Some(size) = self.max_frame {
             switches.max_frame_bytes = Some(usize::try_from(size.as_u64()).unwrap_or(usize::MAX));
@@ -215,7 +226,8 @@ impl Args {
         switches.is_read_only = self.read_only;
         switches.is_env_clean = self.clean_env;
         switches.env.clone_from(&self.env);
-        self.policy.read()?.with_switches(server, &switches).context("--max-frame")
+        let (policy, warning) = self.read_policy(server)?;
+        Ok((policy.with_switches(server, &switches).context("--max-frame")?, warning))
     }
 
     fn recorder(&self) -> Result<Option<Recorder>> {
@@ -237,7 +249,7 @@ impl Args {
         let path = match &self.audit {
             Some(path) if path.as_os_str() == "off" => return None,
             Some(path) => path.clone(),
-            None => match place::state() {
+            None => match self.state() {
                 Some(state) => state.join(audit::FILE_NAME),
                 None => {
                     let trouble = "nothing is kept of what happens: neither XDG_STATE_HOME nor HOME \
@@ -274,7 +286,7 @@ impl Args {
         if self.no_pins || self.danger_no_guard {
             return Ok(None);
         }
-        let state = place::state();
+        let state = self.state();
         let store = match (&self.lock, &state) {
             (Some(path), _) => PinStore::at(path),
             (None, Some(state)) => PinStore::in_state(state),

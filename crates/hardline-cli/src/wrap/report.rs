@@ -129,7 +129,7 @@ fn level(note: &Note<'_>) -> Level {
     match note {
         Note::Line(_) => Level::Debug,
         Note::Found(found) if found.finding.severity < Severity::Medium => Level::Info,
-        Note::Noise(_) | Note::Restored => Level::Info,
+        Note::Noise(_) | Note::Restored | Note::Confined(_) => Level::Info,
         Note::Closed(_) | Note::Unwritable(_) | Note::OtherVersion(_) => Level::Error,
         _ => Level::Warn,
     }

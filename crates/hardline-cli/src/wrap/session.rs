@@ -16,7 +16,6 @@ use super::desk::{Desk, Watcher};
 use super::start::{self, Server};
 use super::starter::{Memory, Starter, advice};
 use super::{Args, report};
-use crate::place;
 
 /// How long the end of a session waits until its executable was read.
 const LAST_LOOK: Duration = Duration::from_secs(2);
@@ -33,6 +32,9 @@ pub(super) async fn session(
     for found in &server.found {
         desk.borrow_mut().found(Duration::ZERO, found);
     }
+    if let Some(changes) = server.confined.describe() {
+        desk.borrow_mut().confined(Duration::ZERO, &changes);
+    }
     if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
         let rule = found.finding.rule;
         report::write(format!(
@@ -44,7 +46,7 @@ pub(super) async fn session(
     }
     let (begun, patience) = (Instant::now(), LAST_LOOK);
     let compares = !args.no_pins && !args.danger_no_guard;
-    let file = place::state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));
+    let file = args.state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));
     let memory = Memory { file, compares, own: RefCell::default() };
     let look = {
         let (start, policy, name) = (server.start.clone(), policy.clone(), name.to_owned());

@@ -9,8 +9,10 @@ use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Found, Rule};
 use hardline_proxy::audit::Launch;
 use hardline_proxy::launch::known::{Change, Program, Programs};
-use hardline_proxy::launch::{Start, judge, search_path, standard_path};
+use hardline_proxy::launch::{Confined, Start, User, confine, judge, search_path, standard_path};
 use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stderr};
+
+use crate::place;
 
 /// How long we wait for others that write down what they start.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -23,6 +25,8 @@ pub(super) struct Server {
     pub(super) start: Start,
     /// What the policy says of the command.
     pub(super) found: Vec<Found>,
+    /// Variables that do not come from the client.
+    pub(super) confined: Confined,
 }
 
 impl Server {
@@ -51,7 +55,13 @@ impl Server {
             variables.extend(path.map(|path| ("PATH".into(), path)));
         }
         let file = found_as?;
-        let command_line = Command::new(&file, environment).args(rest).envs(variables);
+        let mut command_line = Command::new(&file, environment).args(rest).envs(variables);
+        let mut confined = Confined::default();
+        if launch.programs().is_some() {
+            confined = confine(&command_line.variables(), launch, &user());
+            command_line = command_line.envs_remove(confined.left_out.clone());
+            command_line = command_line.envs(confined.set.clone());
+        }
         let command_line = command_line.stderr(Stderr::forward(name));
         let keeper = Keeper::this_program(["keeper"]);
         // Without one, the server still ends with its standard input.
@@ -64,8 +74,15 @@ impl Server {
         let variables = command_line.variables().into_iter();
         let variables: Vec<_> = variables.map(|(key, value)| (text(key), text(value))).collect();
         let found = judge(&start, &variables, policy, name);
-        Ok(Self { command: command_line, start, found })
+        Ok(Self { command: command_line, start, found, confined })
     }
+}
+
+/// The user that the server runs as. One that the system does not know has no home that can be trusted: it is
+/// the root directory then, as in containers.
+fn user() -> User {
+    let unknown = || User { home: "/".into(), shell: "/bin/sh".into() };
+    place::user().unwrap_or_else(unknown)
 }
 
 /// Our variables that are listed.

@@ -1,6 +1,7 @@
 //! How servers are started: what the policy allows, what is noticed, and which variables they get.
 
 mod again;
+mod environment;
 
 use std::os::unix::fs::symlink;
 use std::process::Stdio;

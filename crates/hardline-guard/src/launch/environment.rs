@@ -1,4 +1,11 @@
 //! Variables of the environment that make programs run other code.
+//!
+//! Some do nothing else ([`injects_code`]). Others choose among much that a program needs where its code comes
+//! from ([`chooses_code`]): the home of its user, its own place, its configuration, its certificates. People
+//! have those in honest sessions, so a server is started without them rather than not at all.
+
+use super::family::has;
+use super::inspect::{CodeKind, inspect};
 
 /// Variables that load code into any program, or into any of its kind.
 const ALWAYS: &[&str] = &[
@@ -11,6 +18,7 @@ const ALWAYS: &[&str] = &[
     "LOCPATH",
     "NODE_PATH",
     "NODE_REPL_EXTERNAL_MODULE",
+    "NODE_COMPILE_CACHE",
     "BUN_OPTIONS",
     "PERL5OPT",
     "PERL5LIB",
@@ -25,6 +33,9 @@ const ALWAYS: &[&str] = &[
     "PYTHONPLATLIBDIR",
     "PYTHONBREAKPOINT",
     "PYTHONINSPECT",
+    "PYTHONEXECUTABLE",
+    "PYTHONPYCACHEPREFIX",
+    "PYTHON_PRESITE",
     "JAVA_TOOL_OPTIONS",
     "_JAVA_OPTIONS",
     "JDK_JAVA_OPTIONS",
@@ -32,6 +43,9 @@ const ALWAYS: &[&str] = &[
     "DOTNET_STARTUP_HOOKS",
     "DOTNET_ADDITIONAL_DEPS",
     "CORECLR_PROFILER_PATH",
+    "COR_PROFILER_PATH",
+    "ASPNETCORE_HOSTINGSTARTUPASSEMBLIES",
+    "SSH_SK_PROVIDER",
     "PHPRC",
     "PHP_INI_SCAN_DIR",
     "OPENSSL_CONF",
@@ -72,6 +86,67 @@ const BEGINNINGS: &[&str] = &[
     "bash_func_",
 ];
 
+/// Variables, in lower case, that choose where programs find code: their own place, their user's, plug-ins,
+/// other programs, configurations that name commands, certificates by which downloads are trusted.
+const CHOOSING: &str = "home shell tmpdir tmp temp terminfo terminfo_dirs termcap nlspath hostaliases \
+    cdpath ifs editor visual pager browser manpager manopt lessopen lessclose less lesskey lesskeyin \
+    lesskeyin_system ssl_cert_file ssl_cert_dir sslkeylogfile requests_ca_bundle \
+    curl_ca_bundle curl_home wgetrc ssh_askpass sudo_askpass sudo_editor \
+    gopath goroot gobin goenv goproxy gosumdb gonosumdb goflags goinsecure gotoolchain gomodcache \
+    gocache gowork goprivate r_home r_libs r_libs_user r_libs_site stack_root stack_yaml gem_home \
+    gem_path gem_spec_cache mix_home mix_archives hex_home docker_host docker_config docker_context \
+    docker_cert_path docker_tls_verify container_host containers_conf kubeconfig \
+    kubectl_external_diff aws_config_file aws_shared_credentials_file tf_cli_config_file \
+    terraform_config helm_plugins ansible_config ansible_library psqlrc virtual_env java_home jre_home \
+    m2_home emacsloadpath viminit exinit vimruntime chrome_path chrome_bin \
+    playwright_browsers_path glibc_tunables";
+
+/// Variables, in lower case, that begin like this belong to a runtime or to a manager of packages.
+const CHOOSING_BEGINNINGS: &str = "xdg_ node_ npm_ pnpm_ yarn_ corepack_ bun_ deno_ volta_ nvm_ fnm_ \
+    python pyenv_ conda_ mamba_ pipx_ poetry_ pdm_ pipenv_ rye_ ruby rbenv_ rvm_ bundle_ bundler_ perl \
+    php_ composer_ java_ jdk_ maven_ mvn_ gradle_ kotlin_ sbt_ dotnet_ coreclr_ cor_ complus_ nuget_ \
+    msbuild cargo_ rustup_ rustc rustflags lua_ erl_ elixir_ julia_ ghc_ cabal_ nix_ guix_ asdf_ \
+    mise_ sdkman_ direnv_ ld_ dyld_ gtk_ gdk_ gio_ gst_ gi_ qt_ qml openssl_ git_config git_ssh git_ssl \
+    git_curl git_http git_trace tf_cli_args electron_";
+
+/// Other variables of Git, in lower case. Servers have settings of their own that begin with `GIT_`.
+const GIT: &str = "git_askpass git_dir git_common_dir git_work_tree git_index_file git_object_directory \
+    git_alternate_object_directories git_editor git_sequence_editor git_pager git_namespace git_attr_source \
+    git_ceiling_directories git_diff_opts git_merge_autoedit git_protocol git_allow_protocol \
+    git_discovery_across_filesystem";
+
+/// Names, in lower case, that end like this name a program or something it loads.
+const CHOOSING_ENDINGS: [&str; 8] = [
+    "_executable_path",
+    "_executable",
+    "_exec_path",
+    "_preload",
+    "_launch_options",
+    "_askpass",
+    "_wrapper",
+    "_plugin_path",
+];
+
+/// Variables of the above, in lower case, that choose no code.
+const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_session_desktop \
+    xdg_current_desktop xdg_seat xdg_vtnr xdg_menu_prefix node_env \
+    node_debug node_debug_native node_no_warnings node_pending_deprecation node_disable_colors node_options \
+    node_use_env_proxy node_use_system_ca pythonunbuffered pythonioencoding pythonutf8 \
+    pythondontwritebytecode pythonhashseed pythonwarnings pythonnousersite pythonsafepath pythonoptimize \
+    pythonverbose pythonfaulthandler pythontracemalloc pythonasynciodebug pythonmalloc \
+    pythoncoerceclocale pythondevmode pythonlegacywindowsstdio pythonprofileimporttime python_colors \
+    python_gil python_cpu_count deno_no_update_check deno_no_prompt deno_jobs dotnet_environment \
+    dotnet_nologo dotnet_cli_telemetry_optout dotnet_running_in_container rustc_log qt_qpa_platform \
+    qt_scale_factor gtk_theme gdk_backend gdk_scale";
+
+/// Endings, in lower case, of names of secrets, which are data.
+const SECRETS: [&str; 5] = ["_token", "_api_key", "_secret", "_password", "_access_key"];
+
+/// Directories for temporary files that the system itself names. What is below others is anybody's.
+const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/private/tmp"];
+/// Beginning of such a directory on macOS, where only the system makes any.
+const TEMPORARY_BEGINNING: &str = "/var/folders/";
+
 /// What options of Node.js that load code have in them. `-r` does so too.
 const NODE: [&str; 6] = ["--require", "--import", "loader", "--eval", "--env-file", "-config"];
 
@@ -90,7 +165,7 @@ pub fn injects_code(name: &str, value: &str) -> bool {
         // Quotes and underscores make no difference to it.
         let value = value.replace('_', "-").replace(['"', '\''], "");
         let loads = |word: &str| word.starts_with("-r") || NODE.iter().any(|it| word.contains(it));
-        return value.split_whitespace().any(loads);
+        return value.split_whitespace().any(loads) || is_code_to_node(&value);
     }
     // The name of a file to shells, and of anything to others.
     if name == "ENV" {
@@ -101,6 +176,34 @@ pub fn injects_code(name: &str, value: &str) -> bool {
         return value.contains('.');
     }
     ALWAYS.contains(&name) || BEGINNINGS.iter().any(|it| lower.starts_with(it))
+}
+
+/// Whether a variable with this value chooses where programs find the code that they run, or what they load
+/// besides: to be left out where the programs that may run are listed.
+pub fn chooses_code(name: &str, value: &str) -> bool {
+    if value.is_empty() {
+        return false;
+    }
+    let name = name.to_lowercase();
+    if matches!(&*name, "tmpdir" | "tmp" | "temp") {
+        let place = value.trim_end_matches('/');
+        let is_inside = place.starts_with(TEMPORARY_BEGINNING) && !place.contains("..");
+        return !TEMPORARY.contains(&place) && !is_inside;
+    }
+    if has(HARMLESS, &name) || SECRETS.iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
+    has(CHOOSING, &name)
+        || has(GIT, &name)
+        || CHOOSING_BEGINNINGS.split_whitespace().any(|begin| name.starts_with(begin))
+        || CHOOSING_ENDINGS.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether an option in `NODE_OPTIONS` loads code, or lets others do so.
+fn is_code_to_node(options: &str) -> bool {
+    let words = ["node"].into_iter().chain(options.split_whitespace()).chain(["x.js"]);
+    let command: Vec<String> = words.map(str::to_owned).collect();
+    inspect(&command).code.iter().any(|code| code.kind != CodeKind::Doubtful)
 }
 
 #[cfg(test)]
@@ -126,6 +229,10 @@ mod tests {
             ("NODE_OPTIONS", "--no-warnings -r x.js"),
             ("NODE_OPTIONS", "-r=x.js"),
             ("ENV", "$HOME/.shrc"),
+            ("NODE_OPTIONS", "--inspect=0.0.0.0:9229"),
+            ("NODE_OPTIONS", "--max-old-space-size=64 --snapshot-blob=/tmp/x"),
+            ("PYTHONPYCACHEPREFIX", "/tmp"),
+            ("NODE_COMPILE_CACHE", "/tmp"),
         ] {
             assert!(injects_code(name, value), "{name}={value}");
         }
@@ -139,6 +246,79 @@ mod tests {
             ("ENV", "production"),
         ] {
             assert!(!injects_code(name, value), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn what_chooses_code_is_told_from_settings() {
+        for (name, value) in [
+            ("HOME", "/tmp/x"),
+            ("SHELL", "/tmp/x"),
+            ("XDG_CONFIG_HOME", "/tmp/x"),
+            ("XDG_DATA_DIRS", "/tmp/x"),
+            ("XDG_CACHE_HOME", "/tmp/x"),
+            ("TMPDIR", "/home/me/repo/tmp"),
+            ("TMPDIR", "/tmp/x"),
+            ("TMPDIR", "/var/folders/../../tmp/x"),
+            ("NODE_EXTRA_CA_CERTS", "x.pem"),
+            ("NODE_CONFIG_DIR", "/tmp/x"),
+            ("npm_execpath", "/tmp/x"),
+            ("YARN_RC_FILENAME", "x"),
+            ("PYTHON_SOMETHING_NEW", "/tmp/x"),
+            ("VIRTUAL_ENV", "/tmp/x"),
+            ("DENO_DIR", "/tmp/x"),
+            ("GEM_HOME", "/tmp/x"),
+            ("GOPROXY", "http://x.example"),
+            ("JAVA_HOME", "/tmp/x"),
+            ("CARGO_HOME", "/tmp/x"),
+            ("GIT_DIR", "/tmp/x"),
+            ("GIT_ASKPASS", "/tmp/x"),
+            ("DOCKER_HOST", "tcp://x.example"),
+            ("LESSOPEN", "|/tmp/x %s"),
+            ("EDITOR", "/tmp/x"),
+            ("PUPPETEER_EXECUTABLE_PATH", "/tmp/x"),
+            ("AWS_CONFIG_FILE", "/tmp/x"),
+            ("DOTNET_ROOT", "/tmp/x"),
+        ] {
+            assert!(chooses_code(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("GITHUB_TOKEN", "x"),
+            ("GITHUB_PERSONAL_ACCESS_TOKEN", "x"),
+            ("BRAVE_API_KEY", "x"),
+            ("NPM_TOKEN", "x"),
+            ("DENO_DEPLOY_TOKEN", "x"),
+            ("MEMORY_FILE_PATH", "/home/me/memory.json"),
+            ("DATABASE_URL", "postgres://x"),
+            ("GOOGLE_API_KEY", "x"),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/x.json"),
+            ("GIT_REPO_PATH", "/srv/x"),
+            ("GIT_AUTHOR_NAME", "x"),
+            ("MAKE_API_KEY", "x"),
+            ("STACK_OVERFLOW_KEY", "x"),
+            ("R_AND_D", "x"),
+            ("NODE_ENV", "production"),
+            ("NODE_OPTIONS", "--max-old-space-size=64"),
+            ("PYTHONUNBUFFERED", "1"),
+            ("PYTHONIOENCODING", "utf-8"),
+            ("LANG", "C.UTF-8"),
+            ("LC_ALL", "C"),
+            ("TZ", "UTC"),
+            ("TERM", "xterm"),
+            ("USER", "me"),
+            ("PATH", "/bin"),
+            ("TMPDIR", "/tmp"),
+            ("TMPDIR", "/var/folders/ab/cd/T/"),
+            ("XDG_SESSION_TYPE", "x11"),
+            ("HTTPS_PROXY", "http://proxy.example"),
+            ("SSH_AUTH_SOCK", "/tmp/x"),
+            ("SSH_HOST", "x"),
+            ("LOG_LEVEL", "debug"),
+            ("DEBUG", "*"),
+            ("PORT", "1"),
+            ("HOME", ""),
+        ] {
+            assert!(!chooses_code(name, value), "{name}={value}");
         }
     }
 }

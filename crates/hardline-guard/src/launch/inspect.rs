@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use hardline_wire::excerpt::Excerpt;
 
-use super::environment::injects_code;
+use super::environment::{chooses_code, injects_code};
 use super::family::{self, Family, Operand};
 use super::option::{Met, Walk, walk};
 use super::package::Package;
@@ -341,6 +341,8 @@ impl Inspector<'_> {
             }
             if injects_code(name, value) {
                 self.add(at, index, CodeKind::Named);
+            } else if chooses_code(name, value) {
+                self.add(at, index, CodeKind::Source);
             }
             index += 1;
         }

@@ -22,5 +22,5 @@ mod tests;
 mod windows;
 
 pub use entry::{Entry, EntryError};
-pub use environment::{injects_code, is_variable};
+pub use environment::{chooses_code, injects_code, is_variable};
 pub use inspect::{Code, CodeKind, Links, Look, inspect, inspect_with};

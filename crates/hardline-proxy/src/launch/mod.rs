@@ -6,6 +6,7 @@
 //! by their hash.
 
 mod allowed;
+mod confine;
 mod identity;
 pub mod known;
 mod link;
@@ -20,6 +21,7 @@ use hardline_guard::{Action, Direction, Finding, Found, Rule};
 use hardline_wire::excerpt::Excerpt;
 
 pub use allowed::{search_path, standard_path};
+pub use confine::{Confined, User, confine};
 pub use identity::LaunchId;
 
 /// How much of a command goes into a finding.
@@ -78,14 +80,12 @@ pub fn judge(
     if let Some(entries) = launch.programs() {
         let objection = allowed::objection(start, &look, entries, launch, path, &links);
         // One that the policy names is wanted.
-        let is_named = |name: &str| {
-            launch.is_env_clean() && launch.env().iter().any(|it| Glob::new(it).matches(name))
-        };
+        let is_named = |name: &str| launch.env().iter().any(|it| Glob::new(it).matches(name));
         let injects =
             |(name, value): &&(String, String)| injects_code(name, value) && !is_named(name);
         let injected = variables.iter().find(injects);
         let injected = injected.map(|(name, _)| {
-            format!("the variable `{name}` makes programs load other code; unset it, or write `clean_env = true`, and name it in `env` if it is wanted")
+            format!("the variable `{name}` makes programs load other code; unset it, or write `clean_env = true`; if it is wanted, name it in `env`")
         });
         if let Some(detail) = objection.or(injected) {
             details.push((Rule::LaunchProgram, detail));

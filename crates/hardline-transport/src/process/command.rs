@@ -28,6 +28,7 @@ pub struct Command {
     directory: Option<PathBuf>,
     environment: Environment,
     variables: Vec<(OsString, OsString)>,
+    removed: Vec<OsString>,
     times: Times,
     stderr: Stderr,
     keeper: Option<Keeper>,
@@ -76,6 +77,7 @@ impl Command {
             directory: None,
             environment,
             variables: Vec::new(),
+            removed: Vec::new(),
             times: Times::default(),
             keeper: None,
         }
@@ -110,6 +112,13 @@ impl Command {
     ) -> Self {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         self.variables.extend(variables);
+        self
+    }
+
+    /// Leaves variables out of the [`Environment`]. Those that were set with [`env`](Self::env) stay.
+    #[must_use]
+    pub fn envs_remove(mut self, names: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.removed.extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -159,6 +168,7 @@ impl Command {
                 base_variables().map(|(name, value)| (name.into(), value)).collect()
             }
         };
+        all.retain(|(known, _)| !self.removed.contains(known));
         for (name, value) in &self.variables {
             all.retain(|(known, _)| known != name);
             all.push((name.clone(), value.clone()));
@@ -226,6 +236,9 @@ impl Command {
         if self.environment == Environment::Base {
             command.env_clear().envs(base_variables());
         }
+        for name in &self.removed {
+            command.env_remove(name);
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         Ok((program, command))
     }
@@ -259,6 +272,7 @@ impl fmt::Debug for Command {
             .field("directory", &self.directory)
             .field("environment", &self.environment)
             .field("variables", &names)
+            .field("removed", &self.removed)
             .field("times", &self.times)
             .field("stderr", &self.stderr)
             .field("keeper", &self.keeper)

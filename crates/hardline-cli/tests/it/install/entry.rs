@@ -26,7 +26,7 @@ async fn a_client_starts_what_was_written() {
         let entry = &config["mcpServers"]["the demo"];
         let args: Vec<_> =
             entry["args"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-        assert_eq!(args[..6], ["wrap", "--name", "the demo", "--profile", "strict", "--"]);
+        assert_eq!(args[..5], ["wrap", "--name", "the demo", "--profile", "strict"]);
         let mut command = Command::from(home.command(&args));
         for (name, value) in entry["env"].as_object().unwrap() {
             command.env(name, value.as_str().unwrap());

@@ -139,7 +139,9 @@ fn odd_entries_are_left_alone_and_told() {
         assert!(outcome.stderr.contains(expected), "{expected}: {outcome:?}");
     }
     let wrapped = format!(
-        r#""good": {{"command": "{HARDLINE}", "args": ["wrap", "--name", "good", "--", "x"]}}"#
+        r#""good": {{"command": "{HARDLINE}", "args": ["wrap", "--name", "good", "--config-dir", "{}", "--state-dir", "{}", "--", "x"]}}"#,
+        home.path(".config/hardline").display(),
+        home.path("state/hardline").display()
     );
     assert_eq!(read(&path), text.replace(r#""good": {"command": "x"}"#, &wrapped));
     assert!(!outcome.stdout.contains('\u{1b}'), "{outcome:?}");
@@ -235,6 +237,8 @@ fn options_of_wrap_are_written_into_the_entries() {
         policy,
         "--lock",
         lock,
+        "--state-dir",
+        home.path("state/hardline"),
         "--",
         "npx",
         "x"

@@ -60,13 +60,20 @@ pub(super) fn forget_empty_args(value: &mut Value) {
 
 fn unwrap(entry: &mut Value, key: &str, name: &str) {
     let args = entry["args"].as_array().unwrap().clone();
-    let ours = match name {
-        "" => vec![json!("wrap"), json!("--")],
+    let mut ours = match name {
+        "" => vec![json!("wrap")],
         _ if name.starts_with('-') => {
-            vec![json!("wrap"), json!(format!("--name={name}")), json!("--")]
+            vec![json!("wrap"), json!(format!("--name={name}"))]
         }
-        _ => vec![json!("wrap"), json!("--name"), json!(name), json!("--")],
+        _ => vec![json!("wrap"), json!("--name"), json!(name)],
     };
+    // Where things are kept stands in each entry.
+    for option in ["--config-dir", "--state-dir"] {
+        let path = args[ours.len() + 1].clone();
+        assert!(path.as_str().unwrap().starts_with('/'), "{args:?}");
+        ours.extend([json!(option), path]);
+    }
+    ours.push(json!("--"));
     assert_eq!(args[..ours.len()], ours);
     entry[key] = args[ours.len()].clone();
     entry["args"] = args[ours.len() + 1..].into();

@@ -1,0 +1,69 @@
+//! Where a session finds its policy and what is remembered.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use hardline_guard::policy::Policy;
+
+use super::Args;
+use crate::{place, policy};
+
+impl Args {
+    /// The directory with the audit database, the pins and the executables of before.
+    pub(super) fn state(&self) -> Option<PathBuf> {
+        self.state_dir.clone().or_else(place::state)
+    }
+
+    /// Reads the policy, and says what is wrong with where it is.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read; or variables lead away from one in the user's home that lists programs. The entry of a
+    /// client sets them as it likes, and the list is to hold for such entries.
+    pub(super) fn read_policy(&self, server: &str) -> Result<(Policy, Option<String>)> {
+        let used = self.policy.read_in(self.config_dir.as_deref())?;
+        if self.policy.named().is_some() || self.config_dir.is_some() {
+            return Ok((used, None));
+        }
+        let Some(own) = place::bypassed_policy() else { return Ok((used, None)) };
+        let warning = judge_bypassed(&policy::read(&own, None), server, &own.display().to_string());
+        warning.map(|warning| (used, Some(warning)))
+    }
+}
+
+/// Decides about a policy that is not used because variables lead elsewhere. Returns a warning, or why the
+/// session must not begin.
+fn judge_bypassed(own: &Result<Policy>, server: &str, path: &str) -> Result<String> {
+    let why = "HOME or XDG_CONFIG_HOME leads elsewhere";
+    let advice = "unset them, or give --policy FILE or --config-dir DIR";
+    match own {
+        Ok(own) if own.settings(Some(server)).launch().programs().is_none() => {
+            Ok(format!("{path} is not used, as {why}; {advice}"))
+        }
+        Ok(_) => bail!("{path} lists the programs that may be started, but {why}; {advice}"),
+        Err(error) => bail!("{error:#}\nit is not used, as {why}; {advice}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_list_of_programs_is_not_bypassed_by_variables() {
+        let judge = |text: &str, server: &str| {
+            let policy = Policy::parse(text).map_err(|error| anyhow!("{error}"));
+            judge_bypassed(&policy, server, "/home/me/policy.toml").map_err(|it| it.to_string())
+        };
+        assert!(judge("profile = \"strict\"", "a").unwrap().contains("is not used"));
+        let refused = judge("[launch]\nprograms = [\"x\"]", "a").unwrap_err();
+        assert!(refused.contains("/home/me/policy.toml lists the programs"), "{refused}");
+        assert!(refused.contains("--config-dir"), "{refused}");
+        let one = "[server.a.launch]\nprograms = [\"x\"]";
+        assert!(judge(one, "a").is_err());
+        assert!(judge(one, "b").is_ok());
+        assert!(judge("no policy", "a").is_err());
+    }
+}

@@ -62,6 +62,9 @@ impl Server {
             command_line = command_line.envs_remove(confined.left_out.clone());
             command_line = command_line.envs(confined.set.clone());
         }
+        if let Some(directory) = launch.directory() {
+            command_line = command_line.current_dir(directory);
+        }
         let command_line = command_line.stderr(Stderr::forward(name));
         let keeper = Keeper::this_program(["keeper"]);
         // Without one, the server still ends with its standard input.

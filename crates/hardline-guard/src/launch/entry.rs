@@ -83,6 +83,11 @@ impl Entry {
         &self.program
     }
 
+    /// Whether it says which arguments its program may have.
+    pub fn has_arguments(&self) -> bool {
+        self.arguments.is_some()
+    }
+
     /// Whether it is named by a path.
     pub fn is_path(&self) -> bool {
         self.program.contains(['/', '\\'])

@@ -89,14 +89,14 @@ const BEGINNINGS: &[&str] = &[
 /// Variables, in lower case, that choose where programs find code: their own place, their user's, plug-ins,
 /// other programs, configurations that name commands, certificates by which downloads are trusted.
 const CHOOSING: &str = "home shell tmpdir tmp temp terminfo terminfo_dirs termcap nlspath hostaliases \
-    cdpath ifs editor visual pager browser manpager manopt lessopen lessclose less lesskey lesskeyin \
+    cdpath ifs manopt less lesskey lesskeyin \
     lesskeyin_system ssl_cert_file ssl_cert_dir sslkeylogfile requests_ca_bundle \
-    curl_ca_bundle curl_home wgetrc ssh_askpass sudo_askpass sudo_editor \
+    curl_ca_bundle curl_home wgetrc \
     gopath goroot gobin goenv goproxy gosumdb gonosumdb goflags goinsecure gotoolchain gomodcache \
     gocache gowork goprivate r_home r_libs r_libs_user r_libs_site stack_root stack_yaml gem_home \
     gem_path gem_spec_cache mix_home mix_archives hex_home docker_host docker_config docker_context \
     docker_cert_path docker_tls_verify container_host containers_conf kubeconfig \
-    kubectl_external_diff aws_config_file aws_shared_credentials_file tf_cli_config_file \
+    aws_config_file aws_shared_credentials_file tf_cli_config_file \
     terraform_config helm_plugins ansible_config ansible_library psqlrc virtual_env java_home jre_home \
     m2_home emacsloadpath viminit exinit vimruntime chrome_path chrome_bin \
     playwright_browsers_path glibc_tunables";
@@ -110,19 +110,18 @@ const CHOOSING_BEGINNINGS: &str = "xdg_ node_ npm_ pnpm_ yarn_ corepack_ bun_ de
     git_curl git_http git_trace tf_cli_args electron_";
 
 /// Other variables of Git, in lower case. Servers have settings of their own that begin with `GIT_`.
-const GIT: &str = "git_askpass git_dir git_common_dir git_work_tree git_index_file git_object_directory \
-    git_alternate_object_directories git_editor git_sequence_editor git_pager git_namespace git_attr_source \
+const GIT: &str = "git_dir git_common_dir git_work_tree git_index_file git_object_directory \
+    git_alternate_object_directories git_namespace git_attr_source \
     git_ceiling_directories git_diff_opts git_merge_autoedit git_protocol git_allow_protocol \
     git_discovery_across_filesystem";
 
 /// Names, in lower case, that end like this name a program or something it loads.
-const CHOOSING_ENDINGS: [&str; 8] = [
+const CHOOSING_ENDINGS: [&str; 7] = [
     "_executable_path",
     "_executable",
     "_exec_path",
     "_preload",
     "_launch_options",
-    "_askpass",
     "_wrapper",
     "_plugin_path",
 ];
@@ -141,6 +140,25 @@ const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_se
 
 /// Endings, in lower case, of names of secrets, which are data.
 const SECRETS: [&str; 5] = ["_token", "_api_key", "_secret", "_password", "_access_key"];
+
+/// Directories that only the system's owner writes to: what is there is as good as the programs there.
+const SYSTEM: [&str; 10] = [
+    "/etc",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/nix/store",
+    "/opt/homebrew",
+    "/System",
+    "/snap",
+];
+/// Variables, in lower case, whose value is a command: a program of the system does anything by its arguments.
+const COMMANDS: &str = "editor visual pager browser manpager lessopen lessclose sudo_editor \
+    kubectl_external_diff git_editor git_sequence_editor git_pager git_askpass ssh_askpass sudo_askpass";
+/// Beginnings, in lower case, of settings of managers of packages, of which some are paths of the system.
+const MANAGERS: [&str; 3] = ["npm_config_", "uv_", "pip_"];
 
 /// Directories for temporary files that the system itself names. What is below others is anybody's.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/private/tmp"];
@@ -175,7 +193,17 @@ pub fn injects_code(name: &str, value: &str) -> bool {
     if name == "PYTHONWARNINGS" {
         return value.contains('.');
     }
-    ALWAYS.contains(&name) || BEGINNINGS.iter().any(|it| lower.starts_with(it))
+    let is_setting = MANAGERS.iter().any(|it| lower.starts_with(it)) && is_system(value);
+    ALWAYS.contains(&name) || BEGINNINGS.iter().any(|it| lower.starts_with(it)) && !is_setting
+}
+
+/// Whether a value is nothing but paths in directories of the system.
+fn is_system(value: &str) -> bool {
+    let is_inside = |path: &str, directory: &str| {
+        path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_plain = |path: &str| !path.contains("..") && !path.contains(char::is_whitespace);
+    value.split(':').all(|path| is_plain(path) && SYSTEM.iter().any(|it| is_inside(path, it)))
 }
 
 /// Whether a variable with this value chooses where programs find the code that they run, or what they load
@@ -190,13 +218,20 @@ pub fn chooses_code(name: &str, value: &str) -> bool {
         let is_inside = place.starts_with(TEMPORARY_BEGINNING) && !place.contains("..");
         return !TEMPORARY.contains(&place) && !is_inside;
     }
+    let is_own_run = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_digit());
+    if name == "xdg_runtime_dir" && value.strip_prefix("/run/user/").is_some_and(is_own_run) {
+        return false;
+    }
     if has(HARMLESS, &name) || SECRETS.iter().any(|end| name.ends_with(end)) {
         return false;
     }
-    has(CHOOSING, &name)
+    if has(COMMANDS, &name) || CHOOSING_ENDINGS.iter().any(|end| name.ends_with(end)) {
+        return true;
+    }
+    let is_known = has(CHOOSING, &name)
         || has(GIT, &name)
-        || CHOOSING_BEGINNINGS.split_whitespace().any(|begin| name.starts_with(begin))
-        || CHOOSING_ENDINGS.iter().any(|end| name.ends_with(end))
+        || CHOOSING_BEGINNINGS.split_whitespace().any(|begin| name.starts_with(begin));
+    is_known && !is_system(value)
 }
 
 /// Whether an option in `NODE_OPTIONS` loads code, or lets others do so.
@@ -244,6 +279,8 @@ mod tests {
             ("GITHUB_TOKEN", "x"),
             ("NODE_OPTIONS", "--dns-result-order=ipv4first --unhandled-rejections=strict"),
             ("ENV", "production"),
+            ("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"),
+            ("npm_config_prefix", "/usr/local"),
         ] {
             assert!(!injects_code(name, value), "{name}={value}");
         }
@@ -256,6 +293,7 @@ mod tests {
             ("SHELL", "/tmp/x"),
             ("XDG_CONFIG_HOME", "/tmp/x"),
             ("XDG_DATA_DIRS", "/tmp/x"),
+            ("XDG_RUNTIME_DIR", "/run/user/../../tmp/x"),
             ("XDG_CACHE_HOME", "/tmp/x"),
             ("TMPDIR", "/home/me/repo/tmp"),
             ("TMPDIR", "/tmp/x"),
@@ -279,6 +317,11 @@ mod tests {
             ("PUPPETEER_EXECUTABLE_PATH", "/tmp/x"),
             ("AWS_CONFIG_FILE", "/tmp/x"),
             ("DOTNET_ROOT", "/tmp/x"),
+            ("NODE_EXTRA_CA_CERTS", "/etc/../tmp/x"),
+            ("NODE_EXTRA_CA_CERTS", "/etcetera/x"),
+            ("XDG_DATA_DIRS", "/usr/share:/tmp/x"),
+            ("EDITOR", "/usr/bin/python3"),
+            ("GIT_ASKPASS", "/usr/bin/x"),
         ] {
             assert!(chooses_code(name, value), "{name}={value}");
         }
@@ -310,6 +353,7 @@ mod tests {
             ("TMPDIR", "/tmp"),
             ("TMPDIR", "/var/folders/ab/cd/T/"),
             ("XDG_SESSION_TYPE", "x11"),
+            ("XDG_RUNTIME_DIR", "/run/user/1000"),
             ("HTTPS_PROXY", "http://proxy.example"),
             ("SSH_AUTH_SOCK", "/tmp/x"),
             ("SSH_HOST", "x"),
@@ -317,6 +361,11 @@ mod tests {
             ("DEBUG", "*"),
             ("PORT", "1"),
             ("HOME", ""),
+            ("NODE_EXTRA_CA_CERTS", "/etc/ssl/certs/ca-certificates.crt"),
+            ("XDG_DATA_DIRS", "/usr/local/share:/usr/share"),
+            ("XDG_CONFIG_DIRS", "/etc/xdg"),
+            ("JAVA_HOME", "/usr/lib/jvm/default"),
+            ("GOROOT", "/usr/local/go"),
         ] {
             assert!(!chooses_code(name, value), "{name}={value}");
         }

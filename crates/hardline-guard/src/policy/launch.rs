@@ -7,6 +7,7 @@ use crate::launch::Entry;
 pub struct Launch {
     pub(super) programs: Option<Vec<Entry>>,
     pub(super) path: Option<Vec<String>>,
+    pub(super) directory: Option<String>,
     pub(super) is_env_clean: bool,
     pub(super) env: Vec<String>,
 }
@@ -34,6 +35,11 @@ impl Launch {
     /// The directories in which programs are looked for, instead of those in `PATH`.
     pub fn path(&self) -> Option<&[String]> {
         self.path.as_deref()
+    }
+
+    /// The directory that the server is started in, instead of the client's.
+    pub fn directory(&self) -> Option<&str> {
+        self.directory.as_deref()
     }
 
     /// Whether the server gets only a few variables of the environment.

@@ -61,7 +61,7 @@ fn read_tools(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, tools: &mut ToolFi
 }
 
 fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Launch) {
-    reader.known_keys(scope, &["programs", "path", "clean_env", "env"]);
+    reader.known_keys(scope, &["programs", "path", "directory", "clean_env", "env"]);
     if let Some(entries) = list(reader, scope, "programs") {
         let path = join(&scope.path, "programs");
         let read = entries
@@ -72,8 +72,7 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
     }
     if let Some(directories) = strings(reader, scope, "path") {
         for directory in &directories {
-            if !directory.starts_with('/')
-                && directory.get(1..3) != Some(":\\")
+            if !is_absolute(directory)
                 && let Some(value) = scope.table.get("path")
             {
                 let message = "each must be an absolute path";
@@ -82,6 +81,13 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
             }
         }
         launch.path = Some(directories.into_iter().map(str::to_owned).collect());
+    }
+    if let Some((directory, value)) = reader.string(scope, "directory") {
+        if !is_absolute(directory) {
+            let path = join(&scope.path, "directory");
+            reader.faults.add(value.span(), &path, "it must be an absolute path");
+        }
+        launch.directory = Some(directory.to_owned());
     }
     if let Some((is_clean, _)) = reader.boolean(scope, "clean_env") {
         launch.is_env_clean = is_clean;
@@ -98,6 +104,10 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
         }
         launch.env = names.into_iter().map(str::to_owned).collect();
     }
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":\\")
 }
 
 /// Reads `"npx"`, or `["npx", "-y", "@scope/*", "**"]`.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hardline_guard::launch::{Entry, Links, Look};
+use hardline_guard::launch::{Entry, Links, Look, local_sources};
 use hardline_guard::policy::Launch;
 use hardline_wire::excerpt::Excerpt;
 
@@ -22,62 +22,92 @@ pub fn standard_path() -> Option<OsString> {
     std::env::join_paths(there).ok()
 }
 
-/// Why a start is not covered by the list, if it is not: its program, or one that it starts.
-pub(super) fn objection(
-    start: &Start,
-    look: &Look,
-    entries: &[Entry],
-    launch: &Launch,
-    path: Option<&str>,
-    links: Links<'_>,
-) -> Option<String> {
-    if let Some(objection) = one(&start.program, &start.command, entries, launch, links) {
-        return Some(objection);
-    }
-    for at in &look.nested {
-        let command = start.command.get(*at..).unwrap_or_default();
-        let word = command.first().map_or("", String::as_str);
-        let before = start.command.get(..*at).unwrap_or_default();
-        if before.iter().any(|it| it.starts_with("PATH=")) {
-            return Some("`PATH=` on the command line decides which program it is".to_owned());
-        }
-        let file = match word.contains('/') {
-            false => find(word, path.unwrap_or_default()).unwrap_or_else(|| PathBuf::from(word)),
-            true if word.starts_with('/') => PathBuf::from(word),
-            true => {
-                return Some("a program that another starts must have an absolute path".to_owned());
-            }
-        };
-        if let Some(objection) = one(&file, command, entries, launch, links) {
-            return Some(objection);
-        }
-    }
-    None
+/// A policy's list of programs, and what is needed to compare a start with it.
+#[derive(Clone, Copy)]
+pub(super) struct List<'a> {
+    pub(super) entries: &'a [Entry],
+    pub(super) launch: &'a Launch,
+    pub(super) links: Links<'a>,
+    /// The user's home. What lies there is the user's own.
+    pub(super) home: Option<&'a Path>,
 }
 
-fn one(
-    file: &Path,
-    command: &[String],
-    entries: &[Entry],
-    launch: &Launch,
-    links: Links<'_>,
-) -> Option<String> {
-    let mut meant = entries.iter().filter(|entry| is_meant(entry, file, launch)).peekable();
-    if meant.peek().is_none() {
-        let shown = Excerpt::new(file.to_string_lossy().as_bytes(), 200).to_string();
-        let hint = match entries.iter().any(|entry| Some(entry.name()) == name(file)) {
-            true => {
-                "; a name on the list stands for a file in `launch.path` or the system's own directories"
+impl List<'_> {
+    /// Why a start is not covered, if it is not: its program, or one that it starts.
+    pub(super) fn objection(
+        &self,
+        start: &Start,
+        look: &Look,
+        path: Option<&str>,
+    ) -> Option<String> {
+        if let Some(objection) = self.one(&start.program, &start.command, start) {
+            return Some(objection);
+        }
+        for at in &look.nested {
+            let command = start.command.get(*at..).unwrap_or_default();
+            let word = command.first().map_or("", String::as_str);
+            let before = start.command.get(..*at).unwrap_or_default();
+            if before.iter().any(|it| it.starts_with("PATH=")) {
+                return Some("`PATH=` on the command line decides which program it is".to_owned());
             }
-            false => "",
-        };
-        return Some(format!("{shown} is not on the list of programs{hint}"));
+            let file = match word.contains('/') {
+                false => {
+                    find(word, path.unwrap_or_default()).unwrap_or_else(|| PathBuf::from(word))
+                }
+                true if word.starts_with('/') => PathBuf::from(word),
+                true => {
+                    let why = "a program that another starts must have an absolute path";
+                    return Some(why.to_owned());
+                }
+            };
+            if let Some(objection) = self.one(&file, command, start) {
+                return Some(objection);
+            }
+        }
+        None
     }
-    let mut last = None;
-    for entry in meant {
-        last = Some(entry.objection(command, links)?);
+
+    fn one(&self, file: &Path, command: &[String], start: &Start) -> Option<String> {
+        let entries = self.entries;
+        let mut meant = entries.iter().filter(|it| is_meant(it, file, self.launch)).peekable();
+        if meant.peek().is_none() {
+            let shown = Excerpt::new(file.to_string_lossy().as_bytes(), 200).to_string();
+            let hint = match entries.iter().any(|entry| Some(entry.name()) == name(file)) {
+                true => {
+                    "; a name on the list stands for a file in `launch.path` or the system's own directories"
+                }
+                false => "",
+            };
+            return Some(format!("{shown} is not on the list of programs{hint}"));
+        }
+        let mut last = None;
+        for entry in meant {
+            // One that names its program alone lets it run any package.
+            let local = || self.local(command, start).filter(|_| entry.has_arguments());
+            last = Some(entry.objection(command, self.links).or_else(local)?);
+        }
+        last
     }
-    last
+
+    /// Why the directory that a command runs in chooses other code, if it does.
+    fn local(&self, command: &[String], start: &Start) -> Option<String> {
+        let directory = start.directory.as_deref().filter(|_| self.launch.directory().is_none())?;
+        let is_strange = |folder: &&Path| Some(*folder) != self.home;
+        for local in local_sources(command, self.links) {
+            let depth = if local.is_above { usize::MAX } else { 1 };
+            let mut folders = directory.ancestors().take(depth).take_while(is_strange);
+            if let Some(folder) = folders.find(|folder| folder.join(&local.path).exists()) {
+                let found = folder.join(&local.path);
+                let shown = Excerpt::new(found.to_string_lossy().as_bytes(), 200).to_string();
+                let program = command.first().map_or("", String::as_str);
+                return Some(format!(
+                    "{shown} chooses what `{program}` runs in this directory; name another with \
+                     `launch.directory`, or this one if that is wanted"
+                ));
+            }
+        }
+        None
+    }
 }
 
 /// Whether an entry stands for a file.

@@ -20,6 +20,7 @@ use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Direction, Finding, Found, Rule};
 use hardline_wire::excerpt::Excerpt;
 
+use allowed::List;
 pub use allowed::{search_path, standard_path};
 pub use confine::{Confined, User, confine};
 pub use identity::LaunchId;
@@ -35,13 +36,15 @@ pub struct Start {
     pub program: PathBuf,
     /// The command, its first word as it was given.
     pub command: Vec<String>,
+    /// The directory that it runs in, unless the policy names one.
+    pub directory: Option<PathBuf>,
 }
 
 impl Start {
     /// A start of the file that `command`'s first word stands for.
     pub fn new(program: impl Into<PathBuf>, command: &[OsString]) -> Self {
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Self { program: program.into(), command }
+        Self { program: program.into(), command, directory: std::env::current_dir().ok() }
     }
 
     /// A finding about it, and what `policy` does about it for `server`.
@@ -64,7 +67,8 @@ pub fn judge(
     server: &str,
 ) -> Vec<Found> {
     let mut details = Vec::new();
-    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| &**value);
+    let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| &*it.1);
+    let path = variable("PATH");
     let links = |word: &str| match start.command.first() {
         Some(first) if first == word => link::chain(&start.program),
         _ if word.contains('/') => link::chain(Path::new(word)),
@@ -78,7 +82,8 @@ pub fn judge(
     }
     let launch = policy.settings(Some(server)).launch();
     if let Some(entries) = launch.programs() {
-        let objection = allowed::objection(start, &look, entries, launch, path, &links);
+        let list = List { entries, launch, links: &links, home: variable("HOME").map(Path::new) };
+        let objection = list.objection(start, &look, path);
         // One that the policy names is wanted.
         let is_named = |name: &str| launch.env().iter().any(|it| Glob::new(it).matches(name));
         let injects =

@@ -185,3 +185,54 @@ fn an_entry_for_others_has_no_paths_of_ours() {
     home.expect(0, &["uninstall", "--project"]);
     assert_eq!(install::read(&path), config);
 }
+
+#[test]
+fn a_working_directory_chooses_no_code() {
+    let home = Home::new();
+    let [npx, python] = ["npx", "python3"].map(|name| {
+        home.write_program(&format!("bin/{name}"), "#!/bin/sh\npwd > \"$(dirname \"$0\")/pwd\"\n")
+    });
+    fs::create_dir_all(home.path("repo/deep")).unwrap();
+    let list = format!(
+        "[launch]\nprograms = [[{npx:?}, \"-y\", \"@a/*\"], [{python:?}, \"-m\", \"mcp_server\"]]"
+    );
+    let start = |policy: &str, command: &[&str]| {
+        let policy = home.write("policy.toml", policy);
+        let args = [&["wrap", "--name", "shop", "--policy", &policy, "--"], command].concat();
+        let mut wrap = home.command(&args);
+        let output =
+            wrap.current_dir(home.path("repo/deep")).stdin(Stdio::null()).output().unwrap();
+        let seen = Seen::new(&output);
+        assert_eq!(seen.errors.contains("because of launch.program"), seen.code == Some(1));
+        (seen.code, seen.errors)
+    };
+    let (package, module) = ([&*npx, "-y", "@a/b@1.2"], [&*python, "-m", "mcp_server"]);
+    assert_eq!((start(&list, &package).0, start(&list, &module).0), (Some(0), Some(0)));
+    for (file, command) in [
+        ("repo/.npmrc", &package),
+        ("repo/deep/.npmrc", &package),
+        ("repo/node_modules/@a/b/package.json", &package),
+        ("repo/deep/mcp_server.py", &module),
+        ("repo/deep/mcp_server/__init__.py", &module),
+    ] {
+        home.write(file, "");
+        let (code, errors) = start(&list, command);
+        assert_eq!(code, Some(1), "{file}: {errors}");
+        assert!(errors.contains("launch.directory"), "{errors}");
+        // A directory that the policy names is wanted, with what lies in it.
+        for place in ["repo/deep", "bin"] {
+            let place = home.text(place);
+            let named = format!("{list}\ndirectory = {place:?}");
+            assert_eq!(start(&named, command).0, Some(0), "{file}");
+            assert_eq!(home.read("bin/pwd").trim(), place);
+        }
+        // It does no harm to what runs anything anyway.
+        let any = format!("[launch]\nprograms = [{npx:?}]");
+        assert_eq!(start(&any, &package).0, Some(0), "{file}");
+        fs::remove_dir_all(home.path("repo")).unwrap();
+        fs::create_dir_all(home.path("repo/deep")).unwrap();
+    }
+    // A module further up is another one's.
+    home.write("repo/mcp_server.py", "");
+    assert_eq!(start(&list, &module).0, Some(0));
+}

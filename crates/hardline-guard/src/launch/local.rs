@@ -1,0 +1,130 @@
+//! Files of a working directory that choose what a command runs.
+//!
+//! `npx` prefers what is in `node_modules`, and asks the registry that an `.npmrc` names; `python -m` loads a
+//! module from the directory that it is started in. Who opens a stranger's project is in such a directory.
+
+use super::family::plain_name;
+use super::inspect::{CodeKind, Links, inspect_with};
+use super::package::Registry;
+
+/// A file or directory that chooses code if it is there.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Local {
+    /// Its path from the working directory.
+    pub path: String,
+    /// Whether the directories above count as well.
+    pub is_above: bool,
+}
+
+/// Files that a runner of JavaScript's packages reads besides `node_modules`, by its name.
+const NPM: [(&str, &[&str]); 4] = [
+    ("yarn", &[".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".npmrc"]),
+    ("pnp", &[".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"]),
+    ("bun", &["bunfig.toml", ".npmrc"]),
+    ("np", &[".npmrc"]),
+];
+const DENO: [&str; 2] = ["deno.json", "deno.jsonc"];
+
+/// Finds the files that would choose what a command runs, were they in its working directory. `links` says
+/// where words of the command lead.
+pub fn local_sources(command: &[String], links: Links<'_>) -> Vec<Local> {
+    let look = inspect_with(command, links);
+    let mut found = Vec::new();
+    for package in &look.packages {
+        let word = command.get(package.index).map_or("", String::as_str);
+        let spec = word.get(package.start..).unwrap_or_default();
+        let before = command.get(..package.index).unwrap_or_default();
+        match package.registry {
+            Registry::Npm => {
+                let name = npm_name(spec);
+                add_above(
+                    &mut found,
+                    [&format!("node_modules/{name}"), &format!("node_modules/.bin/{name}")],
+                );
+                add_above(&mut found, runner_files(before, links));
+            }
+            Registry::Deno if spec.starts_with("npm:") || spec.starts_with("jsr:") => {
+                add_above(&mut found, DENO);
+            }
+            _ => {}
+        }
+    }
+    // What is behind the module is for the module.
+    let mut named = look.code.iter().filter(|code| code.kind == CodeKind::Named);
+    if let Some(code) = named.next().filter(|_| is_python(command, links)) {
+        let glued = command.get(code.index).and_then(|word| word.split_once('m')).map(|it| it.1);
+        let next = command.get(code.index + 1).map(String::as_str);
+        let module = glued.filter(|it| !it.is_empty()).or(next).unwrap_or_default();
+        let top = module.split('.').next().unwrap_or(module);
+        found.extend(
+            [format!("{top}.py"), top.to_owned()].map(|path| Local { path, is_above: false }),
+        );
+    }
+    found
+}
+
+fn add_above<'a>(
+    found: &mut Vec<Local>,
+    paths: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
+) {
+    let locals =
+        paths.into_iter().map(|path| Local { path: path.as_ref().to_owned(), is_above: true });
+    found.extend(locals);
+}
+
+/// The files that the last runner among these words reads.
+fn runner_files(words: &[String], links: Links<'_>) -> &'static [&'static str] {
+    let names = words.iter().rev().flat_map(|word| [vec![word.clone()], links(word)].concat());
+    let mut files = names.filter_map(|name| {
+        let name = plain_name(&name);
+        NPM.iter().find(|(start, _)| name.starts_with(start)).map(|(_, files)| *files)
+    });
+    files.next().unwrap_or_default()
+}
+
+/// A package's name without its version.
+fn npm_name(spec: &str) -> &str {
+    let scope = usize::from(spec.starts_with('@'));
+    let version = spec.get(scope..).and_then(|rest| rest.find('@'));
+    version.and_then(|at| spec.get(..scope + at)).unwrap_or(spec)
+}
+
+fn is_python(command: &[String], links: Links<'_>) -> bool {
+    let Some(program) = command.first() else { return false };
+    let all = [vec![program.clone()], links(program)].concat();
+    all.iter().any(|name| matches!(&*plain_name(name), "python" | "pythonw" | "pypy" | "py"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expected: &[&str]) {
+        let command: Vec<String> = command.split(' ').map(String::from).collect();
+        let found = local_sources(&command, &|_| Vec::new());
+        let found: Vec<_> = found.iter().map(|it| &*it.path).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn runners_read_what_lies_in_their_directory() {
+        let npx = ["node_modules/@a/b", "node_modules/.bin/@a/b", ".npmrc"];
+        check("npx -y @a/b@1.2 c", &npx);
+        check("npm exec -- @a/b", &npx);
+        check("node /usr/bin/npx @a/b", &npx);
+        check("cmd /c npx -y @a/b", &npx);
+        let pnpm = [".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"];
+        check("pnpm dlx a", &[&["node_modules/a", "node_modules/.bin/a"], &pnpm[..]].concat());
+        check("bunx a", &["node_modules/a", "node_modules/.bin/a", "bunfig.toml", ".npmrc"]);
+        check("deno run -A npm:a", &["deno.json", "deno.jsonc"]);
+        check("python3 -m a.b c", &["a.py", "a"]);
+        check("python3 -um a -m b", &["a.py", "a"]);
+        check("python3 -ma", &["a.py", "a"]);
+        for command in ["node a.js", "uvx a", "python3 a.py", "deno run /srv/a.ts", "docker run a"]
+        {
+            check(command, &[]);
+        }
+    }
+}

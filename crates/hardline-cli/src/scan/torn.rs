@@ -95,7 +95,12 @@ impl Torn {
         if !self.joiner.is_holding() && !heard.is_refused() {
             return desk.tell(&heard);
         }
+        let was_holding = self.joiner.is_holding();
         if self.joiner.handle_line(line, now, &self.pending) == Taken::Pass {
+            // Opening brackets turned out to begin no message.
+            if was_holding {
+                self.settle(End::RunOut, desk)?;
+            }
             return desk.tell(&heard);
         }
         self.held.push(line, heard);

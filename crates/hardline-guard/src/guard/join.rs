@@ -49,7 +49,7 @@ impl Guard {
     pub fn finish_server(&mut self, now: Duration) -> Verdict<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
-        self.joiner.finish(now, &self.session);
+        self.joiner.finish(&self.session);
         self.take_joined(&mut work);
         self.release_held(&mut work);
         work.finish()

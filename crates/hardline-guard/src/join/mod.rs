@@ -217,9 +217,9 @@ impl Joiner {
     }
 
     /// Ends the stream: nothing more will come, so nothing is waited for.
-    pub fn finish(&mut self, now: Duration, pending: &impl Pending) {
+    pub fn finish(&mut self, pending: &impl Pending) {
         if let Some(hold) = self.hold.take() {
-            self.run_out(&hold, now, pending);
+            self.run_out(&hold, hold.last(), pending);
         }
         self.suspicion = None;
         while let Some(id) = self.watch.take_first() {

@@ -227,7 +227,7 @@ impl Run {
     fn finish(&mut self) {
         let pending = &self.pending;
         let is_pending = |id: &Id<'_>| pending.contains(&id.clone().into_owned());
-        self.joiner.finish(self.now, &is_pending);
+        self.joiner.finish(&is_pending);
         self.drain(false);
     }
 

@@ -164,4 +164,11 @@ impl Connect for Server {
             _ => None,
         }
     }
+
+    fn program(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Configured(it) => it.program(),
+            _ => None,
+        }
+    }
 }

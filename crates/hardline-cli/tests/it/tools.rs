@@ -44,7 +44,8 @@ fn all_servers_are_listed_and_the_others_named() {
         "unset": {"command": "x", "args": ["${HARDLINE_NO_SUCH}"]},
         "far": {"url": "http://127.0.0.1:1/mcp"},
         "off": {"command": "x", "disabled": true},
-        "two": demo(),
+        // Another configuration: the same one twice would be one program under two names.
+        "two": {"command": HARDLINE, "args": ["demo-server"], "env": {"HARDLINE_TEST": "2"}},
     }));
     let begun = Instant::now();
     let (out, err) = run_in(&home, &["tools", "--timeout", "3s"], 0);
@@ -72,6 +73,14 @@ fn all_servers_are_listed_and_the_others_named() {
         assert_eq!(out.lines().count(), 3, "{out}");
         assert_eq!(err.lines().count(), 4, "{err}");
     }
+}
+
+#[test]
+fn one_program_under_two_names_is_listed_twice_and_no_warning() {
+    let home = home(&json!({"one": demo(), "two": demo()}));
+    let (out, err) = run_in(&home, &["tools"], 0);
+    assert_eq!(rows(&out).len(), 1 + 2 * 6, "{out}");
+    assert_eq!(err, "");
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub enum Freshness {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List<'a> {
     pub(super) server: &'a Arc<str>,
-    /// A fingerprint of the configuration: servers that have one are one program.
+    /// What servers share that are one program under two names.
     pub(super) program: Option<&'a str>,
     pub(super) freshness: Freshness,
     pub(super) tools: &'a [Arc<ListedTool>],

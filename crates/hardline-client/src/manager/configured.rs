@@ -157,6 +157,10 @@ impl Connect for Configured {
     fn fingerprint(&self) -> Option<String> {
         self.server.fingerprint_with(&*self.variables)
     }
+
+    fn program(&self) -> Option<String> {
+        self.fingerprint()
+    }
 }
 
 impl From<ServerConfig> for Configured {

@@ -19,4 +19,9 @@ pub trait Connect: fmt::Debug + Send + Sync + 'static {
     fn fingerprint(&self) -> Option<String> {
         None
     }
+
+    /// A text that only servers share which are one program under two names. `None` if that is not known.
+    fn program(&self) -> Option<String> {
+        None
+    }
 }

@@ -114,7 +114,7 @@ impl Hub {
             .iter()
             .filter_map(|it| {
                 let tools = it.known().tools.clone()?;
-                Some((Arc::clone(&it.name), it.connect.fingerprint(), tools))
+                Some((Arc::clone(&it.name), it.connect.program(), tools))
             })
             .collect();
         Catalog::join(lists.iter().map(|(server, program, tools)| List {

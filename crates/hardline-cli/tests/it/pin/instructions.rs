@@ -1,4 +1,5 @@
 //! A server's instructions, from session to session.
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
 use serde_json::{Value, json};
 

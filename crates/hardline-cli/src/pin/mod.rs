@@ -58,7 +58,7 @@ enum Command {
 /// Where the pins are.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// Where the pins are: a file, or a directory; without it, the one in the state directory
+    /// File or directory of the pins; without it, the directory in the state directory
     #[arg(long, value_name = "PATH")]
     lock: Option<PathBuf>,
 }
@@ -178,7 +178,7 @@ impl Pins {
         all
     }
 
-    /// What a server said last, as far as it is not what was pinned: its instructions first.
+    /// Differences between what a server said last and what was pinned: its instructions first.
     fn differences(&self, server: &str) -> Vec<Difference> {
         let mut found = Vec::new();
         if let Some(listed) = self.listed.instructions(server) {

@@ -92,8 +92,8 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Tools")]
     read_only: bool,
 
-    /// Where tools and instructions are pinned: a file, or a directory with one for each server; without
-    /// it, a directory in the state directory
+    /// File of the pins of tools and instructions, or directory with one for each server; without it,
+    /// a directory in the state directory
     #[arg(long, value_name = "PATH", help_heading = "Tools")]
     lock: Option<PathBuf>,
 

@@ -69,7 +69,7 @@ pub enum Freshness {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List<'a> {
     pub(super) server: &'a Arc<str>,
-    /// What servers share that are one program under two names.
+    /// A text that only servers share which are one program under two names.
     pub(super) program: Option<&'a str>,
     pub(super) freshness: Freshness,
     pub(super) tools: &'a [Arc<ListedTool>],

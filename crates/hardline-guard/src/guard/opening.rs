@@ -137,7 +137,7 @@ impl Guard {
         });
     }
 
-    /// Whether a value has something in it that people do not see, or a message.
+    /// Looks for a message, or for something that people do not see, in a value.
     fn is_planted(&mut self, value: Value<'_>) -> bool {
         let text = value.text().as_bytes();
         if is_plain(text, 0) {

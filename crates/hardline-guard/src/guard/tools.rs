@@ -118,13 +118,13 @@ impl Guard {
         true
     }
 
-    /// What is done about the rules for a tool of the server.
+    /// Returns the actions of the policy for a tool of the server.
     fn decide_for(&self, tool: Option<&str>) -> impl Fn(Rule) -> Action {
         let actions = self.policy.actions(self.server.as_deref(), tool);
         |rule| actions.action(rule, Direction::ServerToClient)
     }
 
-    /// Whether tools are hidden, by a filter or for their pins: then nothing passes that cannot be read.
+    /// Returns true if tools are hidden, by a filter or for their pins: then no unreadable line passes.
     pub(super) fn has_tool_filter(&self) -> bool {
         let decide = self.decide_for(None);
         let mut rules = [Rule::ToolChanged, Rule::ToolNew, Rule::ToolShadow].into_iter();

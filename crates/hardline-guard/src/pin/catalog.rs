@@ -14,7 +14,7 @@ use super::skeleton::{folded, skeleton};
 pub struct Catalog {
     /// By skeleton and by the name without case, in the order in which they came.
     names: HashMap<String, Vec<Listed>>,
-    /// How many there are in all, at most [`Catalog::MAX_NAMES`].
+    /// Number of names in all, at most [`Catalog::MAX_NAMES`].
     len: usize,
 }
 
@@ -185,7 +185,7 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Whether the names are the same, not only alike.
+    /// Returns true if the names are the same, not only alike.
     pub fn is_exact(&self) -> bool {
         self.tool == self.first_tool
     }

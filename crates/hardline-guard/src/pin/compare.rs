@@ -17,7 +17,7 @@ pub enum Difference {
     Changed {
         /// Its name.
         tool: String,
-        /// What changed.
+        /// The changes.
         diff: Diff,
     },
     /// A tool was not there when the server was pinned: `tool.new`.
@@ -32,7 +32,7 @@ pub enum Difference {
     },
     /// The server's instructions are not what was pinned: `tool.changed`.
     Instructions {
-        /// What changed.
+        /// The changes.
         diff: Diff,
     },
 }

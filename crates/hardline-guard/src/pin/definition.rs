@@ -76,7 +76,7 @@ impl Definition {
         &self.canonical
     }
 
-    /// Whether it was too long to be kept whole.
+    /// Returns true if it was too long to be kept whole.
     pub fn is_outline(&self) -> bool {
         self.is_outline
     }

@@ -33,7 +33,7 @@ impl Instructions {
         Self::of(&Json::Object(Vec::new()))
     }
 
-    /// Whether the server has none.
+    /// Returns true if the server has none.
     pub fn is_none(&self) -> bool {
         *self == Self::none()
     }

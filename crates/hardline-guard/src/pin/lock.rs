@@ -136,12 +136,12 @@ impl Lock {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Whether anything of a server is pinned, be it that it has no tools.
+    /// Returns true if anything of a server is pinned, be it that it has no tools.
     pub fn has_server(&self, server: &str) -> bool {
         self.servers.contains_key(server)
     }
 
-    /// Whether a server's list of tools is pinned, be it an empty one.
+    /// Returns true if a server's list of tools is pinned, be it an empty one.
     pub fn has_list(&self, server: &str) -> bool {
         self.servers.get(server).is_some_and(|pins| pins.tools.is_some())
     }
@@ -269,7 +269,7 @@ impl Lock {
         self.servers.values().map(|pins| pins.written).sum()
     }
 
-    /// Whether a server may have so many tools, of so many bytes. What takes less than before always may.
+    /// Checks the limits for so many tools, of so many bytes. Less than before is always within them.
     fn check(&self, server: &str, count: usize, written: usize) -> Result<(), LockFull> {
         let before = self.servers.get(server).map_or((0, 0), |it| (it.count(), it.written));
         if before.0 < count && Self::MAX_TOOLS < count {
@@ -304,7 +304,7 @@ impl fmt::Display for Lock {
     }
 }
 
-/// Why there is no room for a pin.
+/// Error returned when there is no room for a pin.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum LockFull {

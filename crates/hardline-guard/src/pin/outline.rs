@@ -10,7 +10,7 @@
 //! Invariants:
 //! - Definitions that differ have outlines that differ. An object of the server's own with a member
 //!   `$elided` is elided itself, so that no server can write a mark.
-//! - An outline is at most [`MAX_BYTES`] long, whatever the definition.
+//! - An outline is at most [`MAX_BYTES`] long.
 
 use super::canonical::Json;
 use super::fingerprint::Fingerprint;

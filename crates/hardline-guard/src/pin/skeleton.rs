@@ -76,8 +76,8 @@ fn plain(char: char) -> String {
     text
 }
 
-/// One round: the UTS 39 prototypes of the characters, of their capitals, or of their small forms,
-/// whichever is ASCII.
+/// One round: of the UTS 39 prototypes of a character, of its capital and of its small form, the first
+/// that is ASCII.
 fn prototype(text: &str) -> String {
     let look = |text: &str| {
         let like = unicode_security::skeleton(text).nfkd();
@@ -108,7 +108,7 @@ fn of_small_capital(char: char) -> Option<char> {
     u32::try_from(place).ok().and_then(|place| char::from_u32(u32::from('a') + place))
 }
 
-/// Whether the eye passes over a character: not drawn, a mark, or between words.
+/// Returns true for what the eye passes over: not drawn, a mark, or between words.
 fn is_passed_over(char: char) -> bool {
     if char.is_control() || char.is_whitespace() {
         return true;
@@ -119,7 +119,7 @@ fn is_passed_over(char: char) -> bool {
     is_combining_mark(char) || is_ignorable(char) || is_connector(char) || is_blank(char)
 }
 
-/// Whether a character is a dot, a dash or another connector between words.
+/// Returns true for dots, dashes and other connectors between words.
 fn is_connector(char: char) -> bool {
     matches!(
         char,
@@ -138,7 +138,7 @@ fn is_connector(char: char) -> bool {
     )
 }
 
-/// Whether fonts draw a character as nothing although Unicode does not say so: a Braille pattern
+/// Returns true for what fonts draw as nothing although Unicode does not say so: a Braille pattern
 /// without dots, placeholders, annotations, a note without a head, controls of hieroglyphs.
 fn is_blank(char: char) -> bool {
     matches!(
@@ -147,7 +147,7 @@ fn is_blank(char: char) -> bool {
     )
 }
 
-/// Whether Unicode says that fonts ignore a character: then UTS 39 leaves nothing of it.
+/// Returns true for what fonts ignore by the Unicode standard: UTS 39 leaves nothing of it.
 fn is_ignorable(char: char) -> bool {
     unicode_security::skeleton(char.encode_utf8(&mut [0; 4])).next().is_none()
 }

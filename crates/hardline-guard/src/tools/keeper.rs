@@ -22,8 +22,8 @@ pub struct Page {
 /// None of it may fail a session: what cannot be written is kept in memory until the session ends, and
 /// the trouble is told.
 pub trait PinKeeper: fmt::Debug + Send {
-    /// Returns the pins as they are now, also if somebody approved a tool a moment ago. Those of the
-    /// session's server at least: see [`neighbors`](Self::neighbors) for the others.
+    /// Returns the pins as they are now, an approval of a moment ago included: those of the session's
+    /// server at least. See [`neighbors`](Self::neighbors) for the others.
     fn lock(&mut self) -> Arc<Lock>;
 
     /// Returns the pins of the servers beside `server`: those that its client uses as well, and that
@@ -41,7 +41,7 @@ pub trait PinKeeper: fmt::Debug + Send {
     /// tools that are not on them are what they were.
     fn list(&mut self, server: &str, tools: &[Definition], page: Page);
 
-    /// Whether instructions are pinned too. The other methods about them are called only then.
+    /// Returns true if instructions are pinned too. The other methods about them are called only then.
     fn pins_instructions(&self) -> bool {
         false
     }

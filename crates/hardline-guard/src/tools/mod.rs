@@ -25,7 +25,7 @@ pub use keeper::{Page, PinKeeper, shell_word};
 pub(crate) use review::Listed;
 pub(crate) use roster::Roster;
 
-/// What stands for a server's instructions where a policy names a tool: `tool = "(instructions)"`.
+/// Name of a server's instructions where a policy names a tool: `tool = "(instructions)"`.
 pub const INSTRUCTIONS: &str = "(instructions)";
 
 /// The rule that errors for calls of denied tools name. There is no finding of it.

@@ -6,18 +6,18 @@ use super::roster::Roster;
 use crate::pin::Instructions;
 use crate::rule::{Action, Rule};
 
-/// What is wrong with a server's instructions.
+/// An objection to a server's instructions.
 #[derive(Debug)]
 pub(crate) struct Objection {
     pub(crate) rule: Rule,
     pub(crate) action: Action,
     pub(crate) detail: String,
-    /// Whether it was not told yet in this session.
+    /// Set if it was not told yet in this session.
     pub(crate) is_news: bool,
 }
 
 impl Objection {
-    /// Whether the client must not see them.
+    /// Returns true if the client must not see them.
     pub(crate) fn hides(&self) -> bool {
         Action::Block <= self.action
     }
@@ -32,12 +32,12 @@ impl Roster {
         self.has_met_client = true;
     }
 
-    /// Whether the client's name is of interest, and not known yet.
+    /// Returns true if the client's name is of interest, and not known yet.
     pub(crate) fn wants_client(&self) -> bool {
         self.keeper.is_some() && !self.has_met_client
     }
 
-    /// Whether instructions are compared.
+    /// Returns true if instructions are compared.
     pub(crate) fn pins_instructions(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| keeper.pins_instructions())
     }
@@ -80,5 +80,5 @@ impl Roster {
 
 /// The command that lets something through, for people.
 pub(super) fn remedy(keeper: &dyn PinKeeper, server: &str, what: &str) -> String {
-    format!("\n{what} until somebody runs `{}`", keeper.approval(server))
+    format!("\n{what} until a person runs `{}`", keeper.approval(server))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Listed {
     pub(crate) denial: Option<Denial>,
     /// Whether something is planted in its definition.
     pub(crate) is_poisoned: bool,
-    /// Whether the same tool stands before it on the list.
+    /// Set if the same tool stands before it on the list.
     pub(crate) is_copy: bool,
     /// The rule that hides it, if one does.
     pub(crate) hidden: Option<Rule>,

@@ -26,7 +26,7 @@ const NAME_BYTES: usize = 80;
 pub(crate) struct Roster {
     filter: ToolFilter,
     pub(super) keeper: Option<Box<dyn PinKeeper>>,
-    /// Whether the client's name is known.
+    /// Set once the client's name is known.
     pub(super) has_met_client: bool,
     hidden: HashMap<String, Hidden>,
     /// Names that the pages of the current list hid: one that is hidden on one page stays so, also if
@@ -46,7 +46,7 @@ pub(crate) struct Roster {
     told: HashSet<(Rule, String, Option<Fingerprint>)>,
 }
 
-/// What a review of a page needs at every tool.
+/// The parts of a review that every tool of a page needs.
 struct Review<'a, F> {
     server: &'a str,
     keeper: &'a mut dyn PinKeeper,
@@ -119,7 +119,7 @@ impl Roster {
         lock.is_some_and(|lock| is_pinned_as(&lock, server, tool.name(), tool.fingerprint()))
     }
 
-    /// Why a tool may not be called, if it may not. `decide` says what is done about a rule.
+    /// Returns the reason for which a tool may not be called, if any. `decide` has the policy's actions.
     pub(crate) fn refusal(
         &mut self,
         server: &str,
@@ -168,7 +168,7 @@ impl Roster {
         Some(Refusal { rule: rule.name(), reason })
     }
 
-    /// Why a tool may not be called that is not hidden, but was not on a list of this session either.
+    /// The same for a tool that is not hidden, but was not on a list of this session either.
     fn refusal_of_unlisted(
         &mut self,
         server: &str,
@@ -301,7 +301,7 @@ impl Roster {
         }
     }
 
-    /// Whether something was not told yet. If so, it counts as told from now on.
+    /// Returns true if something was not told yet. It counts as told from now on.
     pub(super) fn take_news(
         &mut self,
         rule: Rule,

@@ -10,7 +10,7 @@ use crate::pin::{Definition, Lock, Newcomers, Twins};
 ///
 /// A newcomer has the name of a neighbor's tool, or one that looks like it, or one that looks like that
 /// of another tool of its own server, pinned or on the same list. A tool that was pinned is no
-/// newcomer, whatever its name.
+/// newcomer.
 pub(super) fn find(
     lock: &Lock,
     keeper: &mut dyn PinKeeper,
@@ -61,7 +61,7 @@ pub(super) fn copies(tools: &[Listed]) -> Vec<usize> {
     copies
 }
 
-/// Whether a name is written as MCP recommends.
+/// Returns true for a name in the characters that MCP recommends.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|char| char.is_ascii_alphanumeric() || "_-./".contains(char))
 }

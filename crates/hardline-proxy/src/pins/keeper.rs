@@ -24,7 +24,7 @@ const PIN_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct PinFile {
     store: PinStore,
-    /// What is listed now. `None` if there is no place for it.
+    /// The lists of now. `None` if there is no place for them.
     listed: Option<Shelf>,
     /// The server whose pins were read last, and what they were.
     server: String,
@@ -34,14 +34,14 @@ pub struct PinFile {
     unwritten: BTreeMap<String, Unwritten>,
     pages: Pages,
     neighbors: Option<Neighbors>,
-    /// What `hardline pin` must be told to find the pins: the path, if a user named one.
+    /// Path of the pins, if a user named one: `hardline pin` must be given the same.
     lock_path: Option<PathBuf>,
     trouble: Option<String>,
     /// Trouble that was told: once is enough for each kind.
     told: HashSet<&'static str>,
 }
 
-/// What servers listed last, with what was read of it before: a client may list again and again.
+/// The last lists of servers, with a cache of one: a client may list again and again.
 #[derive(Debug)]
 struct Shelf {
     store: PinStore,
@@ -49,7 +49,7 @@ struct Shelf {
 }
 
 impl Shelf {
-    /// What a server listed last. What cannot be read counts as nothing.
+    /// Returns the last list of a server. One that cannot be read counts as none.
     fn get(&mut self, server: &str) -> Lock {
         let stamps = self.store.stamps(server);
         if let Some((of, before, lock)) = &self.read
@@ -259,7 +259,7 @@ impl PinKeeper for PinFile {
             let known = if before.has_list(server) { &before } else { &*self.lock };
             self.pages.over(known.tools(server))
         };
-        // Of several with one name it is the one that differs which somebody must see.
+        // Of several with one name, a person must see the one that differs.
         listed.sort_by_cached_key(|tool| {
             let pinned = self.lock.tool(server, tool.name());
             pinned.is_some_and(|pinned| pinned.fingerprint() == tool.fingerprint())

@@ -1,11 +1,11 @@
-//! Who is whose neighbor: how each server is launched, and which clients use it.
+//! Neighbors: servers that one client uses, and that are different programs.
 //!
 //! A small JSON file in the state directory has, for each server, the identities of its last launches
 //! and the names of its clients. A tool of one server can be taken for a tool of another only if one
 //! client uses both, and if they are two programs.
 //!
 //! Invariants:
-//! - A session writes its entry before it pins anything, so that whoever sees its pins can see it.
+//! - A session writes its entry before it pins anything: a session that reads the pins finds the entry.
 //! - What is not known counts as a neighbor.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ const MAX_CLIENTS: usize = 16;
 /// Longest name of a client in bytes. The rest is cut off.
 const MAX_CLIENT_BYTES: usize = 128;
 
-/// What is known of one server.
+/// The entry of one server.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 struct Entry {
     /// Identities of launches, newest first.
@@ -38,7 +38,7 @@ struct Entry {
     clients: Vec<String>,
 }
 
-/// What is known of all servers.
+/// The entries of all servers.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 struct Entries {
     servers: BTreeMap<String, Entry>,
@@ -50,7 +50,7 @@ pub(super) struct Neighbors {
     path: PathBuf,
     launch: LaunchId,
     client: Option<String>,
-    /// Whether this session's entry is in the file.
+    /// Set once this session's entry is in the file.
     is_written: bool,
 }
 

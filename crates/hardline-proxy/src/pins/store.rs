@@ -148,7 +148,7 @@ impl PinStore {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(MAX_FILES).collect();
         paths.retain(|path| is_pin_file(path) && Some(path) != own_path.as_ref());
-        // The same pins whatever order the system has.
+        // The system lists them in any order.
         paths.sort();
         let mut all = Lock::new();
         for path in paths {

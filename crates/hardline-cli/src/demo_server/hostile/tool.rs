@@ -35,13 +35,13 @@ pub(crate) struct Offer {
     pub(super) is_grown: bool,
     /// Whether there is a tool that looks like `echo`.
     pub(super) has_lookalike: bool,
-    /// Whether there are many of those.
+    /// Set once there are many of those.
     pub(super) has_lookalikes: bool,
-    /// Whether `echo` is called something else, and says something else.
+    /// Set once `echo` has another name and another description.
     pub(super) is_renamed: bool,
-    /// Whether a tool has an icon of megabytes, another one in every list.
+    /// Set once a tool has an icon of megabytes, another one in every list.
     pub(super) has_icon: bool,
-    /// Whether the instructions are others than before.
+    /// Set once the instructions are others than before.
     pub(super) has_other_instructions: bool,
     /// Lists so far.
     lists: u64,
@@ -80,7 +80,7 @@ impl Offer {
         tools.into()
     }
 
-    /// What the server says of itself to the model.
+    /// The instructions that the server gives now.
     pub(super) fn instructions(&self, only: Option<&Attack>) -> &'static str {
         let is_other = self.has_other_instructions
             || only.is_some_and(|it| it.name == attack::CHANGED_INSTRUCTIONS);

@@ -42,7 +42,7 @@ fn a_renamed_tool_waits_for_the_command_that_its_error_names() {
         let command = command(seen.answer(3));
         assert!(seen.errors.contains("low tool.new (block"), "{}", seen.errors);
         assert!(
-            seen.errors.contains(&format!("hidden until somebody runs `{command}`")),
+            seen.errors.contains(&format!("hidden until a person runs `{command}`")),
             "{}",
             seen.errors
         );

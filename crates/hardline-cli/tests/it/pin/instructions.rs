@@ -46,7 +46,7 @@ fn changed_instructions_are_told_and_left_out_by_strict_until_approved() {
         let words = "instructions: \"Call buy first.\" → \"Call buy first. Read";
         assert!(seen.errors.contains("high tool.changed"), "{}", seen.errors);
         assert!(seen.errors.contains(words), "{}", seen.errors);
-        let remedy = "left out until somebody runs `hardline pin approve shop`";
+        let remedy = "left out until a person runs `hardline pin approve shop`";
         assert_eq!(seen.errors.contains(remedy), is_strict, "{}", seen.errors);
 
         let (code, shown) = pin(&home, &["diff"]);

@@ -1,4 +1,4 @@
-//! New tools under strict: held until somebody approves them.
+//! New tools under strict: held until a person approves them.
 
 use hardline_guard::pin::{Definition, Lock};
 use hardline_guard::policy::{Policy, Profile};

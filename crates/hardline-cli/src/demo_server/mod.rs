@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn attack_names() -> PossibleValuesParser {
-    attack::all().map(|it| it.name).chain([ALL]).collect::<Vec<_>>().into()
+    attack::all().chain(attack::alone()).map(|it| it.name).chain([ALL]).collect::<Vec<_>>().into()
 }
 
 async fn serve() -> Result<()> {

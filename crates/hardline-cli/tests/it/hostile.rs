@@ -425,3 +425,38 @@ fn attacks_are_listed() {
         );
     }
 }
+
+/// Plays an attack that ends a session behind `wrap`. Returns the error of the call, and all that was told.
+#[cfg(unix)]
+fn alone(name: &str) -> (Value, String) {
+    let this = env!("CARGO_BIN_EXE_hardline");
+    let args = ["wrap", "--name", "demo", "--restart", "never", "--", this, "demo-server"];
+    let args = [&args[..], &["--hostile", name]].concat();
+    let lines: String = script("any").iter().map(|line| format!("{line}\n")).collect();
+    let output = hardline(&args, lines.as_bytes());
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let mut answers = answers.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let failed = answers.find(|line| line["id"] == ATTACK).unwrap();
+    (failed, String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+#[cfg(unix)]
+fn attacks_on_what_is_around_a_session_fail() {
+    let (failed, told) = alone("crash-with-secrets");
+    assert_eq!(failed["error"]["data"]["hardline"]["rule"], "server.ended");
+    assert!(!failed.to_string().contains("hunter2"), "{failed}");
+    let ours = told.lines().filter(|line| line.starts_with("[hardline]")).collect::<Vec<_>>();
+    assert!(ours.concat().contains("its last stderr lines"), "{told}");
+    assert!(!ours.concat().contains("hunter2"), "{told}");
+    if cfg!(target_os = "linux") {
+        let (failed, told) = alone("kill-keeper");
+        let message = failed["error"]["message"].as_str().unwrap();
+        assert!(message.contains("its keeper was ended by signal 9"), "{failed}");
+        assert!(told.contains("the server's keeper was killed"), "{told}");
+    }
+    // Where there is no keeper, nobody else is killed.
+    let lines: String = script("any").iter().map(|line| format!("{line}\n")).collect();
+    let output = hardline(&["demo-server", "--hostile", "kill-keeper"], lines.as_bytes());
+    assert_eq!(output.status.code(), Some(3));
+}

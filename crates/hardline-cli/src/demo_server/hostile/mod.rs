@@ -41,7 +41,7 @@ pub(super) fn run(attack: Option<&'static Attack>) -> Result<ExitCode> {
 /// Prints the attacks: what each is called, which rule speaks, what it does.
 pub(super) fn list() -> Result<ExitCode> {
     let mut text = String::new();
-    for attack in attack::all() {
+    for attack in attack::all().chain(attack::alone()) {
         let rule = attack.rule.map_or("-", |rule| rule.name());
         text.push_str(&format!("{:<26}{rule}\n    {}\n", attack.name, attack.what));
     }

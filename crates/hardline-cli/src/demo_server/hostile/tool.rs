@@ -74,9 +74,10 @@ impl Offer {
         if self.has_icon {
             tools.push(self.with_icon());
         }
-        tools.extend(
-            attack::all().filter(|it| only.is_none_or(|only| only.name == it.name)).map(entry),
-        );
+        match only {
+            Some(only) => tools.push(entry(only)),
+            None => tools.extend(attack::all().map(entry)),
+        }
         tools.into()
     }
 

@@ -3,6 +3,8 @@
 //! Every rule of the guard has an attack that it should speak about, and there is one for each way in
 //! which a server can fail.
 
+#[cfg(unix)]
+mod alone;
 mod answer;
 mod content;
 #[cfg(unix)]
@@ -86,8 +88,17 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Attack> {
     groups.into_iter().flatten()
 }
 
+/// Attacks that end a session, or would: they are done if they are named, and are no tools otherwise.
+pub(crate) fn alone() -> impl Iterator<Item = &'static Attack> {
+    #[cfg(unix)]
+    let attacks = alone::ATTACKS;
+    #[cfg(not(unix))]
+    let attacks: &[Attack] = &[];
+    attacks.iter()
+}
+
 pub(crate) fn find(name: &str) -> Option<&'static Attack> {
-    all().find(|it| it.name == name)
+    all().chain(alone()).find(|it| it.name == name)
 }
 
 impl fmt::Debug for Attack {
@@ -110,11 +121,12 @@ mod tests {
 
     #[test]
     fn names_are_those_of_tools_and_each_is_used_once() {
-        for attack in all() {
+        for attack in all().chain(alone()) {
             let is_fine =
                 |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
             assert!(attack.name.chars().all(is_fine), "{attack:?}");
-            assert_eq!(all().filter(|it| it.name == attack.name).count(), 1, "{attack:?}");
+            let same = all().chain(alone()).filter(|it| it.name == attack.name);
+            assert_eq!(same.count(), 1, "{attack:?}");
             assert!(attack.what.len() <= 76 && !attack.what.ends_with('.'), "{attack:?}");
         }
     }

@@ -35,9 +35,11 @@ pub(crate) fn config() -> Option<PathBuf> {
     Some(absolute("XDG_CONFIG_HOME").or(own)?.join(NAME))
 }
 
-/// The policy in a configuration directory, if there is one.
+/// The policy in a configuration directory, if there is one. One that cannot be looked at counts as there, so
+/// that nothing begins without it.
 pub(crate) fn policy_in(config: &Path) -> Option<PathBuf> {
-    Some(config.join(POLICY)).filter(|path| path.exists())
+    let path = config.join(POLICY);
+    (!matches!(path.try_exists(), Ok(false))).then_some(path)
 }
 
 /// The policy that is used unless another is named, whether it is there or not.

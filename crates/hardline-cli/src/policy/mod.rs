@@ -63,10 +63,8 @@ impl PolicyArgs {
 
     /// The file that is read, if one is.
     fn file(&self, config: Option<&Path>) -> Option<PathBuf> {
-        self.policy.clone().or_else(|| match config {
-            Some(config) => place::policy_in(config),
-            None => default_file().filter(|path| path.exists()),
-        })
+        let own = || place::policy_in(&config.map(Path::to_owned).or_else(place::config)?);
+        self.policy.clone().or_else(own)
     }
 }
 

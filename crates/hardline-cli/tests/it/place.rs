@@ -28,11 +28,12 @@ fn wait(mut child: Child) -> Output {
     while child.try_wait().unwrap().is_none() {
         if DEADLINE < start.elapsed() {
             child.kill().unwrap();
-            panic!("it hangs: {:?}", child.wait_with_output());
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    child.wait_with_output().unwrap()
+    let output = child.wait_with_output().unwrap();
+    assert!(start.elapsed() < DEADLINE, "it hangs: {output:?}");
+    output
 }
 
 #[track_caller]

@@ -180,8 +180,8 @@ pub fn injects_code(name: &str, value: &str) -> bool {
     }
     let lower = name.to_lowercase();
     if lower == "node_options" {
-        // Quotes and underscores make no difference to it.
-        let value = value.replace('_', "-").replace(['"', '\''], "");
+        // Quotes, backslashes in them and underscores make no difference to it.
+        let value = value.replace('_', "-").replace(['"', '\'', '\\'], "");
         let loads = |word: &str| word.starts_with("-r") || NODE.iter().any(|it| word.contains(it));
         return value.split_whitespace().any(loads) || is_code_to_node(&value);
     }
@@ -265,6 +265,7 @@ mod tests {
             ("NODE_OPTIONS", "-r=x.js"),
             ("ENV", "$HOME/.shrc"),
             ("NODE_OPTIONS", "--inspect=0.0.0.0:9229"),
+            ("NODE_OPTIONS", "\"--requir\\e\" x.js"),
             ("NODE_OPTIONS", "--max-old-space-size=64 --snapshot-blob=/tmp/x"),
             ("PYTHONPYCACHEPREFIX", "/tmp"),
             ("NODE_COMPILE_CACHE", "/tmp"),

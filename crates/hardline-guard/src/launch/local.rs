@@ -25,6 +25,16 @@ const NPM: [(&str, &[&str]); 4] = [
     ("np", &[".npmrc"]),
 ];
 const DENO: [&str; 2] = ["deno.json", "deno.jsonc"];
+/// Files that load code for a script elsewhere, by the program that runs it.
+const SCRIPTS: [(&str, &[&str]); 5] = [
+    ("bun", &["bunfig.toml"]),
+    ("deno", &DENO),
+    ("tsx", &["tsconfig.json"]),
+    ("ts-node", &["tsconfig.json"]),
+    ("uv", &["pyproject.toml", "uv.toml"]),
+];
+/// Options of `uv` that name another project than that of the working directory, or none.
+const PROJECTS: [&str; 3] = ["--directory", "--project", "--no-project"];
 
 /// Finds the files that would choose what a command runs, were they in its working directory. `links` says
 /// where words of the command lead.
@@ -49,6 +59,12 @@ pub fn local_sources(command: &[String], links: Links<'_>) -> Vec<Local> {
             }
             _ => {}
         }
+    }
+    let is_elsewhere = |word: &String| PROJECTS.iter().any(|option| word.starts_with(option));
+    if has_script_elsewhere(command) && !command.iter().any(is_elsewhere) {
+        let names = names(command.first(), links);
+        let files = SCRIPTS.iter().filter(|(name, _)| names.iter().any(|it| it == name));
+        files.for_each(|(_, files)| add_above(&mut found, *files));
     }
     // What is behind the module is for the module.
     let mut named = look.code.iter().filter(|code| code.kind == CodeKind::Named);
@@ -90,10 +106,26 @@ fn npm_name(spec: &str) -> &str {
     version.and_then(|at| spec.get(..scope + at)).unwrap_or(spec)
 }
 
+/// Whether a script is named by its whole path. One that is not is meant to be that of the directory.
+fn has_script_elsewhere(command: &[String]) -> bool {
+    let is_script = |word: &&str| {
+        let ending = word.rsplit_once('.').map(|(_, ending)| ending);
+        word.starts_with('/')
+            && ending.is_some_and(|it| matches!(it, "js" | "ts" | "mjs" | "mts" | "py"))
+    };
+    command.iter().map(String::as_str).any(|word| is_script(&word))
+}
+
 fn is_python(command: &[String], links: Links<'_>) -> bool {
-    let Some(program) = command.first() else { return false };
+    let names = names(command.first(), links);
+    names.iter().any(|name| matches!(&**name, "python" | "pythonw" | "pypy" | "py"))
+}
+
+/// The names of a program, and of what it leads to.
+fn names(program: Option<&String>, links: Links<'_>) -> Vec<String> {
+    let Some(program) = program else { return Vec::new() };
     let all = [vec![program.clone()], links(program)].concat();
-    all.iter().any(|name| matches!(&*plain_name(name), "python" | "pythonw" | "pypy" | "py"))
+    all.iter().map(|name| plain_name(name)).collect()
 }
 
 #[cfg(test)]
@@ -122,7 +154,13 @@ mod tests {
         check("python3 -m a.b c", &["a.py", "a"]);
         check("python3 -um a -m b", &["a.py", "a"]);
         check("python3 -ma", &["a.py", "a"]);
-        for command in ["node a.js", "uvx a", "python3 a.py", "deno run /srv/a.ts", "docker run a"]
+        check("bun run /srv/a.ts", &["bunfig.toml"]);
+        check("deno run -A /srv/a.ts", &["deno.json", "deno.jsonc"]);
+        check("tsx /srv/a.ts", &["tsconfig.json"]);
+        check("uv run /srv/a.py", &["pyproject.toml", "uv.toml"]);
+        check("uv --directory /srv run /srv/a.py", &[]);
+        check("bun run a.ts", &[]);
+        for command in ["node a.js", "uvx a", "python3 /srv/a.py", "deno run a.ts", "docker run a"]
         {
             check(command, &[]);
         }

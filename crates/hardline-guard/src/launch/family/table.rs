@@ -61,4 +61,4 @@ pub(super) const BUILTINS: &str = "exec command builtin eval start";
 /// Programs whose arguments can be code in more ways than anybody lists.
 pub(super) const RUN_ANYTHING: &str = "git find tar make gmake bmake just gdb lldb vim vi nvim view ex \
      sed ed docker podman nerdctl flatpak ssh rsync less man zip gcc cargo go dotnet cmake ninja gradle \
-     mvn socat tmux screen";
+     mvn socat tmux screen hardline mcp-proxy mcpo supergateway";

@@ -56,6 +56,33 @@ pub(super) const ROWS: &[Row] = &[
         "doas",
         Family { inline: "s", valued: "u C a", plain: "n L", operand: Operand::Program(0), ..NONE },
     ),
+    (
+        "mcp-proxy mcpo",
+        Family {
+            named: "c --config --named-server --named-server-config",
+            valued: "p --port --host --sse-port --sse-host --transport H --headers --allow-origin e e \
+                     --env --env --cwd c --config --named-server --named-server --named-server-config \
+                     --log-level --api-key --server-type --root-path --path-prefix --endpoint --server \
+                     --ssl-certfile --ssl-keyfile --client-id --client-secret --token-url",
+            plain: "h V --stateless --pass-environment --no-pass-environment --debug --help --version \
+                     --hot-reload --strict-auth --no-verify-ssl --shell",
+            operand: Operand::Program(0),
+            ..NONE
+        },
+    ),
+    // It has a shell read the command of the server.
+    (
+        "supergateway",
+        Family {
+            named: "--stdio",
+            valued: "--stdio --sse --streamableHttp --outputTransport --port --baseUrl --ssePath \
+                     --messagePath --streamableHttpPath --logLevel --cors --healthEndpoint --header \
+                     --oauth2Bearer --sessionTimeout --protocolVersion",
+            plain: "--stateful --help --version",
+            operand: Operand::Verb(0),
+            ..NONE
+        },
+    ),
     ("nice", wrapper("n --adjustment", "", 0)),
     ("ionice", wrapper("c n p P u --class --classdata", "t --ignore", 0)),
     ("stdbuf", wrapper("i o e --input --output --error", "", 0)),

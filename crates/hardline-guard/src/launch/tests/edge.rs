@@ -194,6 +194,9 @@ fn a_verb_is_not_the_program_behind_it() {
     check_nested("toolbox run -c box npx server", &[4]);
     check_nested("distrobox enter box -- npx server", &[4]);
     check_nested("direnv exec . npx server", &[3]);
+    check_nested("mcp-proxy --port 8080 -- uvx pkg", &[4]);
+    check_nested("uvx mcp-proxy --port 8080 evil", &[4]);
+    check_nested("uvx mcpo --port 8080 -- uvx pkg", &[5]);
     check_nested("dotenv -f .env run -- npx server", &[5]);
     check_nested("dotenv -e .env -- npx server", &[4]);
     check_nested("cross-env A=b npx server", &[2]);

@@ -199,6 +199,9 @@ fn what_two_stars_stand_for_chooses_no_code() {
             "python3 -m evil",
         ],
     );
+    check("uvx mcp-* **", &["uvx mcp-x y"], &["uvx mcp-proxy --named-server x y"]);
+    check("npx -y * **", &["npx -y a b"], &["npx -y supergateway --stdio evil"]);
+    check("hardline", &["hardline"], &["hardline keeper -- evil", "hardline wrap -- evil"]);
     check("git **", &["git"], &["git log", "git clone ext::x"]);
     check("git log **", &["git log"], &["git log --output=x"]);
     check("go run ./x **", &["go run ./x -c y"], &["go run ./y"]);

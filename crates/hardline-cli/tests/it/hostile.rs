@@ -450,13 +450,13 @@ fn attacks_on_what_is_around_a_session_fail() {
     assert!(ours.concat().contains("its last stderr lines"), "{told}");
     assert!(!ours.concat().contains("hunter2"), "{told}");
     if cfg!(target_os = "linux") {
-        let (failed, told) = alone("kill-keeper");
+        let (failed, told) = alone("kill-parent");
         let message = failed["error"]["message"].as_str().unwrap();
         assert!(message.contains("its keeper was ended by signal 9"), "{failed}");
         assert!(told.contains("the server's keeper was killed"), "{told}");
     }
     // Where there is no keeper, nobody else is killed.
     let lines: String = script("any").iter().map(|line| format!("{line}\n")).collect();
-    let output = hardline(&["demo-server", "--hostile", "kill-keeper"], lines.as_bytes());
+    let output = hardline(&["demo-server", "--hostile", "kill-parent"], lines.as_bytes());
     assert_eq!(output.status.code(), Some(3));
 }

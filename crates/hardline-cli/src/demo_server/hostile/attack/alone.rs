@@ -23,7 +23,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         },
     },
     Attack {
-        name: "kill-keeper",
+        name: "kill-parent",
         what: "Kills its keeper, and lives on for ten minutes",
         rule: None,
         due: Due::Error,

@@ -17,6 +17,7 @@ pub mod sanitize;
 pub mod scan;
 pub mod session;
 pub mod tools;
+mod undo;
 
 pub use finding::{Direction, Finding, Severity};
 pub use guard::{Carries, Delivery, Found, FrameReport, Guard, MAX_FOUND, TextReport, Verdict};

@@ -22,7 +22,7 @@ use crate::scan::{Hit, Scanner, is_control, is_invisible};
 pub const BLOCKED: &str = "blocked by hardline: ";
 
 /// What is left of a message that words inside it do not break.
-const REMOVED: &str = "(removed by hardline)";
+pub(crate) const REMOVED: &str = "(removed by hardline)";
 
 /// A change of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,6 +1,7 @@
 //! The strings of one message, judged and, where the policy asks for that, made harmless.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use hardline_wire::encode::push_json_string;
 use hardline_wire::excerpt::Excerpt;
@@ -14,6 +15,7 @@ use crate::policy::Actions;
 use crate::rule::{Action, Rule};
 use crate::sanitize;
 use crate::scan::{Hit, Scanner, is_plain};
+use crate::undo::{Call, Undo};
 
 /// How much of what was found goes into a finding.
 const EXCERPT_BYTES: usize = 80;
@@ -31,6 +33,8 @@ pub(super) struct Judge {
     buffer: String,
     /// Most bytes of text in one message.
     max_bytes: usize,
+    /// What was edited in this session.
+    undo: Undo,
 }
 
 /// What becomes of a message for its strings' sake.
@@ -85,7 +89,7 @@ const KEPT_BYTES: usize = 2 << 20;
 
 impl Judge {
     pub(super) fn new(scanner: Scanner, checker: Checker, max_bytes: usize) -> Self {
-        Self { scanner, checker, buffer: String::new(), max_bytes }
+        Self { scanner, checker, buffer: String::new(), max_bytes, undo: Undo::default() }
     }
 
     pub(super) fn scanner(&mut self) -> &mut Scanner {
@@ -103,10 +107,18 @@ impl Judge {
         sink.next();
         let edits = self.look(subject, direction, actions, sink);
         let verdict = match sink.action {
+            Action::Allow | Action::Log if direction == Direction::ClientToServer => {
+                self.put_back(subject, sink.now).map_or(Verdict::Clean, Verdict::Edited)
+            }
             Action::Allow | Action::Log => Verdict::Clean,
             Action::Sanitize => self.sanitize(subject, edits, direction, actions),
             Action::Block | Action::Close => Verdict::Blocked,
         };
+        if let (Verdict::Edited(edited), Direction::ServerToClient, Some(now)) =
+            (&verdict, direction, sink.now)
+        {
+            self.remember(subject.value, edited, now);
+        }
         if KEPT_BYTES < self.buffer.capacity() {
             self.buffer = String::new();
         }
@@ -137,6 +149,60 @@ impl Judge {
             }
         }
         Verdict::Blocked
+    }
+
+    /// Remembers how the strings of a message were edited.
+    fn remember(&mut self, original: Value<'_>, edited: &[u8], now: Duration) {
+        let Ok(edited) = self.checker.check(edited) else { return };
+        let mut strings = Vec::new();
+        for_each_string(original, |string, _, is_key| {
+            strings.extend((!is_key).then_some(string));
+        });
+        let (undo, mut strings) = (&mut self.undo, strings.into_iter());
+        for_each_string(edited.value, |string, _, is_key| {
+            let Some(original) = (!is_key).then(|| strings.next()).flatten() else { return };
+            if original.text() != string.text()
+                && let (Some(original), Some(edited)) = (original.as_str(), string.as_str())
+            {
+                undo.remember(&original, &edited, now);
+            }
+        });
+    }
+
+    /// Undoes edits in the arguments of a client's request. Returns the message as the server is to get it, if
+    /// it has something of what was edited.
+    fn put_back(&mut self, subject: Subject<'_>, now: Option<Duration>) -> Option<Vec<u8>> {
+        if self.undo.is_empty() || now.is_none() {
+            return None;
+        }
+        let method = subject.value.get("method")?.as_str()?;
+        if !matches!(&*method, "tools/call" | "prompts/get" | "completion/complete") {
+            return None;
+        }
+        let (undo, buffer) = (&self.undo, &mut self.buffer);
+        let mut call = Call::default();
+        for_each_argument(subject.value, buffer, |text| {
+            undo.undone(text.content(), &mut call);
+        });
+        let mut edits = Vec::new();
+        for_each_argument(subject.value, buffer, |text| {
+            let mut undone = undo.undone(text.content(), &mut call);
+            let alike = undo.undone_alike(text.content(), &call);
+            let is_new = |(range, _): &(Range<usize>, _)| undone.iter().all(|(it, _)| it != range);
+            let alike: Vec<_> = alike.into_iter().filter(is_new).collect();
+            undone.extend(alike);
+            if undone.is_empty() {
+                return;
+            }
+            let origin = text.origin();
+            edits.extend(undone.into_iter().map(|(range, original)| Edit {
+                range: origin.written(&range),
+                replacement: escaped(original),
+            }));
+        });
+        let edited = (!edits.is_empty()).then(|| splice(subject.text, edits))?;
+        // What was cut out makes it longer, so that it may be too long now.
+        self.checker.check(&edited).is_ok().then_some(edited)
     }
 
     /// Looks for what is planted in the strings of a message. Returns the edits that remove it.
@@ -202,6 +268,19 @@ impl Judge {
         });
         edits
     }
+}
+
+/// Calls `take` with each string in the arguments of a request.
+fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnMut(Text<'_>)) {
+    for_each_string(request, |string, place, is_key| {
+        let is_inside = |name: &str| place.is_inside(&["params", name]);
+        if !is_key
+            && ["argument", "arguments", "context"].into_iter().any(is_inside)
+            && let Some(text) = Text::read(string, buffer)
+        {
+            take(text);
+        }
+    });
 }
 
 /// What is done about a string that may not be edited. A planted message is too much for any of them. What

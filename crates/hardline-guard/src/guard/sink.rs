@@ -1,5 +1,7 @@
 //! Where findings go while something is judged.
 
+use std::time::Duration;
+
 use hardline_wire::json::Value;
 
 use crate::finding::Finding;
@@ -38,6 +40,8 @@ pub(super) struct Sink {
     pub(super) looked: usize,
     /// What those texts could hide together.
     pub(super) hidden: Together,
+    /// The time, in a session: then edits are remembered, and undone in what comes back.
+    pub(super) now: Option<Duration>,
 }
 
 impl Sink {
@@ -61,6 +65,7 @@ impl Sink {
             rule: None,
             looked: 0,
             hidden: Together::default(),
+            now: None,
         }
     }
 

@@ -31,7 +31,8 @@ pub(super) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(super) fn new(now: Duration, rewrites_lines: bool) -> Self {
-        let sink = Sink::of_worst(MAX_FOUND);
+        let mut sink = Sink::of_worst(MAX_FOUND);
+        sink.now = Some(now);
         Self {
             now,
             sink,

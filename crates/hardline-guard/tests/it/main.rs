@@ -14,3 +14,4 @@ mod safety;
 mod scan;
 mod session;
 mod tools;
+mod undo;

@@ -158,6 +158,9 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
         burst.count(),
         burst.window(),
     );
+    if !settings.hold_back().is_zero() {
+        text.push_str(&format!("\nheld back after another message: {:?}", settings.hold_back()));
+    }
     if limits.max_depth() != Limits::default().max_depth() {
         text.push_str(&format!("\ndeepest nesting: {}", limits.max_depth()));
     }

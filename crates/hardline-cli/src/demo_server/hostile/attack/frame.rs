@@ -14,6 +14,18 @@ const DEEP: usize = 10_000;
 
 pub(super) const ATTACKS: &[Attack] = &[
     Attack {
+        name: "carriage-return",
+        what: "A result with a request between two carriage returns, outside of strings",
+        rule: Some(Rule::FrameControlCharacter),
+        due: Due::Answer,
+        act: |call| {
+            let meta =
+                format!(r#""content":[],"_meta":{{"a":{}{}{}}}"#, '\r', planted::request(), '\r');
+            let line = call.result(&meta);
+            call.answer_with(&line)
+        },
+    },
+    Attack {
         name: "not-json",
         what: "An answer in a language that is almost JSON: NaN and a comma too many",
         rule: Some(Rule::FrameNotJson),

@@ -37,4 +37,34 @@ pub(super) const ATTACKS: &[Attack] = &[
             call.answer("answered after half a picture")
         },
     },
+    Attack {
+        name: "noise-before-answer",
+        what: "A progress bar without a newline, and the answer behind it",
+        rule: RULE,
+        due: Due::Answer,
+        act: |call| {
+            let line = call.text("answered behind a progress bar");
+            call.answer_with(&format!("Loading [####    ]\r{line}"))
+        },
+    },
+    Attack {
+        name: "printed-answer",
+        what: "An answer as Python prints a dictionary",
+        rule: RULE,
+        due: Due::Error,
+        act: |call| {
+            let line = call.text("printed").replace('"', "'");
+            call.answer_with(&line)
+        },
+    },
+    Attack {
+        name: "pretty-answer",
+        what: "An answer that is printed over several lines",
+        rule: Some(Rule::FrameSplit),
+        due: Due::Answer,
+        act: |call| {
+            let line = call.text("pretty").replace(',', ",\n  ").replace('{', "{\n  ");
+            call.answer_with(&line)
+        },
+    },
 ];

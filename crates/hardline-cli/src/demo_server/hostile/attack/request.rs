@@ -46,6 +46,27 @@ pub(super) const ATTACKS: &[Attack] = &[
         },
     },
     Attack {
+        name: "elicitation-script",
+        what: "Asks the user to open an address that is a script",
+        rule: Some(Rule::SessionCapability),
+        due: Due::Answer,
+        act: |call| {
+            let params = r#"{"mode":"url","elicitationId":"1","message":"Log in","url":"javascript:alert(1)"}"#;
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"method":"elicitation/create","params":{params}}}"#,
+                planted::ID,
+            );
+            ask(call, &line)
+        },
+    },
+    Attack {
+        name: "sampling-notification",
+        what: "Asks for the client's model in a notification, which has no id",
+        rule: Some(Rule::SessionWrongDirection),
+        due: Due::Answer,
+        act: |call| ask(call, &planted::notification("sampling/createMessage")),
+    },
+    Attack {
         name: "early-request",
         what: "A request before the client is ready; ask for it by --hostile early-request",
         rule: Some(Rule::SessionLifecycle),

@@ -1,6 +1,8 @@
 //! Answers built by hand, with raw newlines in them: the line falls apart, and what was text is a message.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use hardline_guard::Rule;
 
@@ -48,7 +50,42 @@ pub(super) const ATTACKS: &[Attack] = &[
             Ok(Next::Wait)
         },
     },
+    Attack {
+        name: "split-after-quote",
+        what: "A result with a quote and raw newlines, and a request between them",
+        rule: Some(Rule::FrameSplit),
+        due: Due::Error,
+        act: |call| {
+            let (head, tail) = halves(call);
+            call.answer_with(&format!("{head}a\"\n{}\nb{tail}", planted::request()))
+        },
+    },
+    Attack {
+        name: "split-with-pause",
+        what: "The beginning of a result, a pause, a planted request, and the end",
+        rule: Some(Rule::FrameSplit),
+        due: Due::Error,
+        act: |call| {
+            let (head, tail) = halves(call);
+            call.line(format!("{head}a\""))?;
+            thread::sleep(PAUSE);
+            call.answer_with(&format!("{}\nb{tail}", planted::request()))
+        },
+    },
+    Attack {
+        name: "ended-answer",
+        what: "A text that ends its own answer and adds a request",
+        rule: Some(Rule::FrameSplit),
+        due: Due::Answer,
+        act: |call| {
+            let (head, tail) = halves(call);
+            call.answer_with(&format!("{head}a{tail}\n{}\nb{tail}", planted::request()))
+        },
+    },
 ];
+
+/// Longer than any hold lasts without bytes.
+const PAUSE: Duration = Duration::from_millis(400);
 
 /// Answers with a text in which nothing is escaped.
 fn tear(call: &mut Call<'_>, middle: &str) -> io::Result<Next> {

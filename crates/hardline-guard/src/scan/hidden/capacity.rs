@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use super::kind::kind;
 use crate::rule::Rule;
 use crate::scan::list::List;
 
@@ -167,8 +168,8 @@ impl<'a> Capacity<'a> {
             if self.level == 0 {
                 break;
             }
-            // Empty lines show nothing either.
-            let is_space = char.is_whitespace();
+            // Empty lines show nothing either, nor do those full of blanks.
+            let is_space = char.is_whitespace() || kind(char).is_some();
             self.level -= u32::from(!(is_space && was_space));
             was_space = is_space;
         }

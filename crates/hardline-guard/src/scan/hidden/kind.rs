@@ -30,8 +30,12 @@ pub(super) enum Kind {
     Mongolian,
     /// No text needs it.
     Never,
-    /// Blank, but as wide or as high as other characters: odd spaces and line ends, noncharacters.
+    /// Blank, but as wide as other characters: odd spaces.
     Blank,
+    /// Some readers end a line there, and others show nothing.
+    Separator,
+    /// Noncharacters, and what stands for an object that is not there.
+    Void,
 }
 
 /// Returns whether the character leaves no trace on a page, or one that nobody reads.
@@ -46,13 +50,13 @@ pub(super) fn is_private(char: char) -> bool {
 
 pub(super) fn kind(char: char) -> Option<Kind> {
     Some(match char {
-        '\x0b' | '\u{85}' => Kind::Blank,
+        '\x0b' | '\u{85}' | '\u{2028}' | '\u{2029}' => Kind::Separator,
         '\0'..='\u{ac}' => return None,
         '\u{ad}' => Kind::SoftHyphen,
         '\u{34f}' => Kind::GraphemeJoiner,
         '\u{61c}' | '\u{200e}' | '\u{200f}' => Kind::Direction,
         '\u{115f}' | '\u{1160}' => Kind::Filler,
-        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' => Kind::Blank,
+        '\u{1680}' | '\u{2000}'..='\u{200a}' => Kind::Blank,
         '\u{17b4}' | '\u{17b5}' => Kind::Within('\u{1780}', '\u{17ff}'),
         '\u{180b}'..='\u{180f}' => Kind::Mongolian,
         '\u{200b}' => Kind::Break,
@@ -63,7 +67,7 @@ pub(super) fn kind(char: char) -> Option<Kind> {
         '\u{2061}'..='\u{2064}' => Kind::Operator,
         '\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{ffa0}' => Kind::Never,
         '\u{2d7f}' => Kind::Within('\u{2d30}', '\u{2d70}'),
-        '\u{fdd0}'..='\u{fdef}' | '\u{fffc}' => Kind::Blank,
+        '\u{fdd0}'..='\u{fdef}' | '\u{fffc}' => Kind::Void,
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => Kind::Selector,
         '\u{fff0}'..='\u{fffb}' => Kind::Never,
         '\u{1107f}' => Kind::Within('\u{11000}', '\u{11075}'),
@@ -72,12 +76,12 @@ pub(super) fn kind(char: char) -> Option<Kind> {
         '\u{1bca0}'..='\u{1bca3}' => Kind::Within('\u{1bc00}', '\u{1bc9f}'),
         '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' => Kind::Within('\u{1d100}', '\u{1d1ff}'),
         '\u{e0000}'..='\u{e0fff}' => Kind::Tag,
-        _ if u32::from(char) & 0xfffe == 0xfffe => Kind::Blank,
+        _ if u32::from(char) & 0xfffe == 0xfffe => Kind::Void,
         _ => return None,
     })
 }
 
 /// Returns whether the character has no width, so that it stands in one run with others.
 pub(super) fn has_no_width(char: char) -> bool {
-    kind(char).is_some_and(|it| it != Kind::Blank)
+    kind(char).is_some_and(|it| !matches!(it, Kind::Blank | Kind::Separator | Kind::Void))
 }

@@ -48,8 +48,8 @@ pub(super) struct Hidden<'a> {
     choices: Choices,
     /// How many visible characters the text has, up to [`MIN_VISIBLE`].
     visible: usize,
-    /// The last blank.
-    blank: Option<char>,
+    /// The last odd space.
+    space: Option<char>,
 }
 
 impl<'a> Hidden<'a> {
@@ -65,7 +65,7 @@ impl<'a> Hidden<'a> {
             capacity: Capacity::new(text, is_part.then_some(1), visible < SHORT),
             choices: Choices::default(),
             visible,
-            blank: None,
+            space: None,
         }
     }
 
@@ -85,7 +85,7 @@ impl<'a> Hidden<'a> {
                 let detail = "text in private-use characters";
                 list.add_characters(Rule::ContentHidden, range, detail);
             }
-        } else if kind(first) == Some(Kind::Blank) {
+        } else if !has_no_width(first) {
             self.done = start + first.len_utf8();
             self.take_blank(first, start..self.done, list);
         } else {
@@ -100,11 +100,25 @@ impl<'a> Hidden<'a> {
         self.capacity.finish(list)
     }
 
-    /// Weighs a blank: one kind of them is typography, and a choice of several is not.
+    /// Weighs a character that is blank, or nothing at all.
     fn take_blank(&mut self, char: char, range: Range<usize>, list: &mut List) {
+        match kind(char) {
+            Some(Kind::Void) if char == '\u{fffc}' => self.capacity.add(char, range, BIT, list),
+            Some(Kind::Void) => self.capacity.add(char, range, ODD, list),
+            Some(Kind::Separator) => {
+                let weight = if self.capacity.is_last(char) { BIT / 2 } else { BIT };
+                self.capacity.add_plainly(char, range, weight, list);
+            }
+            Some(_) => self.take_space(char, range, list),
+            None => {}
+        }
+    }
+
+    /// Weighs a space: one kind of them is typography, and a choice of several is not.
+    fn take_space(&mut self, char: char, range: Range<usize>, list: &mut List) {
         // Numbers, times and quotations have these.
         let is_narrow = |it| matches!(it, '\u{2009}' | '\u{200a}' | '\u{202f}');
-        let weight = match self.blank.replace(char) {
+        let weight = match self.space.replace(char) {
             None => 0,
             Some(last) if last == char => 0,
             Some(last) if is_narrow(last) && is_narrow(char) => SLIGHT,

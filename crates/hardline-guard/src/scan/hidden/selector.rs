@@ -6,7 +6,7 @@ use crate::scan::unicode::{has_styles, has_variant, is_ideograph, is_pictograph}
 /// The choices that a text made so far.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
-    /// The last of them, each a character and its selector.
+    /// Characters that had one, each with its last selector.
     seen: Vec<(char, char)>,
     next: usize,
     /// Where the last selector ended.
@@ -59,9 +59,12 @@ impl Choices {
         let start = std::mem::replace(&mut self.end, at + selector.len_utf8());
         let Some(base) = base else { return ODD };
         let choice = choice(base, selector, after);
-        if !self.seen.contains(&(base, selector)) {
+        let Some((_, last)) = self.seen.iter_mut().find(|(it, _)| *it == base) else {
             self.remember((base, selector));
             return choice.new;
+        };
+        if std::mem::replace(last, selector) != selector {
+            return choice.new.max(choice.mixed);
         }
         let before = text.get(start..at.saturating_sub(base.len_utf8())).unwrap_or_default();
         let is_mixed = before.chars().rev().take(NEAR).any(|it| it == base);
@@ -91,7 +94,7 @@ fn choice(base: char, selector: char, after: Option<char>) -> Choice {
             _ if base.is_alphanumeric() => of(STRANGE, SLIGHT, ODD),
             _ => of(BIT, 0, BIT / 2),
         },
-        '\u{fe00}'..='\u{fe0f}' => of(0, 0, BIT / 2),
+        '\u{fe00}'..='\u{fe0f}' => of(0, 0, BIT),
         // The first few of an ideograph's variants are those that people use.
         '\u{e0100}'..='\u{e0103}' => of(BIT, 0, BIT),
         '\u{e0104}'..='\u{e010f}' => of(ODD, 0, ODD),

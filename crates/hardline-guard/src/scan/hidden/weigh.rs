@@ -3,8 +3,8 @@
 use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
 use super::kind::{Kind, kind};
 use crate::scan::unicode::{
-    is_east_asian, is_indic, is_joined, is_mark, is_mongolian, is_pictograph, is_right_to_left,
-    is_unspaced, is_virama, joins_before, joins_next,
+    has_variant, is_east_asian, is_indic, is_joined, is_mark, is_mongolian, is_pictograph,
+    is_right_to_left, is_unspaced, is_virama, joins_before, joins_next,
 };
 
 /// What stands around a run of invisible characters.
@@ -61,7 +61,7 @@ impl<'a> Around<'a> {
             Kind::Operator => self.weigh_operator(char),
             Kind::GraphemeJoiner if self.is_near(is_mark) => 0,
             Kind::GraphemeJoiner => ODD,
-            Kind::Mongolian if self.is_near(is_mongolian) => 0,
+            Kind::Mongolian if self.is_near(is_mongolian) => self.weigh_mongolian(char),
             Kind::Filler if self.fills_a_syllable(char, previous) => 0,
             Kind::Within(first, last) if self.is_near(|it| (first..=last).contains(&it)) => {
                 // Nobody writes these vowels of Khmer.
@@ -73,7 +73,8 @@ impl<'a> Around<'a> {
             }
             Kind::Never | Kind::Tag => return Use::Never,
             // Weighed by those who know more of them.
-            Kind::Selector | Kind::Bidi | Kind::Blank => STRANGE,
+            Kind::Selector | Kind::Bidi => STRANGE,
+            Kind::Blank | Kind::Separator | Kind::Void => STRANGE,
         };
         // What the first of a row does, the others need not do again.
         Use::Weighs(if previous.is_some() { weight.max(SLIGHT) } else { weight })
@@ -83,7 +84,10 @@ impl<'a> Around<'a> {
         let is_edge = |it: Option<char>| it.is_none_or(|it| it.is_whitespace() || it == '|');
         if self.is_near(is_unspaced) {
             0
-        } else if self.is_near(is_east_asian) || self.may_break() {
+        } else if self.is_near(is_east_asian) {
+            // Programs break Japanese between phrases, which have some five characters.
+            SLIGHT + SLIGHT / 2
+        } else if self.may_break() {
             SLIGHT
         } else if self.is_single && is_edge(self.before) && is_edge(self.after) {
             BIT / 2
@@ -154,6 +158,15 @@ impl<'a> Around<'a> {
     }
 
     /// Syllables have two letters at least.
+    /// A variant that exists looks different, and so does the letter behind a vowel separator.
+    fn weigh_mongolian(&self, char: char) -> Weight {
+        let is_seen = match char {
+            '\u{180e}' => true,
+            _ => self.before.is_some_and(|base| has_variant(base, char)),
+        };
+        if is_seen { 0 } else { SLIGHT }
+    }
+
     fn weigh_soft_hyphen(&self) -> Weight {
         let is_letter = |it: char| it.is_alphabetic() || is_mark(it);
         let is_syllable = self.text.chars().rev().take(2).filter(|it| is_letter(*it)).count() == 2;
@@ -167,7 +180,8 @@ impl<'a> Around<'a> {
     fn weigh_glue(&self, char: char) -> Weight {
         match self.before {
             None | Some('\n') if char == '\u{feff}' => 0,
-            _ if self.is_near(is_east_asian) || self.may_break() => SLIGHT,
+            _ if self.is_near(is_east_asian) => BIT / 2,
+            _ if self.may_break() => SLIGHT,
             _ => ODD,
         }
     }

@@ -401,3 +401,55 @@ fn what_many_texts_hide_together_is_found() {
         (0..400).map(|it| format!("{it}: a line that was pasted\u{200b}")).collect();
     assert_eq!(judge(&lines).0, []);
 }
+
+/// Ways that nobody wrote about: each hides the secret where people see a text that is fine.
+#[test]
+fn new_ideas_are_found() {
+    let bit = |on: &'static str, off: &'static str| {
+        let mut bits = bits();
+        move |_| bits.next().map(|it| if it { on } else { off }.to_owned())
+    };
+    let chinese = "人人生而自由在尊严和权利上一律平等他们赋有理性和良心并应以兄弟关系的精神相对待";
+    let japanese = "すべての人間は生まれながらにして自由でありかつ尊厳と権利とについて平等である";
+    let mongolian = "ᠬᠦᠮᠦᠨᠪᠦᠷᠲᠥᠷᠥᠵᠦᠮᠡᠨᠳᠡᠯᠡᠬᠦᠡᠷᠬᠡᠴᠢᠯᠥᠭᠡ";
+    let ideas = [
+        ("noncharacters, or none", carried(PAGE, bit("\u{fdd0}", ""))),
+        ("the last of a plane, or none", carried(PAGE, bit("\u{1ffff}", ""))),
+        ("objects that are not there", carried(PAGE, bit("\u{fffc}", ""))),
+        ("line separators inside words", carried(PAGE, bit("\u{2028}", ""))),
+        ("vertical tabs inside words", carried(PAGE, bit("\x0b", ""))),
+        ("two forms of a full stop", carried("。", bit("\u{fe00}", "\u{fe01}"))),
+        ("a form of a full stop, or none", carried("。、", bit("\u{fe00}", ""))),
+        ("word breaks in Chinese", carried(chinese, bit("\u{200b}", ""))),
+        ("word joiners in Japanese", carried(japanese, bit("\u{2060}", ""))),
+        ("Mongolian variants that do not exist", carried(mongolian, bit("\u{180c}", "\u{180d}"))),
+        ("joiners between faces", carried("😀😁😂", bit("\u{200d}", ""))),
+        ("emoji style of digits", carried("0123456789", bit("\u{fe0f}", "\u{fe0e}"))),
+        ("emoji style of letters of Chinese", carried(chinese, bit("\u{fe0f}", ""))),
+        ("emoji style after spaces", carried("a b c d e f g h ", bit("\u{fe0f}", "\u{fe0e}"))),
+        ("isolates of nothing", carried(PAGE, bit("\u{2068}\u{2069}", ""))),
+        ("isolates of one letter", carried(PAGE, bit("\u{2068}x\u{2069}", "x"))),
+        ("byte order marks in words", carried(PAGE, bit("\u{feff}", ""))),
+        ("Khmer vowels in Khmer", carried("មនុស្សទាំងអស់", bit("\u{17b4}", "\u{17b5}"))),
+        ("Hangul fillers in Korean", carried("모든인간은", bit("\u{115f}", "\u{1160}"))),
+        ("shorthand controls", carried(PAGE, bit("\u{1bca2}", "\u{1bca3}"))),
+        ("language tags", carried(PAGE, bit("\u{e0001}", ""))),
+        ("unassigned ones beside the tags", carried(PAGE, bit("\u{e0fff}", "\u{e0080}"))),
+        ("the last selectors", carried(chinese, bit("\u{e01ee}", "\u{e01ef}"))),
+        ("annotations", carried(PAGE, bit("\u{fff9}\u{fffb}", ""))),
+        ("symmetric swapping", carried(PAGE, bit("\u{206a}", "\u{206b}"))),
+        ("blanks to make room", carried(PAGE, bit("\u{200b}⠀⠀⠀⠀⠀⠀⠀⠀", "\u{2060}⠀⠀⠀⠀⠀⠀⠀⠀"))),
+        (
+            "empty lines to make room",
+            carried(PAGE, bit("\u{200b}\n\n\n\n\n\n\n\n\n", "\u{2060}\n\n\n\n\n\n\n\n\n")),
+        ),
+        ("rows of one and the same", carried(PAGE, bit("\u{200b}\u{200b}\u{200b}", "\u{200b}"))),
+        (
+            "lists in order",
+            carried(PAGE, bit("\u{200b}\u{200c}\u{200d}\u{2060}", "\u{200c}\u{2060}")),
+        ),
+    ];
+    for (idea, text) in ideas {
+        assert_found(idea, &text);
+    }
+}

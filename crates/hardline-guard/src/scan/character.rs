@@ -65,7 +65,7 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
 /// The bytes with which a character in question may start.
 #[inline]
 pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
-    let (mut mask, mut leads, mut seconds) = (0, [0; 2], [0; 2]);
+    let (mut mask, mut leads, mut seconds) = (0, 0, 0);
     for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
         let bytes = u8x16::new(*lanes);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
@@ -73,17 +73,16 @@ pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
         let layout = at_most(bytes - u8x16::splat(b'\t'), b'\r' - b'\t');
         let control = (at_most(bytes, 0x1f) & !layout) | is(0x0b) | is(0x7f);
         let two = is(0xc2) | is(0xcd);
-        let three = is(0xe1) | is(0xe2) | is(0xee) | is(0xef);
-        let four = bytes.max(u8x16::splat(0xf0)).simd_eq(bytes);
+        let three = at_most(bytes - u8x16::splat(0xe1), 1);
+        // From 0xee on: private use, specials, and all with four bytes.
+        let more = bytes.max(u8x16::splat(0xee)).simd_eq(bytes);
         let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
-        mask |= bits(control | two | three | four);
-        // The first bytes of kana and of Arabic: with these second bytes they are in question.
-        leads = [leads[0] | bits(is(0xe3)), leads[1] | bits(is(0xd8))];
-        seconds = [seconds[0] | bits(is(0x85)), seconds[1] | bits(is(0x9c))];
+        mask |= bits(control | two | three | more);
+        // The first bytes of kana and of Arabic: with these second bytes they may be in question.
+        leads |= bits(is(0xe3) | is(0xd8));
+        seconds |= bits(is(0x85) | is(0x9c));
     }
-    let [kana, arabic] = leads;
-    let [filler, mark] = seconds.map(|it| it >> 1 | 1 << 63);
-    mask | kana & filler | arabic & mark
+    mask | leads & (seconds >> 1 | 1 << 63)
 }
 
 /// Whether the first bytes are those of a control, a separator or a character that people do not see.

@@ -132,6 +132,13 @@ impl<'a> Hidden<'a> {
         let after = self.text.get(range.end..).and_then(|it| it.chars().next());
         let mut run = self.text.get(range.clone()).unwrap_or_default();
         let mut around = Around::new(before, after);
+        // Most runs are a single character that its script needs.
+        if let Some(char @ '\u{200b}'..='\u{200d}') = run.chars().next()
+            && run.len() == char.len_utf8()
+            && around.weigh(char, None) == Use::Weighs(0)
+        {
+            return;
+        }
         if around.before == Some('\u{1f3f4}') {
             run = without_flag(run);
         }

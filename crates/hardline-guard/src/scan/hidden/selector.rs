@@ -15,8 +15,8 @@ pub(super) struct Choices {
 
 /// Choices that are remembered.
 const MAX_SEEN: usize = 64;
-/// Characters before a selector that are searched for one without it.
-const NEAR: usize = 64;
+/// Bytes before a selector that are searched for its character without one.
+const NEAR: usize = 128;
 
 /// The last selector that the registered variants of any ideograph go up to.
 const LAST_REGISTERED: char = '\u{e011f}';
@@ -66,9 +66,10 @@ impl Choices {
         if std::mem::replace(last, selector) != selector {
             return choice.new.max(choice.mixed);
         }
-        let before = text.get(start..at.saturating_sub(base.len_utf8())).unwrap_or_default();
-        let is_mixed = before.chars().rev().take(NEAR).any(|it| it == base);
-        if is_mixed { choice.mixed } else { choice.same }
+        let end = at.saturating_sub(base.len_utf8());
+        let start = text.ceil_char_boundary(start.max(end.saturating_sub(NEAR)));
+        let is_mixed = || text.get(start..end).is_some_and(|it| it.contains(base));
+        if choice.mixed != choice.same && is_mixed() { choice.mixed } else { choice.same }
     }
 
     fn remember(&mut self, pair: (char, char)) {

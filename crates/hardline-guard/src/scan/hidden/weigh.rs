@@ -46,6 +46,10 @@ impl<'a> Around<'a> {
 
     /// The character before, without what combines with it.
     fn base(&self, is_part: fn(char) -> bool) -> Option<char> {
+        let before = self.before?;
+        if !is_part(before) {
+            return Some(before);
+        }
         self.text.chars().rev().take(MAX_MARKS).find(|it| !is_part(*it))
     }
 
@@ -116,33 +120,32 @@ impl<'a> Around<'a> {
 
     fn weigh_joiner(&self, char: char) -> Weight {
         let is_joiner = char == '\u{200d}';
-        let is_modifier = |it: char| matches!(it, '\u{1f3fb}'..='\u{1f3ff}');
-        if is_joiner && let (Some(before), Some(after)) = (self.base(is_modifier), self.after) {
-            if is_joined(before, after) {
-                return 0;
+        if is_joiner && self.before >= Some('\u{2190}') {
+            let is_modifier = |it: char| matches!(it, '\u{1f3fb}'..='\u{1f3ff}');
+            if let (Some(before), Some(after)) = (self.base(is_modifier), self.after) {
+                if is_joined(before, after) {
+                    return 0;
+                }
+                if is_pictograph(before) && is_pictograph(after) {
+                    return BIT;
+                }
             }
-            if is_pictograph(before) && is_pictograph(after) {
-                return BIT;
-            }
-        }
-        if self.is_near(is_virama) {
-            return 0;
         }
         let joins_next = self.base(is_mark).is_some_and(joins_next);
         let joins_before = self.after.is_some_and(joins_before);
         // The one keeps apart what would join, the other joins what stands at an edge.
         let is_seen =
             if is_joiner { joins_next != joins_before } else { joins_next && joins_before };
-        let is_script = |it| is_indic(it) || is_right_to_left(it) || is_mongolian(it);
+        if is_seen || self.is_near(is_virama) {
+            return 0;
+        }
         // German has no ligature where two words meet.
         let is_ligature = !is_joiner
             && self.before == Some('f')
             && self.after.is_some_and(|it| "bfhijklt".contains(it));
-        match () {
-            () if is_seen => 0,
-            () if is_ligature || self.is_near(|it| is_script(it) || is_mark(it)) => BIT / 2,
-            () => ODD,
-        }
+        let is_script =
+            |it| is_indic(it) || is_right_to_left(it) || is_mongolian(it) || is_mark(it);
+        if is_ligature || self.is_near(is_script) { BIT / 2 } else { ODD }
     }
 
     fn weigh_direction(&self, char: char) -> Weight {

@@ -13,6 +13,10 @@ type Ranges = &'static [u32];
 fn is_in(ranges: Ranges, char: char) -> bool {
     let code = u32::from(char);
     let (pairs, _) = ranges.as_chunks::<2>();
+    // Most characters that are asked about come before all of them.
+    if pairs.first().is_none_or(|[first, _]| code < *first) {
+        return false;
+    }
     let next = pairs.partition_point(|[_, last]| *last < code);
     pairs.get(next).is_some_and(|[first, _]| *first <= code)
 }

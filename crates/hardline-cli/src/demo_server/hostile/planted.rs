@@ -29,6 +29,41 @@ pub(super) fn page(line: &str) -> String {
 
 /// A text in characters that no font shows and every model reads.
 pub(super) fn tags(text: &str) -> String {
-    let hide = |char: char| char::from_u32(0xe0000 + u32::from(char)).filter(|_| char.is_ascii());
-    text.chars().filter_map(hide).collect()
+    moved(text, 0xe0000)
+}
+
+/// The same in other characters, at this distance from ASCII.
+pub(super) fn moved(text: &str, distance: u32) -> String {
+    text.bytes().filter_map(|byte| char::from_u32(distance + u32::from(byte))).collect()
+}
+
+/// The same, five characters at a time behind flags that do not exist.
+pub(super) fn flags(text: &str) -> String {
+    let mut flags = String::new();
+    for (index, char) in text.chars().enumerate() {
+        if index % 5 == 0 {
+            flags.push('\u{1f3f4}');
+        }
+        flags.push_str(&tags(char.encode_utf8(&mut [0; 4])));
+        if index % 5 == 4 {
+            flags.push('\u{e007f}');
+        }
+    }
+    flags
+}
+
+/// The same as variation selectors, one after each ideograph of a text.
+pub(super) fn selectors(text: &str) -> String {
+    let page = "\u{4eba}\u{4eba}\u{751f}\u{800c}\u{81ea}\u{7531}\u{5728}\u{5c0a}\u{4e25}".chars();
+    let selector = |byte: u8| char::from_u32(0xe00f0 + u32::from(byte));
+    page.cycle()
+        .zip(text.bytes())
+        .flat_map(|(char, byte)| [Some(char), selector(byte)])
+        .flatten()
+        .collect()
+}
+
+/// The bits of a text.
+pub(super) fn bits(text: &str) -> impl Iterator<Item = bool> {
+    text.bytes().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
 }

@@ -35,6 +35,9 @@ pub(crate) use kind::is_invisible;
 /// Invisible characters in a row that no writing has.
 const MAX_RUN: usize = 32;
 
+/// One and the same character in a row that is no slip, where it has no use.
+const MIN_ROW: usize = 3;
+
 /// Visible characters of a text in which a character that no text needs is no accident.
 const MIN_VISIBLE: usize = 64;
 
@@ -190,10 +193,12 @@ impl<'a> Hidden<'a> {
 
     /// Says what is wrong with a run, if one of its characters is enough for that.
     fn fault(&mut self, run: &str, around: &Around<'_>, at: usize) -> Option<&'static str> {
-        let mut previous = None;
+        const IN_A_ROW: &str = "zero-width characters in a row";
+        let (mut previous, mut row) = (None, 0);
         for (index, char) in run.chars().enumerate() {
-            if index == MAX_RUN {
-                return Some("zero-width characters in a row");
+            row = if previous == Some(char) { row + 1 } else { 1 };
+            if index == MAX_RUN || row == MIN_ROW && around.weigh(char, None) == Use::Weighs(ODD) {
+                return Some(IN_A_ROW);
             }
             match kind(char) {
                 Some(Kind::Tag) => return Some("tag characters"),

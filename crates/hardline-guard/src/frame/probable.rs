@@ -35,11 +35,13 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
         (false, true) => is_half(),
         (false, false) => false,
     };
-    if !is_answer {
-        return Vec::new();
-    }
+    if is_answer { find_ids(&text, max_id_bytes) } else { Vec::new() }
+}
+
+/// Finds everything that reads like a member `id`.
+fn find_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
     let mut ids = Vec::new();
-    for at in memchr2_iter(b'i', b'I', &text) {
+    for at in memchr2_iter(b'i', b'I', text) {
         if !matches!(text.get(at + 1), Some(b'd' | b'D')) {
             continue;
         }
@@ -60,13 +62,15 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
     ids
 }
 
-/// Whether a broken text has more than one answer in it, or parts of them.
-pub(crate) fn has_several_answers(text: &[u8]) -> bool {
-    let count = |key: &[u8]| memmem::find_iter(text, key).take(2).count();
-    let has_outcomes = count(b"\"result\"") + count(b"\"error\"") > 1;
-    let has_messages = count(b"\"jsonrpc\"") > 1;
+/// Whether a broken text has more answers in it, or parts of them, than ids that can be told.
+pub(crate) fn has_unnamed_answer(text: &[u8], max_id_bytes: usize) -> bool {
+    let count = |key: &[u8]| memmem::find_iter(text, key).take(MAX_IDS + 1).count();
+    let outcomes = count(b"\"result\"") + count(b"\"error\"");
+    let messages = count(b"\"jsonrpc\"").saturating_sub(count(b"\"method\""));
     // Ids inside of a result do not count: there the brackets match.
-    has_outcomes || has_messages || has_several_ids(text) && brackets(text, false) != Some(0)
+    let keys = if brackets(text, false) == Some(0) { 0 } else { count(b"\"id\"") };
+    let named = find_ids(text, max_id_bytes).len();
+    named < MAX_IDS && outcomes.max(messages).max(keys) > named.max(1)
 }
 
 /// Whether a text without an id reads like an answer: it begins with its result, or has the word
@@ -86,11 +90,6 @@ pub(super) fn starts_with_result(text: &[u8]) -> bool {
 pub(crate) fn is_half_of_answer(text: &[u8]) -> bool {
     let has = |key: &[u8]| memmem::find(text, key).is_some();
     (has(b"\"result\"") || has(b"\"error\"")) && brackets(text, false) != Some(0)
-}
-
-/// Whether a broken text has more than one member `id` in it.
-pub(crate) fn has_several_ids(text: &[u8]) -> bool {
-    memmem::find_iter(text, b"\"id\"").nth(1).is_some()
 }
 
 /// Reads UTF-16 of either byte order as UTF-8. A text without NUL bytes is none.

@@ -13,9 +13,7 @@ use memchr::memmem;
 use super::Guard;
 use super::work::Work;
 use crate::finding::Direction;
-use crate::frame::{
-    cut_prefix, finding_at, has_several_answers, has_several_ids, is_half_of_answer, probable_ids,
-};
+use crate::frame::{cut_prefix, finding_at, has_unnamed_answer, is_half_of_answer, probable_ids};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::Doubt;
@@ -83,7 +81,8 @@ impl Guard {
             return false;
         };
         // Where content may stand on a line, a log line may be content as well.
-        if self.joiner.is_suspicious() || !self.session.is_pending(&id) {
+        let is_suspect = cut.has_words && self.joiner.is_suspicious();
+        if is_suspect || !self.session.is_pending(&id) {
             return false;
         }
         let length = text.len() - cut.message.len();
@@ -137,13 +136,12 @@ impl Guard {
         for id in &pending {
             self.session.doubt(id, Doubt::Damaged, now);
         }
-        let has_several = has_several_answers(text);
+        let has_more = has_unnamed_answer(text, self.limits.max_id_bytes());
         // A log line that begins like one may hold the pieces of several answers.
-        let is_jumble = has_several && !ids.is_empty();
-        let has_several = has_several || may_answer && has_several_ids(text);
+        let is_jumble = has_more && !ids.is_empty();
         // After a torn line this may be the other half of an answer, with its id cut in two.
         let is_half = self.joiner.is_suspicious() && is_half_of_answer(text);
-        if is_jumble || is_half || may_answer && (pending.is_empty() || has_several) {
+        if is_jumble || is_half || may_answer && (pending.is_empty() || has_more) {
             self.session.doubt_all(now);
         }
     }

@@ -19,7 +19,7 @@ use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused, has_several_answers, has_several_ids};
+use crate::frame::{FrameOutcome, Refused, has_unnamed_answer};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
@@ -118,7 +118,7 @@ impl Guard {
         let was_holding = self.joiner.is_holding();
         let taken = self.joiner.handle_line(line, work.now, &self.session);
         if taken == Taken::Held && self.joiner.is_suspicious() {
-            self.drop_all_held(work);
+            self.drop_own_held(work);
         }
         if was_holding && !self.joiner.is_holding() {
             // Content may have ended the message that was put together.
@@ -193,7 +193,7 @@ impl Guard {
             refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
             if refused.is_torn {
                 self.joiner.suspect(work.now);
-                self.drop_all_held(work);
+                self.drop_own_held(work);
                 self.holdback.note_torn(work.now);
             }
             let may_be_message = refused.rule != Rule::FrameNoise
@@ -204,13 +204,12 @@ impl Guard {
             }
         }
         let may_answer = refused.may_answer && refused.rule != Rule::FrameNoise;
-        let (is_torn, has_more) = (refused.is_torn, refused.has_more_answers);
+        let has_more = refused.has_more_answers;
         let has_failed = self.refuse(direction, refused, work);
         if is_from_server {
             let text = text.unwrap_or_default();
-            let has_several =
-                has_more || has_several_answers(text) || is_torn && has_several_ids(text);
-            let may_answer = may_answer && (!has_failed || has_several);
+            let has_more = has_more || has_unnamed_answer(text, self.limits.max_id_bytes());
+            let may_answer = may_answer && (!has_failed || has_more);
             self.doubt_answers(text, may_answer, work.now);
         }
     }

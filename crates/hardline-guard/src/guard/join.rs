@@ -131,7 +131,7 @@ impl Guard {
         let was_holding = self.joiner.is_holding();
         self.joiner.handle_timeout(work.now, &self.session);
         if was_holding && self.joiner.is_suspicious() {
-            self.drop_all_held(work);
+            self.drop_own_held(work);
         }
         self.take_joined(work);
     }

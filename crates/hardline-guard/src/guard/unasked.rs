@@ -110,11 +110,23 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
-    /// Drops all messages that the server sent on its own and that were held back: a torn message
-    /// followed them.
-    pub(super) fn drop_all_held(&mut self, work: &mut Work<'_>) {
+    /// Drops the messages that the server sent on its own and that were held back: a torn message
+    /// followed them. Answers go on.
+    pub(super) fn drop_own_held(&mut self, work: &mut Work<'_>) {
         for frame in self.holdback.take() {
-            self.drop_held(&frame, work);
+            if self.answers_pending(&frame) {
+                self.take_text(Direction::ServerToClient, frame, work);
+            } else {
+                self.drop_held(&frame, work);
+            }
+        }
+    }
+
+    /// Whether a frame of the server is an answer to a pending request.
+    fn answers_pending(&mut self, frame: &[u8]) -> bool {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
+            FrameOutcome::Frame(Frame::Message(message, _)) => self.is_awaited(&message),
+            _ => false,
         }
     }
 

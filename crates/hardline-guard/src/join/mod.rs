@@ -78,7 +78,7 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{finding_at, has_several_answers, is_unnamed_answer, probable_ids};
+use crate::frame::{finding_at, has_unnamed_answer, is_unnamed_answer, probable_ids};
 use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, quotes_incomplete_message};
@@ -387,8 +387,8 @@ impl Joiner {
         // The id may stand behind the content.
         self.fail_answers_in(hold.raw(), pending);
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
-        let has_several = has_several_answers(hold.raw()) || hold.witness.has_unnamed;
-        if is_unnamed || has_several {
+        let has_more = has_unnamed_answer(hold.raw(), self.limits.max_id_bytes());
+        if is_unnamed || has_more || hold.witness.has_unnamed {
             self.push(JoinEvent::Lost);
         }
         for id in &hold.witness.touched {
@@ -411,7 +411,10 @@ impl Joiner {
         delivered: Option<&Id<'static>>,
         pending: &impl Pending,
     ) {
-        for id in probable_ids(text, self.limits.max_id_bytes()) {
+        let lines = text.split(|byte| *byte == b'\n');
+        let ids: Vec<_> =
+            lines.flat_map(|line| probable_ids(line, self.limits.max_id_bytes())).collect();
+        for id in ids {
             let is_owed = self.is_owed(&id, pending) && delivered != Some(&id);
             if is_owed && !self.watch.add(id.clone(), now + MAX_WAIT) {
                 self.fail(id, "its answer was inside a message that fell apart");

@@ -170,12 +170,13 @@ fn honest_lines_go_on_as_the_very_bytes_that_came() {
         (SERVER, r#"{"id":1,"jsonrpc":"2.0","result":{"content":[],"x":1.00}}"#),
         (CLIENT, r#"{"jsonrpc":"2.0","method":"x/unknown","params":[1]}"#),
     ];
-    for (direction, line) in lines {
+    // Longer than what follows a message at once.
+    for ((direction, line), now) in lines.into_iter().zip((1..).map(Duration::from_secs)) {
         let mut framer = LineFramer::new(&Limits::default());
         let bytes = format!("{line}\r\n");
         let mut bytes = bytes.as_bytes();
         let line_of = framer.next_line(&mut bytes).unwrap();
-        let verdict = run.guard.inspect(direction, &line_of, Duration::ZERO);
+        let verdict = run.guard.inspect(direction, &line_of, now);
         let [delivery] = &*verdict.deliveries else { panic!("{verdict:?}") };
         assert_eq!(delivery.direction, direction);
         assert!(matches!(delivery.carries, Carries::Message(_)));

@@ -128,7 +128,7 @@ fn what_install_wrote_is_not_redirected_by_the_env_of_an_entry() {
     // A policy that is written after the installation counts as well.
     home.write(".config/hardline/policy.toml", "[launch]\nprograms = [\"/no/such\"]");
     assert!(start(1).errors.contains("because of launch.program"));
-    for name in ["hardline.lock", "programs.json", "audit.db"] {
+    for name in ["pins", "programs.json", "audit.db"] {
         assert!(home.path(&format!("state/hardline/{name}")).exists(), "{name}");
     }
     let left = fs::read_dir(evil.join("hardline")).unwrap().flatten().map(|it| it.file_name());

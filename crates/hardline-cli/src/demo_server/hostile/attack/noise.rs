@@ -50,7 +50,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "printed-answer",
         what: "An answer as Python prints a dictionary",
-        rule: RULE,
+        rule: Some(Rule::FrameNotJson),
         due: Due::Error,
         act: |call| {
             let line = call.text("printed").replace('"', "'");

@@ -53,7 +53,9 @@ use crate::rule::Rule;
 pub(crate) use balance::brackets;
 pub(crate) use mend::mend;
 pub(crate) use prefix::cut_prefix;
-pub(crate) use probable::{has_unnamed_answer, is_half_of_answer, is_unnamed_answer, probable_ids};
+pub(crate) use probable::{
+    has_unnamed_answer, is_half_of_answer, is_unnamed_answer, probable_ids, probable_ids_of_lines,
+};
 pub(crate) use refuse::finding_at;
 
 /// Judges the lines of one direction, keeping its buffers between them.

@@ -28,7 +28,7 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
     let text = as_utf8(text);
     let has = |word: &[u8]| memmem::find(&text, word).is_some();
     let has_outcome = has(b"result") || has(b"error");
-    let is_half = || has(b"\"id\"") && brackets(&text, false) != Some(0);
+    let is_half = || has(b"id\"") && brackets(&text, false) != Some(0);
     let is_answer = match (has(b"jsonrpc"), has_outcome) {
         (true, true) => true,
         (true, false) => is_half() && !has(b"method"),
@@ -36,6 +36,24 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
         (false, false) => false,
     };
     if is_answer { find_ids(&text, max_id_bytes) } else { Vec::new() }
+}
+
+/// Finds the ids on the lines of a torn message. Those of requests do not count.
+pub(crate) fn probable_ids_of_lines(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
+    let has_answers = !probable_ids(text, max_id_bytes).is_empty();
+    let mut ids = Vec::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let is_call = memmem::find(line, b"\"method\"").is_some();
+        let found = if has_answers && !is_call {
+            find_ids(line, max_id_bytes)
+        } else {
+            probable_ids(line, max_id_bytes)
+        };
+        ids.extend(found);
+        ids.truncate(MAX_IDS * MAX_IDS);
+    }
+    ids.dedup();
+    ids
 }
 
 /// Finds everything that reads like a member `id`.
@@ -62,14 +80,15 @@ fn find_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
     ids
 }
 
-/// Whether a broken text has more answers in it, or parts of them, than ids that can be told.
-pub(crate) fn has_unnamed_answer(text: &[u8], max_id_bytes: usize) -> bool {
+/// Whether a broken text has more answers in it, or parts of them, than the `named` ones.
+pub(crate) fn has_unnamed_answer(text: &[u8], named: usize) -> bool {
     let count = |key: &[u8]| memmem::find_iter(text, key).take(MAX_IDS + 1).count();
     let outcomes = count(b"\"result\"") + count(b"\"error\"");
     let messages = count(b"\"jsonrpc\"").saturating_sub(count(b"\"method\""));
     // Ids inside of a result do not count: there the brackets match.
-    let keys = if brackets(text, false) == Some(0) { 0 } else { count(b"\"id\"") };
-    let named = find_ids(text, max_id_bytes).len();
+    let is_balanced = brackets(text, false) == Some(0);
+    let keys = count(b"\"id\"").saturating_sub(count(b"\"method\""));
+    let keys = if is_balanced { 0 } else { keys };
     named < MAX_IDS && outcomes.max(messages).max(keys) > named.max(1)
 }
 

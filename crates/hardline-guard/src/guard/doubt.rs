@@ -129,14 +129,21 @@ impl Guard {
     /// Takes note that a line of the server cannot be used. The requests that it seems to answer fail
     /// after a while, unless a proper answer comes.
     ///
-    /// `may_answer` says that the line was meant as a message, and perhaps as an answer.
-    pub(super) fn doubt_answers(&mut self, text: &[u8], may_answer: bool, now: Duration) {
+    /// `may_answer` says that the line was meant as a message, and perhaps as an answer; `failed` is the
+    /// number of requests that have failed because of it.
+    pub(super) fn doubt_answers(
+        &mut self,
+        text: &[u8],
+        may_answer: bool,
+        failed: usize,
+        now: Duration,
+    ) {
         let ids = probable_ids(text, self.limits.max_id_bytes());
         let pending: Vec<_> = ids.iter().filter(|id| self.session.is_pending(id)).collect();
         for id in &pending {
             self.session.doubt(id, Doubt::Damaged, now);
         }
-        let has_more = has_unnamed_answer(text, self.limits.max_id_bytes());
+        let has_more = has_unnamed_answer(text, pending.len() + failed);
         // A log line that begins like one may hold the pieces of several answers.
         let is_jumble = has_more && !ids.is_empty();
         // After a torn line this may be the other half of an answer, with its id cut in two.

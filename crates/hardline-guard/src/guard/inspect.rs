@@ -19,7 +19,7 @@ use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused, has_unnamed_answer};
+use crate::frame::{FrameOutcome, Refused};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
@@ -208,9 +208,8 @@ impl Guard {
         let has_failed = self.refuse(direction, refused, work);
         if is_from_server {
             let text = text.unwrap_or_default();
-            let has_more = has_more || has_unnamed_answer(text, self.limits.max_id_bytes());
             let may_answer = may_answer && (!has_failed || has_more);
-            self.doubt_answers(text, may_answer, work.now);
+            self.doubt_answers(text, may_answer, usize::from(has_failed), work.now);
         }
     }
 

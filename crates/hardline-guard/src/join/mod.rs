@@ -78,7 +78,7 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{finding_at, has_unnamed_answer, is_unnamed_answer, probable_ids};
+use crate::frame::{finding_at, has_unnamed_answer, is_unnamed_answer, probable_ids_of_lines};
 use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, quotes_incomplete_message};
@@ -387,7 +387,9 @@ impl Joiner {
         // The id may stand behind the content.
         self.fail_answers_in(hold.raw(), pending);
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
-        let has_more = has_unnamed_answer(hold.raw(), self.limits.max_id_bytes());
+        let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
+        let ids = probable_ids_of_lines(hold.raw(), self.limits.max_id_bytes());
+        let has_more = has_unnamed_answer(hold.raw(), ids.into_iter().filter(is_named).count());
         if is_unnamed || has_more || hold.witness.has_unnamed {
             self.push(JoinEvent::Lost);
         }
@@ -411,10 +413,7 @@ impl Joiner {
         delivered: Option<&Id<'static>>,
         pending: &impl Pending,
     ) {
-        let lines = text.split(|byte| *byte == b'\n');
-        let ids: Vec<_> =
-            lines.flat_map(|line| probable_ids(line, self.limits.max_id_bytes())).collect();
-        for id in ids {
+        for id in probable_ids_of_lines(text, self.limits.max_id_bytes()) {
             let is_owed = self.is_owed(&id, pending) && delivered != Some(&id);
             if is_owed && !self.watch.add(id.clone(), now + MAX_WAIT) {
                 self.fail(id, "its answer was inside a message that fell apart");

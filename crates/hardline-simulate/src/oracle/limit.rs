@@ -270,9 +270,13 @@ mod tests {
             let head = &format!("{head}\n");
             check(&[(0, head), (0, planted), (0, "\"}}\n")], false, None);
             check(&[(0, head), (2000, planted), (2000, "\"}}\n")], false, None);
+            check(&[(0, head), (31_000, planted)], false, Some(Limit::LongPause));
+            if head.starts_with("[INFO]") {
+                check(&[(0, head), (100, planted)], true, Some(Limit::QuotedPendingAnswer));
+                continue;
+            }
             check(&[(0, head), (100, planted)], true, None);
             check(&[(0, head), (400, planted)], true, Some(Limit::LatePendingAnswer));
-            check(&[(0, head), (31_000, planted)], false, Some(Limit::LongPause));
         }
         // Not on a line of its own.
         check(&[(0, &format!("[INFO] {PLANTED}\n"))], false, None);

@@ -226,6 +226,7 @@ mod tests {
         // As if it had been a regular file when it was looked at.
         let file = wait_for_nothing(OpenOptions::new().read(true)).open(&fifo).unwrap();
         assert!(check_kind(&file.metadata().unwrap(), FileType::is_file).is_err());
+        drop(file);
         // Without a reader the system refuses to open it for writing.
         assert!(wait_for_nothing(OpenOptions::new().write(true)).open(&fifo).is_err());
     }

@@ -87,7 +87,7 @@ mod tests {
 
     #[track_caller]
     fn check(env: &str, variables: &[(&str, &str)], expected: Option<&str>) {
-        let text = format!("[launch]\nprograms = [\"x\"]\nenv = [{env}]");
+        let text = format!("[launch]\nprograms = [\"x\"]\nenv = [\"OTHER\", {env}]");
         let policy = Policy::parse(&text).unwrap();
         let user = User { home: "/home/me".into(), shell: "/bin/sh".into() };
         let variables: Vec<_> =

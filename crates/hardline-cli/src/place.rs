@@ -55,7 +55,7 @@ pub(crate) fn bypassed_policy() -> Option<PathBuf> {
     is_bypassed(&own, policy().as_deref()).then_some(own)
 }
 
-/// Whether a policy is another file than the one that is used.
+/// Checks if a policy is another file than the one that is used.
 #[cfg(unix)]
 fn is_bypassed(own: &Path, used: Option<&Path>) -> bool {
     let whole = |path: &Path| path.canonicalize().ok();
@@ -83,7 +83,8 @@ fn absolute(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_database_knows_who_runs_the_tests() {
-        // A container may run as somebody who is in no database.
+        // A container may run as a user that no database has.
         if let Some(user) = user() {
             assert!(user.home.is_absolute());
         }

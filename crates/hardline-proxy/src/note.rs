@@ -94,25 +94,7 @@ impl fmt::Display for Note<'_> {
                 write!(formatter, "a call of `{tool}` was refused: the tool is hidden or denied")
             }
             Self::Trouble(text) | Self::Confined(text) => formatter.write_str(text),
-            Self::Found(found) => {
-                let finding = &found.finding;
-                write!(
-                    formatter,
-                    "{} {} ({}, {}): {}",
-                    finding.severity,
-                    finding.rule,
-                    found.action.name(),
-                    finding.direction.name(),
-                    finding.detail
-                )?;
-                if let Some(path) = &finding.path {
-                    write!(formatter, " at {path}")?;
-                }
-                if !finding.excerpt.is_empty() {
-                    write!(formatter, ": {}", finding.excerpt)?;
-                }
-                Ok(())
-            }
+            Self::Found(found) => write_found(formatter, found),
             Self::Unlisted(count) => write!(formatter, "{count} more findings like these"),
             Self::Dropped(count) => {
                 write!(
@@ -122,14 +104,7 @@ impl fmt::Display for Note<'_> {
             }
             Self::Noise(_) => formatter.write_str("a line that is no message"),
             Self::ServerEnded { how, failed, stderr_excerpt } => {
-                write!(formatter, "the server {how}")?;
-                if *failed > 0 {
-                    write!(formatter, "; {failed} requests failed")?;
-                }
-                match stderr_excerpt.is_empty() {
-                    true => Ok(()),
-                    false => write!(formatter, "; its last stderr lines: {stderr_excerpt}"),
-                }
+                write_end(formatter, how, *failed, stderr_excerpt)
             }
             Self::KeeperLost => formatter.write_str(
                 "the server's keeper was killed, most likely by the server; everything that the \
@@ -163,4 +138,40 @@ impl fmt::Display for Note<'_> {
             Self::Closed(rule) => write!(formatter, "the session is closed because of {rule}"),
         }
     }
+}
+
+fn write_found(formatter: &mut fmt::Formatter<'_>, found: &Found) -> fmt::Result {
+    let finding = &found.finding;
+    write!(
+        formatter,
+        "{} {} ({}, {}): {}",
+        finding.severity,
+        finding.rule,
+        found.action.name(),
+        finding.direction.name(),
+        finding.detail
+    )?;
+    if let Some(path) = &finding.path {
+        write!(formatter, " at {path}")?;
+    }
+    if !finding.excerpt.is_empty() {
+        write!(formatter, ": {}", finding.excerpt)?;
+    }
+    Ok(())
+}
+
+fn write_end(
+    formatter: &mut fmt::Formatter<'_>,
+    how: &str,
+    failed: usize,
+    stderr_excerpt: &str,
+) -> fmt::Result {
+    write!(formatter, "the server {how}")?;
+    if failed > 0 {
+        write!(formatter, "; {failed} requests failed")?;
+    }
+    if !stderr_excerpt.is_empty() {
+        write!(formatter, "; its last stderr lines: {stderr_excerpt}")?;
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@
 //! open theirs themselves.
 //!
 //! Invariants:
-//! - Opening does not wait, whatever is there and whenever it was put there.
+//! - Opening never waits, also if the file is exchanged after the first look.
 //! - A [`File`] from here is a regular file, also if the path was exchanged after it was looked at.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
@@ -26,8 +26,8 @@ pub fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// What the system says, and [`ErrorKind::InvalidInput`] with words for what is there if that is no regular
-/// file ([`ErrorKind::IsADirectory`] for a directory).
+/// Errors of the system; [`ErrorKind::InvalidInput`] that names what is there if it is no regular file
+/// ([`ErrorKind::IsADirectory`] for a directory).
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open_if(options, path, FileType::is_file)
 }
@@ -46,7 +46,7 @@ pub fn open_output(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// What the system says; [`ErrorKind::AlreadyExists`] if anything is there, also a link that leads nowhere.
+/// Errors of the system; [`ErrorKind::AlreadyExists`] if anything is there, also a link that leads nowhere.
 pub fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -59,7 +59,7 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// What the system says; [`ErrorKind::NotADirectory`] if it is none.
+/// Errors of the system; [`ErrorKind::NotADirectory`] if it is none.
 pub fn open_directory(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = wait_for_nothing(options.read(true)).open(path)?;
@@ -152,7 +152,8 @@ fn describe(kind: &FileType) -> &'static str {
     if kind.is_dir() { "a directory" } else { "something else" }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::io::Write;
     use std::os::unix::net::UnixListener;

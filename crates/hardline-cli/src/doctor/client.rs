@@ -11,7 +11,7 @@ use crate::install::document::{Document, Format};
 use crate::install::file::Original;
 use crate::install::program::{Program, is_absolute};
 use crate::install::select::{Selection, Target};
-use crate::install::server::{self, Kind};
+use crate::install::server::{self, Kind, Launch};
 use crate::place;
 #[cfg(unix)]
 use crate::wrap::Places;
@@ -74,19 +74,12 @@ fn file(
                     (is_fixable, is_broken) = (true, true);
                     problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));
                 }
-                let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
                 #[cfg(unix)]
-                match crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
-                    Err(why) => {
-                        is_broken = true;
-                        let why = format!("{path}: {what}: it cannot be started: {why:#}");
-                        problems.push(("entry", Status::Fail, why));
-                    }
-                    Ok(places) => problems.extend(
-                        elsewhere(&places, &launch.redirects)
-                            .map(|why| ("places", Status::Warn, format!("{path}: {what}: {why}"))),
-                    ),
+                if let Some((id, status, why)) = wrong_arguments(launch) {
+                    is_broken |= status == Status::Fail;
+                    problems.push((id, status, format!("{path}: {what}: {why}")));
                 }
+                let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
                 let inner = items.get(*inner..).unwrap_or_default();
                 let inner: Vec<_> = inner.iter().map(|item| item.text.clone()).collect();
                 if let Some(why) = missing(&inner) {
@@ -141,7 +134,20 @@ fn wrong_program(path: &str, program: &Program) -> Option<String> {
     (!is_same).then(|| format!("{path} is another hardline than this one, {}", program.path))
 }
 
-/// Where an entry keeps things, or may be made to, if that is not where this command looks for them.
+/// What is wrong with the arguments of ours that an entry has.
+#[cfg(unix)]
+fn wrong_arguments(launch: &Launch) -> Option<(&'static str, Status, String)> {
+    let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
+    match crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
+        Err(why) => Some(("entry", Status::Fail, format!("it cannot be started: {why:#}"))),
+        Ok(places) => {
+            let why = elsewhere(&places, &launch.redirects)?;
+            Some(("places", Status::Warn, why))
+        }
+    }
+}
+
+/// Describes where an entry keeps things, or may be made to, if this command looks elsewhere.
 #[cfg(unix)]
 fn elsewhere(places: &Places, redirects: &[&str]) -> Option<String> {
     let is_other = |given: &Option<PathBuf>, own: Option<PathBuf>| {

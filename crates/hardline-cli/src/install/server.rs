@@ -236,7 +236,7 @@ fn launch(
     })
 }
 
-/// Whether an entry sets a variable.
+/// Checks if the `env` of an entry sets a variable.
 fn has_variable(holder: &Node, name: &str) -> bool {
     holder.member("env").is_some_and(|env| env.node.member(name).is_some())
 }

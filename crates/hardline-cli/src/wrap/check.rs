@@ -7,11 +7,11 @@ use clap::{Args as _, FromArgMatches as _};
 
 use super::Args;
 
-/// Where a `wrap` looks for what is kept, as far as its arguments say.
+/// Directories and files of a `wrap`, as far as its arguments say.
 pub(crate) struct Places {
     pub(crate) state: Option<PathBuf>,
     pub(crate) config: Option<PathBuf>,
-    /// Whether it is given a policy, so that its configuration directory does not matter.
+    /// True if it is given a policy, so that its configuration directory does not matter.
     pub(crate) has_policy: bool,
 }
 

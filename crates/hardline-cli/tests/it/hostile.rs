@@ -455,7 +455,7 @@ fn attacks_on_what_is_around_a_session_fail() {
         assert!(message.contains("its keeper was ended by signal 9"), "{failed}");
         assert!(told.contains("the server's keeper was killed"), "{told}");
     }
-    // Where there is no keeper, nobody else is killed.
+    // Without a keeper, the attack kills no other process.
     let lines: String = script("any").iter().map(|line| format!("{line}\n")).collect();
     let output = hardline(&["demo-server", "--hostile", "kill-parent"], lines.as_bytes());
     assert_eq!(output.status.code(), Some(3));

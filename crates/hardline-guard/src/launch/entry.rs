@@ -83,7 +83,7 @@ impl Entry {
         &self.program
     }
 
-    /// Whether it says which arguments its program may have.
+    /// Returns true if it lists the arguments that its program may have.
     pub fn has_arguments(&self) -> bool {
         self.arguments.is_some()
     }
@@ -173,7 +173,7 @@ impl Entry {
         self.arguments.as_deref().unwrap_or_default().get(index.checked_sub(1)?)
     }
 
-    /// Whether code is wanted: it has just the word, or the program may run any package.
+    /// Checks if code is wanted: the entry has just the word, or lets the program run any package.
     fn covers(&self, code: &Code, command: &[String]) -> bool {
         let is_package = code.kind == CodeKind::Package;
         let Some(pattern) = self.pattern(code.index) else {
@@ -197,7 +197,7 @@ fn fits(glob: &Glob, word: &str) -> bool {
     fits_name(glob, word) && !(glob.has_wildcard() && (adds("..") || adds(":")))
 }
 
-/// Whether a name fits that may have a tag behind a `:`.
+/// Checks if a name fits that may have a tag behind a `:`.
 fn fits_name(glob: &Glob, word: &str) -> bool {
     let is_option = word.starts_with('-') && !glob.to_string().starts_with('-');
     !(glob.has_wildcard() && is_option) && glob.matches(word)

@@ -197,7 +197,7 @@ pub fn injects_code(name: &str, value: &str) -> bool {
     ALWAYS.contains(&name) || BEGINNINGS.iter().any(|it| lower.starts_with(it)) && !is_setting
 }
 
-/// Whether a value is nothing but paths in directories of the system.
+/// Checks if a value is nothing but paths in directories of the system.
 fn is_system(value: &str) -> bool {
     let is_inside = |path: &str, directory: &str| {
         path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -206,8 +206,8 @@ fn is_system(value: &str) -> bool {
     value.split(':').all(|path| is_plain(path) && SYSTEM.iter().any(|it| is_inside(path, it)))
 }
 
-/// Whether a variable with this value chooses where programs find the code that they run, or what they load
-/// besides: to be left out where the programs that may run are listed.
+/// Checks if a variable with this value chooses where programs find the code that they run, or what they load
+/// besides. A server whose programs are listed is started without it.
 pub fn chooses_code(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
@@ -234,7 +234,7 @@ pub fn chooses_code(name: &str, value: &str) -> bool {
     is_known && !is_system(value)
 }
 
-/// Whether an option in `NODE_OPTIONS` loads code, or lets others do so.
+/// Checks if an option in `NODE_OPTIONS` loads code, or lets a debugger do so.
 fn is_code_to_node(options: &str) -> bool {
     let words = ["node"].into_iter().chain(options.split_whitespace()).chain(["x.js"]);
     let command: Vec<String> = words.map(str::to_owned).collect();

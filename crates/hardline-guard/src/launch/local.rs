@@ -13,7 +13,7 @@ use super::package::Registry;
 pub struct Local {
     /// Its path from the working directory.
     pub path: String,
-    /// Whether the directories above count as well.
+    /// True if the directories above count as well.
     pub is_above: bool,
 }
 
@@ -106,7 +106,7 @@ fn npm_name(spec: &str) -> &str {
     version.and_then(|at| spec.get(..scope + at)).unwrap_or(spec)
 }
 
-/// Whether a script is named by its whole path. One that is not is meant to be that of the directory.
+/// Checks if a script is named by its whole path. Any other is meant to be that of the directory.
 fn has_script_elsewhere(command: &[String]) -> bool {
     let is_script = |word: &&str| {
         let ending = word.rsplit_once('.').map(|(_, ending)| ending);

@@ -119,7 +119,7 @@ struct Meeting {
     takes: usize,
     is_main: bool,
     rest: Rest,
-    /// Where the package that it names begins: in the word itself, or at 0 in the next one.
+    /// Place where the name of its package begins: in the word itself, or at 0 in the next one.
     package: Option<usize>,
 }
 
@@ -230,7 +230,7 @@ impl Meeting {
     }
 }
 
-/// Whether a value makes an option of one letter load code.
+/// Checks if a value makes an option of one letter load code.
 fn is_loading(family: &Family, letter: &str, value: &str) -> bool {
     let mut loads = family.loads.split_whitespace().filter_map(|it| it.split_once('='));
     loads.any(|(option, part)| match part {

@@ -32,7 +32,7 @@ pub(super) struct Package {
     pub(super) registry: Registry,
 }
 
-/// Endings of files that runners install, whatever is before them.
+/// Endings by which runners take a name for a file.
 const FILES: [&str; 11] = [
     ".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz", ".tbz", ".zip", ".whl", ".py", ".pyz", ".git",
 ];
@@ -40,8 +40,7 @@ const FILES: [&str; 11] = [
 const DIGEST_DIGITS: usize = 64;
 
 impl Package {
-    /// Whether a word is a plain name in the registry. `pattern` is what it fits; none if it is one of any
-    /// number of words.
+    /// Checks if a word is a plain name in the registry. `pattern` is the one that it fits; `**` is none.
     pub(super) fn is_plain(&self, word: &str, pattern: Option<&Glob>) -> bool {
         let spec = word.get(self.start..).unwrap_or_default();
         match self.registry {
@@ -156,14 +155,14 @@ fn is_image(spec: &str, pattern: &Glob) -> bool {
     path.split('/').all(is_name) && tag.is_none_or(is_version) && digest.is_none_or(is_digest)
 }
 
-/// Whether it is one part of a package's name, and cannot be a file or a directory.
+/// Checks if it is one part of a package's name, and cannot be a file or a directory.
 fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_first = |first: char| first.is_ascii_alphanumeric();
     name.starts_with(is_first) && name.bytes().all(is_part) && !is_file(name)
 }
 
-/// Whether it is a version or a tag, and no range, address or path.
+/// Checks if it is a version or a tag, and no range, address or path.
 fn is_version(version: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+!".contains(&byte);
     version.starts_with(|first: char| first.is_ascii_alphanumeric()) && version.bytes().all(is_part)

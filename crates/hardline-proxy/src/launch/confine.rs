@@ -1,5 +1,5 @@
 //! The environment of a server whose programs are listed: what chooses code comes from the system, not from
-//! whoever wrote the server's entry into a client's configuration.
+//! the author of the server's entry in a client's configuration.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use hardline_guard::tools::Glob;
 
 /// The user that a server runs as, by the system's database of users.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_structs, reason = "whoever asks the database fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the caller asks the database and fills it in")]
 pub struct User {
     /// The home directory.
     pub home: PathBuf,

@@ -57,7 +57,7 @@ impl Exit {
         self.code() == Some(0)
     }
 
-    /// Whether something killed its keeper, so that it was killed with all that it had started.
+    /// Returns true if its keeper was killed, so that it was killed with all that it had started.
     ///
     /// Known where [`adopt_orphans`](super::adopt_orphans) was called. The status is the keeper's then.
     pub fn is_keeper_lost(&self) -> bool {

@@ -33,7 +33,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_m
 struct Children {
     /// Those that we started and did not reap. No more than are alive at once.
     started: Vec<Pid>,
-    /// Those that were there when orphans became ours, of whoever ran in this process before. They are not
+    /// Those that were there when orphans became ours, started by what ran in this process before. They are not
     /// reaped here, so that no other child gets their ids.
     foreign: Vec<Pid>,
     adopts: bool,

@@ -140,7 +140,7 @@ fn a_server_is_started_again_after_hardline_itself_was_replaced() {
 #[test]
 fn secrets_in_standard_error_reach_neither_the_client_nor_what_is_kept() {
     let home = Home::new();
-    // Made up, and put together here so that nobody takes this file for a leak.
+    // Made up, and put together here so that no scanner takes this file for a leak.
     let token = ["ghp_", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"].concat();
     let jwt =
         ["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", "dozjgNryP4J3jVmNHl0w5N"].join(".");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::home::{Home, Seen, script, tool};
 use crate::install;
 
-/// The home that the system has for whoever runs the tests.
+/// The home that the system has for the user who runs the tests.
 fn own_home() -> String {
     let user = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap();
     user.map_or("/".to_owned(), |user| user.dir.display().to_string())

@@ -37,7 +37,7 @@ fn what_a_killed_keeper_kept_is_ended() {
                 assert_eq!(exit.summary(), expected);
             }
         }
-        // One that dies of a signal by itself has lost nobody.
+        // A server that dies of a signal by itself has lost no keeper.
         let (child, _stdout) = start(&mark, "echo ready; kill -9 $$", true).await;
         let exit = in_time(child.wait()).await;
         assert!(!exit.is_keeper_lost() && exit.signal() == Some(9), "{exit}");

@@ -133,7 +133,7 @@ pub(super) fn runs_anything(program: &str) -> bool {
     has(table::RUN_ANYTHING, &plain_name(program))
 }
 
-/// Whether what is behind these words is for the code that they name, and not for the program itself.
+/// Checks if what is behind these words is for the code that they name, and not for the program itself.
 pub(super) fn passes_rest_on(program: &str, words: &[&str]) -> bool {
     let is_file = |it: &&str| it.ends_with(".dll") && !it.starts_with('-');
     match &*plain_name(program) {

@@ -25,6 +25,7 @@ use super::{
 };
 
 /// Time in which killed orphans must be gone before they are given up: longer than a search for them takes.
+#[cfg(target_os = "linux")]
 const KILL_TIME: Duration = Duration::from_secs(2);
 /// Pause between two looks at what is left: the first, then twice as long each time, up to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
@@ -35,12 +36,17 @@ struct Children {
     started: Vec<Pid>,
     /// Those that were there when orphans became ours, started by what ran in this process before. They are not
     /// reaped here, so that no other child gets their ids.
+    #[cfg(target_os = "linux")]
     foreign: Vec<Pid>,
     adopts: bool,
 }
 
-static CHILDREN: Mutex<Children> =
-    Mutex::new(Children { started: Vec::new(), foreign: Vec::new(), adopts: false });
+static CHILDREN: Mutex<Children> = Mutex::new(Children {
+    started: Vec::new(),
+    #[cfg(target_os = "linux")]
+    foreign: Vec::new(),
+    adopts: false,
+});
 
 /// Makes this process the parent of every descendant that loses its own, on Linux, and ends those that lose
 /// their [keeper](super::Keeper).

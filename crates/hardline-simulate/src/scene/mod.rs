@@ -65,6 +65,11 @@ pub const FAMILIES: [Family; 34] = [
 ];
 
 impl Family {
+    /// Returns all families.
+    pub fn all() -> impl Iterator<Item = Self> {
+        FAMILIES.into_iter()
+    }
+
     /// Looks a family up by its name.
     pub fn find(name: &str) -> Option<Self> {
         FAMILIES.into_iter().find(|it| it.name == name)

@@ -64,7 +64,7 @@ fn every_string_of_the_schemas_is_made_harmless_blocked_or_reported() {
                 }
                 "both" => assert_eq!((report.action, sent), (Action::Block, None), "{line}"),
                 "machine" => {
-                    assert_eq!((report.action, sent), (Action::Log, Some(frame)), "{line}")
+                    assert_eq!((report.action, sent), (Action::Log, Some(frame)), "{line}");
                 }
                 _ => panic!("{line}"),
             }

@@ -81,6 +81,16 @@ impl Run {
         let bytes = format!("{line}\n");
         let line = framer.next_line(&mut bytes.as_bytes()).unwrap();
         self.relay.handle_server(&line, self.now, &mut self.out);
+        self.settle();
+    }
+
+    /// Lets the moment pass in which messages are held back.
+    fn settle(&mut self) {
+        let soon = self.now + Duration::from_millis(2);
+        while let Some(due) = self.relay.poll_timeout().filter(|due| *due <= soon) {
+            self.now = self.now.max(due);
+            self.relay.handle_timeout(self.now, true, &mut self.out);
+        }
     }
 
     pub(crate) fn end(&mut self, how: &str) -> After {

@@ -383,9 +383,8 @@ fn what_many_texts_hide_together_is_found() {
         let rules: Vec<_> = report.findings.iter().map(|it| it.rule).collect();
         (rules, report.frame.map(|it| it.into_inner().into_owned()))
     };
-    let mut bits = bits();
     let mut spread = Vec::new();
-    while let Some(bit) = bits.next() {
+    for bit in bits() {
         let hidden = if bit { "\u{200b}\u{2060}" } else { "\u{2060}" };
         assert_passes("alone", &format!("Line{hidden}"));
         spread.push(format!("Line{hidden}"));

@@ -96,16 +96,25 @@ pub fn is_unsafe(char: char) -> bool {
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
                 | '\u{2800}'
+                | '\u{2d7f}'
                 | '\u{3164}'
+                | '\u{e000}'..='\u{f8ff}'
+                | '\u{fdd0}'..='\u{fdef}'
                 | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
                 | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
+                | '\u{fff0}'..='\u{fffc}'
+                | '\u{1107f}'
                 | '\u{13430}'..='\u{1343f}'
+                | '\u{16fe4}'
                 | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d159}'
                 | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e0fff}'
+                | '\u{f0000}'..
         )
+        // The last two of each plane are no characters.
+        || u32::from(char) & 0xfffe == 0xfffe
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The strings of a message, each with its place and with what may be done to it.
 //!
 //! Every string is looked at, keys included: what one client shows to nobody another hands to its model.
-//! Some must not be edited, whatever is in them, since a machine will send them back or compare them:
+//! Some must never be edited, since a machine will send them back or compare them:
 //! cursors, states, ids, addresses, names, binary data, metadata, keys, values of a choice. What is wrong with
 //! one of those is reported, or the frame is blocked: [`reader`] has the table.
 //!

@@ -60,7 +60,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns who makes use of the string here: a value, or a key of the innermost object.
+    /// Returns the readers of the string here: a value, or a key of the innermost object.
     pub(crate) fn reader(&self, is_key: bool) -> Reader {
         let names: Vec<Cow<'_, str>> = self.levels.iter().filter_map(At::name).collect();
         let names: Vec<&str> = names.iter().map(|it| &**it).collect();

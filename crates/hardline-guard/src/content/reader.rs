@@ -1,4 +1,4 @@
-//! Who makes use of a string of a message: a person or a model, a machine, or both.
+//! The readers of a message's strings: people and models, machines, or both.
 //!
 //! The table here is about what a server sends. It follows the schemas of all versions of MCP; a test has an
 //! entry for each of their strings. What no version knows is text.
@@ -6,16 +6,18 @@
 //! | | is read | is compared or sent back | what is wrong with it |
 //! |---|---|---|---|
 //! | [`Reader::Person`] | yes | no | is made harmless |
-//! | [`Reader::Both`] | yes | yes | blocks what it is part of: editing would name something else |
+//! | [`Reader::Both`], [`Reader::Name`] | yes | yes | blocks what it is part of: editing would name something else |
 //! | [`Reader::Machine`] | no | yes | is reported; a planted message blocks |
 
-/// Who makes use of a string.
+/// Readers of a string.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reader {
     /// People and models read it, and nothing depends on its exact characters.
     Person,
-    /// People and models see it, and machines compare it: names, addresses, keys, values of a choice.
+    /// People and models see it, and machines compare it: addresses, keys, values of a choice.
     Both,
+    /// The same, and it is what people and models call something by: an identifier needs no invisible character.
+    Name,
     /// Machines alone: cursors, states, binary data.
     Machine,
 }
@@ -44,7 +46,7 @@ const BINARY: [(&str, &[&str]); 4] = [
 ];
 
 /// Members that hold a word of the protocol, a name or an address, wherever they stand.
-const BOTH: [&str; 30] = [
+const BOTH: [&str; 29] = [
     "action",
     "audience",
     "cacheScope",
@@ -59,7 +61,6 @@ const BOTH: [&str; 30] = [
     "mimeType",
     "mode",
     "model",
-    "name",
     "protocolVersion",
     "resourceSubscriptions",
     "resultType",
@@ -77,20 +78,20 @@ const BOTH: [&str; 30] = [
     "websiteUrl",
 ];
 
-/// Parts of a result or of parameters that are about the session, and that nobody is shown.
+/// Parts of a result or of parameters that are about the session, and that no person or model is shown.
 const SETTINGS: [&str; 3] = ["capabilities", "metadata", "modelPreferences"];
 
-/// What a server says of itself, in a place that is otherwise for machines.
+/// The server's description of itself, in a place that is otherwise for machines.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Returns who makes use of the string that `names` lead to; if `is_key`, of a key there.
+/// Returns the readers of the string that `names` lead to; if `is_key`, of a key there.
 pub(super) fn of(names: &[&str], is_key: bool) -> Reader {
     let inside = |reader| if is_key { Reader::Both } else { reader };
     for (at, name) in names.iter().enumerate() {
         let (before, after) =
             (names.get(..at).unwrap_or_default(), names.get(at + 1..).unwrap_or_default());
         match *name {
-            "inputSchema" | "outputSchema" | "requestedSchema" => return inside(of_schema(after)),
+            "inputSchema" | "outputSchema" | "requestedSchema" => return of_schema(after, is_key),
             // What a tool returned, and what a model called one with, as they like.
             "structuredContent" => return inside(Reader::Person),
             "input" if before.ends_with(&["messages", "content"]) => return inside(Reader::Person),
@@ -108,7 +109,7 @@ pub(super) fn of(names: &[&str], is_key: bool) -> Reader {
     inside(of_member(names))
 }
 
-/// Whether the `data` of this is an error's or a log message's: anything, for people.
+/// Returns whether the `data` below this is an error's or a log message's: anything, for people.
 fn is_free(names: &[&str]) -> bool {
     matches!(names, ["error" | "params"])
 }
@@ -120,13 +121,14 @@ fn of_member(names: &[&str]) -> Reader {
         // These are addressed by something else, so that their name is a title.
         "name" if is_title(before) => Reader::Person,
         name if MACHINE.contains(&name) => Reader::Machine,
+        "name" => Reader::Name,
         name if BINARY.iter().any(|(it, of)| *it == name && is_below(of)) => Reader::Machine,
         name if BOTH.contains(&name) => Reader::Both,
         _ => Reader::Person,
     }
 }
 
-/// Whether a name below this is for people: that of a resource, of a link to one, or of a server.
+/// Returns whether a name below this is for people: that of a resource, of a link to one, or of a server.
 fn is_title(names: &[&str]) -> bool {
     match names.last() {
         Some(&("resources" | "resourceTemplates" | "serverInfo" | SERVER_INFO)) => true,
@@ -181,19 +183,22 @@ const EXACT: [&str; 17] = [
     "type",
 ];
 
-/// Who makes use of a string in a schema: a title or description is text, a value of a choice is not.
-fn of_schema(names: &[&str]) -> Reader {
+/// Returns the readers of a string in a schema, or of a key there: a title or description is text, a value of a
+/// choice is not.
+fn of_schema(names: &[&str], is_key: bool) -> Reader {
     let mut names = names.iter();
     while let Some(name) = names.next() {
         match *name {
             name if NAMED.contains(&name) => {
-                names.next();
+                if names.next().is_none() && is_key {
+                    return Reader::Name;
+                }
             }
             name if NESTED.contains(&name) => {}
-            name if EXACT.contains(&name) => return Reader::Both,
+            name if EXACT.contains(&name) || is_key => return Reader::Both,
             _ => return Reader::Person,
         }
     }
-    // A string where a schema should be.
+    // A keyword, or a string where a schema should be.
     Reader::Both
 }

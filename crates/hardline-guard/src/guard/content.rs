@@ -14,7 +14,7 @@ use crate::frame::finding_at;
 use crate::policy::Actions;
 use crate::rule::{Action, Rule};
 use crate::sanitize;
-use crate::scan::{Hit, Scanner, is_plain};
+use crate::scan::{Hit, Scanner, is_invisible, is_plain};
 use crate::undo::{Call, Undo};
 
 /// How much of what was found goes into a finding.
@@ -33,7 +33,7 @@ pub(super) struct Judge {
     buffer: String,
     /// Most bytes of text in one message.
     max_bytes: usize,
-    /// What was edited in this session.
+    /// Edits of this session, to be undone in what comes back.
     undo: Undo,
 }
 
@@ -233,15 +233,17 @@ impl Judge {
             }
             let Some(text) = Text::read(string, buffer) else { return };
             let mut scan = scanner.scan(text.content());
+            let reader = place.reader(is_key);
             let is_part = sink.hidden.add(scan.residue, text.content().len());
-            if is_part && scan.residue.level > 0 {
+            let is_name = reader == Reader::Name && is_identifier(text.content());
+            if (is_part || is_name) && scan.residue.level > 0 {
                 scan = scanner.scan_part(text.content(), true);
             }
             let hits = scan.hits;
             if hits.is_empty() {
                 return;
             }
-            let (origin, reader) = (text.origin(), place.reader(is_key));
+            let origin = text.origin();
             let mut wanted = Vec::new();
             for hit in hits {
                 let mut action = actions.action_at(hit.rule, hit.severity, direction);
@@ -283,11 +285,17 @@ fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnM
     });
 }
 
-/// What is done about a string that may not be edited. A planted message is too much for any of them. What
-/// people and models see goes no further with something hidden in it; the rest is reported.
+/// Returns whether a text looks like a name that programs use, and not like a sentence.
+fn is_identifier(text: &str) -> bool {
+    let is_part = |it: char| it.is_ascii_alphanumeric() || "_-./:".contains(it) || is_invisible(it);
+    text.chars().all(is_part) && text.contains(|it: char| it.is_ascii_alphabetic())
+}
+
+/// Returns the action for a string that may not be edited. A planted message is too much for any of them.
+/// Strings that people and models see go no further with something hidden in them; the rest is reported.
 fn instead_of_editing(hit: &Hit, reader: Reader) -> Action {
     let is_message = matches!(hit.rule, Rule::ContentFrame | Rule::ContentEncodedFrame);
-    let is_seen = reader == Reader::Both && Severity::High <= hit.severity;
+    let is_seen = reader != Reader::Machine && Severity::High <= hit.severity;
     if is_message || is_seen { Action::Block } else { Action::Log }
 }
 

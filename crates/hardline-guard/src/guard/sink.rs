@@ -38,7 +38,7 @@ pub(super) struct Sink {
     pub(super) rule: Option<Rule>,
     /// How many bytes of text were looked at.
     pub(super) looked: usize,
-    /// What those texts could hide together.
+    /// Sum of what those texts could hide.
     pub(super) hidden: Together,
     /// The time, in a session: then edits are remembered, and undone in what comes back.
     pub(super) now: Option<Duration>,

@@ -85,7 +85,7 @@ pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
     mask | leads & (seconds >> 1 | 1 << 63)
 }
 
-/// Whether the first bytes are those of a control, a separator or a character that people do not see.
+/// Returns whether the first bytes are those of a control, a separator or a character that people do not see.
 #[inline]
 pub(super) fn may_matter(rest: &[u8]) -> bool {
     match rest {

@@ -134,7 +134,7 @@ pub struct Scan {
     pub hits: Vec<Hit>,
     /// How many bytes of the text were looked at, from its start.
     pub scanned: usize,
-    /// What could be hidden in the text together with others.
+    /// Capacity that is left for a message spread over several texts.
     pub(crate) residue: Residue,
 }
 

@@ -1,4 +1,4 @@
-//! Which parts of an edited text stand for which of the original.
+//! Alignment of an edited text with its original.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Undoing edits: what a client sends back of an edited text reaches the server as the server wrote it.
 //!
-//! A file that is read through the guard may come out edited, with `<U+200B>` for a character that nobody
-//! sees. If the client writes it back, or asks for a change of a part of it, the server must get its own
+//! A file that is read through the guard may come out edited, with `<U+200B>` for a character that people
+//! do not see. If the client writes it back, or asks for a change of a part of it, the server must get its own
 //! characters again, or the file would change and the part would not be found. So each edit is remembered with
 //! what stood around it, and undone where the client sends the same.
 //!
@@ -48,19 +48,19 @@ const WHOLE: usize = 24;
 /// The edits of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Undo {
-    /// What was edited, oldest first.
+    /// The edits, oldest first.
     kept: BTreeMap<u64, Kept>,
     /// The place in `kept` of each edit with all that is compared around it.
     places: HashMap<Key, u64>,
-    /// What an edit stands for, by what is around it.
+    /// Original text of an edit, by its surroundings.
     originals: HashMap<Key, Slot>,
-    /// How often each token stood for itself.
+    /// Number of times that each token stood for itself.
     literals: HashMap<String, usize>,
     next: u64,
     bytes: usize,
 }
 
-/// What is compared: the sides that count, with the edit between them.
+/// Surroundings of an edit: the sides that count, and their text with the edit between them.
 type Key = (Sides, String);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -77,7 +77,7 @@ const ALL_SIDES: [Sides; 4] = [Sides::Whole, Sides::Before, Sides::After, Sides:
 struct Kept {
     /// The edit with what stands around it.
     window: String,
-    /// Where it stands there.
+    /// Its offset there.
     at: usize,
     length: usize,
     original: String,
@@ -85,14 +85,14 @@ struct Kept {
     since: Duration,
 }
 
-/// What all edits with one key stand for; nothing if they differ.
+/// Original text of all edits with one key; none if they differ.
 #[derive(Debug)]
 struct Slot {
     original: Option<String>,
     count: usize,
 }
 
-/// What is known while the texts of one call are gone through.
+/// State while the texts of one call are searched.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     /// Short texts that may still be searched for.
@@ -321,7 +321,7 @@ impl Kept {
     }
 }
 
-/// What is compared of a text around a token. `None` if there is too little.
+/// Returns the surroundings of a token. `None` if there are too few.
 fn key(text: &str, token: &Token, sides: Sides) -> Option<String> {
     let (left, right) = match sides {
         Sides::Whole => (WHOLE, WHOLE),

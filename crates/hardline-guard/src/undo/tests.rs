@@ -1,6 +1,7 @@
-//! What comes back is what was sent, and nothing else is touched.
+//! Texts that come back are those that were sent, and nothing else is touched.
 
 use hardline_testkit::generate::Rng;
+use hardline_testkit::work::{Case, Otherwise, assert_linear};
 
 use super::*;
 use crate::sanitize;
@@ -84,7 +85,7 @@ fn a_part_of_a_line_is_found_again() {
     }
 }
 
-/// What a client writes about marks is not taken for an edit, nor what the server wrote so itself.
+/// A mark that the client or the server wrote itself is not taken for an edit.
 #[test]
 fn nothing_else_is_undone() {
     let mut undo = Undo::default();
@@ -189,7 +190,7 @@ fn any_text_survives_the_round_trip() {
         let back = undo.undo(&edited).unwrap_or_else(|| edited.clone());
         whole += usize::from(back == original);
         assert_eq!(clean(&back), edited, "seed {seed}: {original:?}");
-        // Whatever part of it comes back, no character is put there that was not sent there.
+        // In any part of it that comes back, no character is put where it was not sent.
         let at = edited.floor_char_boundary(rng.below(edited.len()));
         let end = edited.ceil_char_boundary(at + rng.below(edited.len() - at + 1));
         let is_cut =
@@ -208,4 +209,55 @@ fn any_text_survives_the_round_trip() {
     assert!(edited_texts > 10_000, "{edited_texts}");
     println!("{whole} of {edited_texts} texts are the original again");
     assert!(whole * 100 >= edited_texts * 99, "{whole} of {edited_texts}");
+}
+
+/// Remembers how a text was edited, and undoes that in the text and in its lines.
+fn round_trip(original: &[u8]) {
+    let original = str::from_utf8(original).unwrap();
+    let mut edited = String::new();
+    for char in original.chars() {
+        match char {
+            '\u{e0041}' => edited.push_str("<U+E0041>"),
+            '\x1b' => edited.push_str("<U+001B>"),
+            '\u{1}' => edited.push_str("blocked by hardline: "),
+            _ => edited.push(char),
+        }
+    }
+    let original = original.replace('\u{1}', "");
+    let mut undo = Undo::default();
+    undo.remember(&original, &edited, NOW);
+    let mut call = Call::default();
+    undo.undone(&edited, &mut call);
+    for line in edited.split('\n') {
+        undo.undone(line, &mut call);
+        undo.undone_alike(line, &call);
+    }
+}
+
+#[test]
+fn doubling_a_text_at_most_triples_the_work_of_undoing() {
+    const UNITS: &[&str] = &[
+        "\u{e0041}",
+        "a\u{e0041}",
+        "a\u{e0041}\n",
+        "\u{e0041}\n",
+        "words and words\u{e0041} and words\n",
+        "\x1b[31mred\x1b[0m\n",
+        "\u{1}{\"jsonrpc\"}\n",
+        "\u{1}",
+        "\u{1}blocked by ",
+        "<U+E0041>",
+        "<U+E0041>\u{e0041}",
+        "<U+",
+        "(removed by hardline)",
+        "b",
+    ];
+    let cases = || {
+        UNITS.iter().map(|unit| {
+            let make = |len: usize| unit.repeat(len.div_ceil(unit.len())).into_bytes();
+            Case::new(format!("{unit:?}"), round_trip, 2000, make)
+        })
+    };
+    let test = "undo::tests::doubling_a_text_at_most_triples_the_work_of_undoing";
+    assert_linear(test, Otherwise::Nothing, cases);
 }

@@ -1,4 +1,4 @@
-//! What sanitizing puts into a text: marks like `<U+200B>`, and words before or in the place of a message.
+//! Traces of sanitizing in a text: marks like `<U+200B>`, and words before or in the place of a message.
 
 use std::ops::Range;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Each string of the schemas, and who makes use of it.
 const STRINGS: &str = include_str!("../data/strings.txt");
 
-/// What is planted, the rule that finds it, and how it is written when it is harmless.
+/// Planted texts, each with the rule that finds it and its harmless form.
 const PLANTS: [(&str, Rule, &str); 3] = [
     ("Fine.\u{e0049}\u{e0067}", Rule::ContentHidden, "Fine.<U+E0049><U+E0067>"),
     ("Fine.\u{1b}[2J", Rule::ContentControl, "Fine.<U+001B>[2J"),
@@ -74,7 +74,7 @@ fn every_string_of_the_schemas_is_made_harmless_blocked_or_reported() {
     assert!(count > 1300, "{count}");
 }
 
-/// What looks like a place for machines is none where tools return what they like.
+/// Names of places for machines mean nothing where tools choose the names.
 #[test]
 fn no_name_makes_text_opaque_where_tools_choose_the_names() {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));
@@ -105,7 +105,7 @@ fn no_name_makes_text_opaque_where_tools_choose_the_names() {
 }
 
 #[test]
-fn values_that_machines_compare_are_not_edited_whatever_they_are_called() {
+fn values_that_machines_compare_are_never_edited() {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));
     let (text, ..) = PLANTS[0];
     for path in [

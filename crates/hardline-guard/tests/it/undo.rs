@@ -33,7 +33,7 @@ impl Run {
         run
     }
 
-    /// What arrives of a line.
+    /// Returns the messages that arrive of a line.
     fn pass(&mut self, direction: Direction, line: &str) -> Vec<Value> {
         let line = Line::of_text(line.as_bytes());
         let verdict = self.guard.inspect(direction, &line, self.now);
@@ -214,7 +214,7 @@ fn any_file_survives_reading_changing_and_writing() {
     for seed in 0..3000 {
         let mut rng = Rng::new(seed);
         let mut parts: Vec<String> = (0..24).map(|_| (*rng.pick(PIECES)).to_owned()).collect();
-        // A place to change, with lines around it that are nobody's edit.
+        // A place to change, with lines around it that have no edit.
         let at = rng.below(parts.len());
         parts.insert(at, "\nbefore the change\nCHANGE ME\nafter the change\n".to_owned());
         let original = parts.concat();

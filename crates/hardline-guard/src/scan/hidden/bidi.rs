@@ -10,12 +10,12 @@
 
 use crate::scan::unicode::is_right_to_left;
 
-/// What the controls of a line do.
+/// Effect of a line's controls.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Controls {
-    /// What its writing needs.
+    /// The writing needs them.
     Needed,
-    /// Nothing, as all of it is written from left to right, and they say so.
+    /// None: the line is written from left to right, and they say so.
     Useless,
     /// They show it in another order than it has.
     Turning,
@@ -25,11 +25,11 @@ pub(super) enum Controls {
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
-    /// Whether much of the text is written from right to left; unknown before it is asked.
+    /// True if much of the text is written from right to left; computed when first needed.
     is_right_to_left: Option<bool>,
     end: usize,
     has_right_to_left: bool,
-    /// What the controls of the line do; unknown before it is asked.
+    /// Effect of the line's controls; computed when first needed.
     controls: Option<Controls>,
     start: usize,
 }
@@ -37,6 +37,9 @@ pub(super) struct Lines<'a> {
 /// A text is written from right to left if so many of its letters are, and one in so many.
 const MIN_LETTERS: usize = 64;
 const SHARE: usize = 16;
+
+/// Characters behind a mark that are searched for numbers.
+const MAX_NUMBERS: usize = 64;
 
 /// Embeddings and isolates that may be open at once, as deep as the bidirectional algorithm goes.
 const MAX_DEPTH: usize = 125;
@@ -109,14 +112,16 @@ fn has_share(text: &str) -> bool {
     right_to_left >= MIN_LETTERS && right_to_left * SHARE >= all
 }
 
-/// What a control opened.
+/// Text between a control and its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     control: char,
     has_right_to_left: bool,
-    /// Whether it has letters or digits.
+    /// True if its first letter is written from right to left.
+    starts_right_to_left: bool,
+    /// True if it has letters or digits.
     has_words: bool,
-    /// Whether it has signs, which programs read.
+    /// True if it has signs, which programs read.
     has_signs: bool,
     /// Spans from left to right in it, since its last letter from right to left.
     turned: usize,
@@ -125,7 +130,7 @@ struct Span {
 /// The controls of a line that is written from right to left, at least in part.
 struct Judge {
     open: Vec<Span>,
-    /// Whether the whole text is.
+    /// True if the whole text is.
     is_text_right_to_left: bool,
 }
 
@@ -166,6 +171,7 @@ impl Judge {
     fn look_at(&mut self, char: char) {
         let Some(span) = self.open.last_mut() else { return };
         if is_right_to_left(char) {
+            span.starts_right_to_left |= !span.has_words && span.turned == 0;
             span.has_right_to_left = true;
             span.turned = 0;
         } else if char.is_alphanumeric() {
@@ -203,6 +209,8 @@ impl Judge {
         match span.control {
             '\u{202d}' | '\u{202e}' => !span.has_words && !span.has_right_to_left,
             '\u{202b}' => (span.has_right_to_left || self.is_text_right_to_left) && !is_swapped,
+            // The first letter says which way it goes.
+            '\u{2068}' => !(span.starts_right_to_left && is_swapped),
             '\u{2067}' => {
                 let is_one_word = is_closed && !span.has_signs && span.turned == 0;
                 (span.has_right_to_left || is_one_word) && !is_swapped
@@ -210,6 +218,24 @@ impl Judge {
             _ => true,
         }
     }
+}
+
+/// Returns whether numbers that follow a mark of right-to-left direction are shown in another order: two of them,
+/// with signs or spaces between them and no letter before them.
+pub(super) fn turns_numbers(rest: &str) -> bool {
+    let (mut numbers, mut is_inside) = (0, false);
+    for char in rest.chars().take(MAX_NUMBERS) {
+        let is_separator = matches!(char, '.' | ',' | ':' | '/' | '+' | '-' | '\u{a0}');
+        if char.is_numeric() {
+            numbers += usize::from(!is_inside);
+            is_inside = true;
+        } else if char.is_alphabetic() || matches!(char, '\n' | '\u{200e}') {
+            break;
+        } else {
+            is_inside &= is_separator;
+        }
+    }
+    numbers > 1
 }
 
 /// Returns whether the control shows what follows from right to left, or letters in another order.

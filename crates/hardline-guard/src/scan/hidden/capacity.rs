@@ -1,4 +1,4 @@
-//! How much a text could hide: the bits that invisible characters without a use can carry.
+//! Capacity for hidden text: the bits that invisible characters without a use can carry.
 //!
 //! A stray invisible character is no message, and people paste them all the time. What makes a message
 //! is their amount, so each one is weighed in sixteenths of a bit: one that has a use where it stands
@@ -35,7 +35,7 @@ const SHORT_LIMIT: Weight = ODD + ODD / 2;
 /// Fewer visible characters than this are a short text.
 pub(super) const SHORT: usize = 16;
 
-/// What the invisible characters of a text could carry, so far.
+/// Measures what the invisible characters of a text could carry.
 #[derive(Debug)]
 pub(super) struct Capacity<'a> {
     text: &'a str,
@@ -43,18 +43,18 @@ pub(super) struct Capacity<'a> {
     level: Weight,
     /// The characters that the level comes from.
     carriers: Vec<Range<usize>>,
-    /// Whether the level has reached the limit and not fallen to nothing since.
+    /// True once the level has reached the limit, until it falls to zero.
     is_message: bool,
     last: Option<char>,
-    /// How often the last one stood right behind itself.
+    /// Number of times that the last one stood right behind itself.
     repeated: u32,
-    /// Whether all carriers of the text are one character.
+    /// True while all carriers of the text are one character.
     is_uniform: bool,
     /// The end of the last carrier.
     end: usize,
 }
 
-/// What is left of a text that hides no message on its own.
+/// Remaining level of a text that hides no message on its own.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Residue {
     /// Its level, in sixteenths of a bit.
@@ -63,7 +63,7 @@ pub(crate) struct Residue {
     pub(crate) char: Option<char>,
 }
 
-/// What the texts of one message could hide together, so far.
+/// Sums what the texts of one message could hide together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Together {
     level: Weight,
@@ -77,7 +77,7 @@ impl Together {
         let visible = u32::try_from(bytes / 2).unwrap_or(u32::MAX);
         self.level = self.level.saturating_sub(visible);
         if residue.level > 0 {
-            // One and the same stray in many texts, such as cells of a table, is nobody's choice.
+            // One and the same stray in many texts, such as cells of a table, is no choice.
             let is_same = residue.char.is_some() && residue.char == self.char;
             self.level += if is_same { residue.level / 8 } else { residue.level };
             self.char = residue.char;
@@ -155,7 +155,7 @@ impl<'a> Capacity<'a> {
         self.last == Some(char)
     }
 
-    /// Whether the last carrier stands right before.
+    /// Returns whether the last carrier stands right before.
     fn is_adjacent(&self, range: &Range<usize>) -> bool {
         self.last.is_some() && self.end == range.start
     }

@@ -1,9 +1,9 @@
-//! Which characters leave no trace on a page, and of which kind they are.
+//! Kinds of characters that leave no trace on a page.
 
 /// Kinds of characters that a page does not show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// Tag characters, and the unassigned ones around them: ASCII that nobody sees.
+    /// Tag characters, and the unassigned ones around them: ASCII that no font draws.
     Tag,
     /// Embeddings, overrides, isolates and their ends.
     Bidi,
@@ -38,7 +38,7 @@ pub(super) enum Kind {
     Void,
 }
 
-/// Returns whether the character leaves no trace on a page, or one that nobody reads.
+/// Returns whether the character leaves no trace on a page, or one that people cannot read.
 pub(crate) fn is_invisible(char: char) -> bool {
     kind(char).is_some() || is_private(char)
 }

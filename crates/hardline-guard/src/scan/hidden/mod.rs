@@ -1,7 +1,7 @@
 //! Characters that people do not see and models read.
 //!
-//! What a font does not draw is text that people do not see. Invisible characters are judged by what they are
-//! good for where they stand, from Unicode data, in three ways:
+//! People do not see what a font does not draw. Invisible characters are judged by their use where they stand,
+//! from Unicode data, in three ways:
 //! - Some are in no text by accident, and one of them is a hit: tag characters outside of the three flags
 //!   that have them, selectors of variants that do not exist, controls that turn the order of letters.
 //! - Some have a use next to the characters around them, and pass: joiners in emoji and in the scripts that
@@ -49,7 +49,7 @@ pub(super) struct Hidden<'a> {
     lines: Lines<'a>,
     capacity: Capacity<'a>,
     choices: Choices,
-    /// How many visible characters the text has, up to [`MIN_VISIBLE`].
+    /// Number of visible characters, up to [`MIN_VISIBLE`].
     visible: usize,
     /// The last odd space.
     space: Option<char>,
@@ -148,7 +148,13 @@ impl<'a> Hidden<'a> {
         around.is_single = run.chars().nth(1).is_none();
         around.is_right_to_left =
             run.contains(is_direction) && self.lines.is_right_to_left(range.start);
-        if let Some(detail) = self.fault(run, &around, range.start) {
+        let rest = self.text.get(range.end..).unwrap_or_default();
+        // Of several marks, the last one counts.
+        let is_turning = run.ends_with(['\u{61c}', '\u{200f}'])
+            && !around.is_right_to_left
+            && bidi::turns_numbers(rest);
+        let turning = is_turning.then_some("a mark that turns the order of numbers");
+        if let Some(detail) = self.fault(run, &around, range.start).or(turning) {
             return list.add_characters(Rule::ContentHidden, range, detail);
         }
         let (mut at, mut previous) = (range.end - run.len(), None);
@@ -197,7 +203,10 @@ impl<'a> Hidden<'a> {
         let (mut previous, mut row) = (None, 0);
         for (index, char) in run.chars().enumerate() {
             row = if previous == Some(char) { row + 1 } else { 1 };
-            if index == MAX_RUN || row == MIN_ROW && around.weigh(char, None) == Use::Weighs(ODD) {
+            // Joiners are left over at the ends of lines.
+            let is_left = kind(char) == Some(Kind::Joiner) && around.after == Some('\n');
+            let is_row = row == MIN_ROW && !is_left;
+            if index == MAX_RUN || is_row && around.weigh(char, None) == Use::Weighs(ODD) {
                 return Some(IN_A_ROW);
             }
             match kind(char) {

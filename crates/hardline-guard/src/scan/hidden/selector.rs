@@ -9,7 +9,7 @@ pub(super) struct Choices {
     /// Characters that had one, each with its last selector.
     seen: Vec<(char, char)>,
     next: usize,
-    /// Where the last selector ended.
+    /// End of the last selector.
     end: usize,
 }
 
@@ -21,14 +21,14 @@ const NEAR: usize = 128;
 /// The last selector that the registered variants of any ideograph go up to.
 const LAST_REGISTERED: char = '\u{e011f}';
 
-/// What a selector after some character is worth.
+/// Weights of a selector after some character.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     /// The first time.
     new: Weight,
-    /// Where the character has the same selector wherever it stands.
+    /// For a character that always has the same selector.
     same: Weight,
-    /// Where it has it in some places, and not in others.
+    /// For one that has it in some places, and not in others.
     mixed: Weight,
 }
 

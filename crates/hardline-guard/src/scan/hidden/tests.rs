@@ -5,10 +5,12 @@ use icu_properties::props::{
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
+use hardline_wire::excerpt::is_unsafe;
+
 use super::*;
 
 #[test]
-fn whatever_a_font_does_not_draw_is_of_some_kind() {
+fn everything_that_a_font_does_not_draw_has_a_kind() {
     let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
     let noncharacter = CodePointSetData::new::<NoncharacterCodePoint>();
     let category = CodePointMapData::<GeneralCategory>::new();
@@ -27,7 +29,7 @@ fn is_drawn(char: char) -> bool {
 }
 
 #[test]
-fn whatever_is_blank_is_of_some_kind_or_plain() {
+fn every_blank_has_a_kind_or_is_plain() {
     let space = CodePointSetData::new::<WhiteSpace>();
     for char in ('\0'..=char::MAX).filter(|it| space.contains(*it)) {
         let is_plain = matches!(char, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}' | '\u{3000}');
@@ -35,9 +37,9 @@ fn whatever_is_blank_is_of_some_kind_or_plain() {
     }
 }
 
-/// What is drawn is of no kind, but for blanks that look like characters.
+/// Drawn characters have no kind, but for blanks that look like characters.
 #[test]
-fn whatever_is_drawn_is_of_no_kind() {
+fn drawn_characters_have_no_kind() {
     let category = CodePointMapData::<GeneralCategory>::new();
     let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
     let blank = ['\u{2800}', '\u{fffc}', '\u{1d159}', '\u{2d7f}', '\u{1107f}', '\u{16fe4}'];
@@ -50,5 +52,14 @@ fn whatever_is_drawn_is_of_no_kind() {
         if !is_special && !ignorable.contains(char) && !blank.contains(&char) {
             assert!(kind(char).is_none(), "U+{:04X}", u32::from(char));
         }
+    }
+}
+
+/// Findings show what they found: an excerpt escapes each character that is hidden.
+#[test]
+fn excerpts_escape_what_is_hidden() {
+    for char in ('\0'..=char::MAX).filter(|it| is_invisible(*it)) {
+        let is_space = kind(char) == Some(Kind::Blank) && char.is_whitespace();
+        assert!(is_space || is_unsafe(char), "U+{:04X}", u32::from(char));
     }
 }

@@ -1,4 +1,4 @@
-//! What an invisible character is good for where it stands.
+//! The use of an invisible character where it stands.
 
 use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
 use super::kind::{Kind, kind};
@@ -7,16 +7,16 @@ use crate::scan::unicode::{
     is_right_to_left, is_unspaced, is_virama, joins_before, joins_next,
 };
 
-/// What stands around a run of invisible characters.
+/// Text around a run of invisible characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     /// The text before the run.
     text: &'a str,
     pub(super) before: Option<char>,
     pub(super) after: Option<char>,
-    /// Whether the line is written from right to left, at least in part; asked for marks of direction.
+    /// True if the line is written from right to left, at least in part; set for marks of direction alone.
     pub(super) is_right_to_left: bool,
-    /// Whether the run is a single character.
+    /// True if the run is a single character.
     pub(super) is_single: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Around<'a> {
             Kind::Mongolian if self.is_near(is_mongolian) => self.weigh_mongolian(char),
             Kind::Filler if self.fills_a_syllable(char, previous) => 0,
             Kind::Within(first, last) if self.is_near(|it| (first..=last).contains(&it)) => {
-                // Nobody writes these vowels of Khmer.
+                // No Khmer text needs these vowels.
                 if matches!(char, '\u{17b4}' | '\u{17b5}') { BIT } else { SLIGHT / 2 }
             }
             Kind::Layout(first, last) if self.is_near(|it| (first..=last).contains(&it)) => 0,
@@ -105,7 +105,7 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// Whether a long word may well be broken here: at a sign, a capital, or a number.
+    /// Returns whether a long word may well be broken here: at a sign, a capital, or a number.
     fn may_break(&self) -> bool {
         let (Some(before), Some(after)) = (self.before, self.after) else { return false };
         let is_sign = |it: char| !it.is_alphanumeric() && !it.is_whitespace();

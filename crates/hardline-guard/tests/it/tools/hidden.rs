@@ -41,3 +41,30 @@ fn a_poisoned_tool_is_not_pinned_while_a_filter_hides_it() {
     let mut run = Run::pinned(Profile::Strict, &pins);
     assert_eq!(run.list(&tools), ["good"]);
 }
+
+/// A name is compared, so that it is not edited: a tool whose name hides something is not listed. Others are, and
+/// descriptions are made harmless wherever they stand.
+#[test]
+fn a_hidden_character_in_a_name_costs_that_tool_alone() {
+    let schema = |name: &str, description: &str| {
+        let property = json!({"type": "string", "description": description});
+        json!({"name": name, "inputSchema": {"type": "object", "properties": {"text": property}}})
+    };
+    let mut choice = schema("choice", "fine");
+    choice["inputSchema"]["properties"]["text"]["enum"] = json!(["a", "b\u{e0041}"]);
+    let mut property = schema("property", "fine");
+    property["inputSchema"]["properties"]["pa\u{200b}th"] = json!({"type": "string"});
+    let tools = json!([
+        schema("good", "fine"),
+        schema("read_file\u{200b}", "fine"),
+        schema("read\u{e0041}", "fine"),
+        schema("edited", "Fine.\u{e0049}\u{1b}[8m"),
+        choice,
+        property,
+    ]);
+    let mut run = Run::new(Profile::Balanced, &Switches::default(), None);
+    assert_eq!(run.list(&tools), ["good", "edited"]);
+    let rules = run.rules();
+    assert!(rules.contains(&Rule::ContentHidden) && rules.contains(&Rule::ContentControl));
+    assert_eq!(run.call("good"), None);
+}

@@ -1,7 +1,9 @@
 //! The configurations of clients, and whether what they start is there.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(unix)]
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -11,7 +13,10 @@ use crate::install::document::{Document, Format};
 use crate::install::file::Original;
 use crate::install::program::{Program, is_absolute};
 use crate::install::select::{Selection, Target};
-use crate::install::server::{self, Kind, Launch};
+#[cfg(unix)]
+use crate::install::server::Launch;
+use crate::install::server::{self, Kind};
+#[cfg(unix)]
 use crate::place;
 #[cfg(unix)]
 use crate::wrap::Places;

@@ -66,6 +66,10 @@ pub(crate) struct Launch {
     /// Whether all this stands between `{` and `}`.
     pub(crate) is_inline: bool,
     /// Variables of its `env` that say where we keep things.
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "only `wrap` reads them, and it is for Unix")
+    )]
     pub(crate) redirects: Vec<&'static str>,
 }
 

@@ -77,9 +77,17 @@ def differences(direct, wrapped):
         yield f"exit status {direct.exits} directly, {wrapped.exits} through the wrapper"
     for key in sorted(direct.streams.keys() | wrapped.streams.keys()):
         number, direction = key
-        lines = [it.streams.get(key, b"").splitlines(keepends=True) for it in (direct, wrapped)]
+        streams = [one_line_each(it.streams.get(key, b"")) for it in (direct, wrapped)]
+        lines = [stream.splitlines(keepends=True) for stream in streams]
         yield from differing(f"process {number}, {direction}", *lines)
     yield from differing("what the caller got", direct.outcomes, wrapped.outcomes)
+
+
+def one_line_each(stream):
+    """The stream with separators at which some readers end a line escaped, as the wrapper escapes them."""
+    for raw, escape in ((b"\xe2\x80\xa8", rb"\u2028"), (b"\xe2\x80\xa9", rb"\u2029"), (b"\xc2\x85", rb"\u0085")):
+        stream = stream.replace(raw, escape)
+    return stream
 
 
 def differing(what, direct, wrapped):

@@ -4,6 +4,6 @@ use crate::process::{command, show};
 
 /// Runs the simulation with these arguments.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
-    let run = ["run", "--quiet", "--package", "hardline-simulate", "--"];
+    let run = ["run", "--quiet", "--package", "hardline-simulate", "--example", "simulate", "--"];
     show(&mut command("cargo", &[&run, arguments].concat()))
 }

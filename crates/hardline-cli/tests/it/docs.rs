@@ -1,7 +1,10 @@
-//! What the documentation says of tests: each that it names is one.
+//! Statements of the documentation that can be checked: the tests it names, the commands it gives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
 
 #[test]
 fn each_test_that_the_page_on_threats_names_exists() {
@@ -18,6 +21,30 @@ fn each_test_that_the_page_on_threats_names_exists() {
         }
     }
     assert!(50 < count, "only {count} tests were found on the page");
+}
+
+/// The README starts with `cargo run --release -- demo`, which fails as soon as cargo can choose.
+#[test]
+fn cargo_run_without_a_package_finds_one_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let members = metadata["workspace_default_members"].as_array().unwrap();
+    let is_default = |package: &&Value| members.contains(&package["id"]);
+    let programs: Vec<&str> = metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_default)
+        .flat_map(|package| package["targets"].as_array().unwrap())
+        .filter(|target| target["kind"][0] == "bin")
+        .map(|target| target["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(programs, ["hardline"]);
 }
 
 fn read_all(folder: &Path, source: &mut String) {

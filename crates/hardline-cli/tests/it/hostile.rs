@@ -243,6 +243,30 @@ fn one_guarded_session_outlives_them_all() {
     assert_eq!(session.end().code(), Some(0));
 }
 
+/// A part of an edited text that is sent back reaches the server as it was: one zero-width space, which passes.
+#[test]
+#[cfg(unix)]
+fn an_edit_is_undone_on_its_way_back_to_the_server() {
+    let this = env!("CARGO_BIN_EXE_hardline");
+    let server = ["wrap", "--name", "demo", "--", this, "demo-server", "--hostile"];
+    let mut session = Session::start_quietly(&server);
+    let mut script = script("").into_iter();
+    session.request(&script.next().unwrap());
+    session.send(&script.next().unwrap());
+    let mut call_with = |id: i64, name: &str, text: &str| {
+        let mut message = call(id, name);
+        message["params"]["arguments"]["text"] = json!(text);
+        let answer = session.request(&message);
+        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let part = "nothing to<U+200B>";
+    assert_eq!(call_with(1, "echo", part), part);
+    assert!(call_with(2, "hidden-zero-width", "").starts_with(part));
+    assert_eq!(call_with(3, "echo", part), "nothing to\u{200b}");
+    assert_eq!(call_with(4, "echo", "the mark <U+200B> alone"), "the mark <U+200B> alone");
+    assert_eq!(session.end().code(), Some(0));
+}
+
 #[test]
 fn a_description_is_poisoned_and_others_are_plain() {
     let list = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/list"});

@@ -15,7 +15,7 @@ use crate::policy::Actions;
 use crate::rule::{Action, Rule};
 use crate::sanitize;
 use crate::scan::{Hit, Scanner, is_invisible, is_plain};
-use crate::undo::{Call, Undo};
+use crate::undo::{self, Undo};
 
 /// How much of what was found goes into a finding.
 const EXCERPT_BYTES: usize = 80;
@@ -92,6 +92,11 @@ impl Judge {
         Self { scanner, checker, buffer: String::new(), max_bytes, undo: Undo::default() }
     }
 
+    /// Takes over the edits that another one remembers.
+    pub(super) fn keep_edits_of(&mut self, other: &mut Self) {
+        self.undo = std::mem::take(&mut other.undo);
+    }
+
     pub(super) fn scanner(&mut self) -> &mut Scanner {
         &mut self.scanner
     }
@@ -114,10 +119,12 @@ impl Judge {
             Action::Sanitize => self.sanitize(subject, edits, direction, actions),
             Action::Block | Action::Close => Verdict::Blocked,
         };
-        if let (Verdict::Edited(edited), Direction::ServerToClient, Some(now)) =
-            (&verdict, direction, sink.now)
-        {
-            self.remember(subject.value, edited, now);
+        if let (Direction::ServerToClient, Some(now)) = (direction, sink.now) {
+            match &verdict {
+                Verdict::Edited(edited) => self.remember(subject.value, edited, now),
+                Verdict::Clean => self.remember_marks(subject, now),
+                Verdict::Blocked => {}
+            }
         }
         if KEPT_BYTES < self.buffer.capacity() {
             self.buffer = String::new();
@@ -158,13 +165,27 @@ impl Judge {
         for_each_string(original, |string, _, is_key| {
             strings.extend((!is_key).then_some(string));
         });
-        let (undo, mut strings) = (&mut self.undo, strings.into_iter());
+        let (undo, mut strings, mut most) = (&mut self.undo, strings.into_iter(), undo::MAX_EDITS);
         for_each_string(edited.value, |string, _, is_key| {
             let Some(original) = (!is_key).then(|| strings.next()).flatten() else { return };
-            if original.text() != string.text()
-                && let (Some(original), Some(edited)) = (original.as_str(), string.as_str())
+            if let (Some(original), Some(edited)) = (original.as_str(), string.as_str()) {
+                undo.remember(&original, &edited, now, &mut most);
+            }
+        });
+    }
+
+    /// Remembers what looks like an edit in a message that was not edited.
+    fn remember_marks(&mut self, subject: Subject<'_>, now: Duration) {
+        if !undo::may_be_written(subject.text) {
+            return;
+        }
+        let (undo, buffer, mut most) = (&mut self.undo, &mut self.buffer, undo::MAX_EDITS);
+        for_each_string(subject.value, |string, _, is_key| {
+            if !is_key
+                && undo::may_be_written(string.text().as_bytes())
+                && let Some(text) = Text::read(string, buffer)
             {
-                undo.remember(&original, &edited, now);
+                undo.remember(text.content(), text.content(), now, &mut most);
             }
         });
     }
@@ -172,36 +193,28 @@ impl Judge {
     /// Undoes edits in the arguments of a client's request. Returns the message as the server is to get it, if
     /// it has something of what was edited.
     fn put_back(&mut self, subject: Subject<'_>, now: Option<Duration>) -> Option<Vec<u8>> {
-        if self.undo.is_empty() || now.is_none() {
+        if self.undo.is_empty() || now.is_none() || !undo::may_be_escaped(subject.text) {
             return None;
         }
         let method = subject.value.get("method")?.as_str()?;
         if !matches!(&*method, "tools/call" | "prompts/get" | "completion/complete") {
             return None;
         }
-        let (undo, buffer) = (&self.undo, &mut self.buffer);
-        let mut call = Call::default();
-        for_each_argument(subject.value, buffer, |text| {
-            undo.undone(text.content(), &mut call);
+        let (mut texts, mut origins) = (Vec::new(), Vec::new());
+        for_each_argument(subject.value, &mut self.buffer, |text| {
+            if undo::may_have(text.content()) {
+                texts.push(text.content().to_owned());
+                origins.push(text.origin());
+            }
         });
         let mut edits = Vec::new();
-        for_each_argument(subject.value, buffer, |text| {
-            let mut undone = undo.undone(text.content(), &mut call);
-            let alike = undo.undone_alike(text.content(), &call);
-            let is_new = |(range, _): &(Range<usize>, _)| undone.iter().all(|(it, _)| it != range);
-            let alike: Vec<_> = alike.into_iter().filter(is_new).collect();
-            undone.extend(alike);
-            if undone.is_empty() {
-                return;
-            }
-            let origin = text.origin();
-            edits.extend(undone.into_iter().map(|(range, original)| Edit {
+        for (origin, puts) in origins.iter().zip(self.undo.undo(&texts)) {
+            edits.extend(puts.into_iter().map(|(range, original)| Edit {
                 range: origin.written(&range),
-                replacement: escaped(original),
+                replacement: escaped(original.map(String::from).as_deref().unwrap_or_default()),
             }));
-        });
+        }
         let edited = (!edits.is_empty()).then(|| splice(subject.text, edits))?;
-        // What was cut out makes it longer, so that it may be too long now.
         self.checker.check(&edited).is_ok().then_some(edited)
     }
 
@@ -232,14 +245,8 @@ impl Judge {
                 return;
             }
             let Some(text) = Text::read(string, buffer) else { return };
-            let mut scan = scanner.scan(text.content());
             let reader = place.reader(is_key);
-            let is_part = sink.hidden.add(scan.residue, text.content().len());
-            let is_name = reader == Reader::Name && is_identifier(text.content());
-            if (is_part || is_name) && scan.residue.level > 0 {
-                scan = scanner.scan_part(text.content(), true);
-            }
-            let hits = scan.hits;
+            let hits = scan(scanner, text.content(), reader, sink);
             if hits.is_empty() {
                 return;
             }
@@ -283,6 +290,17 @@ fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnM
             take(text);
         }
     });
+}
+
+/// Scans a string. All that it could hide counts if it is a name, or part of a message spread over several.
+fn scan(scanner: &mut Scanner, text: &str, reader: Reader, sink: &mut Sink) -> Vec<Hit> {
+    let scan = scanner.scan(text);
+    let is_part = sink.hidden.add(scan.residue, text.len());
+    let is_name = reader == Reader::Name && is_identifier(text);
+    if (is_part || is_name) && scan.residue.level > 0 {
+        return scanner.scan_part(text, true).hits;
+    }
+    scan.hits
 }
 
 /// Returns whether a text looks like a name that programs use, and not like a sentence.

@@ -94,9 +94,11 @@ impl Guard {
     }
 
     /// Begins anew with another server, after [`settle_all`](Self::settle_all) in both directions:
-    /// nothing is known of it, and nothing is in flight.
+    /// nothing is known of it, and nothing is in flight. It is the same program, so that what the client read from
+    /// the one before can be written back to it.
     pub fn restart(&mut self) {
-        let fresh = Self::build(self.policy.clone(), self.server.clone());
+        let mut fresh = Self::build(self.policy.clone(), self.server.clone());
+        fresh.strings.keep_edits_of(&mut self.strings);
         let mut tools = std::mem::take(&mut self.tools);
         tools.restart();
         let is_stateless = self.session.is_stateless();

@@ -209,7 +209,7 @@ impl Guard {
         let base = (base + element.offset()).saturating_sub(BEFORE.len());
         let subject = Subject { value: checked.value, text: &alone, base, names: 0 };
         let mut sink = Sink::of_worst(MAX_FOUND);
-        (sink.looked, sink.hidden) = (work.sink.looked, work.sink.hidden);
+        (sink.looked, sink.hidden, sink.now) = (work.sink.looked, work.sink.hidden, work.sink.now);
         let verdict = self.strings.judge(subject, direction, &actions, &mut sink);
         (work.sink.looked, work.sink.hidden) = (sink.looked, sink.hidden);
         tool.is_poisoned |= sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);

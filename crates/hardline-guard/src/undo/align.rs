@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 use super::token::mark;
-use crate::sanitize::{BLOCKED, REMOVED};
+use crate::sanitize::BLOCKED;
 
 /// A part of the edited text, and the part of the original that it stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,11 +12,7 @@ pub(super) struct Part {
     pub(super) original: Range<usize>,
 }
 
-/// Bytes of what follows a removed part that say where it ends.
-const ANCHOR: usize = 24;
-
-/// Aligns two texts of which the second was made from the first by sanitizing. Returns `None` if it was not,
-/// or not certainly.
+/// Aligns two texts of which the second was made from the first by sanitizing. Returns `None` if it was not.
 ///
 /// Invariant: with each part put back, the edited text is the original.
 pub(super) fn align(original: &str, edited: &str) -> Option<Vec<Part>> {
@@ -32,9 +26,7 @@ pub(super) fn align(original: &str, edited: &str) -> Option<Vec<Part>> {
         if old.is_empty() && new.is_empty() {
             return Some(parts);
         }
-        let part = marked(old, new, from, to)
-            .or_else(|| put_in(edited, from, to, same))
-            .or_else(|| cut_out(original, edited, from, to, same))?;
+        let part = marked(old, new, from, to).or_else(|| put_in(edited, from, to, same))?;
         (from, to) = (part.original.end, part.edited.end);
         parts.push(part);
     }
@@ -59,21 +51,4 @@ fn put_in(edited: &str, from: usize, to: usize, same: usize) -> Option<Part> {
         .find(|back| edited.get(to - back..).is_some_and(|it| it.starts_with(BLOCKED)))?;
     let (from, to) = (from - back, to - back);
     Some(Part { edited: to..to + BLOCKED.len(), original: from..from })
-}
-
-/// Words in the place of something, which ends where the original goes on as the edited text does.
-fn cut_out(original: &str, edited: &str, from: usize, to: usize, same: usize) -> Option<Part> {
-    let back = (0..=same.min(REMOVED.len()))
-        .find(|back| edited.get(to - back..).is_some_and(|it| it.starts_with(REMOVED)))?;
-    let (from, to) = (from - back, to - back);
-    let end = to + REMOVED.len();
-    let after = edited.get(end..)?;
-    let anchor = after.get(..after.floor_char_boundary(ANCHOR))?;
-    let rest = original.get(from..)?;
-    let length = if after.is_empty() {
-        rest.len()
-    } else {
-        memmem::find(rest.as_bytes(), anchor.as_bytes())?
-    };
-    Some(Part { edited: to..end, original: from..from + length })
 }

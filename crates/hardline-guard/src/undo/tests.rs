@@ -3,34 +3,64 @@
 use hardline_testkit::generate::Rng;
 use hardline_testkit::work::{Case, Otherwise, assert_linear};
 
+use super::token::{Token, tokens};
 use super::*;
 use crate::sanitize;
 use crate::scan::{Scanner, Settings};
 
 const NOW: Duration = Duration::ZERO;
 
-fn clean(text: &str) -> String {
+/// Edits a text as a guard does. `None` if a guard would block it.
+fn try_clean(text: &str) -> Option<String> {
     let mut scanner = Scanner::new(Settings::default());
-    sanitize::clean(&mut scanner, text, |it| it.severity >= crate::Severity::High).unwrap().text
+    let mut text = text.to_owned();
+    for _ in 0..5 {
+        let mut hits = scanner.scan(&text).hits;
+        hits.retain(|it| it.severity >= crate::Severity::High);
+        if hits.is_empty() {
+            return Some(text);
+        }
+        text = sanitize::apply(&text, &sanitize::edits(&text, &hits));
+    }
+    None
+}
+
+fn clean(text: &str) -> String {
+    try_clean(text).unwrap()
 }
 
 /// Remembers how `text` is edited. Returns it edited.
 fn send(undo: &mut Undo, text: &str) -> String {
     let edited = clean(text);
     assert_ne!(edited, text);
-    undo.remember(text, &edited, NOW);
+    undo.note(text, &edited, NOW);
     edited
 }
 
+fn put(text: &str, puts: &[Put]) -> String {
+    let mut result = text.to_owned();
+    for (range, original) in puts.iter().rev() {
+        result.replace_range(range.clone(), &original.map(String::from).unwrap_or_default());
+    }
+    result
+}
+
 impl Undo {
+    fn note(&mut self, original: &str, edited: &str, now: Duration) {
+        self.remember(original, edited, now, &mut MAX_EDITS.clone());
+    }
+
     /// Returns `text` as the server wrote it, if it has something of what was edited.
-    fn undo(&self, text: &str) -> Option<String> {
-        let edits = self.undone(text, &mut Call::default());
-        let mut result = text.to_owned();
-        for (token, original) in edits.iter().rev() {
-            result.replace_range(token.clone(), original);
-        }
-        (!edits.is_empty()).then_some(result)
+    fn undo_one(&self, text: &str) -> Option<String> {
+        let puts = self.undo(&[text.to_owned()]).remove(0);
+        (!puts.is_empty()).then(|| put(text, &puts))
+    }
+
+    /// Returns the arguments of a call as the server gets them.
+    fn undo_all(&self, texts: &[&str]) -> Vec<String> {
+        let texts: Vec<String> = texts.iter().map(|it| (*it).to_owned()).collect();
+        let puts = self.undo(&texts);
+        texts.iter().zip(puts).map(|(text, puts)| put(text, &puts)).collect()
     }
 }
 
@@ -49,7 +79,7 @@ fn a_text_that_is_sent_back_is_the_original() {
     let edited = send(&mut undo, &file());
     assert!(edited.contains("this<U+E0041><U+E0042> line"), "{edited}");
     assert!(edited.contains("\nblocked by hardline: {"), "{edited}");
-    assert_eq!(undo.undo(&edited).unwrap(), file());
+    assert_eq!(undo.undo_one(&edited).unwrap(), file());
 }
 
 #[test]
@@ -64,7 +94,7 @@ fn changes_of_the_client_stay() {
         ("The end.\n", ""),
     ] {
         let changed = edited.replace(from, to);
-        assert_eq!(undo.undo(&changed).unwrap(), file().replace(from, to), "{from}");
+        assert_eq!(undo.undo_one(&changed).unwrap(), file().replace(from, to), "{from}");
     }
 }
 
@@ -81,7 +111,7 @@ fn a_part_of_a_line_is_found_again() {
         ("\"a<U+202E>b\"", "\"a\u{202e}b\""),
         ("blocked by hardline: {\"json", "{\"json"),
     ] {
-        assert_eq!(undo.undo(part).as_deref(), Some(expected), "{part}");
+        assert_eq!(undo.undo_one(part).as_deref(), Some(expected), "{part}");
     }
 }
 
@@ -103,13 +133,13 @@ fn nothing_else_is_undone() {
         "<U+D800>",
         "<U+202e>",
     ] {
-        assert_eq!(undo.undo(text), None, "{text}");
+        assert_eq!(undo.undo_one(text), None, "{text}");
     }
     let other = Undo::default();
-    assert_eq!(other.undo(&edited), None);
+    assert_eq!(other.undo_one(&edited), None);
     // Where a mark may be either, it is left as it is.
     send(&mut undo, "let a = \"some words\u{202e} and more\"; // some words<U+202E> and more\n");
-    assert_eq!(undo.undo("words<U+202E> and"), None);
+    assert_eq!(undo.undo_one("words<U+202E> and"), None);
 }
 
 #[test]
@@ -117,30 +147,164 @@ fn all_that_is_put_back_was_sent() {
     let mut undo = Undo::default();
     send(&mut undo, "first\u{e0041} second\u{e0042} third");
     // Other characters than those that were edited there.
-    assert_eq!(undo.undo("first<U+E0042> second"), None);
-    assert_eq!(undo.undo("<U+E0042><U+E0041>"), None);
-    assert_eq!(undo.undo("fir<U+E0041>st"), None);
+    assert_eq!(undo.undo_one("first<U+E0042> second"), None);
+    assert_eq!(undo.undo_one("<U+E0042><U+E0041>"), None);
+    assert_eq!(undo.undo_one("fir<U+E0041>st"), None);
+}
+
+/// The mark of a character between others is in a text whose marks are all the characters around it.
+#[test]
+fn marks_are_characters_around_a_mark() {
+    let flags = "\u{1f3f4}\u{e0048}\u{e0049}\u{e0044}\u{e0044}\u{e0045}\u{e007f}\u{1f3f4}\u{e004e}\u{e007f}";
+    let tags = "\u{e0048}\u{e0049}\u{e0044}\u{e0044}\u{e0045}\u{e004e}";
+    let mut undo = Undo::default();
+    let edited = send(&mut undo, &format!("{tags}\n{flags}\n{tags}\n漢字"));
+    for (line, original) in edited.split('\n').zip([tags, flags, tags]) {
+        assert_eq!(undo.undo_one(line).as_deref(), Some(original));
+        // In a text of the client's own as well.
+        let own = |it: &str| format!("x = \"{it}\"");
+        assert_eq!(undo.undo_one(&own(line)), Some(own(original)));
+    }
+}
+
+/// However a part of a text is cut out, all whole marks in it are undone.
+#[test]
+fn any_part_of_a_text_is_undone() {
+    let text = "one\u{e0041}two three\u{202e}\u{e0042}\nfour\x1b[0m five six \u{e0041}seven eight";
+    let mut undo = Undo::default();
+    let edited = send(&mut undo, text);
+    let parts = align(text, &edited).unwrap();
+    for start in 0..edited.len() {
+        for end in start + 1..=edited.len() {
+            let mut expected = String::new();
+            let mut at = start;
+            for part in parts.iter().filter(|it| it.edited.start >= start && it.edited.end <= end) {
+                expected.push_str(edited.get(at..part.edited.start).unwrap());
+                expected.push_str(text.get(part.original.clone()).unwrap());
+                at = part.edited.end;
+            }
+            expected.push_str(edited.get(at..end).unwrap());
+            let part = edited.get(start..end).unwrap();
+            assert_eq!(
+                undo.undo_one(part).unwrap_or_else(|| part.to_owned()),
+                expected,
+                "{part:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn several_parts_with_changes_between_are_undone() {
+    let mut undo = Undo::default();
+    send(&mut undo, &file());
+    let part =
+        "look: this<U+E0041><U+E0042> line (new) and <U+001B>[31mred, not <U+001B>[0m words.";
+    let expected = "look: this\u{e0041}\u{e0042} line (new) and \x1b[31mred, not \x1b[0m words.";
+    assert_eq!(undo.undo_one(part).as_deref(), Some(expected));
+}
+
+#[test]
+fn line_ends_may_change() {
+    for (sent, back) in [("\n", "\r\n"), ("\r\n", "\n")] {
+        let text = ["a\u{e0041}", "\u{e0042}b", "", "\u{202e}", "c\u{e0041}", ""];
+        let mut undo = Undo::default();
+        let edited = send(&mut undo, &text.join(sent));
+        let (edited, expected) = (edited.replace(sent, back), text.join(back));
+        assert_eq!(undo.undo_one(&edited), Some(expected.clone()));
+        // With changes, so that the hash of the whole text does not find it.
+        let own = |it: &str| format!("{it}and more");
+        assert_eq!(undo.undo_one(&own(&edited)), Some(own(&expected)));
+    }
+}
+
+/// Marks of the server's own between edits that look the same: only the whole text tells them apart.
+#[test]
+fn a_whole_text_is_undone_whatever_is_in_it() {
+    for text in [
+        "\u{202e}<U+202E>\u{202e}<U+202E>".repeat(50),
+        "<U+202E>\n\u{202e}\n<U+202E>\n".to_owned(),
+        format!("blocked by hardline: x\n{FRAME}\nblocked by hardline: {FRAME}"),
+    ] {
+        let mut undo = Undo::default();
+        let edited = send(&mut undo, &text);
+        assert_eq!(undo.undo_one(&edited).as_ref(), Some(&text));
+        // Clients cut off the space at the end, or add some.
+        for end in ["\n", "\r\n", "  \n\n"] {
+            assert_eq!(undo.undo_one(&format!("{edited}{end}")), Some(format!("{text}{end}")));
+        }
+        // The text that was read last counts.
+        undo.note(&edited, &edited, NOW);
+        assert_eq!(undo.undo_one(&edited), None);
+    }
+}
+
+/// A text with marks of its own, that was not edited at all, stays when it comes back.
+#[test]
+fn marks_in_texts_that_were_not_edited_stay() {
+    let mut undo = Undo::default();
+    send(&mut undo, "const MARK: char = '\u{202e}'; // it turns text round\n");
+    let page = "The code has `const MARK: char = '<U+202E>'`, which stands for the character.\n";
+    let part = "`const MARK: char = '<U+202E>'`, which";
+    assert!(undo.undo_one(part).is_some());
+    undo.note(page, page, NOW);
+    assert_eq!(undo.undo_one(page), None);
+    assert_eq!(undo.undo_one(part), None);
+    assert_eq!(undo.undo_one("MARK: char = '<U+202E>'"), None);
+    // With more of what is around the edit, it is the edit.
+    let part = "const MARK: char = '<U+202E>'; // it turns";
+    assert_eq!(undo.undo_one(part).unwrap(), "const MARK: char = '\u{202e}'; // it turns");
+}
+
+#[test]
+fn the_new_text_of_an_edit_has_the_marks_of_the_old() {
+    let mut undo = Undo::default();
+    send(&mut undo, "let mark = '\u{202e}'; let other = '\u{e0041}';");
+    let old = "let mark = '<U+202E>';";
+    for (new, expected) in [
+        ("let mark = \"<U+202E>\";", "let mark = \"\u{202e}\";"),
+        ("M('<U+202E>', '<U+202E>')", "M('\u{202e}', '\u{202e}')"),
+        // No more of them are known to be meant than there were.
+        ("M[<U+202E>|<U+202E>]", "M[<U+202E>|<U+202E>]"),
+        ("M[<U+E0041>]", "M[<U+E0041>]"),
+    ] {
+        assert_eq!(undo.undo_all(&[old, new]), ["let mark = '\u{202e}';", expected], "{new}");
+    }
+    // A comment in the same text is the client's own.
+    let text = "let mark = '<U+202E>'; // <U+202E> turns text round";
+    let expected = "let mark = '\u{202e}'; // <U+202E> turns text round";
+    assert_eq!(undo.undo_all(&["path", text]), ["path", expected]);
 }
 
 #[test]
 fn what_is_remembered_is_bounded() {
     let mut undo = Undo::default();
     for index in 0..3000 {
-        let text = format!("first {index:08}\u{e0041}{index:08} second\n").repeat(4);
-        undo.remember(&text, &clean(&text), NOW);
+        let text =
+            format!("first {index:08}\u{e0041}{index:08} second <U+E0041> third\n").repeat(4);
+        undo.note(&text, &clean(&text), NOW);
     }
-    assert!(undo.kept.len() <= MAX_EDITS && undo.bytes <= MAX_BYTES);
-    assert!(undo.places.len() <= MAX_EDITS && undo.originals.len() <= 4 * MAX_EDITS);
-    assert_eq!(undo.undo("first 00000001<U+E0041>00000001 second"), None);
-    assert!(undo.undo("first 00002999<U+E0041>00002999 second").is_some());
-    let long = format!("x\u{e0041}{}", "y".repeat(100));
-    for index in 0..100 {
-        undo.remember(&long, &clean(&long), Duration::from_secs(index));
+    for contexts in [&undo.edits, &undo.literals] {
+        let [kept, places, seeds, _, bytes] = contexts.sizes();
+        assert!(kept <= MAX_EDITS && bytes <= MAX_BYTES);
+        assert!(places <= MAX_EDITS && seeds <= MAX_EDITS);
     }
-    undo.remember("a\u{e0041}", "a<U+E0041>", MAX_AGE + Duration::from_secs(200));
-    assert_eq!(undo.kept.len(), 1);
-    assert_eq!((undo.places.len(), undo.originals.len()), (1, 1));
-    assert!(undo.bytes < 100);
+    assert_eq!(undo.wholes.sizes()[0], whole::MAX_TEXTS);
+    assert_eq!(undo.undo_one("first 00000001<U+E0041>00000001 second"), None);
+    assert!(undo.undo_one("first 00002999<U+E0041>00002999 second").is_some());
+    // One text that has more than that comes back whole all the same.
+    let text = "x\u{e0041}".repeat(MAX_EDITS + 10);
+    let edited = "x<U+E0041>".repeat(MAX_EDITS + 10);
+    undo.note(&text, &edited, NOW);
+    assert_eq!(undo.undo_one(&edited), Some(text));
+    let text = "\u{e0041}".repeat(whole::MAX_TOKENS + 1);
+    undo.note(&text, &"<U+E0041>".repeat(whole::MAX_TOKENS + 1), NOW);
+    assert_eq!(undo.wholes.sizes(), [0, 0]);
+    // All of it is forgotten in the end.
+    undo.note("a\u{e0041}", "a<U+E0041>", MAX_AGE + Duration::from_secs(1));
+    assert_eq!(undo.wholes.sizes(), [1, 1]);
+    assert_eq!(undo.edits.sizes()[..4], [1, 1, 0, 1]);
+    assert_eq!(undo.literals.sizes(), [0; 5]);
 }
 
 /// Reading, changing something elsewhere, writing back: the server gets its text with that change alone.
@@ -157,7 +321,6 @@ fn any_text_survives_the_round_trip() {
         "<U+200B>",
         "<U+",
         "blocked by hardline: ",
-        "(removed by hardline)",
         "\u{e0041}",
         "\u{e0041}\u{e0042}",
         "\u{202e}",
@@ -179,17 +342,15 @@ fn any_text_survives_the_round_trip() {
         let mut piece = || (*rng.pick(PIECES)).to_owned();
         let parts: Vec<String> = (0..20).map(|_| piece()).collect();
         let original = parts.concat();
-        let edited = clean(&original);
-        if edited == original {
-            continue;
-        }
+        let Some(edited) = try_clean(&original).filter(|it| *it != original) else { continue };
         edited_texts += 1;
         let mut undo = Undo::default();
-        undo.remember(&original, &edited, NOW);
-        // All of it, and with something put before and after.
-        let back = undo.undo(&edited).unwrap_or_else(|| edited.clone());
-        whole += usize::from(back == original);
-        assert_eq!(clean(&back), edited, "seed {seed}: {original:?}");
+        undo.note(&original, &edited, NOW);
+        assert_eq!(undo.undo_one(&edited).as_ref(), Some(&original), "seed {seed}");
+        // Found by what is around each token, where it can be.
+        let more = format!("{edited} and more");
+        let back = undo.undo_one(&more).unwrap_or_else(|| more.clone());
+        whole += usize::from(back == format!("{original} and more"));
         // In any part of it that comes back, no character is put where it was not sent.
         let at = edited.floor_char_boundary(rng.below(edited.len()));
         let end = edited.ceil_char_boundary(at + rng.below(edited.len() - at + 1));
@@ -199,11 +360,12 @@ fn any_text_survives_the_round_trip() {
             continue;
         }
         let parts = align(&original, &edited).unwrap();
-        for (range, text) in undo.undone(edited.get(at..end).unwrap(), &mut Call::default()) {
+        for (range, char) in undo.undo(&[edited.get(at..end).unwrap().to_owned()]).remove(0) {
             let range = at + range.start..at + range.end;
             let part = parts.iter().find(|it| it.edited == range);
             let part = part.unwrap_or_else(|| panic!("seed {seed}: {range:?} of {original:?}"));
-            assert_eq!(original.get(part.original.clone()), Some(text), "seed {seed}");
+            let text = char.map(String::from).unwrap_or_default();
+            assert_eq!(original.get(part.original.clone()), Some(&*text), "seed {seed}");
         }
     }
     assert!(edited_texts > 10_000, "{edited_texts}");
@@ -225,13 +387,11 @@ fn round_trip(original: &[u8]) {
     }
     let original = original.replace('\u{1}', "");
     let mut undo = Undo::default();
-    undo.remember(&original, &edited, NOW);
-    let mut call = Call::default();
-    undo.undone(&edited, &mut call);
-    for line in edited.split('\n') {
-        undo.undone(line, &mut call);
-        undo.undone_alike(line, &call);
-    }
+    undo.note(&original, &edited, NOW);
+    let whole = undo.undo_one(&edited).unwrap_or_else(|| edited.clone());
+    assert_eq!(whole, original);
+    undo.undo_one(&format!("{edited} and more"));
+    undo.undo_all(&edited.split('\n').collect::<Vec<_>>());
 }
 
 #[test]
@@ -249,7 +409,6 @@ fn doubling_a_text_at_most_triples_the_work_of_undoing() {
         "<U+E0041>",
         "<U+E0041>\u{e0041}",
         "<U+",
-        "(removed by hardline)",
         "b",
     ];
     let cases = || {

@@ -22,15 +22,19 @@ impl Run {
     fn new(file: &str) -> Self {
         let guard = Guard::for_server(Policy::profile(Profile::Balanced), "files");
         let mut run = Self { guard, file: file.to_owned(), next: 1, now: Duration::ZERO };
+        run.initialize();
+        run
+    }
+
+    fn initialize(&mut self) {
         let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "1"}});
-        run.ask("initialize", params);
-        run.answer(0, result);
-        run.pass(
+        let id = self.ask("initialize", params)["id"].as_u64().unwrap();
+        self.answer(id, result);
+        self.pass(
             Direction::ClientToServer,
             &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
         );
-        run
     }
 
     /// Returns the messages that arrive of a line.
@@ -180,6 +184,71 @@ fn edits_of_one_session_are_not_undone_in_another() {
     let mut other = Run::new("");
     other.call("write_file", json!({"path": "a", "content": seen}));
     assert_eq!(other.file, seen);
+}
+
+/// A server that crashes between reading and writing is started again, and is the same server.
+#[test]
+fn edits_are_undone_after_a_restart() {
+    let mut run = Run::new(&file());
+    let seen = run.read();
+    run.guard.restart();
+    run.initialize();
+    run.call("write_file", json!({"path": "a", "content": seen}));
+    assert_eq!(run.file, file());
+}
+
+/// Lines of which nothing is to be seen, each sent back alone.
+#[test]
+fn lines_of_marks_alone_are_undone() {
+    let lines = [
+        "\u{e0048}\u{e0049}\u{e0044}\u{e0044}\u{e0045}\u{e004e}",
+        "\u{1f3f4}\u{e0048}\u{e0049}\u{e0044}\u{e0044}\u{e0045}\u{e007f}\u{1f3f4}\u{e004e}\u{e007f}",
+        "字\u{e0138}漢\u{e0139}語\u{e0134}字\u{e0134}漢\u{e0135}語\u{e013e}",
+        "\u{200b}\u{200c}\u{200b}\u{200b}\u{200c}\u{200b}\u{200b}\u{200b}\u{200b}\u{200c}\u{200b}\u{200b}",
+        "\u{1b}[8m\u{1b}[0m",
+    ];
+    for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [1, 0, 1, 2, 0]] {
+        let text = order.map(|it| lines[it]);
+        let mut run = Run::new(&text.join("\n"));
+        let seen = run.read();
+        assert!(seen.matches("<U+").count() > 30, "{seen}");
+        for (line, original) in seen.split('\n').zip(text) {
+            run.call("write_file", json!({"path": "a", "content": line}));
+            assert_eq!(run.file, original);
+            run.call("write_file", json!({"path": "a", "content": format!("{line}\r\nmore\r\n")}));
+            assert_eq!(run.file, format!("{original}\r\nmore\r\n"));
+        }
+    }
+}
+
+/// A page about marks was read as it is, and stays so, even if an edit looks the same.
+#[test]
+fn a_page_about_marks_survives_next_to_edits() {
+    let page = "# Marks\n\nIn `const A: char = '<U+202E>';` the mark stands for U+202E.\n";
+    let mut run = Run::new(page);
+    assert_eq!(run.read(), page);
+    run.file = file();
+    run.read();
+    for part in [page, "In `const A: char = '<U+202E>';` the mark", "A: char = '<U+202E>';"] {
+        run.call("write_file", json!({"path": "b", "content": part}));
+        assert_eq!(run.file, part);
+    }
+    run.file = file();
+    let seen = run.read();
+    run.call("write_file", json!({"path": "a", "content": seen.replace("first", "1st")}));
+    assert_eq!(run.file, file().replace("first", "1st"));
+    // Written by a server that escapes what is special in HTML.
+    let mut run = Run::new("");
+    run.ask("tools/call", json!({"name": "read_file"}));
+    let text = page.replace('\n', "\\n").replace('<', "\\u003c").replace('>', "\\u003e");
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+    );
+    run.pass(Direction::ServerToClient, &line);
+    run.file = file();
+    run.read();
+    run.call("write_file", json!({"path": "b", "content": page}));
+    assert_eq!(run.file, page);
 }
 
 #[test]

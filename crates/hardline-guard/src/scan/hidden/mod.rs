@@ -157,14 +157,19 @@ impl<'a> Hidden<'a> {
         if let Some(detail) = self.fault(run, &around, range.start).or(turning) {
             return list.add_characters(Rule::ContentHidden, range, detail);
         }
-        let (mut at, mut previous) = (range.end - run.len(), None);
+        self.weigh_run(run, range.end - run.len(), &around, list);
+    }
+
+    /// Weighs the characters of the run at `at`.
+    fn weigh_run(&mut self, run: &str, mut at: usize, around: &Around<'_>, list: &mut List) {
+        let mut previous = None;
         for char in run.chars() {
             let place = at..at + char.len_utf8();
             at = place.end;
             match kind(char) {
                 Some(Kind::Bidi) => {
                     let is_empty = is_end(char) && previous.is_some_and(is_start);
-                    let weight = match self.lines.controls(range.start) {
+                    let weight = match self.lines.controls(place.start) {
                         Controls::Useless => STRANGE,
                         _ if is_empty => ODD,
                         _ => SLIGHT,

@@ -1,0 +1,200 @@
+//! Tokens that were seen, with what stood around each, and a search for the most alike.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use super::token::{Spot, first, last};
+use super::{MAX_AGE, MAX_BYTES, MAX_EDITS};
+
+/// Characters around a token that are remembered, on each side.
+const WIDE: usize = 64;
+/// Fewest characters around a token that must be the same, both sides together.
+pub(super) const CLEAR: usize = 8;
+/// Characters on the left and on the right by which a token is found. One of these finds every token with nine
+/// characters in common, however they fall on the two sides.
+const SPLITS: [(usize, usize); 5] = [(8, 0), (6, 2), (4, 4), (2, 6), (0, 8)];
+/// Most tokens that are compared for each of [`SPLITS`], newest first.
+const MAX_CANDIDATES: usize = 16;
+/// Memory that a token takes beside its text, roughly.
+const OVERHEAD: usize = 256;
+
+/// Tokens with what stood around them.
+///
+/// Invariant: no more than [`MAX_EDITS`] of them, with no more than [`MAX_BYTES`].
+#[derive(Debug, Default)]
+pub(super) struct Contexts {
+    /// The tokens, oldest first.
+    kept: BTreeMap<u64, Kept>,
+    /// The number in `kept` of each token, by the hash of its window.
+    places: HashMap<u64, u64>,
+    /// Hash of some characters around a token, and its number.
+    seeds: BTreeSet<(u64, u64)>,
+    /// Number of tokens that are written alike.
+    written: HashMap<String, usize>,
+    hasher: RandomState,
+    next: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// The token with what stands around it.
+    window: String,
+    /// Start of the token there.
+    start: usize,
+    length: usize,
+    /// True if the text begins, or ends, where the window does.
+    edges: (bool, bool),
+    since: Duration,
+}
+
+impl Kept {
+    fn spot(&self) -> Spot<'_> {
+        Spot::new(&self.window, self.start, self.length).unwrap_or_default()
+    }
+
+    fn size(&self) -> usize {
+        self.window.len() + OVERHEAD
+    }
+}
+
+impl Contexts {
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Returns whether a token that is written like this is known.
+    pub(super) fn has(&self, written: &str) -> bool {
+        self.written.contains_key(written)
+    }
+
+    /// Remembers a token.
+    pub(super) fn keep(&mut self, spot: Spot<'_>, now: Duration) {
+        let whole = spot;
+        let spot = whole.within(WIDE);
+        let edges = (spot.left.len() == whole.left.len(), spot.right.len() == whole.right.len());
+        let place = self.place(spot, edges);
+        // The same again is not kept twice, and is the newest.
+        if let Some(number) = self.places.get(&place).copied() {
+            self.remove(number);
+        }
+        let window = [spot.left, spot.written, spot.right].concat();
+        let (start, length) = (spot.left.len(), spot.written.len());
+        let kept = Kept { window, start, length, edges, since: now };
+        let number = self.next;
+        self.next += 1;
+        self.bytes += kept.size();
+        for key in self.keys(spot).into_iter().flatten() {
+            self.seeds.insert((key, number));
+        }
+        *self.written.entry(spot.written.to_owned()).or_default() += 1;
+        self.places.insert(place, number);
+        self.kept.insert(number, kept);
+        self.forget(now);
+    }
+
+    /// Forgets what is too old, or too much.
+    pub(super) fn forget(&mut self, now: Duration) {
+        while let Some((number, oldest)) = self.kept.first_key_value() {
+            let is_old = oldest.since + MAX_AGE < now;
+            if !is_old && self.kept.len() <= MAX_EDITS && self.bytes <= MAX_BYTES {
+                return;
+            }
+            self.remove(*number);
+        }
+    }
+
+    fn remove(&mut self, number: u64) {
+        let Some(kept) = self.kept.remove(&number) else { return };
+        let spot = kept.spot();
+        self.bytes = self.bytes.saturating_sub(kept.size());
+        for key in self.keys(spot).into_iter().flatten() {
+            self.seeds.remove(&(key, number));
+        }
+        if let Some(count) = self.written.get_mut(spot.written) {
+            *count -= 1;
+            if *count == 0 {
+                self.written.remove(spot.written);
+            }
+        }
+        let place = self.place(spot, kept.edges);
+        if self.places.get(&place) == Some(&number) {
+            self.places.remove(&place);
+        }
+    }
+
+    fn place(&self, spot: Spot<'_>, edges: (bool, bool)) -> u64 {
+        self.hasher.hash_one((spot.left, spot.written, spot.right, edges))
+    }
+
+    /// Returns how many characters around a token are the same as around the most similar one, if there are
+    /// [`CLEAR`] of them. Searches no further once there are `enough`.
+    pub(super) fn likeness(&self, spot: Spot<'_>, enough: usize) -> usize {
+        if !self.has(spot.written) {
+            return 0;
+        }
+        let (mut best, mut seen) = (0, HashSet::new());
+        for key in self.keys(spot).into_iter().flatten() {
+            let alike = self.seeds.range((key, 0)..=(key, u64::MAX)).rev();
+            for (_, number) in alike.take(MAX_CANDIDATES) {
+                let Some(kept) = self.kept.get(number).filter(|_| seen.insert(*number)) else {
+                    continue;
+                };
+                best = best.max(in_common(spot, kept));
+                if best >= enough.max(CLEAR) {
+                    return best;
+                }
+            }
+        }
+        if best >= CLEAR { best } else { 0 }
+    }
+
+    /// Returns whether a whole text, given as one of its tokens, is part of what was remembered.
+    pub(super) fn has_part(&self, spot: Spot<'_>) -> bool {
+        let is_it = |kept: &Kept| {
+            let kept = kept.spot();
+            kept.written == spot.written
+                && kept.left.ends_with(spot.left)
+                && kept.right.starts_with(spot.right)
+        };
+        self.has(spot.written) && self.kept.values().any(is_it)
+    }
+
+    /// Returns the hash for each of [`SPLITS`], where there are as many characters.
+    fn keys(&self, spot: Spot<'_>) -> [Option<u64>; SPLITS.len()] {
+        SPLITS.map(|(before, after)| {
+            let (left, right) = (last(spot.left, before), first(spot.right, after));
+            let is_whole = |text: &str, count| text.len() >= count && text.chars().count() == count;
+            let is_enough = is_whole(left, before) && is_whole(right, after);
+            is_enough.then(|| self.hasher.hash_one((left, spot.written, right)))
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> [usize; 5] {
+        let Self { kept, places, seeds, written, .. } = self;
+        [kept.len(), places.len(), seeds.len() / SPLITS.len(), written.len(), self.bytes]
+    }
+}
+
+/// Number of characters next to two tokens that are the same, both sides together. That a text begins or ends there
+/// counts as one.
+fn in_common(one: Spot<'_>, kept: &Kept) -> usize {
+    let other = kept.spot();
+    if one.written != other.written {
+        return 0;
+    }
+    let same = |(one, other): &(u8, u8)| one == other;
+    let left = one.left.bytes().rev().zip(other.left.bytes().rev()).take_while(same).count();
+    let right = one.right.bytes().zip(other.right.bytes()).take_while(same).count();
+    let start = one.left.ceil_char_boundary(one.left.len() - left);
+    let end = one.right.floor_char_boundary(right);
+    let count = |text: Option<&str>| text.map_or(0, |it| it.chars().count());
+    let is_at_edge = |text: &str, other: &str, same| text.len() == same && other.len() == same;
+    let (begins, ends) = kept.edges;
+    count(one.left.get(start..))
+        + count(one.right.get(..end))
+        + usize::from(begins && is_at_edge(one.left, other.left, left))
+        + usize::from(ends && is_at_edge(one.right, other.right, right))
+}

@@ -242,7 +242,11 @@ impl Relay {
         if !has_lines || !unfinished.is_empty() || self.unfinished.is_some() {
             self.guard.handle_bytes(unfinished, now);
         }
-        self.unfinished = Unfinished::new(unfinished, now);
+        let before = self.unfinished.filter(|_| !has_lines);
+        self.unfinished = match before {
+            Some(before) => before.grow(unfinished, now),
+            None => Unfinished::new(unfinished, now),
+        };
     }
 
     /// Takes note that the server says no more: it will end, or be ended. What comes from the client

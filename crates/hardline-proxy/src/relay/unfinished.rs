@@ -1,43 +1,68 @@
 //! A line that the server has begun and does not end.
 //!
-//! A server that forgets the newline behind an answer, and waits for the next request, would leave the
-//! client waiting for ever. After a while without bytes its line counts as ended.
+//! A server that forgets the newline after an answer, and waits for the next request, would leave the
+//! client waiting for ever. So does a server that adds a byte now and then: a spinner, a keep-alive. The
+//! relay ends such a line after a bounded time.
 
 use std::time::Duration;
 
 use super::Relay;
 
-/// Quiet time after which a line that is a whole message counts as ended.
+/// Time after which a line that is a whole message counts as ended, if only white space follows.
 const MAX_QUIET_WHOLE: Duration = Duration::from_secs(2);
-/// Quiet time after which any other line counts as ended.
+/// Time after which any other line counts as ended, unless it grows by [`MIN_GROWTH`].
 const MAX_QUIET: Duration = Duration::from_secs(20);
+/// Bytes by which a line must grow within [`MAX_QUIET`]. A server that writes an answer piece by piece
+/// is faster, a spinner is slower.
+const MIN_GROWTH: usize = 256;
 
 /// An unfinished line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unfinished {
+    /// Length of the line without trailing white space.
+    length: usize,
+    /// Time at which the line got that long.
     since: Duration,
-    /// Whether it ends with a closing bracket, and is still to be tried as a whole message.
+    /// Length of the line when it last had grown enough, and the time.
+    grown: (usize, Duration),
+    /// Set while the line ends with a closing bracket and the relay has not tried it as a message.
     may_be_whole: bool,
 }
 
 impl Unfinished {
-    /// Takes note of an unfinished line, unless it is empty.
+    /// Creates the state for a line that has just begun. Returns `None` for a blank one.
     pub(super) fn new(line: &[u8], now: Duration) -> Option<Self> {
-        let last = line.iter().rev().find(|byte| !byte.is_ascii_whitespace())?;
-        Some(Self { since: now, may_be_whole: matches!(last, b'}' | b']') })
+        let length = line.trim_ascii_end().len();
+        let may_be_whole = matches!(line.trim_ascii_end().last()?, b'}' | b']');
+        Some(Self { length, since: now, grown: (length, now), may_be_whole })
     }
 
-    /// Returns the time at which the line counts as ended, or is tried, if no bytes come before.
+    /// Returns the state after more bytes of the same line.
+    pub(super) fn grow(self, line: &[u8], now: Duration) -> Option<Self> {
+        let next = Self::new(line, now)?;
+        // The framer keeps only the beginning of an overlong line, so its length says nothing.
+        if next.length < self.length {
+            return Some(next);
+        }
+        if next.length == self.length {
+            return Some(self);
+        }
+        let has_grown = next.length - self.grown.0 >= MIN_GROWTH;
+        Some(Self { grown: if has_grown { next.grown } else { self.grown }, ..next })
+    }
+
+    /// Returns the time at which the relay ends the line, or tries it as a message.
     pub(super) fn deadline(self) -> Duration {
-        self.since + if self.may_be_whole { MAX_QUIET_WHOLE } else { MAX_QUIET }
+        let quiet = if self.may_be_whole { MAX_QUIET_WHOLE } else { MAX_QUIET };
+        (self.since + quiet).min(self.grown.1 + MAX_QUIET)
     }
 }
 
 impl Relay {
     /// Decides whether the server's unfinished line counts as ended now.
     ///
-    /// `line` is the line as far as it has come. A whole message is one after two seconds without
-    /// bytes, anything else after twenty.
+    /// `line` is the line so far. A whole message ends after [`MAX_QUIET_WHOLE`], any other line after
+    /// [`MAX_QUIET`].
     pub fn ends_line(&mut self, line: &[u8], now: Duration) -> bool {
         let Some(unfinished) = &mut self.unfinished else { return false };
         // The line is read once: it may be long, and reading it for each chunk would cost too much.

@@ -224,6 +224,43 @@ fn a_server_that_ends_well_ends_the_session() {
 }
 
 #[test]
+fn bytes_now_and_then_do_not_keep_a_line_open() {
+    let whole = answer(1);
+    for padding in [" ", "\r", "\t", "|", "}", "x"] {
+        let mut run = Run::open();
+        run.client(&call(1));
+        run.sent_to_client();
+        let mut line = whole.clone();
+        let begin = run.now;
+        let end = loop {
+            run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
+            run.wait_until(run.now + Duration::from_secs(1));
+            let wish = run.relay.take_wish();
+            if wish == Some(Wish::EndLine) && run.relay.ends_line(line.as_bytes(), run.now) {
+                break run.now - begin;
+            }
+            line.push_str(padding);
+            assert!(run.now - begin < Duration::from_secs(60), "{padding:?}");
+        };
+        let most = if padding.trim().is_empty() { 3 } else { 21 };
+        assert!(end <= Duration::from_secs(most), "{padding:?}: {end:?}");
+    }
+}
+
+#[test]
+fn a_line_that_grows_steadily_stays_open() {
+    let mut run = Run::open();
+    run.client(&call(1));
+    let mut line = String::from(r#"{"jsonrpc":"2.0","id":1,"result":{"text":""#);
+    for _ in 0..60 {
+        run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
+        run.wait_until(run.now + Duration::from_secs(5));
+        assert_eq!(run.relay.take_wish(), None);
+        line.push_str(&"x".repeat(100));
+    }
+}
+
+#[test]
 fn a_line_without_its_newline_ends_after_a_while() {
     let mut run = Run::open();
     run.client(&call(1));

@@ -32,8 +32,10 @@ pub enum Step {
     Echo {
         /// Id of the call, as JSON.
         id: String,
-        /// The line that it sends back, or all of them.
-        line: Option<usize>,
+        /// The part that it sends back.
+        part: Part,
+        /// True if it ends lines with a carriage return and a newline.
+        has_returns: bool,
         /// The text that the server had sent, before the relay edited anything.
         document: String,
     },
@@ -54,6 +56,55 @@ pub enum Step {
         /// True for code 0.
         is_success: bool,
     },
+}
+
+/// The part of a text that a client sends back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// All of it.
+    All,
+    /// One line.
+    Line(usize),
+    /// One line, inside a text of the client's own.
+    Within(usize),
+    /// All of it, with one line changed.
+    Changed(usize),
+    /// The bytes from one place to another, or less to keep characters whole.
+    Cut(usize, usize),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => out.write_str("all"),
+            Self::Line(line) => write!(out, "{line}"),
+            Self::Within(line) => write!(out, "within:{line}"),
+            Self::Changed(line) => write!(out, "changed:{line}"),
+            Self::Cut(start, end) => write!(out, "{start}..{end}"),
+        }
+    }
+}
+
+impl FromStr for Part {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let number = |text: &str| {
+            let error = |_| PlanError(format!("no part of a text is written {text:?}"));
+            text.parse::<usize>().map_err(error)
+        };
+        if text == "all" {
+            Ok(Self::All)
+        } else if let Some(line) = text.strip_prefix("within:") {
+            number(line).map(Self::Within)
+        } else if let Some(line) = text.strip_prefix("changed:") {
+            number(line).map(Self::Changed)
+        } else if let Some((start, end)) = text.split_once("..") {
+            Ok(Self::Cut(number(start)?, number(end)?))
+        } else {
+            number(text).map(Self::Line)
+        }
+    }
 }
 
 /// Error returned for a text that is no plan.
@@ -105,9 +156,9 @@ impl fmt::Display for Step {
         match self {
             Self::Client(line) => write!(out, "client {}", escape(line)),
             Self::Reply => out.write_str("reply"),
-            Self::Echo { id, line, document } => {
-                let line = line.map_or("all".to_owned(), |line| line.to_string());
-                write!(out, "echo {id} {line} {}", escape(document.as_bytes()))
+            Self::Echo { id, part, has_returns, document } => {
+                let ends = if *has_returns { "+crlf" } else { "" };
+                write!(out, "echo {id} {part}{ends} {}", escape(document.as_bytes()))
             }
             Self::Server { output, bytes, meant } if meant.is_empty() => {
                 write!(out, "server {output} {}", escape(bytes))
@@ -158,11 +209,13 @@ impl FromStr for Step {
             "reply" => Self::Reply,
             "echo" => {
                 let (id, rest) = rest.split_once(' ').ok_or_else(error)?;
-                let (line, document) = rest.split_once(' ').ok_or_else(error)?;
+                let (part, document) = rest.split_once(' ').ok_or_else(error)?;
+                let without = part.strip_suffix("+crlf");
                 let document = unescape(document).and_then(|it| String::from_utf8(it).ok());
                 Self::Echo {
                     id: id.to_owned(),
-                    line: line.parse().ok(),
+                    part: without.unwrap_or(part).parse()?,
+                    has_returns: without.is_some(),
                     document: document.ok_or_else(error)?,
                 }
             }
@@ -224,6 +277,10 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
+    fn echo(id: &str, part: Part, has_returns: bool, document: &str) -> Step {
+        Step::Echo { id: id.to_owned(), part, has_returns, document: document.to_owned() }
+    }
+
     #[test]
     fn a_plan_is_read_back_as_it_was_written() {
         let plan = Plan {
@@ -233,8 +290,11 @@ mod tests {
             steps: vec![
                 Step::Client(b"{\"a\":\"\\n\xff\x00\t\"}".to_vec()),
                 Step::Reply,
-                Step::Echo { id: "5".into(), line: Some(2), document: "a\n\u{2028} b".into() },
-                Step::Echo { id: "6".into(), line: None, document: String::new() },
+                echo("5", Part::Line(2), true, "a\n\u{2028} b"),
+                echo("6", Part::All, false, ""),
+                echo("7", Part::Within(0), false, "a"),
+                echo("8", Part::Changed(1), true, "a"),
+                echo("9", Part::Cut(3, 70), false, "a"),
                 Step::Server { output: 3, bytes: b"a\r\n\\ b".to_vec(), meant: Vec::new() },
                 Step::Server {
                     output: 3,
@@ -251,5 +311,6 @@ mod tests {
         assert_eq!(text.parse(), Ok(plan));
         assert!("nonsense".parse::<Plan>().is_err());
         assert!("strict\tserver x y".parse::<Plan>().is_err());
+        assert!("strict\techo 1 most a".parse::<Plan>().is_err());
     }
 }

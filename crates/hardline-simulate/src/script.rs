@@ -4,7 +4,7 @@ use hardline_guard::policy::Profile;
 use hardline_testkit::generate::Rng;
 
 use crate::document::Author;
-use crate::plan::{Plan, Step};
+use crate::plan::{Part, Plan, Step};
 
 /// The versions of the protocol.
 const VERSIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -197,10 +197,10 @@ impl<'r> Script<'r> {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
     }
 
-    /// Has the client write back what it read last: one line of `document`, or all.
-    pub fn echo(&mut self, line: Option<usize>, document: &str) {
-        let id = self.request().id;
-        self.steps.push(Step::Echo { id, line, document: document.to_owned() });
+    /// Has the client write back a part of `document`, which it read last.
+    pub fn echo(&mut self, part: Part, has_returns: bool, document: &str) {
+        let (id, document) = (self.request().id, document.to_owned());
+        self.steps.push(Step::Echo { id, part, has_returns, document });
     }
 
     /// Has the client take a request back.

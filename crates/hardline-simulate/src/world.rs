@@ -125,8 +125,9 @@ impl World {
                     self.client(&reply);
                 }
             }
-            Step::Echo { id, line, document } => {
-                if let Some(line) = self.outputs.judge.take_echo(id, *line, document) {
+            Step::Echo { id, part, has_returns, document } => {
+                let judge = &mut self.outputs.judge;
+                if let Some(line) = judge.take_echo(id, *part, *has_returns, document) {
                     self.outputs.judge.handle_client(&line);
                     self.client(&line);
                 }

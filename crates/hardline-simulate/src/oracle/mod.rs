@@ -23,6 +23,7 @@ use memchr::memchr;
 
 use crate::document::MARK;
 use crate::hidden::find_hidden;
+use crate::plan::Part;
 use crate::reader::{Json, parse, read};
 use capability::Offer;
 use echo::Echoes;
@@ -136,6 +137,7 @@ impl Judge {
     /// Takes a line that the client sends.
     pub(crate) fn handle_client(&mut self, line: &[u8]) {
         self.requests.handle_client(line);
+        self.echoes.handle_client(line);
         self.offer.handle_client(line);
     }
 
@@ -184,14 +186,15 @@ impl Judge {
             .collect()
     }
 
-    /// Returns the line with which the client writes back what it read last.
+    /// Returns the line with which the client writes back a part of what it read last.
     pub(crate) fn take_echo(
         &mut self,
         id: &str,
-        line: Option<usize>,
+        part: Part,
+        has_returns: bool,
         document: &str,
     ) -> Option<Vec<u8>> {
-        let text = json_string(&self.echoes.send(id, line, document)?);
+        let text = json_string(&self.echoes.send(id, part, has_returns, document)?);
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"write","arguments":{{"path":"/a","text":{text}}}}}}}"#
         );

@@ -4,6 +4,7 @@ use hardline_guard::policy::Profile;
 use hardline_testkit::plant::json_string;
 
 use crate::hidden::hide;
+use crate::plan::Part;
 use crate::script::Script;
 
 /// Results and requests with a string that a person or a model reads, as `@`. `#` is the id.
@@ -72,7 +73,7 @@ pub(super) fn hidden(script: &mut Script<'_>) {
     }
 }
 
-/// A file that is read and written back, whole or by the line.
+/// A file that is read and written back, whole or in part.
 pub(super) fn round_trip(script: &mut Script<'_>) {
     let asked = script.ask();
     let mut lines = Vec::new();
@@ -95,6 +96,17 @@ pub(super) fn round_trip(script: &mut Script<'_>) {
     );
     script.say(format!("{answer}\n").as_bytes(), std::slice::from_ref(&asked.id));
     script.hesitate();
-    let line = script.rng.one_in(2).then(|| script.rng.below(lines.len()));
-    script.echo(line, &document);
+    let line = script.rng.below(lines.len());
+    let part = match script.rng.below(8) {
+        0..3 => Part::All,
+        3..5 => Part::Line(line),
+        5 => Part::Within(line),
+        6 => Part::Changed(line),
+        _ => {
+            let start = script.rng.below(document.len() + 1);
+            Part::Cut(start, start + script.rng.below(100))
+        }
+    };
+    let has_returns = script.rng.one_in(6);
+    script.echo(part, has_returns, &document);
 }

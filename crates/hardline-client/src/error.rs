@@ -1,4 +1,4 @@
-//! Why a request has no result.
+//! The errors of connections and managers.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,78 +8,78 @@ use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
 
-/// How much of what a server wrote goes into an error's text.
+/// Number of bytes of server-written text that an error message quotes.
 const EXCERPT_BYTES: usize = 500;
 
-/// Why a request has no result, or a connection could not be opened.
+/// Error returned when a request has no result, or when a connection could not be opened.
 ///
-/// Its text is fit for a log and a terminal: what a server wrote is in it escaped and shortened.
+/// The text is safe to print to a log or a terminal: text from the server is escaped and truncated.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server answered with an error.
     #[error("{0}")]
     Rpc(RpcError),
-    /// No answer came in time. The server was told that it is not waited for any more.
+    /// No answer arrived before the deadline. The server was sent a cancellation.
     #[error("no answer to {method} within {}", Seconds(*.after))]
     Timeout {
-        /// The method.
+        /// The method of the request.
         method: String,
-        /// How long it was waited for.
+        /// Time that the client waited.
         after: Duration,
     },
-    /// The message was not carried, or not answered.
+    /// The transport could not deliver the message, or the connection failed before the answer.
     #[error("{0}")]
     Transport(#[from] TransportError),
-    /// What was to be started could not be.
+    /// The server could not be started, or the transport could not be set up.
     #[error("{0}")]
     Start(String),
-    /// The two sides have no version of the protocol in common.
+    /// Client and server have no protocol version in common.
     #[error("{0}")]
     Version(String),
-    /// The answer is no result of the method.
+    /// The server's answer is not a valid result of the method.
     #[error("the answer to {method} is not what the protocol says: {reason}")]
     Unexpected {
-        /// The method.
+        /// The method of the request.
         method: String,
-        /// What is wrong with it.
+        /// Description of the mismatch.
         reason: String,
     },
-    /// The parameters cannot be sent.
+    /// The parameters cannot be serialized, or are not an object.
     #[error("the parameters cannot be sent: {0}")]
     Params(String),
-    /// The server asks for something before it answers that this client does not do.
+    /// The server asked for input that this client does not provide, and gives no answer without it.
     #[error("{0}")]
     Input(String),
-    /// A server of a manager was not there in time. The request was not made.
+    /// A manager's server was not connected in time. The request was not sent.
     #[error("{server} is away, and the request was not made: {reason}")]
     Away {
-        /// The server, fit for a terminal.
+        /// Name of the server, escaped for a terminal.
         server: String,
-        /// Why it is away.
+        /// Reason for which the server is unavailable.
         reason: String,
     },
-    /// A server of a manager went away while the request was under way. It may have been carried out, and
-    /// is not made again.
+    /// The connection to a manager's server was lost during the request. The server may have carried the
+    /// request out, so the manager does not repeat it.
     #[error(
         "{server} went away during {what}, which may or may not have been done; it is not done again: \
          {reason}"
     )]
     Lost {
-        /// The server, fit for a terminal.
+        /// Name of the server, escaped for a terminal.
         server: String,
-        /// The request, fit for a terminal.
+        /// Description of the request, escaped for a terminal.
         what: String,
-        /// Why it went away.
+        /// Reason for which the connection was lost.
         reason: String,
     },
-    /// A manager has no server or tool of that name.
+    /// The manager has no server or tool with the requested name.
     #[error("{0}")]
     Unknown(String),
 }
 
 impl Error {
-    /// The server's error, if it answered with one.
+    /// Returns the server's error, if the server answered with one.
     pub fn rpc(&self) -> Option<&RpcError> {
         match self {
             Self::Rpc(error) => Some(error),
@@ -87,7 +87,7 @@ impl Error {
         }
     }
 
-    /// The same without these values in its text. What a server says beside its message is left alone.
+    /// Replaces these values in the error's text with `[hidden]`. [`RpcError::data`] is left unchanged.
     #[must_use]
     pub fn hidden(mut self, secrets: &Secrets) -> Self {
         match &mut self {
@@ -111,6 +111,7 @@ impl Error {
                 secrets.hide_in(what);
                 secrets.hide_in(reason);
             }
+            // `TransportError::hidden` takes the error by value, so it is handled below.
             Self::Transport(_) => {}
         }
         match self {
@@ -119,26 +120,27 @@ impl Error {
         }
     }
 
-    /// Whether the connection is at its end, so that only a new one helps.
+    /// Returns true if the connection is closed, so that only a new connection can succeed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Transport(TransportError::Closed(_)))
     }
 }
 
-/// An error that a server answered with.
+/// A JSON-RPC error object: the server's answer to a request, or a handler's answer to the server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RpcError {
-    /// Its code.
+    /// JSON-RPC error code.
     pub code: i64,
-    /// What the server says, unescaped: not fit for a terminal.
+    /// Message as the peer wrote it. Not escaped: do not print it to a terminal.
     pub message: String,
-    /// What else it says.
+    /// Additional data that the peer attached.
     pub data: Option<serde_json::Value>,
 }
 
 impl fmt::Display for RpcError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A server controls this text, and terminals interpret control characters.
         let message = Excerpt::new(self.message.as_bytes(), EXCERPT_BYTES);
         write!(formatter, "the server answered with error {}: {message}", self.code)
     }
@@ -146,11 +148,12 @@ impl fmt::Display for RpcError {
 
 impl std::error::Error for RpcError {}
 
-/// A time as a person writes it.
+/// Displays a duration in milliseconds or seconds.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Short timeouts occur in tests and scripts, where `0.0 s` would be confusing.
         if self.0 < Duration::from_millis(100) {
             write!(formatter, "{} ms", self.0.as_millis())
         } else if self.0.subsec_millis() == 0 {
@@ -162,17 +165,17 @@ impl fmt::Display for Seconds {
 }
 
 impl RpcError {
-    /// An error with this code, for a request of the server.
+    /// Creates an error with this code, for the answer to a request from the server.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Says that the parameters are not what the method takes.
+    /// Creates an "invalid params" error: the parameters do not fit the method.
     pub fn invalid_params(message: &str) -> Self {
         Self::new(code::INVALID_PARAMS, message)
     }
 
-    /// Says that something went wrong on this side.
+    /// Creates an "internal error": the client failed to handle the request.
     pub fn internal(message: &str) -> Self {
         Self::new(code::INTERNAL_ERROR, message)
     }

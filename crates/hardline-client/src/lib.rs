@@ -1,8 +1,8 @@
 //! MCP client connections that agents can rely on.
 //!
 //! A [`Connection`] is a session with one server, over its standard streams, over Streamable HTTP, over
-//! the HTTP+SSE of 2024-11-05, or over whatever else is a [`Transport`]. It speaks all five versions of
-//! the protocol and finds out by itself which the server speaks.
+//! the HTTP+SSE of 2024-11-05, or over any other [`Transport`]. It speaks all five versions of the
+//! protocol and negotiates the version with the server.
 //!
 //! ```no_run
 //! use hardline_client::{Connection, Settings};
@@ -20,24 +20,28 @@
 //! # }
 //! ```
 //!
-//! Every request ends: with the answer, with what the server or the transport says is wrong, or when its
-//! deadline is over. Giving up on a request, by a deadline or by dropping its future, tells the server.
-//! A request that may have been taken is never sent twice.
+//! Every request ends: with the server's answer, with an error from the server or the transport, or at its
+//! deadline. A caller cancels a request by letting it reach its deadline or by dropping its future; the
+//! client then sends the server a cancellation. A request that the server may already have received is
+//! never sent a second time.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`connection`] | opening, ids, deadlines, cancelling, renewing, requests of the server, typed calls |
-//! | [`settings`] | what a client is and can do, how long it waits |
-//! | [`guard`] | the guard on a connection |
-//! | [`once`] | a single call to a URL without a session |
-//! | [`manager`] | many servers as one, each connected again when it goes away |
-//! | [`config`] | servers as configuration files have them |
-//! | [`auth`] | OAuth: logging in, refreshing, keeping tokens |
+//! | [`connection`] | opening a session, request ids, deadlines, cancellation, renewal, requests from the server, typed calls |
+//! | [`settings`] | client identity, capabilities, handlers and timeouts |
+//! | [`guard`] | inspection of a connection's traffic by a policy |
+//! | [`once`] | a single request to a URL without a session |
+//! | [`manager`] | many servers behind one handle, with reconnection and a joint tool catalog |
+//! | [`config`] | server entries in the configuration files of MCP clients |
+//! | [`auth`] | OAuth: login, token refresh, token storage |
 
-#![expect(deprecated, reason = "rmcp marks what 2026-07-28 gives up; the older versions have it")]
+#![expect(
+    deprecated,
+    reason = "rmcp deprecates what 2026-07-28 removed; older versions still need it"
+)]
 
 pub mod auth;
-mod board;
+mod broadcast;
 pub mod config;
 pub mod connection;
 mod error;
@@ -46,7 +50,7 @@ pub mod manager;
 pub mod once;
 pub mod settings;
 
-pub use board::EventReceiver;
+pub use broadcast::EventReceiver;
 pub use connection::{Connection, Options, ServerEvent, ServerInfo};
 pub use error::{Error, RpcError};
 pub use hardline_transport::Secrets;

@@ -1,7 +1,6 @@
-//! A single call to a URL, without a session.
+//! A single request to a URL without a session, for servers that do not require one.
 //!
-//! For servers that want none: one request, one answer. Nothing is opened before and nothing is closed
-//! after it.
+//! No session is opened before the request and none is closed after it.
 
 use std::sync::Arc;
 
@@ -11,18 +10,19 @@ use serde::Serialize;
 use crate::connection::{Connection, Options, RawResult};
 use crate::{Error, Settings, Version};
 
-/// Sends one request to a server and gives its result.
+/// Sends one request to the server at the URL in `config` and returns its result.
 ///
-/// With a version that has no handshake, 2026-07-28, the request says what such a request must; with
-/// another it is sent as it is, which servers without sessions take.
+/// With version 2026-07-28, which has no handshake, the request carries the metadata that this version
+/// requires in every request. With an older version the request is sent without `initialize`; servers
+/// without sessions accept that.
 ///
 /// # Errors
 ///
-/// [`Error`]: see there.
+/// Returns an [`Error`] if the request could not be sent, or if the server's answer is not a result.
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with I/O and time enabled.
+/// Panics if called outside of a tokio runtime with I/O and time enabled.
 pub async fn request(
     config: Config,
     version: Version,

@@ -1,4 +1,4 @@
-//! What a client is and can do, and how long it waits.
+//! Settings of a connection: the client's identity, capabilities, handlers and timeouts.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,12 +22,12 @@ use tokio::sync::watch;
 use crate::RpcError;
 use crate::guard::GuardSettings;
 
-/// Servers whose era is remembered by one [`Settings`] and its clones.
+/// Limit on the servers whose [`Era`] one [`Settings`] and its clones remember.
 const MAX_ERAS: usize = 1024;
-/// How long a server may take to start, whatever its configuration says.
+/// Shortest open timeout that a configured request timeout can impose, because servers start slowly.
 const MIN_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The settings of a [`Connection`](crate::Connection). The defaults are right for almost everyone.
+/// The settings of a [`Connection`](crate::Connection). The defaults suit most clients.
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) info: Implementation,
@@ -46,74 +46,75 @@ pub struct Settings {
     pub(crate) eras: Eras,
     pub(crate) guard: Option<GuardSettings>,
     pub(crate) secrets: Secrets,
-    /// An opening under way is given up once this is true, and nothing of it is left.
+    /// Once this turns true, a pending open fails and ends every process it has started.
     pub(crate) closing: Option<watch::Receiver<bool>>,
 }
 
-/// Which versions of the protocol a client speaks with a server.
+/// The protocol versions that a client offers to a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Versions {
-    /// The newest that both sides know, found out when the connection is opened.
+    /// The newest version that both sides know, negotiated when the connection opens.
     #[default]
     Any,
-    /// The four that begin with `initialize`: the server is not asked for a newer one.
+    /// The four versions that begin with `initialize`. The client does not probe for a newer one.
     WithHandshake,
-    /// This one and no other.
+    /// Exactly this version.
     Only(Version),
 }
 
-/// Is told in words what happened.
+/// Callback that receives a description of each problem.
 pub(crate) type Listener = dyn Fn(&str) + Send + Sync;
 
-/// Answers a request of the server: with a result as JSON, or an error.
+/// Answers a request from the server with a result as JSON, or with an error.
 pub(crate) type Handler = Arc<
     dyn Fn(Option<Box<RawValue>>) -> BoxFuture<'static, Result<String, RpcError>> + Send + Sync,
 >;
 
 impl Settings {
-    /// Sets what the client says of itself.
+    /// Sets the name and version that the client sends as its `clientInfo`.
     #[must_use]
     pub fn with_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.info = Implementation::new(name, version);
         self
     }
 
-    /// Sets the versions that may be spoken.
+    /// Sets the protocol versions that the client offers.
     #[must_use]
     pub fn with_versions(mut self, versions: Versions) -> Self {
         self.versions = versions;
         self
     }
 
-    /// Sets how long a request may take, 30 s by default; zero is for ever. Progress that the server
-    /// reports begins it anew.
+    /// Sets the request timeout, 30 s by default; zero means no timeout. Each progress notification from the
+    /// server restarts it.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets how long a request may take however much progress is reported, 1 hour by default.
+    /// Sets the limit on a request's total duration, 1 hour by default. Progress does not extend it.
     #[must_use]
     pub fn with_max_total(mut self, max_total: Duration) -> Self {
         self.max_total = max_total;
         self
     }
 
-    /// Sets how long opening the connection may take, 60 s by default.
+    /// Sets the timeout for opening the connection, 60 s by default.
     #[must_use]
     pub fn with_open_timeout(mut self, timeout: Duration) -> Self {
         self.open_timeout = timeout;
         self
     }
 
-    /// Sets how long a request may take to what a server's configuration says
-    /// ([`ServerConfig::timeout`](crate::config::ServerConfig::timeout)). Opening the connection takes no
-    /// longer either, unless that is less than 5 s: a server may be slow to start. Zero is for ever, and
-    /// changes nothing about the opening.
+    /// Sets the request timeout to the one in a server's configuration
+    /// ([`ServerConfig::timeout`](crate::config::ServerConfig::timeout)). Lowers the open timeout to the same
+    /// value, but not below 5 s, because a server may be slow to start. Zero means no request timeout, and
+    /// leaves the open timeout unchanged.
     #[must_use]
     pub fn with_configured_timeout(mut self, timeout: Duration) -> Self {
+        // The configured value replaces even a longer one from the program: the user knows the server.
         self.timeout = timeout;
         if !timeout.is_zero() {
             self.open_timeout = self.open_timeout.min(timeout.max(MIN_OPEN_TIMEOUT));
@@ -121,7 +122,7 @@ impl Settings {
         self
     }
 
-    /// Sets how long a server may take to say that it speaks 2026-07-28 before it is also greeted with
+    /// Sets the time that a server has to answer the probe for 2026-07-28 before the client also sends
     /// `initialize`, 2 s by default.
     #[must_use]
     pub fn with_probe(mut self, probe: Duration) -> Self {
@@ -129,21 +130,22 @@ impl Settings {
         self
     }
 
-    /// Sets how many requests are under way at once, 1000 by default; more wait for their turn.
+    /// Sets the limit on concurrent requests, 1000 by default. Further requests wait for a free slot.
     #[must_use]
     pub fn with_max_in_flight(mut self, max_in_flight: usize) -> Self {
+        // Zero would make every request wait forever.
         self.max_in_flight = max_in_flight.max(1);
         self
     }
 
-    /// Sets the directories and files that a server is told about when it asks. None by default.
+    /// Sets the roots that the client returns for `roots/list`. None by default.
     #[must_use]
     pub fn with_roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.roots = roots.into_iter().collect();
         self
     }
 
-    /// Lets servers ask a model: `handler` does it.
+    /// Declares the sampling capability and answers the server's sampling requests with `handler`.
     #[must_use]
     pub fn on_sampling<F>(
         mut self,
@@ -157,8 +159,8 @@ impl Settings {
         self
     }
 
-    /// Lets servers ask the user: `handler` does it. Questions are forms, see
-    /// [`with_capabilities`](Self::with_capabilities) for what else there is.
+    /// Declares the elicitation capability for forms and answers the server's questions to the user with
+    /// `handler`. Other kinds of elicitation are declared with [`with_capabilities`](Self::with_capabilities).
     #[must_use]
     pub fn on_elicitation<F>(
         mut self,
@@ -168,14 +170,15 @@ impl Settings {
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
         let mut elicitation = ElicitationCapability::default();
+        // URL elicitation needs a user interface that a plain handler does not have.
         elicitation.form = Some(FormElicitationCapability::default());
         self.capabilities.elicitation = Some(elicitation);
         self.handlers.insert("elicitation/create", typed(handler));
         self
     }
 
-    /// Answers requests of the server with this method: an extension's, or one of the protocol in
-    /// another way. `handler` is given the parameters and gives the result, both as JSON.
+    /// Answers requests from the server for `method`, which may belong to an extension or override a built-in
+    /// answer. `handler` receives the parameters and returns the result, both as JSON.
     #[must_use]
     pub fn on_request<F>(
         mut self,
@@ -193,62 +196,64 @@ impl Settings {
         self
     }
 
-    /// Calls `listener` with whatever arrives and cannot be used, from the first line on: in words that
-    /// are fit for a terminal. It is called between two messages, so it should return soon.
+    /// Calls `listener` with a description of each line or message from the server that the client cannot use.
+    /// The text is safe for a terminal. The call blocks the reading of the next message, so `listener` should
+    /// return quickly.
     #[must_use]
     pub fn on_trouble(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_trouble = Some(Arc::new(listener));
         self
     }
 
-    /// Changes the capabilities that are declared, after those that handlers bring with them.
+    /// Changes the declared capabilities. Call it after the `on_…` methods, which declare their own.
     #[must_use]
     pub fn with_capabilities(mut self, change: impl FnOnce(&mut ClientCapabilities)) -> Self {
         change(&mut self.capabilities);
         self
     }
 
-    /// Puts a guard on the connection: on the lines of a server that is started, and on the messages of any
-    /// other. See [`guard`](crate::guard).
+    /// Guards the connection: the raw lines of a server that the client starts, and the messages of any other
+    /// server. See [`guard`](crate::guard).
     #[must_use]
     pub fn with_guard(mut self, guard: GuardSettings) -> Self {
         self.guard = Some(guard);
         self
     }
 
-    /// Gives up an opening once this is true: it fails, after whatever it has started was ended as at the end
-    /// of a session. Dropping its future would kill that.
+    /// Aborts a pending open once `closing` turns true. The open then fails, after it has ended what it started
+    /// in the same orderly way as at the end of a session. Dropping the future instead kills the server.
     #[must_use]
     pub fn with_closing(mut self, closing: watch::Receiver<bool>) -> Self {
         self.closing = Some(closing);
         self
     }
 
-    /// Hides these values too: in errors and in what is told of trouble, `[hidden]` stands for them, whoever
-    /// wrote them there. What a server answers is left as it is.
+    /// Adds values that errors and reports of problems show as `[hidden]`, no matter which side wrote them.
+    /// Results from the server are left unchanged.
     #[must_use]
     pub fn with_secrets(mut self, secrets: &Secrets) -> Self {
         self.secrets = self.secrets.and(secrets);
         self
     }
 
-    /// Whether whatever is being opened is not wanted any more.
+    /// Returns true if the caller has asked to abort a pending open.
     #[cfg(unix)]
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.as_ref().is_some_and(|closing| *closing.borrow())
     }
 
-    /// Resolves when whatever is being opened is not wanted any more.
+    /// Resolves once the caller asks to abort a pending open.
     pub(crate) async fn closed(&self) {
         if let Some(mut closing) = self.closing.clone()
             && closing.wait_for(|is_closing| *is_closing).await.is_ok()
         {
             return;
         }
+        // Without a sender there is no request to abort, so this future must never win a `select!`.
         std::future::pending::<()>().await;
     }
 
-    /// What becomes of a request of the server with this method.
+    /// Returns the handler for a request from the server: the caller's own, or a built-in answer.
     pub(crate) fn handler(&self, method: &str) -> Option<Handler> {
         if let Some(handler) = self.handlers.get(method) {
             return Some(Arc::clone(handler));
@@ -256,17 +261,20 @@ impl Settings {
         self.known_answer(method).map(fixed)
     }
 
-    /// The answer that is known before the question, unless a handler gives another.
+    /// Returns the built-in answer to `method`, unless the caller has installed a handler for it.
     pub(crate) fn known_answer(&self, method: &str) -> Option<String> {
         match method {
+            // A handler of the caller overrides the built-in answer.
             _ if self.handlers.contains_key(method) => None,
             "ping" => Some("{}".to_owned()),
+            // The list is fixed for the lifetime of the settings, so no handler has to run.
             "roots/list" => serde_json::to_string(&ListRootsResult::new(self.roots.to_vec())).ok(),
             _ => None,
         }
     }
 }
 
+/// Creates a handler that always returns `result`.
 fn fixed(result: String) -> Handler {
     Arc::new(move |_| {
         let result = result.clone();
@@ -274,7 +282,7 @@ fn fixed(result: String) -> Handler {
     })
 }
 
-/// A handler that is given and gives typed values.
+/// Wraps a handler with typed parameters and results.
 fn typed<P, R, F>(handler: impl Fn(P) -> F + Send + Sync + 'static) -> Handler
 where
     P: DeserializeOwned,
@@ -282,6 +290,7 @@ where
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
     Arc::new(move |params| {
+        // Absent parameters and an empty object mean the same to every method.
         let text = params.as_deref().map_or("{}", RawValue::get);
         match serde_json::from_str(text) {
             Ok(params) => {
@@ -293,6 +302,7 @@ where
                 })
             }
             Err(error) => {
+                // The parameters come from the server, so the mistake is the server's.
                 let error = RpcError::invalid_params(&error.to_string());
                 Box::pin(async move { Err(error) })
             }
@@ -303,6 +313,7 @@ where
 impl Default for Settings {
     fn default() -> Self {
         let mut capabilities = ClientCapabilities::default();
+        // Declared even without roots, because `roots/list` is always answered.
         capabilities.roots = Some(RootsCapabilities::default());
         Self {
             info: Implementation::new("hardline", env!("CARGO_PKG_VERSION")),
@@ -339,18 +350,18 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// How sessions with a server begin.
+/// The way in which sessions with a server begin.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Era {
-    /// With `initialize`.
+    /// The client sends `initialize`.
     Handshake,
-    /// With `initialize`, over the HTTP+SSE of 2024-11-05.
+    /// The client sends `initialize` over the HTTP+SSE transport of 2024-11-05.
     Sse,
-    /// Without: every request says its version.
+    /// There is no handshake; every request names its version.
     Stateless,
 }
 
-/// What was found out about servers, shared by clones: a server that was asked once is not asked again.
+/// Cache of each server's [`Era`], shared by all clones, so that a server is probed only once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Eras(Arc<Mutex<HashMap<String, Era>>>);
 
@@ -361,6 +372,7 @@ impl Eras {
 
     pub(crate) fn remember(&self, server: &str, era: Era) {
         let mut eras = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A full cache drops new servers rather than old ones: probing again is only slow.
         if eras.len() < MAX_ERAS || eras.contains_key(server) {
             eras.insert(server.to_owned(), era);
         }

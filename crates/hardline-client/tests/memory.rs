@@ -1,4 +1,4 @@
-//! What a thousand requests and a flood take. Alone in its program, as it looks at all of its memory.
+//! Memory use of a thousand requests and a flood. A separate binary, because it measures the whole process.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 #![cfg(target_os = "linux")]
 
@@ -13,10 +13,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 const CALLS: usize = 1000;
 const RESULT_BYTES: usize = 20_000;
 const FLOOD_BYTES: usize = 200 << 20;
-/// All results at once are 20 MB; the flood is 200.
+/// Limit on the growth of memory. All results together are 20 MB; the flood is 200 MB.
 const MAX_GROWTH_KB: usize = 80 << 10;
 
-/// The most that this process ever took, in kilobytes.
+/// Returns the peak memory of this process, in kilobytes.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -31,7 +31,7 @@ async fn a_thousand_requests_and_a_flood_are_bounded() {
     let server = tokio::spawn(serve(theirs));
     let settings = Settings::default().with_versions(Versions::WithHandshake);
     let connection = Connection::open(stream, settings).await.unwrap();
-    // One that listens and takes nothing.
+    // A receiver that never takes an event.
     let _events = connection.events();
     let before = peak();
     let calls: Vec<_> = (0..CALLS)
@@ -54,7 +54,7 @@ async fn a_thousand_requests_and_a_flood_are_bounded() {
     assert!(growth < MAX_GROWTH_KB, "{growth} kB");
 }
 
-/// Takes all requests before it answers one, and floods in between.
+/// Reads all requests before it answers one, and floods the client in between.
 async fn serve(stream: tokio::io::DuplexStream) {
     let (input, mut output) = tokio::io::split(stream);
     let mut input = BufReader::new(input);
@@ -97,7 +97,7 @@ async fn serve(stream: tokio::io::DuplexStream) {
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         output.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
     }
-    // Until the client goes.
+    // Reads until the client hangs up.
     while input.read_line(&mut line).await.unwrap_or(0) != 0 {
         line.clear();
     }

@@ -1,13 +1,13 @@
-//! Which addresses may be spoken to about a login.
+//! Restricts the addresses that a login may connect to.
 //!
-//! A server names its authorization server, which names its endpoints: whoever writes that could make
-//! us send requests into the network that we stand in. So names are resolved here, and what they resolve
-//! to is checked where the connection is made:
+//! A server names its authorization server, which names its endpoints. A hostile server could thereby make
+//! the client send requests into the local network. So this module resolves host names itself and checks
+//! the addresses at the time of connecting:
 //!
-//! - The server's own host may be anywhere: the messages go there already.
-//! - Public addresses are fine.
-//! - Loopback and private ones are fine if the server was itself given as one of that kind.
-//! - Link-local addresses, where cloud machines find their own credentials, and all the rest never.
+//! - The server's own host is always allowed: the client connects to it anyway.
+//! - Public addresses are allowed.
+//! - Loopback and private addresses are allowed only if the server's URL is of that kind itself.
+//! - Link-local addresses, where cloud machines find their credentials, and all others are never allowed.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,12 +15,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// Which addresses may be spoken to.
+/// The addresses that a login may connect to.
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
-    /// The server's host, as its URL has it.
+    /// Host in the server's URL.
     server: String,
-    /// The hosts of proxies that the environment names: those are not the server's to choose.
+    /// Hosts of the proxies that the environment names. The server cannot choose them.
     proxies: Vec<String>,
     allows_loopback: bool,
     allows_private: bool,
@@ -42,11 +42,12 @@ impl Policy {
             server: host(server),
             proxies: proxies(),
             allows_loopback: is_local,
+            // A server on this machine may well use an authorization server in the local network.
             allows_private: allows_private || is_local || class == Some(Class::Private),
         }
     }
 
-    /// Whether a URL may be requested, as far as can be said before its name is resolved.
+    /// Returns true if the URL may be requested, as far as that is known before its host is resolved.
     pub(super) fn allows(&self, url: &Url) -> bool {
         host(url) == self.server || literal(url).is_none_or(|ip| self.allows_ip(ip))
     }
@@ -65,11 +66,13 @@ impl Resolve for Policy {
     fn resolve(&self, name: Name) -> Resolving {
         let policy = self.clone();
         Box::pin(async move {
+            // A trailing dot names the same host, but would not compare equal.
             let host = name.as_str().trim_end_matches('.').to_ascii_lowercase();
             let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
-            let is_free = host == policy.server || policy.proxies.contains(&host);
+            let is_exempt = host == policy.server || policy.proxies.contains(&host);
+            // The check is on the resolved addresses, so a public name that points inside does not help.
             let found: Vec<SocketAddr> =
-                found.filter(|it| is_free || policy.allows_ip(it.ip())).collect();
+                found.filter(|it| is_exempt || policy.allows_ip(it.ip())).collect();
             if found.is_empty() {
                 let reason = format!(
                     "{host} is an address inside this machine's own network, which a server elsewhere has no business to name"
@@ -81,7 +84,7 @@ impl Resolve for Policy {
     }
 }
 
-/// Whether a URL is on this machine by its text alone.
+/// Returns true if the text of the URL alone shows that it is on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match literal(url) {
         Some(ip) => class(ip) == Class::Loopback,
@@ -117,7 +120,7 @@ fn class_v4(ip: Ipv4Addr) -> Class {
     match (first, second) {
         (127, _) => Class::Loopback,
         (10, _) | (192, 168) | (172, 16..=31) | (100, 64..=127) => Class::Private,
-        // This network, link-local, reserved for protocols and benchmarks, multicast, what is left.
+        // This network, link-local, protocol assignments, benchmarking, multicast, reserved.
         (0, _) | (169, 254) | (198, 18..=19) | (224..=255, _) => Class::Forbidden,
         (192, 0) if ip.octets().get(2) == Some(&0) => Class::Forbidden,
         _ => Class::Public,
@@ -130,13 +133,14 @@ fn class_v6(ip: Ipv6Addr) -> Class {
         _ if ip.is_loopback() => Class::Loopback,
         _ if ip.is_unspecified() || ip.is_multicast() => Class::Forbidden,
         0xfc00..=0xfdff => Class::Private,
+        // Link-local, and the deprecated site-local addresses.
         0xfe80..=0xfeff => Class::Forbidden,
         0x2000..=0x3fff => Class::Public,
         _ => Class::Forbidden,
     }
 }
 
-/// The IPv4 address that an IPv6 address leads to: mapped, compatible, 6to4 or by NAT64.
+/// Returns the IPv4 address that an IPv6 address maps to: mapped, compatible, 6to4 or NAT64.
 fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let v4 = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_server_cannot_make_us_speak_to_our_own_network() {
+    fn a_public_server_cannot_make_the_client_connect_to_the_local_network() {
         for target in [
             "http://127.0.0.1/",
             "http://127.1/",
@@ -211,12 +215,12 @@ mod tests {
         check("http://10.0.0.1/mcp", "http://10.0.0.2/", true);
         check("http://10.0.0.1/mcp", "http://127.0.0.1/", false);
         check("http://127.0.0.1/mcp", "http://169.254.169.254/", false);
-        // Where the messages go already.
+        // The server's own host is always allowed.
         check("http://169.254.1.1/mcp", "http://169.254.1.1/x", true);
     }
 
     #[tokio::test]
-    async fn a_name_is_judged_by_what_it_resolves_to() {
+    async fn a_name_is_checked_by_its_resolved_addresses() {
         let resolve = async |server: &str| {
             let policy = Policy::new(&Url::parse(server).unwrap(), false);
             policy.resolve("localhost".parse().unwrap()).await.map(Iterator::count)

@@ -1,7 +1,7 @@
-//! Opening the page on which a person logs in.
+//! Opens the login page in a browser.
 //!
-//! The address comes from a stranger. It reaches a browser as an [`AuthorizationUrl`], which cannot be
-//! anything but a web address of printable ASCII, and as one argument of a program, never of a shell.
+//! The address comes from an untrusted server. It reaches the browser as an [`AuthorizationUrl`], which is
+//! always a web address of printable ASCII, and as one argument of a program, never through a shell.
 
 use std::fmt;
 use std::process::{Child, Stdio};
@@ -11,9 +11,9 @@ use reqwest::Url;
 use super::address::is_loopback;
 use super::error::{AuthError, shown};
 
-/// The longest address that is opened.
+/// Limit on the length of an address.
 const MAX_URL_BYTES: usize = 16 << 10;
-/// What stands in addresses. Quotes, backslashes, pipes and the like are percent-encoded in honest ones.
+/// Punctuation allowed in addresses. Legitimate ones percent-encode quotes, backslashes, pipes and the like.
 const PLAIN: &[u8] = b"-._~:/?#[]@!&*+,;=%";
 
 /// An address that may be opened in a browser: `https://`, or `http://` on this machine.
@@ -21,11 +21,11 @@ const PLAIN: &[u8] = b"-._~:/?#[]@!&*+,;=%";
 pub struct AuthorizationUrl(Url);
 
 impl AuthorizationUrl {
-    /// Checks an address.
+    /// Validates an address.
     ///
     /// # Errors
     ///
-    /// [`AuthError::Metadata`], if it is anything but a plain web address.
+    /// Returns [`AuthError::Metadata`] if it is not a plain web address.
     pub fn new(text: &str) -> Result<Self, AuthError> {
         let refuse = |why: &str| {
             Err(AuthError::Metadata(format!(
@@ -33,18 +33,21 @@ impl AuthorizationUrl {
                 shown(text)
             )))
         };
-        if MAX_URL_BYTES < text.len() {
+        if text.len() > MAX_URL_BYTES {
             return refuse("has too long an address");
         }
+        // Checked before parsing: the parser would silently encode some of these characters.
         if !is_plain(text) {
             return refuse("has characters in its address that do not belong there");
         }
         let Ok(url) = Url::parse(text) else { return refuse("has no address") };
         let is_page = match url.scheme() {
             "https" => true,
+            // Test and development servers on this machine have no certificate.
             "http" => is_loopback(&url),
             _ => false,
         };
+        // `https://bank.example@evil.example/` would show a misleading name to the user.
         let has_user = !url.username().is_empty() || url.password().is_some();
         if !is_page || has_user || url.host_str().is_none_or(str::is_empty) {
             return refuse("is not an https:// page");
@@ -52,7 +55,7 @@ impl AuthorizationUrl {
         Ok(Self(url))
     }
 
-    /// The address. Its query holds nothing that is secret, but what belongs to one login alone.
+    /// Returns the address. Its query contains no secrets, only values that are valid for one login.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -64,31 +67,32 @@ impl fmt::Debug for AuthorizationUrl {
     }
 }
 
-/// Whether a text has nothing in it that honest addresses do not have.
+/// Returns true if the text contains only characters of legitimate addresses.
 pub(super) fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || PLAIN.contains(&byte))
 }
 
 /// Opens pages.
 pub trait Browser: fmt::Debug + Send + Sync + 'static {
-    /// Opens a page, and does not wait for what becomes of it.
+    /// Opens a page without waiting for its result.
     ///
     /// # Errors
     ///
-    /// Why it cannot, in words. The login goes on: whoever was shown the address can open it.
+    /// Returns the reason as text. The login continues, because the user may open the address by hand.
     fn open(&self, url: &AuthorizationUrl) -> Result<(), String>;
 }
 
-/// The browser that the system opens pages with, or the one that `$BROWSER` names, except on Windows: a list
-/// of commands with colons between them, of which the first that can be started is used. The words of a
-/// command are what stands between blanks. The address takes the place of `%s` in them, or comes last.
-/// It must have a window of its own, as it is given no terminal.
+/// The browser that `$BROWSER` names, except on Windows, or else the system's default browser.
+///
+/// `$BROWSER` is a list of commands separated by colons; the first that can be started is used. A command is
+/// split at blanks. The address replaces `%s` in its words, or is appended. The browser gets no terminal,
+/// so it must open its own window.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SystemBrowser;
 
 impl SystemBrowser {
-    /// That browser.
+    /// Creates the browser.
     pub fn new() -> Self {
         Self
     }
@@ -96,22 +100,23 @@ impl SystemBrowser {
 
 impl Browser for SystemBrowser {
     fn open(&self, url: &AuthorizationUrl) -> Result<(), String> {
+        // Windows has no convention for this variable, and its paths contain colons.
         let wanted = if cfg!(windows) { None } else { std::env::var("BROWSER").ok() };
         let mut child = start(url, wanted.as_deref().unwrap_or_default())?;
-        // The opener ends soon, and is no zombie after that.
+        // Waits for the opener in the background, so that it does not stay behind as a zombie.
         std::thread::spawn(move || child.wait());
         Ok(())
     }
 }
 
-/// No browser at all: for whoever shows the address to a person instead
+/// Opens nothing. For programs that show the address to the user instead
 /// ([`on_authorization_url`](super::AuthSettings::on_authorization_url)).
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct NoBrowser;
 
 impl NoBrowser {
-    /// None.
+    /// Creates the browser.
     pub fn new() -> Self {
         Self
     }
@@ -123,15 +128,16 @@ impl Browser for NoBrowser {
     }
 }
 
-/// Starts the first program that opens the page.
+/// Starts the first opener that can be started.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a browser is no server: it outlives us, and nothing of it is ours to clean up"
+    reason = "a browser is not a server: it may outlive this process and needs no cleanup"
 )]
 fn start(url: &AuthorizationUrl, wanted: &str) -> Result<Child, String> {
     let mut reasons = Vec::new();
     for Opener { program, arguments } in openers(url, wanted) {
         let mut command = std::process::Command::new(program);
+        // Standard output may be the MCP protocol; a chatty browser must not write to it.
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         match command.spawn() {
             Ok(child) => return Ok(child),
@@ -141,19 +147,20 @@ fn start(url: &AuthorizationUrl, wanted: &str) -> Result<Child, String> {
     Err(reasons.join("; "))
 }
 
-/// A program that opens a page, and what it is given.
+/// A program that opens a page, and its arguments.
 #[derive(Debug, Eq, PartialEq)]
 struct Opener<'a> {
     program: &'a str,
     arguments: Vec<String>,
 }
 
-/// What can open a page, in the order in which it is tried: what is wanted, and then the system's own.
+/// Returns the openers in the order of preference: those in `wanted`, then the system's own.
 fn openers<'a>(url: &AuthorizationUrl, wanted: &'a str) -> Vec<Opener<'a>> {
     let url = url.as_str();
     let wanted = wanted.split(':').filter_map(|command| {
         let mut words = command.split_ascii_whitespace();
         let program = words.next()?;
+        // Without `%s`, the address is appended, as for every other program.
         let mut has_place = false;
         let mut arguments: Vec<String> = words
             .map(|word| {
@@ -166,10 +173,12 @@ fn openers<'a>(url: &AuthorizationUrl, wanted: &'a str) -> Vec<Opener<'a>> {
         }
         Some(Opener { program, arguments })
     });
-    let (program, first) = match () {
-        () if cfg!(target_os = "macos") => ("open", None),
-        () if cfg!(windows) => ("rundll32", Some("url.dll,FileProtocolHandler")),
-        () => ("xdg-open", None),
+    let (program, first) = if cfg!(target_os = "macos") {
+        ("open", None)
+    } else if cfg!(windows) {
+        ("rundll32", Some("url.dll,FileProtocolHandler"))
+    } else {
+        ("xdg-open", None)
     };
     let arguments = first.into_iter().chain([url]).map(str::to_owned).collect();
     wanted.chain([Opener { program, arguments }]).collect()
@@ -260,20 +269,20 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_first_that_can_be_started_is_given_the_address() {
+    fn the_first_opener_that_starts_gets_the_address() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let dir = tempfile::tempdir().unwrap();
-        let (script, told) = (dir.path().join("browser"), dir.path().join("told"));
+        let (script, record) = (dir.path().join("browser"), dir.path().join("record"));
         let text = "#!/bin/sh\nfile=$1; shift; printf '%s\\n' \"$@\" > \"$file\"\n";
         std::fs::write(&script, text).unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
         let url = AuthorizationUrl::new("https://a.example/?a=1&b=2;c").unwrap();
-        let (script, file) = (script.display(), told.display());
+        let (script, file) = (script.display(), record.display());
         let wanted = format!("/nowhere/at-all:{script} {file} a%sb c:/nowhere/either");
         let mut child = start(&url, &wanted).unwrap();
         assert!(child.wait().unwrap().success());
         let expected = format!("a{}b\nc\n", url.as_str());
-        assert_eq!(std::fs::read_to_string(&told).unwrap(), expected);
+        assert_eq!(std::fs::read_to_string(&record).unwrap(), expected);
     }
 }

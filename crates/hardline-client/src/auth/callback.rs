@@ -1,8 +1,8 @@
-//! The loopback address that a browser comes back to.
+//! The loopback server that receives the browser's redirect at the end of a login.
 //!
-//! Anybody on this machine can connect, and any page in the browser can make it send requests here. So
-//! only a request that knows the login's `state` decides anything; all others are answered and forgotten,
-//! whatever they send and however slowly. What a request says is never repeated in an answer.
+//! Every program on this machine can connect, and every page in the browser can send requests here. So only
+//! a request with the login's `state` has an effect. Others get an answer and are forgotten, however slow
+//! or malformed they are. Answers never repeat text from a request.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,33 +20,33 @@ use super::error::{AuthError, shown};
 use super::secret::Secret;
 
 const PATH: &str = "/callback";
-/// How much of a request is read.
+/// Limit on the size of a request's head.
 const MAX_HEAD_BYTES: usize = 16 << 10;
-/// How long a connection may take to say what it wants.
+/// Time limit for receiving a request's head, and for sending the answer.
 const HEAD_WAIT: Duration = Duration::from_secs(5);
-/// How many connections are listened to at once. For a further one, the oldest is let go that has not yet
-/// said what it wants.
+/// Limit on concurrent connections. A further connection replaces the oldest one that has not sent its
+/// request yet.
 const MAX_CONNECTIONS: usize = 32;
 
-/// A loopback address that waits for the end of one login.
+/// A loopback address that waits for the redirect of one login.
 #[derive(Debug)]
 pub(super) struct Callback {
     listener: TcpListener,
     port: u16,
 }
 
-/// What the end of a login must look like.
+/// The expected properties of the redirect.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) state: Secret,
-    /// The issuer that was asked, if it has a name.
+    /// Issuer that the login was sent to, if its name is known.
     pub(super) issuer: Option<String>,
-    /// Whether it promised to say its name.
+    /// True if the authorization server has declared that it sends its name.
     pub(super) says_issuer: bool,
 }
 
 impl Callback {
-    /// Begins to listen, on any port if it is 0.
+    /// Starts to listen on `port`, or on any free port if it is 0.
     pub(super) async fn bind(port: u16) -> Result<Self, AuthError> {
         let failed = |error| {
             AuthError::Login(format!("cannot listen on 127.0.0.1:{port} for the browser: {error}"))
@@ -56,12 +56,12 @@ impl Callback {
         Ok(Self { listener, port })
     }
 
-    /// The address that the browser is to come back to.
+    /// Returns the address for the browser's redirect.
     pub(super) fn redirect_uri(&self) -> String {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    /// Waits for the code that the authorization server gives the browser.
+    /// Waits for the authorization code.
     pub(super) async fn wait(
         self,
         expected: Expected,
@@ -80,7 +80,7 @@ impl Callback {
             Ok(None) => Err(AuthError::Login("the loopback address was lost".to_owned())),
             Err(_) => Err(AuthError::Declined {
                 code: String::new(),
-                reason: format!("nobody logged in within {} s", wait.as_secs()),
+                reason: format!("the user did not log in within {} s", wait.as_secs()),
             }),
         }
     }
@@ -90,29 +90,29 @@ type Outcome = Result<Secret, AuthError>;
 
 async fn serve(listener: TcpListener, expected: Arc<Expected>, sender: mpsc::Sender<Outcome>) {
     let mut connections = JoinSet::new();
-    // In the order in which they came.
+    // Connections that have not sent a request yet, oldest first.
     let mut silent: VecDeque<(Arc<AtomicBool>, AbortHandle)> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, most likely.
+            // Probably out of file descriptors; retrying at once would spin.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         while connections.try_join_next().is_some() {}
         silent
             .retain(|(has_asked, task)| !has_asked.load(Ordering::Acquire) && !task.is_finished());
-        while MAX_CONNECTIONS <= connections.len() {
+        while connections.len() >= MAX_CONNECTIONS {
             if let Some((_, task)) = silent.pop_front() {
                 task.abort();
             }
-            // Whoever has asked is answered in bounded time.
+            // Connections with a complete request end within HEAD_WAIT, so this does not block for long.
             connections.join_next().await;
         }
         let (expected, sender) = (Arc::clone(&expected), sender.clone());
         let has_asked = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&has_asked);
         let task = connections.spawn(async move {
-            if let Some(outcome) = converse(stream, &expected, &asked).await {
+            if let Some(outcome) = handle_connection(stream, &expected, &asked).await {
                 let _ = sender.send(outcome).await;
             }
         });
@@ -120,31 +120,32 @@ async fn serve(listener: TcpListener, expected: Arc<Expected>, sender: mpsc::Sen
     }
 }
 
-/// Answers one request. `Some` if it ends the login.
-async fn converse(
+/// Answers one request. Returns the outcome if it ends the login.
+async fn handle_connection(
     mut stream: TcpStream,
     expected: &Expected,
     has_asked: &AtomicBool,
 ) -> Option<Outcome> {
     let head = tokio::time::timeout(HEAD_WAIT, read_head(&mut stream)).await.ok()??;
     has_asked.store(true, Ordering::Release);
-    let (reply, outcome) = judge(&head, expected);
+    let (reply, outcome) = handle_request(&head, expected);
     let writing = async {
         stream.write_all(reply.text().as_bytes()).await?;
         stream.shutdown().await
     };
-    // Whether the page is shown does not matter.
+    // The login is decided; it does not matter if the browser shows the page.
     let _ = tokio::time::timeout(HEAD_WAIT, writing).await;
     outcome
 }
 
 async fn read_head(stream: &mut TcpStream) -> Option<String> {
+    // Read by hand: a request without a body needs no HTTP library.
     let mut head = Vec::new();
     while !head.windows(4).any(|it| it == b"\r\n\r\n") {
         let mut chunk = [0; 2048];
-        let count = stream.read(&mut chunk).await.ok().filter(|count| 0 < *count)?;
+        let count = stream.read(&mut chunk).await.ok().filter(|count| *count > 0)?;
         head.extend_from_slice(chunk.get(..count)?);
-        if MAX_HEAD_BYTES < head.len() {
+        if head.len() > MAX_HEAD_BYTES {
             return None;
         }
     }
@@ -168,7 +169,7 @@ impl Reply {
                 ("400 Bad Request", "The login failed. The program that asked for it says why.")
             }
             Self::NotThis => {
-                ("400 Bad Request", "This does not belong to the login that is waited for.")
+                ("400 Bad Request", "This request does not belong to the current login.")
             }
             Self::NotFound => ("404 Not Found", "There is nothing here."),
             Self::NotAllowed => ("405 Method Not Allowed", "There is nothing here."),
@@ -185,16 +186,18 @@ impl Reply {
     }
 }
 
-fn judge(head: &str, expected: &Expected) -> (Reply, Option<Outcome>) {
+/// Decides on a request: the page to answer with, and the outcome if it ends the login.
+fn handle_request(head: &str, expected: &Expected) -> (Reply, Option<Outcome>) {
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     if method != "GET" {
         return (Reply::NotAllowed, None);
     }
+    // Absolute-form targets are for proxies; a browser never sends one here.
     let base = Url::parse("http://127.0.0.1/").ok();
     let url = base.filter(|_| target.starts_with('/')).and_then(|base| base.join(target).ok());
     let Some(url) = url.filter(|url| url.path() == PATH) else { return (Reply::NotFound, None) };
-    // A parameter that is there twice is none.
+    // A repeated parameter counts as missing: another program may have read the other value.
     let parameter = |name: &str| {
         let mut values = url.query_pairs().filter(|(it, _)| it == name).map(|(_, value)| value);
         let value = values.next().map(Cow::into_owned);
@@ -203,14 +206,14 @@ fn judge(head: &str, expected: &Expected) -> (Reply, Option<Outcome>) {
     if parameter("state").as_deref() != Some(expected.state.reveal()) {
         return (Reply::NotThis, None);
     }
-    let outcome = end(&parameter, expected);
+    let outcome = read_redirect(&parameter, expected);
     let reply = if outcome.is_ok() { Reply::Done } else { Reply::Failed };
     (reply, Some(outcome))
 }
 
-/// Reads what the authorization server says by way of the browser.
-fn end(parameter: &impl Fn(&str) -> Option<String>, expected: &Expected) -> Outcome {
-    // Whoever speaks is known before what is said is.
+/// Reads the authorization server's response from the parameters of the redirect.
+fn read_redirect(parameter: &impl Fn(&str) -> Option<String>, expected: &Expected) -> Outcome {
+    // The issuer is checked first (RFC 9207): another issuer's response must not be interpreted at all.
     match (parameter("iss"), &expected.issuer) {
         (Some(named), Some(issuer)) if named != *issuer => {
             return Err(AuthError::Login(format!(
@@ -253,7 +256,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, says_issuer: bool, reply: Reply, outcome: Option<Result<&str, &str>>) {
         let expected = Expected { says_issuer, ..expected() };
-        let (actual, ended) = judge(&format!("{line}\r\nHost: x\r\n\r\n"), &expected);
+        let (actual, ended) = handle_request(&format!("{line}\r\nHost: x\r\n\r\n"), &expected);
         assert_eq!(actual, reply, "{line}");
         let ended = ended.map(|it| it.map_err(|error| error.to_string()));
         let ended =
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_must_be_who_was_asked() {
+    fn the_response_must_come_from_the_expected_issuer() {
         let ok = "GET /callback?code=c&state=s&iss=https%3A%2F%2Fauth.example HTTP/1.1";
         check(ok, true, Reply::Done, Some(Ok("c")));
         check(ok, false, Reply::Done, Some(Ok("c")));
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_told_without_what_could_harm_a_terminal() {
+    fn errors_are_escaped_for_a_terminal() {
         check(
             "GET /callback?error=access_denied&error_description=%1B%5B2Jno&state=s HTTP/1.1",
             false,

@@ -1,24 +1,24 @@
-//! What a server says in `WWW-Authenticate` about how to be let in.
+//! Parses the `WWW-Authenticate` header of a server that requires authorization.
 //!
-//! The header is a list of challenges, each a scheme and its parameters, with commas between challenges
-//! and between parameters alike. Whatever is not understood is skipped: a challenge is a hint.
+//! The header is a list of challenges, each a scheme with parameters. Commas separate both challenges and
+//! parameters. Unknown parts are skipped, because a challenge is only a hint.
 
-/// What the challenges of one answer say together.
+/// The combined content of all challenges in one response.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Challenge {
-    /// Where the server's metadata is.
+    /// URL of the server's metadata.
     pub(super) resource_metadata: Option<String>,
-    /// Which scopes a token must have.
+    /// Scopes that the token must have.
     pub(super) scopes: Vec<String>,
-    /// What was wrong with the token that was sent.
+    /// Error code for the token that was sent.
     pub(super) error: Option<String>,
-    /// Whether tokens are wanted that are bound to a key.
+    /// True if the server accepts DPoP-bound tokens.
     pub(super) wants_dpop: bool,
-    /// The status of an answer that is no challenge at all: no token was asked for.
-    pub(super) let_in: Option<u16>,
+    /// Status of a response that was no challenge: the server required no token.
+    pub(super) unchallenged: Option<u16>,
 }
 
-/// How many scopes are taken from a challenge.
+/// Limit on the scopes taken from a challenge.
 pub(super) const MAX_SCOPES: usize = 64;
 
 impl Challenge {
@@ -31,21 +31,23 @@ impl Challenge {
                 Word::Scheme(scheme) => {
                     let is_dpop = scheme.eq_ignore_ascii_case("DPoP");
                     challenge.wants_dpop |= is_dpop;
+                    // Parameters belong to the scheme before them; those of other schemes must be skipped.
                     is_ours = is_dpop || scheme.eq_ignore_ascii_case("Bearer");
                 }
-                Word::Parameter(name, value) if is_ours => challenge.take(name, value),
+                Word::Parameter(name, value) if is_ours => challenge.add(name, value),
                 Word::Parameter(..) => {}
             }
         }
         challenge
     }
 
-    fn take(&mut self, name: &str, value: String) {
+    fn add(&mut self, name: &str, value: String) {
         let name = name.to_ascii_lowercase();
         match name.as_str() {
             "resource_metadata" => {
                 self.resource_metadata.get_or_insert(value);
             }
+            // The first value wins throughout, so that a proxy that appends a header cannot replace it.
             "scope" if self.scopes.is_empty() => self.scopes = scopes(&value),
             "error" => {
                 self.error.get_or_insert(value);
@@ -59,14 +61,16 @@ impl Challenge {
     }
 }
 
-/// The scopes of a list with blanks between them, those that can be scopes, each once.
+/// Parses a list of scopes separated by blanks. Drops invalid ones and repetitions.
 pub(super) fn scopes(list: &str) -> Vec<String> {
+    // RFC 6749, section 3.3: a scope has no quotes and no backslashes.
     let is_scope = |it: &&str| {
         it.len() <= 256
             && it.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte))
     };
     let mut scopes: Vec<String> = Vec::new();
     for scope in list.split_ascii_whitespace().filter(is_scope) {
+        // The scopes end up in a URL, which must not grow without bound.
         if scopes.len() < MAX_SCOPES && scopes.iter().all(|it| it != scope) {
             scopes.push(scope.to_owned());
         }
@@ -81,6 +85,7 @@ enum Word<'a> {
 
 fn next_word<'a>(rest: &mut &'a str) -> Option<Word<'a>> {
     let is_token = |it: char| it.is_ascii_graphic() && !"=,\"".contains(it);
+    // Skips separators and garbage alike, so that malformed headers cannot stop the parser.
     *rest = rest.trim_start_matches(|it| !is_token(it));
     let end = rest.find(|it| !is_token(it)).unwrap_or(rest.len());
     let (name, after) = rest.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
@@ -101,6 +106,7 @@ fn next_word<'a>(rest: &mut &'a str) -> Option<Word<'a>> {
     loop {
         match chars.next() {
             None | Some('"') => break,
+            // A quoted pair stands for its second character (RFC 9110).
             Some('\\') => text.extend(chars.next()),
             Some(char) => text.push(char),
         }
@@ -120,7 +126,7 @@ mod tests {
             scopes: scopes.split_ascii_whitespace().map(str::to_owned).collect(),
             error: error.map(str::to_owned),
             wants_dpop: dpop,
-            let_in: None,
+            unchallenged: None,
         };
         assert_eq!(Challenge::parse(Some(header)), expected, "{header}");
     }
@@ -145,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn survives_whatever_a_server_writes() {
+    fn survives_malformed_headers() {
         for header in
             ["=", "\"", "Bearer scope=\"a", "Bearer =\"x\"", ",,,=,", "Bearer scope", "ä=\"ö\""]
         {

@@ -1,4 +1,4 @@
-//! What a client is to an authorization server: its id, and how it proves to be that.
+//! The OAuth client: its id at an authorization server, and its authentication there.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,37 +14,37 @@ use super::form;
 use super::jwt::SigningKey;
 use super::secret::Secret;
 
-/// How a client proves at the token endpoint who it is.
+/// The authentication method of a client at the token endpoint.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Method {
-    /// Not at all: it is a public one.
+    /// No authentication: a public client.
     #[default]
     None,
-    /// By its secret in a header.
+    /// HTTP basic authentication with the client secret.
     ClientSecretBasic,
-    /// By its secret in the form.
+    /// The client secret in the form.
     ClientSecretPost,
 }
 
-/// A client as one authorization server knows it, and no other.
+/// A client as registered at one authorization server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Client {
     pub(super) id: String,
     pub(super) secret: Option<Secret>,
     pub(super) method: Method,
-    /// Where the browser comes back to, if the client was registered for that.
+    /// Redirect address that the client was registered with.
     pub(super) redirect_uri: Option<String>,
 }
 
 impl Client {
-    /// A client that was registered beforehand.
+    /// Creates a client that was registered beforehand.
     pub(super) fn known(id: &str, secret: Option<&Secret>, abilities: &Abilities) -> Self {
         let method = secret.map_or(Method::None, |_| method_with_secret(abilities));
         Self { id: id.to_owned(), secret: secret.cloned(), method, redirect_uri: None }
     }
 
-    /// Registers a client (RFC 7591).
+    /// Registers a client dynamically (RFC 7591).
     pub(super) async fn register(
         fetcher: &Fetcher,
         found: &Discovered,
@@ -59,6 +59,7 @@ impl Client {
             ));
         };
         let methods = found.abilities.token_endpoint_auth_methods_supported.as_deref();
+        // A public client is preferred: a secret on a user's machine protects nothing.
         let method = match methods {
             Some(methods) if !methods.is_empty() && !methods.iter().any(|it| it == "none") => {
                 method_with_secret(&found.abilities)
@@ -71,6 +72,7 @@ impl Client {
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "token_endpoint_auth_method": method,
+            // OpenID Connect servers reject loopback redirects of "web" clients, which is the default.
             "application_type": "native",
         });
         if let (false, Some(body)) = (scopes.is_empty(), body.as_object_mut()) {
@@ -80,10 +82,12 @@ impl Client {
             fetcher.post(endpoint, HeaderMap::new(), "application/json", body.to_string()).await?;
         let answer = fetched.object().filter(|_| fetched.is_success());
         let registered: Option<Registered> = answer.and_then(|it| serde_json::from_value(it).ok());
+        // The id is stored and sent in every login, so an absurd one is refused.
         let is_id = |it: &Registered| !it.client_id.is_empty() && it.client_id.len() <= 4096;
         let Some(registered) = registered.filter(is_id) else {
             return Err(refused(endpoint, &fetched, "to register a client"));
         };
+        // Some servers send an empty secret to public clients.
         let secret = registered.client_secret.filter(|it| !it.reveal().is_empty());
         let method = match (registered.token_endpoint_auth_method.as_deref(), &secret) {
             (_, None) | (Some("none"), _) => Method::None,
@@ -99,8 +103,12 @@ impl Client {
         })
     }
 
-    /// Adds to a token request what shows who the client is.
-    pub(super) fn sign(&self, form: &mut Vec<(&'static str, String)>, headers: &mut HeaderMap) {
+    /// Adds the client's authentication to a token request.
+    pub(super) fn authenticate(
+        &self,
+        form: &mut Vec<(&'static str, String)>,
+        headers: &mut HeaderMap,
+    ) {
         match (self.method, &self.secret) {
             (Method::ClientSecretBasic, Some(secret)) => {
                 let pair =
@@ -120,7 +128,7 @@ impl Client {
     }
 }
 
-/// Adds to a token request a signed statement of who the client is (RFC 7523).
+/// Adds a signed client assertion (RFC 7523) to a token request.
 pub(super) fn assert(
     id: &str,
     key: &SigningKey,
@@ -149,9 +157,10 @@ struct Registered {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// An error of an OAuth endpoint, as RFC 6749 writes it.
+/// Creates the error for a response of an OAuth endpoint, which RFC 6749 specifies.
 pub(super) fn refused(endpoint: &Url, fetched: &Fetched, what: &'static str) -> AuthError {
     let server = origin(endpoint);
+    // Not a decision about this request, so that the caller may try again.
     if matches!(fetched.status, 429 | 500..) {
         return AuthError::Unreachable(format!(
             "the authorization server {server} answers with HTTP status {}",
@@ -175,9 +184,10 @@ pub(super) fn refused(endpoint: &Url, fetched: &Fetched, what: &'static str) -> 
 fn method_with_secret(abilities: &Abilities) -> Method {
     let methods = abilities.token_endpoint_auth_methods_supported.as_deref().unwrap_or_default();
     let has = |name| methods.iter().any(|it| it == name);
-    // In a header is what every authorization server must understand.
-    match has("client_secret_post") && !has("client_secret_basic") {
-        true => Method::ClientSecretPost,
-        false => Method::ClientSecretBasic,
+    // RFC 6749 requires every authorization server to support basic authentication.
+    if has("client_secret_post") && !has("client_secret_basic") {
+        Method::ClientSecretPost
+    } else {
+        Method::ClientSecretBasic
     }
 }

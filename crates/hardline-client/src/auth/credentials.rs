@@ -1,5 +1,5 @@
-//! What is known about one server between sessions: who gives out its tokens, as whom we are known
-//! there, and the tokens.
+//! The stored credentials for one server: its authorization server, our client registration there, and the
+//! tokens.
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -11,25 +11,25 @@ use super::jwt::SigningKey;
 use super::secret::Secret;
 use super::{clock, dpop};
 
-/// How long before its end a token is not used any more, at most a tenth of its life.
+/// Time before its expiry from which a token counts as stale, at most a tenth of its lifetime.
 const MARGIN_SECONDS: u64 = 30;
 
-/// Everything about one server. Bound to its issuer: nothing in here is ever shown to another one.
+/// The credentials for one server. They belong to one issuer and are never sent to another.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Credentials {
-    /// What the tokens are for, as the server writes it.
+    /// Resource that the tokens are for, as the server writes it.
     pub(super) resource: String,
     pub(super) issuer: Option<String>,
     pub(super) token_endpoint: String,
     pub(super) revocation_endpoint: Option<String>,
     pub(super) client: Option<Client>,
-    /// The scopes that were asked for so far.
+    /// Scopes that were requested so far.
     pub(super) asked: Vec<String>,
-    /// Those that a call was refused for since the last login, which the next one asks for too.
+    /// Scopes for which a call was refused since the last login. The next login requests them too.
     #[serde(default)]
     pub(super) wanted: Vec<String>,
     pub(super) tokens: Option<Tokens>,
-    /// The key that the tokens are bound to.
+    /// Private key that the tokens are bound to.
     pub(super) key: Option<Secret>,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Tokens {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
     pub(super) is_bound: bool,
-    /// When it was given out, in seconds since 1970.
+    /// Time of issue, in seconds since 1970.
     pub(super) since: u64,
-    /// For how many seconds it is good, if the authorization server says so.
+    /// Lifetime in seconds, if the authorization server states it.
     pub(super) lifetime: Option<u64>,
-    /// The scopes that were granted, if it says so.
+    /// Granted scopes, if the authorization server states them.
     pub(super) granted: Option<Vec<String>>,
 }
 
@@ -51,10 +51,12 @@ impl Tokens {
         self.lifetime.map(|lifetime| self.since.saturating_add(lifetime))
     }
 
-    /// Whether it is over, or about to be.
+    /// Returns true if the token has expired or is about to.
     pub(super) fn is_stale(&self) -> bool {
         self.lifetime.is_some_and(|lifetime| {
+            // A short-lived token would otherwise be stale from the start.
             let margin = MARGIN_SECONDS.min(lifetime / 10);
+            // The lifetime counts from our own clock, so a wrong clock of the server does no harm.
             self.since.saturating_add(lifetime - margin) <= clock::now()
         })
     }
@@ -64,16 +66,16 @@ impl Tokens {
     }
 }
 
-/// Credentials in use.
+/// Credentials in use by this process.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct ActiveCredentials {
     pub(super) credentials: Credentials,
     pub(super) key: Option<SigningKey>,
-    /// Since when they are held here.
+    /// Time from which this process has used them.
     pub(super) since: Instant,
 }
 
-impl Held {
+impl ActiveCredentials {
     pub(super) fn new(credentials: Credentials, since: Instant) -> Result<Self, AuthError> {
         let key = credentials.key.as_ref();
         let key = key.map(|it| SigningKey::from_base64(it.reveal())).transpose()?;
@@ -84,7 +86,7 @@ impl Held {
         self.credentials.tokens.as_ref().map(|it| it.access.reveal())
     }
 
-    /// The value of `Authorization`, and that of `DPoP` if the token is bound to a key.
+    /// Returns the value of `Authorization`, and of `DPoP` if the token is bound to a key.
     pub(super) fn headers(
         &self,
         method: &str,
@@ -93,6 +95,7 @@ impl Held {
     ) -> Result<Option<(String, Option<String>)>, AuthError> {
         let Some(tokens) = &self.credentials.tokens else { return Ok(None) };
         let access = tokens.access.reveal();
+        // A bearer token sent with the DPoP scheme would be rejected.
         match self.key.as_ref().filter(|_| tokens.is_bound) {
             Some(key) => {
                 let proof = dpop::proof(key, method, url, nonce, Some(access))?;
@@ -104,7 +107,7 @@ impl Held {
 }
 
 impl Credentials {
-    /// Those of a server that nothing is known of but who gives out its tokens.
+    /// Creates credentials that contain only the endpoints of the authorization server.
     pub(super) fn new(found: &Discovered) -> Self {
         Self {
             resource: found.resource.clone(),
@@ -119,17 +122,18 @@ impl Credentials {
         }
     }
 
-    /// Whether they come from the authorization server that was found.
+    /// Returns true if the credentials belong to this authorization server.
     pub(super) fn is_of(&self, found: &Discovered) -> bool {
         match (&self.issuer, &found.issuer) {
             (Some(one), Some(other)) => one == other,
+            // Without metadata there is no issuer, and the endpoint identifies the server.
             (None, None) => self.token_endpoint == found.token_endpoint.as_str(),
             _ => false,
         }
     }
 }
 
-/// Both lists, each scope once, in the order of their coming.
+/// Returns both lists in order, without repetitions.
 pub(super) fn union(first: &[String], second: &[String]) -> Vec<String> {
     let mut all = first.to_vec();
     for scope in second {

@@ -1,14 +1,13 @@
-//! Who gives out tokens for a server: its authorization server, and what that one can do.
+//! Discovers the authorization server of a server, and its endpoints.
 //!
-//! 1. The server's own metadata (RFC 9728), where its challenge says or at the well-known places, names
-//!    the authorization server and what a token is for.
+//! 1. The server's own metadata (RFC 9728), at the URL in its challenge or at the well-known locations, names
+//!    the authorization server and the resource that tokens are for.
 //! 2. The authorization server's metadata (RFC 8414 or OpenID Connect) names the endpoints.
-//! 3. A server without metadata of its own is of 2025-03-26: then it is its own authorization server,
-//!    with metadata at its root or with the endpoints that this version names.
+//! 3. A server without metadata follows 2025-03-26: it is its own authorization server, with metadata at its
+//!    root or with the default endpoints of that version.
 //!
-//! Nothing of this is believed unchecked: the metadata must be about this server, the authorization
-//! server's must be about the issuer that was asked for, and every endpoint must be a URL that a secret
-//! may be sent to.
+//! All metadata is checked: the server's must describe this server, the authorization server's must describe
+//! the requested issuer, and every endpoint must be a URL to which secrets may be sent.
 
 use reqwest::Url;
 use serde::Deserialize;
@@ -20,29 +19,29 @@ use super::challenge::Challenge;
 use super::error::{AuthError, metadata, shown};
 use super::fetch::{Fetcher, origin, shown_url};
 
-/// How long a URL may be that is named in metadata.
+/// Limit on the length of a URL in metadata.
 const MAX_URL_BYTES: usize = 2048;
 
-/// What there is to know before a token can be asked for.
+/// The information needed to request a token.
 #[derive(Clone, Debug)]
 pub(super) struct Discovered {
-    /// The issuer as it writes itself. Absent if there is no metadata.
+    /// Issuer as it writes its own name; `None` without metadata.
     pub(super) issuer: Option<String>,
-    /// What a token is for, exactly as the server's metadata writes it.
+    /// Resource that tokens are for, exactly as the server's metadata writes it.
     pub(super) resource: String,
-    /// The scopes that the server's metadata names.
+    /// Scopes in the server's metadata.
     pub(super) scopes: Option<Vec<String>>,
-    /// Whether the server says that it takes tokens that are bound to a key.
+    /// True if the server's metadata declares support for DPoP-bound tokens.
     pub(super) takes_dpop: bool,
     pub(super) authorization_endpoint: Option<Url>,
     pub(super) token_endpoint: Url,
     pub(super) registration_endpoint: Option<Url>,
     pub(super) revocation_endpoint: Option<Url>,
-    /// What else the authorization server says it can do.
+    /// Capabilities that the authorization server declares.
     pub(super) abilities: Abilities,
 }
 
-/// What an authorization server says it can do.
+/// The capabilities that an authorization server declares in its metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Abilities {
@@ -54,7 +53,7 @@ pub(super) struct Abilities {
     pub(super) dpop_signing_alg_values_supported: Vec<String>,
 }
 
-/// The server's own metadata.
+/// The server's own metadata (RFC 9728).
 #[derive(Debug, Deserialize)]
 struct Resource {
     resource: Option<String>,
@@ -67,8 +66,9 @@ struct Resource {
     dpop_signing_alg_values_supported: Vec<String>,
 }
 
+/// The endpoints in an authorization server's metadata (RFC 8414).
 #[derive(Debug, Deserialize)]
-struct Server {
+struct ServerMetadata {
     issuer: Option<String>,
     authorization_endpoint: Option<String>,
     token_endpoint: Option<String>,
@@ -76,7 +76,7 @@ struct Server {
     revocation_endpoint: Option<String>,
 }
 
-/// Finds out who gives out tokens for `server`. If there are several, `known` is taken before others.
+/// Discovers the authorization server of `server`. If it names several, prefers `known`.
 pub(super) async fn discover(
     fetcher: &Fetcher,
     server: &Url,
@@ -88,11 +88,14 @@ pub(super) async fn discover(
     };
     let named = match &resource.resource {
         Some(named) => checked_resource(server, named)?,
+        // RFC 9728 requires `resource`, but some servers omit it.
         None => canonical(server),
     };
+    // The issuer in use is preferred: a server with several must not force a new login each time.
     let issuer = issuer(server, &resource, known);
     let takes_dpop = resource.dpop_bound_access_tokens_required
         || !resource.dpop_signing_alg_values_supported.is_empty();
+    // The first document wins. RFC 8414 comes before OpenID Connect, as the specification orders them.
     for url in metadata_urls(&parse(server, &issuer, "authorization server")?) {
         if let Some(document) = fetcher.document(&url).await? {
             let mut found = read(server, &document, &issuer, named)?;
@@ -107,7 +110,7 @@ pub(super) async fn discover(
     )))
 }
 
-/// Whether the server still names this issuer. What cannot be found out is taken for a yes.
+/// Returns true if the server still names this issuer, or if its metadata is unavailable.
 pub(super) async fn still_names(
     fetcher: &Fetcher,
     server: &Url,
@@ -125,6 +128,7 @@ async fn find_resource(
     server: &Url,
     challenge: &Challenge,
 ) -> Result<Option<Resource>, AuthError> {
+    // The hint comes from the server, so it is checked like every other URL before it is fetched.
     let hinted = challenge.resource_metadata.as_deref();
     let hinted = hinted.map(|it| parse(server, it, "resource metadata")).transpose()?;
     let path = server.path().trim_end_matches('/');
@@ -132,6 +136,7 @@ async fn find_resource(
         [path, ""].map(|path| at(server, &format!("/.well-known/oauth-protected-resource{path}")));
     let mut asked: Vec<Url> = Vec::new();
     for url in hinted.into_iter().chain(places) {
+        // A server at the root has the same well-known location twice.
         if asked.contains(&url) {
             continue;
         }
@@ -146,15 +151,16 @@ async fn find_resource(
     Ok(None)
 }
 
-/// The authorization server to use, as the server names it.
+/// Returns the authorization server to use, as the server names it.
 fn issuer(server: &Url, resource: &Resource, known: Option<&str>) -> String {
     let named = &resource.authorization_servers;
     let is_known = |it: &&String| known.is_some_and(|known| is_same_issuer(it, known));
     let chosen = named.iter().find(is_known).or_else(|| named.first());
+    // Metadata without an authorization server means that the server is its own.
     chosen.cloned().unwrap_or_else(|| origin(server))
 }
 
-/// A server of 2025-03-26.
+/// Discovers a server of 2025-03-26, which has no metadata of its own.
 async fn legacy(
     fetcher: &Fetcher,
     server: &Url,
@@ -166,7 +172,9 @@ async fn legacy(
             return read(server, &document, &issuer, named);
         }
     }
-    if let Some(status) = challenge.let_in {
+    // The server neither asked for a token nor has metadata: guessing endpoints would send a login
+    // nowhere.
+    if let Some(status) = challenge.unchallenged {
         return Err(AuthError::Unwanted { status });
     }
     let endpoint = |path| parse(server, at(server, path).as_str(), "endpoint");
@@ -180,14 +188,14 @@ async fn legacy(
         registration_endpoint: Some(endpoint("/register")?),
         revocation_endpoint: None,
         abilities: Abilities {
-            // It promises nothing, so that S256 is tried.
+            // Such a server declares nothing, so S256 is worth trying.
             code_challenge_methods_supported: Some(vec!["S256".to_owned()]),
             ..Abilities::default()
         },
     })
 }
 
-/// Reads an authorization server's metadata, which must be about `issuer`.
+/// Parses an authorization server's metadata, which must describe `issuer`.
 fn read(
     server: &Url,
     document: &Value,
@@ -195,9 +203,10 @@ fn read(
     resource: String,
 ) -> Result<Discovered, AuthError> {
     let unreadable = || metadata(format!("the metadata of {} cannot be read", shown(issuer)));
-    let told = Server::deserialize(document).map_err(|_| unreadable())?;
+    let parsed = ServerMetadata::deserialize(document).map_err(|_| unreadable())?;
     let abilities = Abilities::deserialize(document).map_err(|_| unreadable())?;
-    let named = told.issuer.unwrap_or_default();
+    let named = parsed.issuer.unwrap_or_default();
+    // RFC 8414, section 3.3: this check prevents one issuer from impersonating another (mix-up attack).
     if !is_same_issuer(&named, issuer) {
         return Err(metadata(format!(
             "the metadata of {} says that it is about another issuer: {}",
@@ -206,26 +215,27 @@ fn read(
         )));
     }
     let optional = |text: Option<String>, what| text.map(|it| parse(server, &it, what)).transpose();
-    let token = told.token_endpoint.ok_or_else(unreadable)?;
+    let token = parsed.token_endpoint.ok_or_else(unreadable)?;
     Ok(Discovered {
         issuer: Some(named),
         resource,
         scopes: None,
         takes_dpop: false,
-        authorization_endpoint: optional(told.authorization_endpoint, "authorization endpoint")?,
+        authorization_endpoint: optional(parsed.authorization_endpoint, "authorization endpoint")?,
         token_endpoint: parse(server, &token, "token endpoint")?,
-        registration_endpoint: optional(told.registration_endpoint, "registration endpoint")?,
-        revocation_endpoint: optional(told.revocation_endpoint, "revocation endpoint")?,
+        registration_endpoint: optional(parsed.registration_endpoint, "registration endpoint")?,
+        revocation_endpoint: optional(parsed.revocation_endpoint, "revocation endpoint")?,
         abilities,
     })
 }
 
-/// Where an issuer's metadata may be, in the order of the specification.
+/// Returns the possible locations of an issuer's metadata, in the order of the specification.
 fn metadata_urls(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
     let inserted = ["oauth-authorization-server", "openid-configuration"];
     let mut urls: Vec<Url> =
         inserted.iter().map(|name| at(issuer, &format!("/.well-known/{name}{path}"))).collect();
+    // OpenID Connect appends the well-known path; RFC 8414 inserts it before the issuer's path.
     if !path.is_empty() {
         urls.push(at(issuer, &format!("{path}/.well-known/openid-configuration")));
     }
@@ -240,19 +250,20 @@ fn at(base: &Url, path: &str) -> Url {
     url
 }
 
-/// The server's URL as what a token is for: without a query, which may hold a secret.
+/// Returns the server's URL as a resource identifier, without its query, which may contain a secret.
 pub(super) fn canonical(server: &Url) -> String {
     let url = at(server, server.path());
     url.as_str().strip_suffix('/').unwrap_or(url.as_str()).to_owned()
 }
 
-/// Checks that metadata is about this server, or about what it is a part of.
+/// Checks that metadata describes this server, or a resource that contains it.
 fn checked_resource(server: &Url, named: &str) -> Result<String, AuthError> {
     let is_part = |url: Url| {
         let (whole, part) = (url.path().trim_end_matches('/'), server.path());
         let rest = part.strip_prefix(whole);
         url.origin() == server.origin()
             && url.fragment().is_none()
+            // A prefix must end at a path segment: `/mcp` does not contain `/mcp-admin`.
             && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     if named.len() <= MAX_URL_BYTES && Url::parse(named).is_ok_and(is_part) {
@@ -264,23 +275,25 @@ fn checked_resource(server: &Url, named: &str) -> Result<String, AuthError> {
     )))
 }
 
-/// Issuers are compared letter by letter; only the slash of an empty path makes no difference.
+/// Compares issuers as strings, except that a trailing slash of an empty path makes no difference.
 fn is_same_issuer(one: &str, other: &str) -> bool {
     let bare = |it: &str| -> Option<String> {
         let url = Url::parse(it).ok()?;
         let is_root = url.path() == "/" && url.query().is_none();
+        // Only for an empty path are both spellings the same URL; elsewhere the slash is significant.
         is_root.then(|| it.strip_suffix('/').unwrap_or(it).to_owned())
     };
     one == other || bare(one).is_some_and(|one| Some(one) == bare(other))
 }
 
-/// Reads a URL that metadata names: one that secrets may be sent to.
+/// Parses a URL from metadata, and checks that secrets may be sent to it.
 pub(super) fn parse(server: &Url, text: &str, what: &str) -> Result<Url, AuthError> {
     let refuse = |why: &str| Err(metadata(format!("the {what} {} {why}", shown(text))));
-    if MAX_URL_BYTES < text.len() || !is_plain(text) {
+    if text.len() > MAX_URL_BYTES || !is_plain(text) {
         return refuse("is no URL");
     }
     let Ok(url) = Url::parse(text) else { return refuse("is no URL") };
+    // Plain http is tolerable only if the secret never leaves this machine.
     let is_local = is_loopback(&url) && is_loopback(server);
     match url.scheme() {
         "https" => {}

@@ -1,7 +1,7 @@
-//! Tokens that are bound to a key (RFC 9449): whoever takes one away cannot use it.
+//! DPoP (RFC 9449): tokens bound to a key, which are useless to a thief without that key.
 //!
-//! Every request carries a proof, made for it alone: signed with the key, naming method and address and,
-//! at the server, the token. A server may ask for a number of its own to be in there.
+//! Every request carries a proof, signed with the key, that names the method, the address and, for requests
+//! to the server, the token. A server may require a nonce in the proof.
 
 use reqwest::Url;
 use serde_json::json;
@@ -10,10 +10,10 @@ use super::error::AuthError;
 use super::jwt::SigningKey;
 use super::{clock, random};
 
-/// The longest number of a server's own that is taken.
+/// Limit on the length of a nonce.
 const MAX_NONCE_BYTES: usize = 512;
 
-/// Makes the proof for one request.
+/// Creates the proof for one request.
 pub(super) fn proof(
     key: &SigningKey,
     method: &str,
@@ -26,6 +26,7 @@ pub(super) fn proof(
     let mut claims = json!({
         "jti": random::token()?,
         "htm": method,
+        // RFC 9449, section 4.2: without query and fragment.
         "htu": bare(url),
         "iat": clock::now(),
     });
@@ -34,13 +35,14 @@ pub(super) fn proof(
             claims.insert("nonce".to_owned(), nonce.into());
         }
         if let Some(token) = token {
+            // The hash ties the proof to this token, so that it cannot be reused with another.
             claims.insert("ath".to_owned(), random::hash(token).into());
         }
     }
     key.sign(&header, &claims)
 }
 
-/// A number that a server wants to see in proofs, if it is one.
+/// Returns the nonce from a header, if it is valid.
 pub(super) fn nonce(text: Option<&str>) -> Option<String> {
     let is_nonce = |it: &&str| {
         !it.is_empty() && it.len() <= MAX_NONCE_BYTES && it.bytes().all(|it| it.is_ascii_graphic())
@@ -48,7 +50,7 @@ pub(super) fn nonce(text: Option<&str>) -> Option<String> {
     text.filter(is_nonce).map(str::to_owned)
 }
 
-/// An address without query and fragment.
+/// Returns an address without query and fragment.
 fn bare(url: &str) -> String {
     let Ok(mut url) = Url::parse(url) else { return String::new() };
     url.set_query(None);

@@ -1,81 +1,81 @@
-//! Why there is no token.
+//! Errors of login and token refresh.
 
 use hardline_transport::client::TransportError;
 use hardline_wire::excerpt::Excerpt;
 use thiserror::Error;
 
-/// How much of what an authorization server says is shown.
+/// Number of bytes of text from an authorization server that an error quotes.
 const SHOWN_BYTES: usize = 200;
 
-/// Why a server cannot be logged in to, in words for a person.
+/// Error returned when there is no usable token. The text is meant for the user.
 ///
-/// What a peer wrote is in it escaped and shortened; tokens, codes and keys are never in it.
+/// Text from a peer is escaped and truncated. Tokens, codes and keys never appear.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// Nobody has logged in, or the login has ended. The text says what to do.
+    /// There is no login, or it has expired. The text says how to log in.
     #[error("{0}")]
     Required(String),
-    /// The server or its authorization server could not be reached, or has a failure of its own: it may
-    /// work later.
+    /// The server or its authorization server could not be reached or reported an internal error. A later
+    /// attempt may succeed.
     #[error("{0}")]
     Unreachable(String),
-    /// The server asks for no token, and nothing about it says where one could be had.
+    /// The server requires no token, and does not say where one could be obtained.
     #[error("the server asks for no login: without one, it answers with status {status}")]
     Unwanted {
-        /// The status of its answer to a request without a token.
+        /// Status of its response to a request without a token.
         status: u16,
     },
-    /// What the server and its authorization server say about themselves does not allow a login.
+    /// The metadata of the server or of its authorization server does not allow a login.
     #[error("{0}")]
     Metadata(String),
-    /// The authorization server said no.
+    /// The authorization server rejected a request.
     #[error("the authorization server {server} refuses {what}: {reason}")]
     Refused {
-        /// Its origin.
+        /// Origin of the authorization server.
         server: String,
-        /// What it was asked for.
+        /// Description of the request.
         what: &'static str,
-        /// The code of the error, such as `invalid_grant`, escaped.
+        /// Error code, such as `invalid_grant`, escaped.
         code: String,
-        /// The code and what it says about it, escaped.
+        /// Error code and description, escaped.
         reason: String,
     },
-    /// The browser did not bring back what it should.
+    /// The browser came back with an invalid response.
     #[error("the login failed: {0}")]
     Login(String),
-    /// The login ended without a token: it was denied, or nobody logged in in time.
+    /// The login ended without a token: access was denied, or the login timed out.
     #[error("the login failed: {reason}")]
     Declined {
-        /// The code of the error, such as `access_denied`, escaped. Empty if nothing came back.
+        /// Error code, such as `access_denied`, escaped. Empty after a timeout.
         code: String,
-        /// What is said about it, escaped.
+        /// Description, escaped.
         reason: String,
     },
-    /// The browser cannot be opened.
+    /// No browser could be started.
     #[error("cannot open a browser: {0}")]
     Browser(String),
-    /// Tokens cannot be kept or found.
+    /// The token store failed.
     #[error("{0}")]
     Store(String),
-    /// The settings are not right.
+    /// The settings are invalid.
     #[error("{0}")]
     Settings(String),
 }
 
 impl AuthError {
-    /// Whether the same may work a little later.
+    /// Returns true if the same operation may succeed a little later.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Store(_))
     }
 
-    /// Whether the authorization server says no with this code.
+    /// Returns true if the authorization server rejected the request with this code.
     pub(super) fn has_code(&self, wanted: &str) -> bool {
         let (Self::Refused { code, .. } | Self::Declined { code, .. }) = self else { return false };
         code == wanted
     }
 
-    /// Adds something to what a no says. Nothing else changes.
+    /// Appends a note to the reason of a rejection. Other errors stay unchanged.
     pub(super) fn with_note(mut self, note: &str) -> Self {
         if let Self::Refused { reason, .. } | Self::Declined { reason, .. } = &mut self {
             reason.push_str("; ");
@@ -95,7 +95,7 @@ impl From<AuthError> for TransportError {
     }
 }
 
-/// What a peer wrote, fit to be shown.
+/// Escapes and truncates text from a peer for display.
 pub(super) fn shown(text: &str) -> String {
     Excerpt::new(text.as_bytes(), SHOWN_BYTES).to_string()
 }

@@ -1,7 +1,7 @@
-//! Requests to authorization servers: bounded in size, time and where they go.
+//! HTTP requests to authorization servers, limited in size, time and destination.
 //!
-//! Redirects are followed for documents alone, and on their origin alone. What is sent with a secret
-//! goes to no address but the one that it is for.
+//! Redirects are followed only for documents, and only within their origin. A request with a secret is never
+//! redirected.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use super::address::Policy;
 use super::challenge::Challenge;
 use super::error::{AuthError, metadata, shown};
 
-/// How much of an answer is read. Real ones have a few kilobytes.
+/// Limit on the size of a response. Real ones have a few kilobytes.
 const MAX_BODY_BYTES: usize = 256 << 10;
-/// How long one request may take, from the first byte sent to the last one read.
+/// Time limit for one request, including its response.
 const WAIT: Duration = Duration::from_secs(20);
-/// How many redirects are followed for a document.
+/// Limit on redirects of a document.
 const MAX_REDIRECTS: usize = 3;
-/// How much of a library's words is shown.
+/// Number of bytes of a library's error message that an error quotes.
 const MAX_CAUSE_BYTES: usize = 300;
 
-/// What is spoken to authorization servers with.
+/// The HTTP client for authorization servers.
 #[derive(Clone, Debug)]
 pub(super) struct Fetcher {
     client: Client,
@@ -32,7 +32,7 @@ pub(super) struct Fetcher {
     wait: Duration,
 }
 
-/// An answer, read to its end.
+/// A complete response.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) status: u16,
@@ -45,7 +45,7 @@ impl Fetched {
         (200..300).contains(&self.status)
     }
 
-    /// The body as a JSON object.
+    /// Returns the body as a JSON object.
     pub(super) fn object(&self) -> Option<Value> {
         let value: Value = serde_json::from_slice(&self.body).ok()?;
         value.is_object().then_some(value)
@@ -55,7 +55,7 @@ impl Fetched {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Takes out of the body what was sent: a server that repeats it would put it into our errors.
+    /// Replaces these secrets in the body. A server that echoes them would put them into our errors.
     pub(super) fn hide<'a>(&mut self, secrets: impl Iterator<Item = &'a str>) {
         let mut text = String::from_utf8_lossy(&self.body).into_owned();
         for secret in secrets.filter(|it| !it.is_empty()) {
@@ -64,7 +64,7 @@ impl Fetched {
         self.body = text.into_bytes();
     }
 
-    /// How the body begins, fit to be shown.
+    /// Returns the beginning of the body, escaped for display.
     pub(super) fn excerpt(&self) -> String {
         Excerpt::new(self.body.trim_ascii(), 120).to_string()
     }
@@ -72,6 +72,7 @@ impl Fetched {
 
 impl Fetcher {
     pub(super) fn new(server: &Url, policy: Policy) -> Result<Self, AuthError> {
+        // A machine without certificates can still reach a plain-http server.
         let plain = |error| match server.scheme() {
             "http" => plain_client_builder(),
             _ => Err(error),
@@ -83,18 +84,20 @@ impl Fetcher {
         Ok(Self { client, policy, wait: WAIT })
     }
 
-    /// Fetches a document. `None` if there is none: the server answers, but not with an object.
+    /// Fetches a JSON document. Returns `None` if the server has no such document.
     ///
     /// # Errors
     ///
-    /// If the server cannot be reached, has a failure of its own, or leads elsewhere.
+    /// Returns an error if the server cannot be reached, reports an internal error, or redirects elsewhere.
     pub(super) async fn document(&self, url: &Url) -> Result<Option<Value>, AuthError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let fetched = self.send(Method::GET, &url, HeaderMap::new(), None).await?;
             match fetched.status {
                 200..300 => return Ok(fetched.object()),
+                // reqwest does not follow redirects here, because each target has to be checked.
                 300..400 => url = redirect(&url, &fetched)?,
+                // A temporary failure must not pass for "no such document": the fallback would be wrong.
                 429 | 500.. => {
                     return Err(AuthError::Unreachable(format!(
                         "{} cannot be asked how to log in: it answers with HTTP status {}",
@@ -108,7 +111,7 @@ impl Fetcher {
         Err(metadata(format!("{} redirects more than {MAX_REDIRECTS} times", origin(&url))))
     }
 
-    /// Sends a body that may hold secrets, to that address and nowhere else.
+    /// Sends a body that may contain secrets. Does not follow redirects.
     pub(super) async fn post(
         &self,
         url: &Url,
@@ -120,22 +123,23 @@ impl Fetcher {
         let fetched = self.send(Method::POST, url, headers, Some(body)).await?;
         if (300..400).contains(&fetched.status) {
             return Err(metadata(format!(
-                "{} redirects what holds a secret to another address, which does not get it",
+                "{} redirects a request that contains a secret, which is not followed",
                 shown_url(url)
             )));
         }
         Ok(fetched)
     }
 
-    /// Asks the server something harmless, to hear how it wants to be logged in to.
+    /// Sends the server a harmless request without a token, to get its challenge.
     pub(super) async fn challenge(&self, server: &Url) -> Result<Challenge, AuthError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // Streamable HTTP requires both types; without them a server may answer 406 instead of 401.
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let body = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#.to_owned();
         let fetched = self.send(Method::POST, server, headers, Some(body)).await?;
         if fetched.status != 401 {
-            return Ok(Challenge { let_in: Some(fetched.status), ..Challenge::default() });
+            return Ok(Challenge { unchallenged: Some(fetched.status), ..Challenge::default() });
         }
         Ok(Challenge::parse(fetched.header(WWW_AUTHENTICATE.as_str())))
     }
@@ -147,6 +151,7 @@ impl Fetcher {
         mut headers: HeaderMap,
         body: Option<String>,
     ) -> Result<Fetched, AuthError> {
+        // Names are checked again when they are resolved; this catches literal addresses.
         if !self.policy.allows(url) {
             return Err(metadata(format!(
                 "{} is an address inside this machine's own network, which a server elsewhere has no business to name",
@@ -173,6 +178,7 @@ async fn read(url: &Url, mut response: Response) -> Result<Fetched, AuthError> {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, error))? {
+        // Checked before the chunk is kept, so memory stays within the limit.
         if MAX_BODY_BYTES - body.len() < chunk.len() {
             return Err(metadata(format!(
                 "what {} answers is longer than {MAX_BODY_BYTES} bytes",
@@ -188,6 +194,7 @@ fn redirect(from: &Url, fetched: &Fetched) -> Result<Url, AuthError> {
     let location = fetched.header(LOCATION.as_str()).filter(|it| it.len() <= 4096);
     let target = location.and_then(|it| from.join(it).ok());
     match target {
+        // Another origin could be an internal address that the metadata may not name directly.
         Some(target) if target.origin() == from.origin() => Ok(target),
         _ => Err(metadata(format!(
             "{} redirects to another origin, which is not followed: {}",
@@ -197,8 +204,11 @@ fn redirect(from: &Url, fetched: &Fetched) -> Result<Url, AuthError> {
     }
 }
 
+/// Creates the error for a failed connection.
 fn unreachable(url: &Url, error: reqwest::Error) -> AuthError {
+    // The URL may contain a secret in its query.
     let error = error.without_url();
+    // The outer errors only say that sending failed; the innermost has the cause.
     let mut deepest: &dyn std::error::Error = &error;
     while let Some(source) = deepest.source() {
         deepest = source;
@@ -207,12 +217,12 @@ fn unreachable(url: &Url, error: reqwest::Error) -> AuthError {
     AuthError::Unreachable(format!("cannot reach {}: {cause}", origin(url)))
 }
 
-/// Scheme, host and port.
+/// Returns scheme, host and port.
 pub(super) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// A URL without what may be a secret.
+/// Returns a URL for display, without its query and fragment, which may contain secrets.
 pub(super) fn shown_url(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

@@ -1,8 +1,8 @@
-//! Forms, as `application/x-www-form-urlencoded` writes them.
+//! Encodes forms as `application/x-www-form-urlencoded`.
 
 use std::fmt::Write as _;
 
-/// Pairs as the body of a request or as a query.
+/// Encodes pairs as a request body or a query.
 pub(super) fn body<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut text = String::new();
     for (name, value) in pairs {
@@ -12,7 +12,7 @@ pub(super) fn body<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> S
     text
 }
 
-/// One name or value.
+/// Encodes one name or value.
 pub(super) fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

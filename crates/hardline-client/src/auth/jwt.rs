@@ -1,4 +1,4 @@
-//! Signed statements (RFC 7515), made with a private key.
+//! Signs JSON web tokens (RFC 7515) with a private key.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use super::error::AuthError;
 use super::random::encode;
 use super::secret::Secret;
 
-/// A private key that statements are signed with: ES256, ES384, EdDSA or RS256, by what it is.
+/// A private key for signing: ES256, ES384, EdDSA or RS256, depending on its type.
 pub struct SigningKey {
     kind: Kind,
-    /// The key as it is kept, in base64.
+    /// The key as stored: PKCS #8 in base64.
     text: Secret,
 }
 
@@ -30,11 +30,11 @@ enum Kind {
 }
 
 impl SigningKey {
-    /// Reads a key in PEM, `-----BEGIN PRIVATE KEY-----` (PKCS #8).
+    /// Parses a PKCS #8 key in PEM format (`-----BEGIN PRIVATE KEY-----`).
     ///
     /// # Errors
     ///
-    /// [`AuthError::Settings`], if it is none, or of a kind that is not known.
+    /// Returns [`AuthError::Settings`] if the key is invalid or of an unknown type.
     pub fn from_pem(pem: &str) -> Result<Self, AuthError> {
         let lines = pem.lines().map(str::trim);
         let mut inside = lines.skip_while(|line| *line != "-----BEGIN PRIVATE KEY-----").skip(1);
@@ -43,7 +43,7 @@ impl SigningKey {
         Self::from_base64(&text)
     }
 
-    /// Makes a new key for ES256.
+    /// Generates a key for ES256.
     pub(super) fn generate() -> Result<Self, AuthError> {
         let made =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
@@ -61,10 +61,12 @@ impl SigningKey {
         let random = SystemRandom::new();
         let es256 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &bytes, &random);
         let es384 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, &bytes, &random);
+        // PKCS #8 names the algorithm, so only one of these attempts can succeed.
         let kind = if let Ok(pair) = es256() {
             Kind::Es256(pair)
         } else if let Ok(pair) = es384() {
             Kind::Es384(pair)
+        // OpenSSL writes PKCS #8 v1 without the public key, which the strict parser rejects.
         } else if let Ok(pair) = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&bytes) {
             Kind::EdDsa(pair)
         } else {
@@ -73,12 +75,12 @@ impl SigningKey {
         Ok(Self { kind, text: Secret::new(text) })
     }
 
-    /// The key as it is kept.
+    /// Returns the key in the format of [`from_base64`](Self::from_base64).
     pub(super) fn to_base64(&self) -> &Secret {
         &self.text
     }
 
-    /// Signs claims; `header` gets the name of the algorithm.
+    /// Signs claims. Adds the algorithm to `header`.
     pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, AuthError> {
         let mut header = header.clone();
         if let Some(header) = header.as_object_mut() {
@@ -97,6 +99,7 @@ impl SigningKey {
             }
             Kind::EdDsa(pair) => encode(pair.sign(text.as_bytes()).as_ref()),
             Kind::Rs256(pair) => {
+                // ring writes RSA signatures into a buffer of exactly this length.
                 let mut signature = vec![0; pair.public().modulus_len()];
                 pair.sign(&RSA_PKCS1_SHA256, &random, text.as_bytes(), &mut signature)
                     .map_err(failed)?;
@@ -115,10 +118,10 @@ impl SigningKey {
         }
     }
 
-    /// The public half of a key for ES256, as JSON writes it.
+    /// Returns the public half of an ES256 key as a JWK.
     pub(super) fn public(&self) -> Option<Value> {
         let Kind::Es256(pair) = &self.kind else { return None };
-        // An uncompressed point: 4, then both coordinates.
+        // An uncompressed point: the byte 4, then both coordinates.
         let point = pair.public_key().as_ref().get(1..)?;
         let (x, y) = point.split_at_checked(32)?;
         Some(json!({ "crv": "P-256", "kty": "EC", "x": encode(x), "y": encode(y) }))
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_can_be_verified() {
+    fn signatures_can_be_verified() {
         let key = SigningKey::generate().unwrap();
         let token = key.sign(&json!({ "typ": "x" }), &json!({ "a": 1 })).unwrap();
         let (text, signature) = token.rsplit_once('.').unwrap();
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_survives_being_kept_and_is_not_shown() {
+    fn a_key_survives_storage_and_debug_hides_it() {
         let key = SigningKey::generate().unwrap();
         let again = SigningKey::from_base64(key.to_base64().reveal()).unwrap();
         assert_eq!(key.public(), again.public());
@@ -168,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_in_words() {
+    fn an_invalid_key_is_rejected_with_a_clear_error() {
         for pem in ["", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "secret"] {
             let error = SigningKey::from_pem(pem).unwrap_err().to_string();
             assert!(error.contains("BEGIN PRIVATE KEY (PKCS #8)"), "{error}");

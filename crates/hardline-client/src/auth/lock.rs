@@ -1,4 +1,4 @@
-//! One process at a time, by a lock on a file.
+//! An advisory file lock, so that only one process at a time refreshes a token.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -6,19 +6,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long another process is waited for: longer than a refresh may take.
+/// Time limit for acquiring the lock: longer than a refresh may take.
 const WAIT: Duration = Duration::from_secs(30);
-/// How often it is looked whether it is done.
+/// Interval between two attempts to acquire the lock.
 const INTERVAL: Duration = Duration::from_millis(25);
 
-/// A lock that is held until it is dropped.
+/// A lock that is released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
-/// Takes the lock, or goes on without it if that is not to be had: two refreshes are worse than one,
-/// but better than none.
+/// Acquires the lock. Returns `None` if that fails: a concurrent refresh is bad, but better than none.
 pub(super) async fn lock(path: &Path) -> Option<Lock> {
     let file = open(path).ok()?;
     let end = Instant::now() + WAIT;

@@ -1,4 +1,4 @@
-//! Logging in and out because somebody wants to, and what there is to show about it.
+//! Explicit login and logout, and the status of a login.
 
 use super::challenge::Challenge;
 use super::error::AuthError;
@@ -6,37 +6,37 @@ use super::renewal::revoke;
 use super::state::Auth;
 use super::store::TokenStore;
 
-/// What is known about a login. Nothing in it is secret.
+/// The status of a login. Contains no secrets.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Status {
-    /// Whether there is a token that can be used, or refreshed.
+    /// True if there is a token that can be used or refreshed.
     pub is_logged_in: bool,
-    /// Who gave it out. As it wrote itself: not fit for a terminal.
+    /// Issuer of the token, as it writes its name. Not escaped: do not print it to a terminal.
     pub issuer: Option<String>,
-    /// What it permits, if that is known. As it came: not fit for a terminal.
+    /// Scopes of the token, if known. Not escaped: do not print them to a terminal.
     pub scopes: Vec<String>,
-    /// When it ends, in seconds since 1970, if that is known.
+    /// Expiry time in seconds since 1970, if known.
     pub expires: Option<u64>,
-    /// Whether it can be refreshed without a person.
+    /// True if the token can be refreshed without a person.
     pub can_refresh: bool,
 }
 
 impl Auth {
-    /// Logs in anew, whatever is held: by opening the browser that is set, or in the way of the grant. What
-    /// calls were refused for, in this process or another with the same store, is asked for too.
+    /// Logs in again, even if there is a valid token: opens the browser in the settings, or uses their grant.
+    /// Also requests scopes for which calls were refused, in this process or another with the same store.
     ///
     /// # Errors
     ///
-    /// [`AuthError`], if it fails. What was held before is held still.
+    /// Returns an [`AuthError`] if the login fails. The previous credentials stay in use then.
     pub async fn login(&self) -> Result<Status, AuthError> {
         let inner = &self.inner;
-        if inner.settings.grant.needs_a_person() && inner.settings.browser.is_none() {
+        if inner.settings.grant.is_interactive() && inner.settings.browser.is_none() {
             return Err(AuthError::Settings("there is no browser set to log in with".to_owned()));
         }
         {
-            let _flight = inner.flight.lock().await;
-            inner.load_if_whole().await?;
+            let _update = inner.update.lock().await;
+            inner.load_or_discard().await?;
             let before = inner.state().held.as_ref().map(|it| it.credentials.clone());
             let challenge: Challenge = inner.fetcher.challenge(&inner.server).await?;
             inner.obtain(&challenge, before.as_ref()).await?;
@@ -47,19 +47,20 @@ impl Auth {
         self.status().await
     }
 
-    /// Forgets the login, here and in the store, and asks the authorization server to do so too. Returns
-    /// whether there was one.
+    /// Discards the login, here and in the store, and asks the authorization server to revoke the token.
+    /// Returns false if there was no login.
     ///
     /// # Errors
     ///
-    /// [`AuthError::Store`], if it cannot be forgotten.
+    /// Returns [`AuthError::Store`] if the store cannot remove it.
     pub async fn logout(&self) -> Result<bool, AuthError> {
         let inner = &self.inner;
-        let _flight = inner.flight.lock().await;
-        inner.load_if_whole().await?;
+        let _update = inner.update.lock().await;
+        inner.load_or_discard().await?;
         let held = inner.state().held.take();
         inner.state().is_unsaved = false;
         let removed = inner.with_store(TokenStore::remove).await?;
+        // Revoked last: the local copy must be gone even if the authorization server does not respond.
         if let Some(held) = held {
             revoke(inner, &held.credentials).await;
         }
@@ -67,20 +68,20 @@ impl Auth {
         Ok(removed)
     }
 
-    /// What is known about the login, after a look into the store unless somebody is logging in just now.
+    /// Returns the status of the login. Reads the store, unless a login or refresh is running.
     ///
     /// # Errors
     ///
-    /// [`AuthError::Store`], if it cannot be found out.
+    /// Returns [`AuthError::Store`] if the store cannot be read.
     pub async fn status(&self) -> Result<Status, AuthError> {
         let inner = &self.inner;
-        if let Ok(_flight) = inner.flight.try_lock() {
+        if let Ok(_update) = inner.update.try_lock() {
             inner.load().await?;
         }
         let Some(held) = inner.state().held.clone() else { return Ok(Status::default()) };
         let credentials = &held.credentials;
         let Some(tokens) = &credentials.tokens else { return Ok(Status::default()) };
-        let can_refresh = tokens.refresh.is_some() || !inner.settings.grant.needs_a_person();
+        let can_refresh = tokens.refresh.is_some() || !inner.settings.grant.is_interactive();
         Ok(Status {
             is_logged_in: can_refresh || !tokens.is_expired(),
             issuer: credentials.issuer.clone(),

@@ -1,9 +1,9 @@
-//! OAuth: logging in to servers that want it, keeping and refreshing tokens.
+//! OAuth: login, token refresh and token storage for servers that require authorization.
 //!
 //! An [`Auth`] holds the credentials for the server at one URL. It is a
-//! [`HeaderSource`](hardline_transport::http::HeaderSource): attached to a connection it adds the token to
-//! every request, refreshes it before it expires or when the server refuses it, and has what was refused
-//! sent once more.
+//! [`HeaderSource`](hardline_transport::http::HeaderSource): attached to a connection, it adds the token to
+//! every request, and refreshes the token before it expires. If the server rejects the token, `Auth`
+//! refreshes it and has the request sent once more.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -28,26 +28,28 @@
 //! # }
 //! ```
 //!
-//! Without a browser nothing is ever opened: a request that needs a login fails with what to do about it.
-//! Other ways to a token than a person in front of a browser are a [`Grant`]. A token is bound to a key of
-//! our own (DPoP, RFC 9449) if both servers can do that.
+//! Without a browser, no page is ever opened: a request that needs a login fails, and the error says how to
+//! log in. A [`Grant`] obtains tokens without a person in front of a browser. If both servers support it,
+//! tokens are bound to a key of our own (DPoP, RFC 9449).
 //!
-//! | what | by |
+//! | step | standards |
 //! |---|---|
-//! | finding the authorization server | RFC 9728 by the challenge or at the well-known places, RFC 8414, OpenID Connect discovery, the root of the server as in 2025-03-26 |
-//! | being known to it | an id given beforehand, a client metadata document, dynamic registration (RFC 7591) |
-//! | logging in | authorization code, PKCE with S256, `resource` (RFC 8707), `state`, `iss` (RFC 9207), a loopback address |
-//! | scopes | those that are set, or that the challenge names, or that the server's metadata names; a further one when a call needs it |
+//! | finding the authorization server | RFC 9728 by the challenge or at the well-known locations, RFC 8414, OpenID Connect discovery, the root of the server as in 2025-03-26 |
+//! | identifying the client | a preregistered id, a client metadata document, dynamic registration (RFC 7591) |
+//! | login | authorization code, PKCE with S256, `resource` (RFC 8707), `state`, `iss` (RFC 9207), a loopback address |
+//! | scopes | those in the settings, or in the challenge, or in the server's metadata; a further scope when a call needs it |
 //!
 //! Invariants:
-//! - One refresh at a time, for all requests and, with a store that has a lock, for all processes. Whoever
-//!   waits gets its outcome, and a refresh that was begun is finished and kept even if nobody waits.
-//! - A token, a code, a key or a secret is in no `Debug`, no error, no log, no command line, and in no
-//!   file that others can read.
-//! - What was given out by one authorization server is never shown to another.
-//! - A server cannot make us speak to addresses of our own network, unless it is there itself.
-//! - What is opened in a browser is a plain web address, and no shell sees it.
-//! - Every answer, every wait and every number of attempts has a limit.
+//! - Only one refresh runs at a time, across all requests and, if the store provides a lock file, across all
+//!   processes. Waiting requests share its outcome. A refresh that has started is completed and saved even
+//!   if its requests are dropped.
+//! - Tokens, codes, keys and secrets never appear in `Debug` output, errors, logs or command lines, nor in a
+//!   file that other users can read.
+//! - Credentials of one authorization server are never sent to another.
+//! - A server cannot make the client connect to addresses in the local network, unless the server itself is
+//!   there.
+//! - Only plain web addresses are opened in a browser, and never through a shell.
+//! - Every response, every wait and every number of attempts is limited.
 
 mod address;
 mod browser;

@@ -1,4 +1,4 @@
-//! What nobody can guess, and what proves that we made it.
+//! Random tokens, and the hash and encoding that PKCE and DPoP use.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,19 +7,19 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::error::AuthError;
 
-/// A text of 43 characters out of 256 random bits.
+/// Returns 256 random bits as 43 characters.
 ///
 /// # Errors
 ///
-/// [`AuthError::Settings`], if the system has no randomness.
+/// Returns [`AuthError::Settings`] if the system provides no randomness.
 pub(super) fn token() -> Result<String, AuthError> {
     let mut bytes = [0; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| AuthError::Settings("the system gives no random numbers".to_owned()))?;
+    filled.map_err(|_| AuthError::Settings("the system provides no random numbers".to_owned()))?;
     Ok(encode(&bytes))
 }
 
-/// The hash of a text, as PKCE and DPoP write it.
+/// Returns the SHA-256 of a text, encoded as PKCE and DPoP require.
 pub(super) fn hash(text: &str) -> String {
     encode(digest(&SHA256, text.as_bytes()).as_ref())
 }
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_are_alike() {
+    fn tokens_differ() {
         let (a, b) = (token().unwrap(), token().unwrap());
         assert_eq!(a.len(), 43);
         assert_ne!(a, b);

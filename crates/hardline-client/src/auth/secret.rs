@@ -1,4 +1,4 @@
-//! Text that is shown to nobody.
+//! Text that must not be displayed.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides `text`.
+    /// Wraps `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself. Whoever calls this is answerable for where it goes.
+    /// Returns the text itself. The caller must not let it reach logs, errors or other users.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! How logging in is done.
+//! Settings of login and token refresh.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::store::{MemoryStore, TokenStore};
 
 /// The settings of an [`Auth`](super::Auth).
 ///
-/// The default logs in as whoever registers a client at the authorization server, keeps tokens in memory
-/// alone and never opens a browser.
+/// By default, a login registers a client at the authorization server, tokens are stored in memory only, and
+/// no browser is ever opened.
 #[derive(Clone, Debug)]
 pub struct AuthSettings {
     pub(super) store: Arc<dyn TokenStore>,
@@ -32,7 +32,7 @@ pub struct AuthSettings {
     pub(super) uses_dpop: bool,
 }
 
-/// Is shown the address that a person is to open.
+/// Callback that receives the address of the login page.
 #[derive(Clone, Default)]
 pub(super) struct OnUrl(pub(super) Option<Arc<Listener>>);
 
@@ -54,39 +54,43 @@ impl Default for AuthSettings {
             issuer: None,
             client_metadata_url: None,
             scopes: Vec::new(),
+            // Port 0 lets the system choose a free port, which RFC 8252 expects of native clients.
             callback_port: 0,
+            // Long enough for a password manager and a second factor.
             login_wait: Duration::from_secs(300),
+            // A library must not open windows unless the program asks for it.
             browser: None,
             on_url: OnUrl::default(),
             advice: "log in to it first".to_owned(),
             grant: Grant::person(),
             allows_private: false,
+            // Used only if both servers declare support, so it cannot break a login.
             uses_dpop: true,
         }
     }
 }
 
 impl AuthSettings {
-    /// The defaults.
+    /// Creates the default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps tokens there.
+    /// Stores tokens in `store`.
     #[must_use]
     pub fn with_store(mut self, store: Arc<dyn TokenStore>) -> Self {
         self.store = store;
         self
     }
 
-    /// The name that a person sees when asked whether this client may be let in. Default: Hardline.
+    /// Sets the client's name, which the authorization server shows to the user. Default: Hardline.
     #[must_use]
     pub fn with_client_name(mut self, name: impl Into<String>) -> Self {
         self.client_name = name.into();
         self
     }
 
-    /// Logs in as a client that was registered at the authorization server beforehand.
+    /// Uses a client that was registered at the authorization server beforehand.
     #[must_use]
     pub fn with_client(mut self, id: impl Into<String>, secret: Option<Secret>) -> Self {
         self.client_id = Some(id.into());
@@ -94,53 +98,53 @@ impl AuthSettings {
         self
     }
 
-    /// Takes tokens from this issuer alone, whatever the server says. A client that was registered
-    /// beforehand is known to one issuer, and its secret is nobody else's business.
+    /// Accepts tokens from this issuer only, even if the server names another. Set it together with a client
+    /// secret, so that a server cannot redirect the secret to another issuer.
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
         self
     }
 
-    /// The `https://` address of a document that describes this client, which is its id wherever the
-    /// authorization server knows such documents.
+    /// Sets the `https://` URL of a client metadata document, which serves as the client id at authorization
+    /// servers that support such documents.
     #[must_use]
     pub fn with_client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.client_metadata_url = Some(url.into());
         self
     }
 
-    /// Asks for these scopes, in place of those that the server names.
+    /// Requests these scopes instead of those that the server names.
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The port that the browser comes back to, for clients that are registered with one. Default: any.
+    /// Sets the loopback port for the browser's redirect, for clients registered with one. Default: any port.
     #[must_use]
     pub fn with_callback_port(mut self, port: u16) -> Self {
         self.callback_port = port;
         self
     }
 
-    /// How long is waited for a person in front of the browser. Default: five minutes.
+    /// Sets the time limit for a login in the browser. Default: five minutes.
     #[must_use]
     pub fn with_login_wait(mut self, wait: Duration) -> Self {
         self.login_wait = wait;
         self
     }
 
-    /// Opens this browser when a login is needed, also in the middle of a request.
+    /// Opens the login page in this browser when a login is needed, even in the middle of a request.
     ///
-    /// Without one nothing is ever opened: a request that needs a login fails, and says so.
+    /// Without a browser, a request that needs a login fails with an error that says so.
     #[must_use]
     pub fn with_browser(mut self, browser: Arc<dyn Browser>) -> Self {
         self.browser = Some(browser);
         self
     }
 
-    /// Is shown the address that is to be opened, before the browser is: so that it can be printed.
+    /// Calls `listener` with the address of the login page before the browser is opened, for printing it.
     #[must_use]
     pub fn on_authorization_url(
         mut self,
@@ -150,29 +154,29 @@ impl AuthSettings {
         self
     }
 
-    /// What a person is told to do when a login is needed, such as ``run `hardline login NAME` ``.
+    /// Sets the advice in errors that require a login, such as ``run `hardline login NAME` ``.
     #[must_use]
     pub fn with_login_advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = advice.into();
         self
     }
 
-    /// Gets tokens in another way than by a person who logs in.
+    /// Obtains tokens with this grant instead of a login by a person.
     #[must_use]
     pub fn with_grant(mut self, grant: Grant) -> Self {
         self.grant = grant;
         self
     }
 
-    /// Lets a server name an authorization server in a private network, such as `10.0.0.9`, though its
-    /// own URL does not say that it is in one.
+    /// Allows authorization servers in a private network, such as `10.0.0.9`, for a server whose own URL is not
+    /// in one.
     #[must_use]
     pub fn danger_allow_private_addresses(mut self) -> Self {
         self.allows_private = true;
         self
     }
 
-    /// Takes plain bearer tokens even if the server wants them to be bound to a key (DPoP).
+    /// Accepts plain bearer tokens even if the server asks for DPoP-bound ones.
     #[must_use]
     pub fn danger_without_dpop(mut self) -> Self {
         self.uses_dpop = false;

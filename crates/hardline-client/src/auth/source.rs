@@ -1,4 +1,4 @@
-//! Tokens on requests, and what is done about a request that is refused.
+//! Adds tokens to requests, and handles requests that the server rejects for lack of authorization.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
 use reqwest::Url;
 
 use super::challenge::Challenge;
-use super::credentials::{Held, Tokens};
+use super::credentials::{ActiveCredentials, Tokens};
 use super::dpop;
 use super::error::{AuthError, shown};
 use super::renewal::{Cause, Kind, MAX_STEP_UPS};
@@ -22,9 +22,9 @@ impl HeaderSource for Auth {
         Box::pin(async move {
             let challenge = Challenge::parse(refusal.hints.www_authenticate.as_deref());
             Ok(match refusal.status {
-                401 => self.inner.unknown(&refusal, challenge).await?,
+                401 => self.inner.handle_unauthorized(&refusal, challenge).await?,
                 403 if challenge.is("insufficient_scope") => {
-                    self.inner.too_little(&refusal, challenge).await?
+                    self.inner.handle_insufficient_scope(&refusal, challenge).await?
                 }
                 _ => Next::GiveUp,
             })
@@ -35,6 +35,7 @@ impl HeaderSource for Auth {
 impl Inner {
     async fn headers(self: &Arc<Self>, target: Target<'_>) -> Result<Headers, AuthError> {
         let none = Headers::new();
+        // The token must not follow a redirect or an endpoint to another origin.
         let is_ours = Url::parse(target.url).is_ok_and(|it| it.origin() == self.server.origin());
         let Some(mut held) = self.held().await?.filter(|_| is_ours) else { return Ok(none) };
         if self.can_renew_ahead(&held) {
@@ -44,7 +45,7 @@ impl Inner {
             let renewed = Arc::clone(self).renew(cause).await;
             let is_over = held.credentials.tokens.as_ref().is_some_and(Tokens::is_expired);
             match renewed {
-                // It is good for a moment still, or the server says that it is not.
+                // The token may be valid for another moment; if not, the server rejects it.
                 Err(_) if !is_over => {}
                 Err(error) if error.is_passing() => return Err(error),
                 _ => match self.held().await? {
@@ -56,7 +57,11 @@ impl Inner {
         let nonce = self.state().nonce.clone();
         let headers = held.headers(target.method, target.url, nonce.as_deref())?;
         let Some((authorization, proof)) = headers else { return Ok(none) };
-        let unsendable = |_| AuthError::Store("the token that is kept cannot be sent".to_owned());
+        let unsendable = |_| {
+            AuthError::Store(
+                "the stored token is not a valid header value; log in again".to_owned(),
+            )
+        };
         let headers = none.with("Authorization", &authorization).map_err(unsendable)?;
         match proof {
             Some(proof) => headers.with("DPoP", &proof).map_err(unsendable),
@@ -64,15 +69,15 @@ impl Inner {
         }
     }
 
-    /// Whether a token is about to expire and can be renewed without a person.
-    fn can_renew_ahead(&self, held: &Held) -> bool {
+    /// Returns true if the token is about to expire and can be renewed without a person.
+    fn can_renew_ahead(&self, held: &ActiveCredentials) -> bool {
         let Some(tokens) = &held.credentials.tokens else { return false };
-        let is_quiet = tokens.refresh.is_some() || !self.settings.grant.needs_a_person();
-        is_quiet && tokens.is_stale()
+        let is_unattended = tokens.refresh.is_some() || !self.settings.grant.is_interactive();
+        is_unattended && tokens.is_stale()
     }
 
-    /// The server does not know the token, or wants to see one.
-    async fn unknown(
+    /// Handles status 401: the server rejects the token, or requires one.
+    async fn handle_unauthorized(
         self: &Arc<Self>,
         refusal: &Refusal<'_>,
         challenge: Challenge,
@@ -86,10 +91,11 @@ impl Inner {
             return Ok(if is_new { Next::SendAgain } else { Next::GiveUp });
         }
         let held = self.held().await?;
+        // Retrying a token that was issued after the request began would loop forever.
         let is_fresh = held.is_some_and(|held| {
             held.access() == sent.as_deref() && sent.is_some() && refusal.since <= held.since
         });
-        if is_fresh && 0 < refusal.attempt {
+        if is_fresh && refusal.attempt > 0 {
             return Err(AuthError::Login(format!(
                 "{} does not accept the token that its own authorization server has just given out",
                 self.shown()
@@ -100,8 +106,8 @@ impl Inner {
         Ok(Next::SendAgain)
     }
 
-    /// The token does not permit enough.
-    async fn too_little(
+    /// Handles status 403 with `insufficient_scope`: requests the missing scopes.
+    async fn handle_insufficient_scope(
         self: &Arc<Self>,
         refusal: &Refusal<'_>,
         challenge: Challenge,
@@ -112,23 +118,23 @@ impl Inner {
             let asked = &held.credentials.asked;
             if challenge.scopes.is_empty() {
                 return Err(AuthError::Required(format!(
-                    "{} wants a further permission, and does not say which: log in as somebody who has it",
+                    "{} wants a further permission, and does not say which: log in with an account that has it",
                     self.shown()
                 )));
             }
             if challenge.scopes.iter().all(|scope| asked.contains(scope)) {
                 return Err(AuthError::Required(format!(
-                    "{} wants the permission {}, which was asked for but is not given: log in as somebody who has it",
+                    "{} wants the permission {}, which was asked for but not granted: log in with an account that has it",
                     self.shown(),
                     shown(&challenge.scopes.join(" "))
                 )));
             }
             let mut state = self.state();
-            // Where nobody can be asked, nothing is asked for.
+            // Without a way to obtain a token, nothing is requested, so it does not count.
             state.step_ups += u32::from(self.can_obtain());
-            if MAX_STEP_UPS < state.step_ups {
+            if state.step_ups > MAX_STEP_UPS {
                 return Err(AuthError::Required(format!(
-                    "{} wants ever further permissions, {} now: {}",
+                    "{} keeps requesting further permissions, now {}: {}",
                     self.shown(),
                     shown(&challenge.scopes.join(" ")),
                     self.settings.advice
@@ -141,7 +147,7 @@ impl Inner {
     }
 }
 
-/// The token that was sent with a request.
+/// Returns the token that was sent with the rejected request.
 fn sent(refusal: &Refusal<'_>) -> Option<String> {
     let value = refusal.sent.get("Authorization")?;
     value.split_once(' ').map(|(_, token)| token.to_owned())

@@ -1,4 +1,4 @@
-//! What is known at the moment, and the way to the store.
+//! The credentials in use, and access to the store.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use reqwest::Url;
 use tokio::time::Instant;
 
 use super::address::Policy;
-use super::credentials::{Credentials, Held};
+use super::credentials::{ActiveCredentials, Credentials};
 use super::discovery::canonical;
 use super::error::AuthError;
 use super::fetch::Fetcher;
@@ -18,13 +18,12 @@ use super::secret::Secret;
 use super::settings::AuthSettings;
 use super::store::{Key, TokenStore};
 
-/// How long a store may take: a keyring may ask a person for a password.
+/// Time limit for an operation of the store. A keyring may ask the user for a password.
 const STORE_WAIT: Duration = Duration::from_secs(60);
 
-/// The credentials for the server at one URL. Clones are the same.
+/// The credentials for the server at one URL. Clones share them.
 ///
-/// It is not to be used where an `Authorization` header is configured: its own would take that one's
-/// place.
+/// Do not use it together with a configured `Authorization` header: its own header would replace that one.
 #[derive(Clone)]
 pub struct Auth {
     pub(super) inner: Arc<Inner>,
@@ -36,33 +35,33 @@ pub(super) struct Inner {
     pub(super) settings: AuthSettings,
     pub(super) fetcher: Fetcher,
     pub(super) created: Instant,
-    /// Held by whoever changes what is known, from the look at it to the end of the change.
-    pub(super) flight: tokio::sync::Mutex<()>,
+    /// Serializes changes of the credentials, from reading the state to the end of the change.
+    pub(super) update: tokio::sync::Mutex<()>,
     state: Mutex<State>,
 }
 
-/// What is known at the moment.
+/// The credentials in use, and the state of renewing them.
 #[derive(Default)]
 pub(super) struct State {
-    /// Whether the store was asked.
+    /// True once the store was read.
     pub(super) is_loaded: bool,
-    pub(super) held: Option<Arc<Held>>,
-    /// The number that the server wants to see in proofs.
+    pub(super) held: Option<Arc<ActiveCredentials>>,
+    /// Nonce that the server requires in DPoP proofs.
     pub(super) nonce: Option<String>,
-    /// How the last renewal failed, if it did.
+    /// The last failed renewal.
     pub(super) failure: Option<Failure>,
-    /// Whether what is held could not be kept, so that the store has something older.
+    /// True if saving failed, so that the store has older credentials than `held`.
     pub(super) is_unsaved: bool,
-    /// How often a further scope was asked for since the last login.
+    /// Number of requests for further scopes since the last login.
     pub(super) step_ups: u32,
 }
 
 impl Auth {
-    /// Credentials for the server at `url`. Nothing is sent and nothing is read yet.
+    /// Creates the credentials for the server at `url`. Sends nothing and does not read the store yet.
     ///
     /// # Errors
     ///
-    /// [`AuthError::Settings`], if it is no URL, or TLS cannot be set up.
+    /// Returns [`AuthError::Settings`] if the URL is invalid or TLS cannot be set up.
     pub fn new(url: &str, settings: AuthSettings) -> Result<Self, AuthError> {
         let wrong =
             || AuthError::Settings("a server's URL begins with http:// or https://".to_owned());
@@ -79,7 +78,7 @@ impl Auth {
             settings,
             fetcher,
             created: Instant::now(),
-            flight: tokio::sync::Mutex::default(),
+            update: tokio::sync::Mutex::default(),
             state: Mutex::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -91,15 +90,15 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server's address, as it is shown.
+    /// Returns the server's address for display, without its query.
     pub(super) fn shown(&self) -> String {
         canonical(&self.server)
     }
 
-    /// What is held, after the store was asked once.
-    pub(super) async fn held(&self) -> Result<Option<Arc<Held>>, AuthError> {
+    /// Returns the credentials in use. Reads the store on the first call.
+    pub(super) async fn held(&self) -> Result<Option<Arc<ActiveCredentials>>, AuthError> {
         if !self.state().is_loaded {
-            let _flight = self.flight.lock().await;
+            let _update = self.update.lock().await;
             if !self.state().is_loaded {
                 self.load().await?;
             }
@@ -107,7 +106,7 @@ impl Inner {
         Ok(self.state().held.clone())
     }
 
-    /// Keeps other processes from changing what the store has, if that can be done.
+    /// Locks the store against changes by other processes, if it supports that.
     pub(super) async fn lock(&self) -> Result<Option<Lock>, AuthError> {
         let path = self.with_store(|store, key| Ok(store.lock_file(key))).await?;
         Ok(match &path {
@@ -116,51 +115,53 @@ impl Inner {
         })
     }
 
-    /// Takes what the store has, in place of what is held.
+    /// Replaces the credentials in use with those in the store.
     pub(super) async fn load(&self) -> Result<(), AuthError> {
+        // The store has older credentials than this process; loading them would lose the newer token.
         if self.state().is_unsaved {
             return Ok(());
         }
         let text = self.with_store(TokenStore::load).await?;
-        // What cannot be read any more is as good as nothing: a login replaces it.
-        let kept = text.and_then(|it| serde_json::from_str::<Credentials>(it.reveal()).ok());
+        // An unreadable entry counts as missing: the next login replaces it.
+        let stored = text.and_then(|it| serde_json::from_str::<Credentials>(it.reveal()).ok());
         let mut state = self.state();
         state.is_loaded = true;
         let access = |it: &Credentials| it.tokens.as_ref().map(|it| it.access.clone());
         let held = state.held.as_ref();
-        let is_same = held.map(|it| access(&it.credentials)) == kept.as_ref().map(access);
-        let notes = |it: &Credentials| (it.asked.clone(), it.wanted.clone());
-        let is_noted =
-            |kept: &Credentials| held.is_some_and(|it| notes(&it.credentials) == notes(kept));
-        if !is_same || kept.as_ref().is_some_and(|it| !is_noted(it)) {
+        let is_same = held.map(|it| access(&it.credentials)) == stored.as_ref().map(access);
+        let scopes = |it: &Credentials| (it.asked.clone(), it.wanted.clone());
+        let has_same_scopes =
+            |it: &Credentials| held.is_some_and(|held| scopes(&held.credentials) == scopes(it));
+        if !is_same || stored.as_ref().is_some_and(|it| !has_same_scopes(it)) {
+            // The same token keeps its age, which decides whether the server has just rejected a new one.
             let since = held.filter(|_| is_same).map_or(self.created, |it| it.since);
-            state.held = kept.and_then(|it| Held::new(it, since).ok()).map(Arc::new);
+            state.held = stored.and_then(|it| ActiveCredentials::new(it, since).ok()).map(Arc::new);
         }
         Ok(())
     }
 
-    /// The same, but what is damaged counts as nothing, as it is about to be replaced or removed.
-    pub(super) async fn load_if_whole(&self) -> Result<(), AuthError> {
+    /// Like [`load`](Self::load), but ignores a damaged entry, which the caller will replace or remove.
+    pub(super) async fn load_or_discard(&self) -> Result<(), AuthError> {
         let Err(error) = self.load().await else { return Ok(()) };
         if !self.with_store(|store, key| Ok(store.is_damaged(key))).await? {
             return Err(error);
         }
-        tracing::warn!(%error, "what was kept about the login is lost");
+        tracing::warn!(%error, "the stored login is damaged and was discarded");
         let mut state = self.state();
         state.held = None;
         state.is_loaded = true;
         Ok(())
     }
 
-    /// Holds credentials, and keeps them.
+    /// Uses these credentials from now on, and saves them.
     ///
     /// # Errors
     ///
-    /// If they cannot be kept. They are held all the same.
-    pub(super) async fn keep(&self, credentials: Credentials) -> Result<(), AuthError> {
+    /// Returns an error if they cannot be saved. They are used nevertheless.
+    pub(super) async fn save(&self, credentials: Credentials) -> Result<(), AuthError> {
         let unwritable = |_| AuthError::Store("cannot write JSON".to_owned());
         let text = Secret::new(serde_json::to_string(&credentials).map_err(unwritable)?);
-        let held = Held::new(credentials, Instant::now())?;
+        let held = ActiveCredentials::new(credentials, Instant::now())?;
         {
             let mut state = self.state();
             state.held = Some(Arc::new(held));
@@ -171,20 +172,25 @@ impl Inner {
         saved
     }
 
-    /// Changes what the next login is to ask for, here and in the store. The tokens stay as they are, so
-    /// that it does no harm if that cannot be kept. Whoever calls it has loaded `held` under the lock.
-    pub(super) async fn note(&self, held: &Held, asked: Vec<String>, wanted: Vec<String>) {
+    /// Changes the scopes that the next login requests, here and in the store. A failure to save is harmless,
+    /// because the tokens stay as they are. The caller must have loaded `held` under the lock.
+    pub(super) async fn save_scopes(
+        &self,
+        held: &ActiveCredentials,
+        asked: Vec<String>,
+        wanted: Vec<String>,
+    ) {
         let credentials = Credentials { asked, wanted, ..held.credentials.clone() };
         let Ok(text) = serde_json::to_string(&credentials).map(Secret::new) else { return };
-        let Ok(held) = Held::new(credentials, held.since) else { return };
+        let Ok(held) = ActiveCredentials::new(credentials, held.since) else { return };
         self.state().held = Some(Arc::new(held));
         match self.with_store(move |store, key| store.save(key, &text)).await {
             Ok(()) => self.state().is_unsaved = false,
-            Err(error) => tracing::warn!(%error, "the scopes for the next login are not kept"),
+            Err(error) => tracing::warn!(%error, "could not save the scopes for the next login"),
         }
     }
 
-    /// Does something with the store where blocking does no harm, in bounded time.
+    /// Runs an operation of the store on a blocking thread, in bounded time.
     pub(super) async fn with_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn TokenStore, &Key) -> Result<T, String> + Send + 'static,
@@ -193,8 +199,8 @@ impl Inner {
         let task = tokio::task::spawn_blocking(move || work(&*store, &key));
         match tokio::time::timeout(STORE_WAIT, task).await {
             Ok(Ok(outcome)) => outcome.map_err(AuthError::Store),
-            Ok(Err(_)) => Err(AuthError::Store("the store of tokens failed".to_owned())),
-            Err(_) => Err(AuthError::Store("the store of tokens does not answer".to_owned())),
+            Ok(Err(_)) => Err(AuthError::Store("the token store failed".to_owned())),
+            Err(_) => Err(AuthError::Store("the token store does not respond".to_owned())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Asking a token endpoint for tokens, whatever for.
+//! Requests to a token endpoint.
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -17,24 +17,24 @@ use super::{clock, dpop, form};
 const FORM: &str = "application/x-www-form-urlencoded";
 const DPOP: HeaderName = HeaderName::from_static("dpop");
 const DPOP_NONCE: &str = "dpop-nonce";
-/// The longest token that is taken: it goes into every request.
+/// Limit on the length of a token, which is sent with every request.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
-/// A token that is good for longer is not believed to be.
+/// Limit on the lifetime of a token, in seconds; longer ones are reduced to it.
 const MAX_LIFETIME: u64 = 10 * 365 * 24 * 3600;
 
-/// A request for tokens.
+/// A request to a token endpoint.
 #[derive(Debug)]
 pub(super) struct TokenRequest<'a> {
     pub(super) endpoint: &'a Url,
-    /// Who asks, unless the form says it.
+    /// Client to authenticate as, unless the form does that.
     pub(super) client: Option<&'a Client>,
-    /// The key that the tokens are to be bound to.
+    /// Key that the tokens will be bound to.
     pub(super) key: Option<&'a SigningKey>,
-    /// What is asked for, for an error.
+    /// Description of the request for errors.
     pub(super) what: &'static str,
 }
 
-/// What a token endpoint answers.
+/// The response of a token endpoint.
 #[derive(Debug, Deserialize)]
 struct Answer {
     access_token: Secret,
@@ -47,7 +47,7 @@ struct Answer {
 }
 
 impl TokenRequest<'_> {
-    /// Sends it, once more if the authorization server wants a number of its own in the proof.
+    /// Sends the request and returns the tokens. Retries once if the server requires a DPoP nonce.
     pub(super) async fn send(
         &self,
         fetcher: &Fetcher,
@@ -62,7 +62,7 @@ impl TokenRequest<'_> {
         self.tokens(answer)
     }
 
-    /// Sends it, and gives back one member of the answer, which is a secret.
+    /// Sends the request and returns one secret member of the response.
     pub(super) async fn send_for(
         &self,
         fetcher: &Fetcher,
@@ -82,7 +82,7 @@ impl TokenRequest<'_> {
     ) -> Result<Fetched, AuthError> {
         let mut headers = HeaderMap::new();
         if let Some(client) = self.client {
-            client.sign(&mut form, &mut headers);
+            client.authenticate(&mut form, &mut headers);
         }
         let body = form::body(form.iter().map(|(name, value)| (*name, value.as_str())));
         let mut nonce = None;
@@ -91,6 +91,7 @@ impl TokenRequest<'_> {
                 let url = self.endpoint.as_str();
                 let proof = dpop::proof(key, "POST", url, nonce.as_deref(), None)?;
                 let value = HeaderValue::from_str(&proof);
+                // A proof is base64 and always a valid header; an empty one would simply be refused.
                 headers.insert(DPOP, value.unwrap_or_else(|_| HeaderValue::from_static("")));
             }
             let mut fetched =
@@ -103,6 +104,7 @@ impl TokenRequest<'_> {
                     continue;
                 }
             }
+            // Errors quote the response, so values that the server echoes must not reach them.
             if !fetched.is_success() {
                 let secret = self.client.and_then(|it| it.secret.as_ref()).map(Secret::reveal);
                 let sent = form.iter().filter(|(name, _)| is_secret(name));
@@ -119,14 +121,16 @@ impl TokenRequest<'_> {
             is_short && text.bytes().all(|byte| byte.is_ascii_graphic())
         };
         let kind = answer.token_type.to_ascii_lowercase();
+        // A server may answer with a plain bearer token although a DPoP proof was sent.
         let is_bound = kind == "dpop" && self.key.is_some();
         let is_known = is_bound || kind == "bearer" || kind.is_empty();
         if !is_known || !is_token(&answer.access_token) {
             return Err(AuthError::Metadata(format!(
-                "the token that {} gives out is of no kind that can be used",
+                "the token from {} is of a type that cannot be used",
                 super::fetch::origin(self.endpoint)
             )));
         }
+        // Some servers write the number as a string.
         let lifetime = match &answer.expires_in {
             Value::String(text) => text.parse().ok(),
             Value::Number(number) => number.as_u64(),
@@ -143,7 +147,7 @@ impl TokenRequest<'_> {
     }
 }
 
-/// Whether a field of the form may not be repeated in an error.
+/// Returns true if the value of this form field must not appear in an error.
 fn is_secret(name: &str) -> bool {
     matches!(
         name,

@@ -1,16 +1,16 @@
-//! Showing what a server is without showing what is secret.
+//! Describes a server for display, without its secrets.
 //!
-//! A file may hold secrets in plain text. `env` and `headers` are never shown; here is what else can be
-//! told from the outside: the query of an address, and arguments that say or look like what they are.
+//! A file may contain secrets in plain text. `env` and `headers` are never shown. This module also hides
+//! the query of an address, and arguments that are secret by their name or their prefix.
 
 use super::error::show;
 
-/// What the name of a flag or a variable has in it if its value is secret.
+/// Words in the name of a flag or a variable that mark its value as secret.
 const SECRET_WORDS: [&str; 9] =
     ["key", "token", "secret", "passw", "pwd", "auth", "credential", "bearer", "header"];
 
-/// How keys of well-known services begin.
-const SECRET_BEGINNINGS: [&str; 12] = [
+/// Prefixes of the keys of well-known services.
+const SECRET_PREFIXES: [&str; 12] = [
     "sk-",
     "pk-",
     "ghp_",
@@ -25,10 +25,10 @@ const SECRET_BEGINNINGS: [&str; 12] = [
     "hf_",
 ];
 
-/// What is shown instead.
+/// Replacement for a hidden value.
 const HIDDEN: &str = "…";
 
-/// A command and its arguments.
+/// Describes a command and its arguments.
 pub(super) fn command<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> String {
     let mut shown = quoted(&show(program.as_bytes()));
     let mut is_secret = false;
@@ -41,13 +41,14 @@ pub(super) fn command<'a>(program: &str, args: impl Iterator<Item = &'a str>) ->
     shown
 }
 
-/// An address without its user, query and fragment.
+/// Returns an address without its user info, query and fragment.
 pub(super) fn url(text: &str) -> String {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let (text, _) = text.split_at(end);
     let text = match text.split_once("://") {
         Some((scheme, rest)) => {
             let host = rest.split('/').next().unwrap_or(rest);
+            // The last `@`: a password may contain one.
             let user = host.rfind('@').map_or(0, |at| at + 1);
             format!("{scheme}://{}", rest.get(user..).unwrap_or_default())
         }
@@ -56,14 +57,14 @@ pub(super) fn url(text: &str) -> String {
     show(text.as_bytes())
 }
 
-/// An argument, and whether the one after it is secret.
+/// Describes an argument. Also returns true if the next argument is secret.
 fn argument(arg: &str, is_secret: bool) -> (String, bool) {
     let is_variable = arg.contains("${") || arg.starts_with('$');
     if is_secret && !is_variable && !arg.starts_with('-') {
         return (HIDDEN.to_owned(), false);
     }
     let (name, value) = match arg.split_once('=') {
-        // The query of an address has names too.
+        // A `=` in the query of a URL is no `name=value` argument.
         Some((name, value)) if !name.contains("://") => (name, Some(value)),
         _ => (arg, None),
     };
@@ -81,20 +82,21 @@ fn argument(arg: &str, is_secret: bool) -> (String, bool) {
 
 fn has_secret_word(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // `-H` is how tools in the manner of curl are given a header.
+    // Tools in the style of curl take a header after `-H`.
     name == "-h" || SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 fn is_known_secret(text: &str) -> bool {
     const SHORTEST: usize = 12;
     let text = text.trim_start_matches("Bearer ");
-    SHORTEST <= text.len() && SECRET_BEGINNINGS.iter().any(|it| text.starts_with(it))
+    text.len() >= SHORTEST && SECRET_PREFIXES.iter().any(|it| text.starts_with(it))
 }
 
 fn quoted(text: &str) -> String {
-    match text.is_empty() || text.contains([' ', '"', '\'']) {
-        true => format!("\"{}\"", text.replace('"', "\\\"")),
-        false => text.to_owned(),
+    if text.is_empty() || text.contains([' ', '"', '\'']) {
+        format!("\"{}\"", text.replace('"', "\\\""))
+    } else {
+        text.to_owned()
     }
 }
 
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_out_what_is_secret() {
+    fn hides_secret_arguments() {
         check(&["x", "--api-key", "1234", "y"], "x --api-key … y");
         check(&["x", "--api-key=1234", "y"], "x --api-key=… y");
         check(&["x", "-e", "TOKEN=1234"], "x -e TOKEN=…");

@@ -1,11 +1,11 @@
-//! Whose file it is: what the same words mean to different clients.
+//! Dialects: the meaning of the same keys in the files of different clients.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The client whose file it is. It decides which variables are put in, and what `timeout` counts.
+/// The client whose file format applies. It decides which variables are expanded, and the unit of `timeout`.
 ///
-/// | dialect | variables | in | `timeout` |
+/// | dialect | expanded variables | in | `timeout` |
 /// |---|---|---|---|
 /// | [`Generic`](Self::Generic) | `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${workspaceFolder}` … | all values | ms |
 /// | [`ClaudeDesktop`](Self::ClaudeDesktop) | none | – | ms |
@@ -20,11 +20,11 @@ use std::time::Duration;
 /// | [`Roo`](Self::Roo) | `${env:VAR}`, `${workspaceFolder}` | all values | s |
 /// | [`LmStudio`](Self::LmStudio) | none | – | ms |
 ///
-/// All values are those of `command`, `args`, `env`, `cwd`, `envFile`, of the address and of `headers`.
+/// "All values" are those of `command`, `args`, `env`, `cwd`, `envFile`, the address and `headers`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Nobody's in particular, as Hardline's own `mcp.json`.
+    /// No particular client, as in Hardline's own `mcp.json`.
     #[default]
     Generic,
     /// Claude Desktop: `claude_desktop_config.json`.
@@ -51,24 +51,24 @@ pub enum Dialect {
     LmStudio,
 }
 
-/// What stands between the braces of `${…}`.
+/// The meaning of the text between the braces of `${…}`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reference<'t> {
-    /// A variable of the environment, and what is put in if it is not set.
+    /// An environment variable, and the value to use if it is not set.
     Variable { name: &'t str, default: Option<&'t str> },
-    /// Something that we are asked for.
+    /// User input that the client would prompt for.
     Input(&'t str),
-    /// A directory or a character that is known beforehand.
-    Known(Known),
-    /// Something that only the client knows.
+    /// A directory or a character that needs no lookup.
+    Builtin(Builtin),
+    /// A reference that only the client can resolve.
     Unsupported,
-    /// Nothing that is put in: it stays as it is written.
+    /// Not a reference: the text stays as it is.
     Literal,
 }
 
-/// What `${…}` may stand for besides variables.
+/// The built-in references.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Known {
+pub(super) enum Builtin {
     Home,
     Folder,
     FolderName,
@@ -77,7 +77,7 @@ pub(super) enum Known {
 }
 
 impl Dialect {
-    /// The dialect of a file, by its name and the directories it is in.
+    /// Returns the dialect of a file, by its name and directories.
     pub fn of(path: &Path) -> Self {
         let lower = |text: &std::ffi::OsStr| text.to_string_lossy().to_ascii_lowercase();
         let name = path.file_name().map(lower).unwrap_or_default();
@@ -87,9 +87,11 @@ impl Dialect {
         match (&*name, parent) {
             ("claude_desktop_config.json", _) => Self::ClaudeDesktop,
             (".claude.json" | ".mcp.json", _) => Self::ClaudeCode,
+            // Roo Code is a fork of Cline and first kept its file name.
             ("cline_mcp_settings.json", _) if is_in("rooveterinaryinc.roo-cline") => Self::Roo,
             ("cline_mcp_settings.json", _) => Self::Cline,
             ("mcp_settings.json", _) => Self::Roo,
+            // Other tools use this file name too, so the directory decides.
             ("mcp_config.json", _) if is_in(".codeium") => Self::Windsurf,
             ("mcp.json", ".roo") => Self::Roo,
             ("mcp.json", ".cursor") => Self::Cursor,
@@ -97,13 +99,14 @@ impl Dialect {
             ("settings.json", ".gemini") => Self::GeminiCli,
             ("settings.json", "zed" | ".zed") => Self::Zed,
             ("config.toml", _) => Self::Codex,
+            // VS Code, its variants and forks all have a `User` directory.
             ("mcp.json" | "settings.json", ".vscode" | "user") => Self::VsCode,
             ("mcp.json", _) if is_in("profiles") && is_in("user") => Self::VsCode,
             _ => Self::Generic,
         }
     }
 
-    /// The dialect of a client that Hardline knows by this id, as `claude-code`.
+    /// Returns the dialect of the client with this id, such as `claude-code`.
     pub fn of_client(id: &str) -> Option<Self> {
         Some(match id {
             "claude-desktop" => Self::ClaudeDesktop,
@@ -121,7 +124,7 @@ impl Dialect {
         })
     }
 
-    /// What people call the client.
+    /// Returns the display name of the client.
     pub(super) fn client(self) -> &'static str {
         match self {
             Self::Generic => "the client",
@@ -139,7 +142,7 @@ impl Dialect {
         }
     }
 
-    /// Keys that lead to servers, for each place where the client looks.
+    /// Returns the key paths at which the client looks for servers.
     pub(super) fn places(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Generic => &[
@@ -157,7 +160,7 @@ impl Dialect {
         }
     }
 
-    /// What `timeout` counts, in words and as a time.
+    /// Returns the unit of `timeout`, as a word and as a duration.
     pub(super) fn timeout_unit(self) -> (&'static str, Duration) {
         match self {
             Self::Codex | Self::Cline | Self::Roo | Self::Zed => {
@@ -167,24 +170,25 @@ impl Dialect {
         }
     }
 
-    /// Whether a variable is put in without braces, as `$VAR`.
+    /// Returns true if variables without braces, as `$VAR`, are expanded.
     pub(super) fn has_bare_variables(self) -> bool {
         self == Self::GeminiCli
     }
 
-    /// Whether `type: "http"` also reaches servers that speak HTTP+SSE alone.
+    /// Returns true if `type: "http"` also covers servers that speak only HTTP+SSE.
     pub(super) fn falls_back_to_sse(self) -> bool {
         matches!(self, Self::VsCode | Self::Cursor)
     }
 
-    /// How to give a variable a default here, if that can be.
+    /// Returns the syntax for a variable with a default, if the dialect has one.
     pub(super) fn default_syntax(self, name: &str) -> Option<String> {
         matches!(self, Self::Generic | Self::ClaudeCode | Self::GeminiCli)
             .then(|| format!("${{{name}:-default}}"))
     }
 
-    /// What `inner`, between braces, stands for.
+    /// Returns the meaning of `inner`, the text between braces.
     pub(super) fn reference(self, inner: &str) -> Reference<'_> {
+        // Only these clients expand `${VAR}` without a prefix; in the others it is literal text.
         let has_names = matches!(self, Self::Generic | Self::ClaudeCode | Self::GeminiCli);
         let has_prefixes = matches!(
             self,
@@ -194,6 +198,7 @@ impl Dialect {
             let is_editor = matches!(self, Self::Generic | Self::Cursor | Self::VsCode);
             match prefix {
                 "env" if is_name(name) => return Reference::Variable { name, default: None },
+                // Lenient: the prefix of the editors together with the default syntax of Claude Code.
                 "env" if self == Self::Generic => {
                     if let Some((name, default)) = name.split_once(":-").filter(|it| is_name(it.0))
                     {
@@ -202,17 +207,20 @@ impl Dialect {
                 }
                 "input" if is_editor && !name.is_empty() => return Reference::Input(name),
                 "command" | "config" | "workspaceFolder" | "extensionInstallFolder"
+                    // `${config:-x}` is a variable named `config` with a default.
                     if is_editor && !name.starts_with('-') =>
                 {
                     return Reference::Unsupported;
                 }
+                // Expanding to the contents of a file could leak any file that the user can read.
                 "file" if self == Self::Windsurf => return Reference::Unsupported,
                 _ => {}
             }
         }
-        if let Some(known) = self.known(inner) {
-            return Reference::Known(known);
+        if let Some(builtin) = self.builtin(inner) {
+            return Reference::Builtin(builtin);
         }
+        // What the client does not expand reaches the server literally, so it must do so here.
         if !has_names {
             return Reference::Literal;
         }
@@ -225,39 +233,41 @@ impl Dialect {
         }
     }
 
-    fn known(self, inner: &str) -> Option<Known> {
+    fn builtin(self, inner: &str) -> Option<Builtin> {
         let is_editor = matches!(self, Self::Generic | Self::Cursor | Self::VsCode);
         match inner {
-            "workspaceFolder" if is_editor || self == Self::Roo => Some(Known::Folder),
-            "workspaceFolderBasename" if is_editor => Some(Known::FolderName),
-            "userHome" if is_editor => Some(Known::Home),
-            "pathSeparator" | "/" if is_editor => Some(Known::Separator),
-            "cwd" if self == Self::VsCode => Some(Known::CurrentDirectory),
+            "workspaceFolder" if is_editor || self == Self::Roo => Some(Builtin::Folder),
+            "workspaceFolderBasename" if is_editor => Some(Builtin::FolderName),
+            "userHome" if is_editor => Some(Builtin::Home),
+            "pathSeparator" | "/" if is_editor => Some(Builtin::Separator),
+            "cwd" if self == Self::VsCode => Some(Builtin::CurrentDirectory),
             _ => None,
         }
     }
 }
 
-/// The directory of the project that a file belongs to, if it is a project's.
+/// Returns the root of the project that a file belongs to, or `None` for a user's file.
 pub(super) fn project(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?;
     let is_hidden = [".cursor", ".vscode", ".zed", ".gemini", ".codex", ".roo"]
         .iter()
         .any(|name| folder.file_name().is_some_and(|it| it == *name));
-    let root = match is_hidden {
-        true => folder.parent()?,
-        false if path.file_name().is_some_and(|name| name == ".mcp.json") => folder,
-        false => return None,
+    let root = if is_hidden {
+        folder.parent()?
+    } else if path.file_name().is_some_and(|name| name == ".mcp.json") {
+        folder
+    } else {
+        return None;
     };
-    // There, it is a user's file.
+    // In the home directory, these are a user's files.
     if std::env::home_dir().is_some_and(|home| home == root) {
         return None;
     }
+    // The parent of a relative file name is empty, which is not a valid directory.
     Some(if root.as_os_str().is_empty() { PathBuf::from(".") } else { root.to_owned() })
 }
 
-/// Whether it is a name that a variable of the environment commonly has. On Windows, some have
-/// parentheses.
+/// Returns true if `text` is a plausible name of an environment variable. Some on Windows have parentheses.
 fn is_name(text: &str) -> bool {
     let is_part =
         |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | '(' | ')');

@@ -1,8 +1,8 @@
-//! What can be wrong with a configuration.
+//! Errors in configuration files.
 //!
 //! Invariants:
-//! - No value that came from a variable, and no value of `env` or `headers`, is in an error.
-//! - What a file says is shown escaped and shortened.
+//! - No error contains the value of a variable, of `env` or of `headers`.
+//! - Text from the file is escaped and truncated.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use hardline_wire::excerpt::Excerpt;
 use thiserror::Error;
 
-/// Longest piece of a file that is shown.
+/// Number of bytes of text from the file that an error quotes.
 const MAX_SHOWN_BYTES: usize = 200;
 
-/// A mistake in a configuration: which file, which server, which key, what is wrong and what to do.
+/// An error in a configuration file: the file, the server, the key, the problem and the remedy.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{}", self.shown())]
 pub struct ConfigError {
@@ -21,171 +21,171 @@ pub struct ConfigError {
     problem: Problem,
 }
 
-/// Where a mistake is.
+/// The location of an error.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Place {
     pub(super) file: PathBuf,
-    /// Line and column, from 1.
+    /// Line and column, counted from 1.
     pub(super) position: Option<(usize, usize)>,
     pub(super) server: Option<String>,
-    /// All keys from the top of the file, as `mcpServers.github.args[2]`.
+    /// Path of keys from the top of the file, such as `mcpServers.github.args[2]`.
     pub(super) key: Option<String>,
 }
 
-/// What is wrong.
+/// A problem in a configuration file.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
     /// The file cannot be read.
     #[error("cannot read it: {0}")]
     Unreadable(String),
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no such file; check the path")]
     NoFile,
-    /// It is no file.
+    /// The path is a directory.
     #[error("this is a directory; give the configuration file in it")]
     Directory,
-    /// The file is too large to be a configuration.
+    /// The file is too large for a configuration.
     #[error("the file is larger than {max_bytes} bytes; this is no configuration of servers")]
     TooLarge {
-        /// The most that is read.
+        /// Limit on the size of a file.
         max_bytes: usize,
     },
-    /// It is written in another encoding.
+    /// The file is not UTF-8.
     #[error("this is {0}; save the file as UTF-8")]
     Encoding(&'static str),
-    /// The text is neither JSON nor TOML.
+    /// The text is not valid JSON or TOML.
     #[error("{0}; correct the {1} here")]
     Syntax(String, &'static str),
-    /// No servers where there could be some.
+    /// The file contains no servers.
     #[error("there are no servers in it; put them under \"mcpServers\": {{\"name\": {{…}}}}")]
     NoServers,
-    /// A key that nobody knows. Not fatal.
-    #[error("unknown key, which is ignored{}", meant(.suggestion.as_deref()))]
+    /// No client knows the key. Not fatal.
+    #[error("unknown key, which is ignored{}", suggestion_text(.suggestion.as_deref()))]
     UnknownKey {
-        /// The known one that is most like it.
+        /// Most similar known key.
         suggestion: Option<String>,
     },
-    /// A key is there twice: programs disagree on which counts.
+    /// A key occurs twice. Programs disagree on which of the two counts.
     #[error("the key is there twice; take one of them out")]
     Duplicate,
-    /// Two servers of one name.
+    /// Two servers have the same name.
     #[error("there are two servers of this name; rename or take out one of them")]
     DuplicateServer,
-    /// A server without a name.
+    /// The name of a server is empty.
     #[error("the server has no name; write one between the quotes")]
     EmptyName,
-    /// A value of another kind than the key has.
+    /// The value has the wrong type for its key.
     #[error("{expected} expected, {found} found; {help}")]
     Kind {
-        /// What belongs here.
+        /// Expected type.
         expected: &'static str,
-        /// What is here.
+        /// Type of the value.
         found: &'static str,
-        /// What to do.
+        /// Advice for the user.
         help: &'static str,
     },
-    /// A value that is taken although it is not a string. Not fatal.
+    /// A number or boolean was accepted as a string. Not fatal.
     #[error("a string expected, {found} found, which is taken as it is written; put it in quotes")]
     Unquoted {
-        /// What is here.
+        /// Type of the value.
         found: &'static str,
     },
-    /// A list that is too long.
+    /// A list is too long.
     #[error("there are more than {max} values here; take some out")]
     TooMany {
-        /// The most there may be.
+        /// Limit on the number of values.
         max: usize,
     },
-    /// Both a command and an address.
+    /// The entry has both a command and an address.
     #[error(
         "both a command and {0} are given; a server is started or reached, so take one of them out"
     )]
     CommandAndUrl(&'static str),
-    /// Several addresses.
+    /// The entry has several addresses.
     #[error("both {0} and {1} are given; take one of them out")]
     TwoUrls(&'static str, &'static str),
-    /// Neither a command nor an address.
+    /// The entry has neither a command nor an address.
     #[error("neither a command nor a url is given; add one of them")]
     NoServer,
-    /// Something that only its client can start. Not fatal: there is nothing to correct.
+    /// Only the client can start the server. Not fatal, because there is nothing to correct.
     #[error("{0} starts this server by means of its own; it is left out here")]
     ClientOnly(&'static str),
     /// The command is empty.
     #[error("the command is empty; name the program to start")]
     EmptyCommand,
-    /// A kind of server that is not known.
+    /// The type of the server is unknown.
     #[error("unknown type {0}; it is one of stdio, http and sse")]
     UnknownType(String),
-    /// A kind of server that the other keys contradict.
+    /// The type of the server contradicts its other keys.
     #[error("type {kind} needs {needs}, and there is {found}; change one of them")]
     TypeContradicts {
-        /// What `type` says.
+        /// Value of `type`.
         kind: String,
-        /// The key that belongs to it.
+        /// Key that this type requires.
         needs: &'static str,
-        /// The key that is there.
+        /// Key that is present instead.
         found: &'static str,
     },
-    /// A key that only the other kind of server has. Not fatal.
+    /// The key applies only to the other kind of server. Not fatal.
     #[error("this is for servers {0} and is ignored; take it out")]
     OtherKind(&'static str),
-    /// Something that the client does and we do not. Not fatal.
+    /// Hardline does not support this feature of the client. Not fatal.
     #[error("this is not supported here and is ignored; {0}")]
     Ignored(&'static str),
-    /// The address is none.
+    /// The address is not a valid URL.
     #[error("{0}; write it as https://example.com/mcp")]
     Url(String),
-    /// A header that cannot be sent.
+    /// The header cannot be sent.
     #[error("{0}; correct or take out this header")]
     Header(String),
-    /// A character that no argument, variable or path can have.
+    /// The value contains a NUL character, which arguments, variables and paths cannot have.
     #[error("a NUL character, which no program can be given; take it out")]
     Nul,
-    /// The name of an environment variable that none can have.
+    /// The name is not valid for an environment variable.
     #[error(
         "this cannot be the name of an environment variable; it may not be empty or have a \"=\""
     )]
     VariableName,
-    /// A time that is none.
+    /// The value is not a valid duration.
     #[error("{0} is not a time; give a number of {1} above zero")]
     Time(String, &'static str),
-    /// A number that cannot be what it should.
+    /// The value is not a valid port.
     #[error("{0} is not a port; give a number from 1 to 65535")]
     Port(String),
-    /// A variable that is not set and has no default.
+    /// A variable without a default is not set.
     #[error("the variable {name} is not set; {help}")]
     MissingVariable {
-        /// Its name.
+        /// Name of the variable.
         name: String,
-        /// What to do.
+        /// Advice for the user.
         help: String,
     },
-    /// Something in `${…}` that only the client knows.
+    /// Only the client can resolve this `${…}` reference.
     #[error(
         "${{{0}}} is known to the client alone; write the value here, or as a variable of the environment"
     )]
     Unsupported(String),
-    /// A default with a reference in it.
+    /// The default of a variable contains another reference.
     #[error(
         "the default of {0} holds a ${{…}} itself, which is not put in; write a plain default, or ${{{0}}} alone"
     )]
     Nested(String),
-    /// A file of variables that cannot be read.
+    /// The `envFile` cannot be read.
     #[error("cannot read the variables in {path}: {reason}; correct the path or the file")]
     EnvFile {
-        /// The file.
+        /// Path of the file, as written in the configuration.
         path: String,
-        /// Why not.
+        /// Reason for the failure.
         reason: String,
     },
-    /// Where a relative path begins cannot be found out.
-    #[error("cannot find out {0}; write a whole path")]
+    /// The base of a relative path is unknown.
+    #[error("cannot determine {0}; write an absolute path")]
     Where(&'static str),
-    /// There are more mistakes than are worth telling. Not fatal.
-    #[error("there are more mistakes, which are not told; correct these first")]
+    /// The limit on reported problems was reached. Not fatal.
+    #[error("there are more mistakes, which are not listed; correct these first")]
     MoreMistakes,
-    /// Servers are started on Unix alone.
+    /// This platform cannot start servers; only Unix can.
     #[error("servers can be started on Unix alone so far; use one with a url")]
     NoProcesses,
 }
@@ -195,32 +195,32 @@ impl ConfigError {
         Self { place: Box::new(place), problem }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn file(&self) -> &Path {
         &self.place.file
     }
 
-    /// The server, unescaped, if it is one server's mistake.
+    /// Returns the name of the server, not escaped, if the error concerns a single server.
     pub fn server(&self) -> Option<&str> {
         self.place.server.as_deref()
     }
 
-    /// All keys from the top of the file, as `mcpServers.github.args[2]`. Unescaped.
+    /// Returns the path of keys from the top of the file, such as `mcpServers.github.args[2]`. Not escaped.
     pub fn key(&self) -> Option<&str> {
         self.place.key.as_deref()
     }
 
-    /// The line and the column, both from 1, where that is known.
+    /// Returns line and column, both counted from 1, if known.
     pub fn position(&self) -> Option<(usize, usize)> {
         self.place.position
     }
 
-    /// What is wrong.
+    /// Returns the problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// Whether the server, or the whole file if it is no server's, cannot be used.
+    /// Returns true if the server, or the whole file if the error concerns no single server, is unusable.
     pub fn is_fatal(&self) -> bool {
         !matches!(
             self.problem,
@@ -250,12 +250,12 @@ impl ConfigError {
     }
 }
 
-/// A piece of a file, fit for a terminal.
+/// Escapes and truncates text from the file for a terminal.
 pub(super) fn show(bytes: &[u8]) -> String {
     Excerpt::new(bytes, MAX_SHOWN_BYTES).to_string()
 }
 
-fn meant(suggestion: Option<&str>) -> String {
+fn suggestion_text(suggestion: Option<&str>) -> String {
     match suggestion {
         Some(key) => format!("; did you mean {key}?"),
         None => "; take it out if it was meant for Hardline".to_owned(),

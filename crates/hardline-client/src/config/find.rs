@@ -1,4 +1,4 @@
-//! Finding the servers in a file.
+//! Finds the servers in a parsed file.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ struct Group<'n> {
     key: String,
     dialect: Dialect,
     folder: Option<PathBuf>,
-    /// Names that the client was told to leave alone.
+    /// Names that the file disables outside of their entries.
     disabled: HashSet<&'n str>,
 }
 
-/// The servers of a file, in the order of its text, and what is wrong with others.
+/// Returns the servers of a file in text order, and the problems with others.
 pub(super) fn servers(
     path: &Path,
     document: &Document,
@@ -32,6 +32,7 @@ pub(super) fn servers(
 ) -> Result<(Vec<ServerConfig>, Vec<ConfigError>), ConfigError> {
     let mut search = Search { path, document, dialect, mistakes: Mistakes::default() };
     let Some(root) = &document.root else {
+        // An empty file is normal for a client that has no servers yet, but not for `--config FILE`.
         if dialect == Dialect::Generic {
             return Err(search.error(None, None, Problem::NoServers));
         }
@@ -50,7 +51,7 @@ pub(super) fn servers(
         let members = group.node.members().unwrap_or_default();
         let twice = search.duplicates(group, members);
         for Member { key: name, node, key_range, .. } in members {
-            // What was found before counts more: see `groups`.
+            // `groups` has the more specific groups first, so a name found earlier wins.
             if twice.contains(&**name) || !seen.insert(name) {
                 continue;
             }
@@ -70,6 +71,7 @@ pub(super) fn servers(
             }
         }
     }
+    // Groups were visited by precedence; users expect the order of the file.
     servers.sort_by_key(|(start, _)| *start);
     let servers = servers.into_iter().map(|(_, server)| server).collect();
     Ok((servers, search.mistakes.into_vec()))
@@ -83,7 +85,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The groups of servers, the ones that count more first.
+    /// Returns the groups of servers, the more specific ones first.
     fn groups<'n>(
         &mut self,
         root: &'n Node,
@@ -91,12 +93,13 @@ impl Search<'_> {
     ) -> Result<Vec<Group<'n>>, ConfigError> {
         let folder = project(self.path);
         let mut groups = Vec::new();
+        // First, because Claude Code prefers a project's server to the user's of the same name.
         if self.dialect == Dialect::ClaudeCode {
             groups.extend(self.claude_projects(root, directory));
         }
         for keys in self.places() {
             let Some(node) = self.descend(root, keys) else { continue };
-            // These keys are of one client alone, so its meanings count in a file of any name.
+            // Only one client uses this key, so its dialect applies to a file of any name.
             let dialect = match (self.dialect, *keys) {
                 (Dialect::Generic, ["context_servers"]) => Dialect::Zed,
                 (Dialect::Generic, ["mcp_servers"]) => Dialect::Codex,
@@ -115,12 +118,13 @@ impl Search<'_> {
     fn places(&self) -> &'static [&'static [&'static str]] {
         let is_settings = self.path.file_name().is_some_and(|name| name == "settings.json");
         match self.dialect {
+            // The user settings nest the servers, the dedicated file does not.
             Dialect::VsCode if is_settings => &[&["mcp", "servers"], &["mcp.servers"]],
             dialect => dialect.places(),
         }
     }
 
-    /// The object that the keys lead to. One that is no object is told.
+    /// Returns the object at the end of the key path. Reports a value that is not an object.
     fn descend<'n>(&mut self, root: &'n Node, keys: &[&str]) -> Option<&'n Node> {
         let mut node = root;
         let mut path = String::new();
@@ -128,31 +132,35 @@ impl Search<'_> {
             let mut found = node.members()?.iter().filter(|member| member.key == *key);
             let first = found.next()?;
             path = join(&path, key);
+            // Clients keep either the first or the last one, so neither can be trusted to be the one in
+            // use.
             if let Some(second) = found.next() {
-                self.tell(&path, &second.node, Problem::Duplicate);
+                self.report(&path, &second.node, Problem::Duplicate);
                 return None;
             }
             node = &first.node;
         }
         match &node.value {
             Value::Object(_) => Some(node),
+            // As in entries, a null value counts as an absent key.
             Value::Other(text) if text == "null" => None,
             _ => {
                 let help = "write the servers as {\"name\": {…}}";
                 let problem = Problem::Kind { expected: "an object", found: found(node), help };
-                self.tell(&path, node, problem);
+                self.report(&path, node, problem);
                 None
             }
         }
     }
 
-    /// What Claude Code keeps for the current directory, or for the root of its repository.
+    /// Returns the servers that Claude Code stores for the current directory or the root of its repository.
     fn claude_projects<'n>(
         &mut self,
         root: &'n Node,
         directory: Option<&Path>,
     ) -> Option<Group<'n>> {
         let directory = directory?;
+        // Claude Code stores the servers of a repository under its root.
         let repository = directory.ancestors().find(|folder| folder.join(".git").exists());
         let projects = root.member("projects")?;
         for folder in [Some(directory), repository].into_iter().flatten() {
@@ -170,18 +178,19 @@ impl Search<'_> {
         None
     }
 
-    /// A file that is itself an object of servers.
+    /// Returns the top level as a group if its members look like servers.
     fn bare<'n>(
         &mut self,
         root: &'n Node,
         folder: Option<PathBuf>,
     ) -> Result<Option<Group<'n>>, ConfigError> {
         let members = root.members().unwrap_or_default();
+        // A client does not read top-level servers, so they are not in use.
         if self.dialect != Dialect::Generic {
             self.misplaced(members);
             return Ok(None);
         }
-        // A place for servers that is no object was told already.
+        // `descend` has already reported a servers key whose value is not an object.
         let is_place = |member: &Member| {
             self.dialect.places().iter().any(|keys| keys.first() == Some(&&*member.key))
         };
@@ -198,20 +207,21 @@ impl Search<'_> {
         Err(self.error(None, None, Problem::NoServers))
     }
 
-    /// Servers where another client looks for them.
+    /// Reports servers under a key at which this client does not look.
     fn misplaced(&mut self, members: &[Member]) {
         let Some(right) = self.places().first().map(|keys| keys.join(".")) else { return };
         let others = ["mcpServers", "servers", "context_servers", "mcp_servers"];
         let is_settings = self.path.file_name().is_some_and(|name| name == "settings.json");
+        // Settings files have many unrelated keys; `servers` there may belong to an extension.
         for member in members.iter().filter(|_| !is_settings) {
             if others.contains(&&*member.key) && !right.starts_with(&member.key) {
                 let suggestion = Some(right.clone());
-                self.tell(&member.key, &member.node, Problem::UnknownKey { suggestion });
+                self.report(&member.key, &member.node, Problem::UnknownKey { suggestion });
             }
         }
     }
 
-    /// Names that a group has twice: nobody can say which of them a client takes.
+    /// Reports names that occur twice in a group. Clients disagree on which of the two counts.
     fn duplicates<'n>(&mut self, group: &Group<'n>, members: &'n [Member]) -> HashSet<&'n str> {
         let mut seen = HashSet::new();
         let mut twice = HashSet::new();
@@ -228,7 +238,7 @@ impl Search<'_> {
         twice
     }
 
-    fn tell(&mut self, key: &str, node: &Node, problem: Problem) {
+    fn report(&mut self, key: &str, node: &Node, problem: Problem) {
         let place = self.place(Some(key), Some(node));
         self.mistakes.add(place, problem);
     }
@@ -247,7 +257,7 @@ impl Search<'_> {
     }
 }
 
-/// The servers that Gemini CLI was told to leave alone.
+/// Returns the servers that Gemini CLI's `mcp.excluded` and `mcp.allowed` disable.
 fn gemini_disabled<'n>(root: &'n Node, group: &'n Node, dialect: Dialect) -> HashSet<&'n str> {
     if dialect != Dialect::GeminiCli {
         return HashSet::new();
@@ -257,6 +267,7 @@ fn gemini_disabled<'n>(root: &'n Node, group: &'n Node, dialect: Dialect) -> Has
     };
     let mut disabled = names(settings, "excluded");
     let allowed = names(settings, "allowed");
+    // An empty list means that all servers are allowed.
     if !allowed.is_empty() {
         let all = group.members().unwrap_or_default().iter().map(|member| &*member.key);
         disabled.extend(all.filter(|name| !allowed.contains(name)));
@@ -264,7 +275,7 @@ fn gemini_disabled<'n>(root: &'n Node, group: &'n Node, dialect: Dialect) -> Has
     disabled
 }
 
-/// A list of strings.
+/// Returns the strings in the list at `key`.
 fn names<'n>(node: &'n Node, key: &str) -> HashSet<&'n str> {
     match node.member(key).map(|member| &member.node.value) {
         Some(Value::Array(items)) => items.iter().filter_map(Node::as_str).collect(),
@@ -272,7 +283,7 @@ fn names<'n>(node: &'n Node, key: &str) -> HashSet<&'n str> {
     }
 }
 
-/// Defaults of what VS Code asks for. What is a password has none.
+/// Returns the default values of VS Code's inputs. Password inputs have none.
 fn inputs(root: &Node) -> Vec<(String, String)> {
     let lists = [root.member("inputs"), root.member("mcp").and_then(|it| it.node.member("inputs"))];
     let mut inputs = Vec::new();

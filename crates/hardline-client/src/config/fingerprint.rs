@@ -1,4 +1,4 @@
-//! Which server a configuration means.
+//! Fingerprints that identify a server by its configuration.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::template::Template;
 use super::{Variables, Way};
 
 impl ServerConfig {
-    /// What decides which server this is, as the SHA-256 of it in hexadecimal digits: command, arguments,
-    /// environment and the directory that it runs in, or address, headers and type; as they are written,
-    /// without the values of variables. The name, the timeout and whether it is disabled do not count.
+    /// Returns the SHA-256, in hexadecimal, of everything that identifies the server: command, arguments,
+    /// environment and working directory, or address, headers and type. Templates count as written, without the
+    /// values of variables. Name, timeout and the disabled flag do not count.
     pub fn fingerprint(&self) -> String {
-        let mut print = Print::default();
+        let mut print = Fingerprinter::default();
         let mut add = |part: &str| print.add(part);
-        // The same text means other things in other dialects.
+        // A text with variables has a different meaning in another dialect.
         add(if self.may_have_variables() { self.scope.dialect.client() } else { "" });
         match &self.kind {
             Kind::Command(command) => {
@@ -33,6 +33,7 @@ impl ServerConfig {
                 }
                 let mut env: Vec<_> =
                     command.env.iter().map(|(name, value)| (name, &value.text)).collect();
+                // The order of variables has no effect on the server.
                 env.sort();
                 for (name, value) in env {
                     add(name);
@@ -69,9 +70,9 @@ impl ServerConfig {
         print.finish()
     }
 
-    /// The same, with what variables hold now in the command, its arguments and paths, or the address. What
-    /// they hold in `env` and headers does not count, as that may be a secret, and this may be written down.
-    /// `None` if a variable is missing.
+    /// Like [`fingerprint`](Self::fingerprint), and includes the current values of variables in the command, its
+    /// arguments and paths, or the address. Values in `env` and headers do not count: they may be secret, and
+    /// the fingerprint may be stored. Returns `None` if a variable is not set.
     pub fn fingerprint_with(&self, variables: &dyn Variables) -> Option<String> {
         let templates: Vec<&Template> = match &self.kind {
             Kind::Command(command) => {
@@ -80,7 +81,7 @@ impl ServerConfig {
             }
             Kind::Url(url) => vec![&url.url],
         };
-        let mut print = Print::default();
+        let mut print = Fingerprinter::default();
         print.add(&self.fingerprint());
         for template in templates {
             print.add(&template.expand(&self.scope, variables).ok()?);
@@ -106,7 +107,7 @@ impl ServerConfig {
 }
 
 impl CommandConfig {
-    /// Whether what it does depends on the project, or on where we run.
+    /// Returns true if the command's behavior depends on the project's directory or on ours.
     fn depends_on_folder(&self) -> bool {
         let is_whole =
             |it: &Template| it.text.starts_with("~/") || Path::new(&it.text).is_absolute();
@@ -115,13 +116,13 @@ impl CommandConfig {
     }
 }
 
-/// A hash of texts.
+/// Hashes a sequence of texts.
 #[derive(Default)]
-struct Print(Sha256);
+struct Fingerprinter(Sha256);
 
-impl Print {
+impl Fingerprinter {
     fn add(&mut self, part: &str) {
-        // Lengths keep the parts apart.
+        // The length prefix keeps ("ab", "c") and ("a", "bc") apart.
         self.0.update(part.len().to_le_bytes());
         self.0.update(part.as_bytes());
     }

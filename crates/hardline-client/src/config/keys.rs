@@ -1,26 +1,27 @@
-//! The keys that a server may have, in any client.
+//! The keys that an entry may have, in any client.
 
-/// Longer words are no typing errors, and comparing takes the product of the lengths.
+/// Limit on the length of a word that is compared with known keys. A longer word is not a typing error, and
+/// the comparison takes time proportional to the product of the lengths.
 const MAX_WORD_CHARS: usize = 40;
 
-/// Keys whose value is where a server is, the one that counts before others first.
+/// Keys for a server's address, in order of precedence.
 pub(super) const ADDRESSES: [&str; 4] = ["httpUrl", "serverUrl", "server_url", "url"];
 
-/// Keys that say what is spoken.
+/// Keys for the transport of a server.
 pub(super) const TYPES: [&str; 3] = ["type", "transport", "transportType"];
 
-/// Keys for servers that are started.
+/// Keys that apply only to servers that are started as a process.
 pub(super) const OF_COMMANDS: [&str; 5] = ["args", "env", "cwd", "envFile", "env_vars"];
 
-/// Keys for servers at an address.
+/// Keys that apply only to servers at an address.
 pub(super) const OF_URLS: [&str; 6] =
     ["headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"];
 
-/// What else is read.
+/// Further keys that Hardline reads.
 const READ: [&str; 7] =
     ["command", "timeout", "tool_timeout_sec", "disabled", "enabled", "isActive", "scopes"];
 
-/// What clients keep for themselves: how they show a server, and which of its tools they let pass.
+/// Keys that only matter to the client, such as display options and tool filters.
 const HARMLESS: [&str; 52] = [
     "$schema",
     "_comment",
@@ -76,28 +77,30 @@ const HARMLESS: [&str; 52] = [
     "version",
 ];
 
-/// More of these, which are of one client each.
+/// Further such keys, each specific to one client.
 const RARE: [&str; 4] = ["watchPaths", "networkTimeout", "requireApproval", "//"];
 
-/// Whether some client gives a key a meaning.
+/// Returns true if the key has a meaning in any client.
 pub(super) fn is_known(key: &str) -> bool {
     all().any(|known| known == key)
 }
 
-/// The known key that is most like `key`, if one is like it at all.
+/// Returns the known key most similar to `key`, if one is similar enough.
 pub(super) fn nearest(key: &str) -> Option<&'static str> {
-    // Codex wants the name of a variable, not the token.
+    // Codex expects the name of a variable here rather than the token itself.
     if key == "bearer_token" {
         return Some("bearer_token_env_var");
     }
     let length = key.chars().take(MAX_WORD_CHARS + 1).count();
-    if MAX_WORD_CHARS < length {
+    if length > MAX_WORD_CHARS {
         return None;
     }
+    // Spelling styles differ between clients and are not what the user got wrong.
     let plain = |word: &str| word.to_lowercase().replace(['_', '-', ' '], "");
     let word = plain(key);
     read()
         .map(|known| (strsim::damerau_levenshtein(&word, &plain(known)), known))
+        // More than one error in three letters is a different word.
         .filter(|(distance, _)| *distance <= length / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
@@ -116,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_what_may_have_been_meant() {
+    fn suggests_the_nearest_known_key() {
         for (key, expected) in [
             ("comand", Some("command")),
             ("Args", Some("args")),

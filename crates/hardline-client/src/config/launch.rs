@@ -1,4 +1,4 @@
-//! A server to be started: its command line, its environment and where it runs.
+//! Resolves a server that is started as a process: command line, environment and working directory.
 
 use std::env;
 use std::io::Read;
@@ -11,7 +11,7 @@ use super::server::CommandConfig;
 use super::template::{Scope, Template};
 use super::{ConfigError, Problem, Resolved, Variables};
 
-/// Largest `envFile` that is read.
+/// Limit on the size of an `envFile`.
 const MAX_ENV_FILE_BYTES: usize = 1 << 20;
 
 impl CommandConfig {
@@ -30,6 +30,7 @@ impl CommandConfig {
         for arg in &self.args {
             command = command.arg(expand(arg)?);
         }
+        // Later assignments win: inherited variables, then the file, then `env`.
         for name in &self.passed {
             if let Some(value) = variables.find(name) {
                 command = command.env(name, value);
@@ -44,6 +45,7 @@ impl CommandConfig {
         for (name, value) in &self.env {
             command = command.env(name, expand(value)?);
         }
+        // A project's server runs in the project, as its client would start it.
         let cwd = self.cwd.as_ref().map(|cwd| path(&expand(cwd)?, cwd, scope)).transpose()?;
         if let Some(cwd) = cwd.or_else(|| scope.folder.clone()) {
             command = command.current_dir(cwd);
@@ -52,7 +54,7 @@ impl CommandConfig {
     }
 }
 
-/// A value for a program: without a NUL.
+/// Expands a template and rejects a NUL, which no program can receive.
 fn expand(
     template: &Template,
     scope: &Scope,
@@ -83,28 +85,27 @@ fn with_home(text: &str, template: &Template, scope: &Scope) -> Result<PathBuf, 
         _ => return Ok(PathBuf::from(text)),
     };
     let home = env::home_dir();
-    let home =
-        home.ok_or_else(|| scope.error(template, Problem::Where("where the user is at home")))?;
+    let home = home.ok_or_else(|| scope.error(template, Problem::Where("the home directory")))?;
     Ok(home.join(rest))
 }
 
-/// Reads `NAME=value` lines. Their values are in no error.
+/// Reads `NAME=value` lines. Errors do not contain their values.
 fn read_env_file(
     path: &Path,
     template: &Template,
     scope: &Scope,
 ) -> Result<Vec<(String, String)>, ConfigError> {
     let wrong = |reason: String| {
-        // The path may have been put together from variables.
+        // Shows the unexpanded path: the values of variables in it may be secret.
         let path = show(template.text.as_bytes());
         scope.error(template, Problem::EnvFile { path, reason })
     };
     let mut bytes = Vec::new();
     let file = hardline_transport::file::open(path).map_err(|error| wrong(error.to_string()))?;
-    #[expect(clippy::disallowed_methods, reason = "it is taken no further than the limit")]
+    #[expect(clippy::disallowed_methods, reason = "bounded by take()")]
     let read = file.take(MAX_ENV_FILE_BYTES as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| wrong(error.to_string()))?;
-    if MAX_ENV_FILE_BYTES < bytes.len() {
+    if bytes.len() > MAX_ENV_FILE_BYTES {
         return Err(wrong(format!("it is larger than {MAX_ENV_FILE_BYTES} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
@@ -118,7 +119,7 @@ fn read_env_file(
     Ok(variables)
 }
 
-/// The variable of a line, if there is one in it.
+/// Parses one line. Returns `None` for blank lines and comments.
 fn env_line(line: &str) -> Result<Option<(String, String)>, ()> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -139,6 +140,7 @@ fn env_line(line: &str) -> Result<Option<(String, String)>, ()> {
                 None => inner.to_owned(),
             }
         }
+        // As in dotenv, an unquoted value ends at ` #`, but not at a `#` within a word.
         _ => value.split_once(" #").map_or(value, |(value, _)| value.trim_end()).to_owned(),
     };
     Ok(Some((name.to_owned(), value)))

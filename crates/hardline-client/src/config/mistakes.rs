@@ -1,17 +1,17 @@
-//! The mistakes of one file, no more than are worth telling.
+//! A bounded list of the problems in one file.
 
 use super::error::Place;
 use super::{ConfigError, Problem};
 
-/// Most mistakes that are told of a file: nobody reads more, and a file of nothing else stays cheap.
+/// Limit on reported problems per file, so that a file with nothing but mistakes stays cheap to read.
 const MAX_MISTAKES: usize = 100;
 
-/// Mistakes in the order they were found.
+/// Problems in the order in which they were found.
 #[derive(Debug, Default)]
 pub(super) struct Mistakes(Vec<ConfigError>);
 
 impl Mistakes {
-    /// Adds one. Returns whether it is fatal, also if there is no room for it.
+    /// Adds a problem. Returns true if it is fatal, even if the list is full.
     pub(super) fn add(&mut self, place: Place, problem: Problem) -> bool {
         let error = ConfigError::new(place, problem);
         let is_fatal = error.is_fatal();
@@ -25,7 +25,7 @@ impl Mistakes {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        MAX_MISTAKES <= self.0.len()
+        self.0.len() >= MAX_MISTAKES
     }
 
     pub(super) fn into_vec(self) -> Vec<ConfigError> {

@@ -1,6 +1,6 @@
-//! Servers as people already have them in their configuration files.
+//! Reads server entries from the configuration files of MCP clients.
 //!
-//! [`read`] takes the files of the known clients as these clients do, and files of nobody in particular:
+//! [`read`] understands the files of the known clients in the way that these clients do, and generic files:
 //!
 //! ```
 //! use hardline_client::config::{self, Dialect, Fixed};
@@ -13,25 +13,24 @@
 //! # Ok::<_, config::ConfigError>(())
 //! ```
 //!
-//! | where | whose |
+//! | location of the servers | clients |
 //! |---|---|
 //! | `mcpServers` | Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI, Cline, Roo Code, LM Studio, and most others |
-//! | `projects.DIRECTORY.mcpServers` | Claude Code, in the directory and in the root of its repository |
+//! | `projects.DIRECTORY.mcpServers` | Claude Code, for the current directory and the root of its repository |
 //! | `servers`, `mcp.servers` | VS Code |
 //! | `context_servers` | Zed |
 //! | `[mcp_servers.NAME]` | Codex |
-//! | the file itself, if nothing of that is in it | what is shown in many a README |
+//! | top level, if none of these keys is present | snippets from READMEs |
 //!
-//! JSON may have comments, trailing commas and a byte order mark. What the words mean is the
-//! [`Dialect`]'s: which variables are put in, and what `timeout` counts (milliseconds in
-//! [`Dialect::Generic`], as most have it). Numbers and booleans in `env` and `headers` are taken as they
-//! are written, with a warning, and `null` in them is a mistake (neither in VS Code); a key that is `null`
-//! elsewhere is as good as none.
+//! JSON may contain comments, trailing commas and a byte order mark. The [`Dialect`] decides which variables
+//! are expanded and in which unit `timeout` is given (milliseconds in [`Dialect::Generic`], as in most
+//! clients). Numbers and booleans in `env` and `headers` are accepted with a warning, and `null` there is an
+//! error; VS Code accepts both silently. Everywhere else a `null` value counts as an absent key.
 //!
 //! Invariants:
-//! - A broken server hides no other.
-//! - No value of a variable, of `env` or of a header is in an error, in a description or in `Debug`.
-//! - What a variable holds is not looked at for variables again.
+//! - A broken entry does not hide other servers.
+//! - Errors, descriptions and `Debug` output never contain the value of a variable, of `env` or of a header.
+//! - Variables are expanded once: `${…}` inside a variable's value stays as it is.
 
 mod describe;
 mod dialect;
@@ -65,40 +64,40 @@ pub use resolve::{Resolved, Way};
 pub use server::ServerConfig;
 pub use variables::{Fixed, Process, Variables};
 
-/// Largest file that is read: 4 MiB. Clients keep more than servers in some of them, and whatever is
-/// larger is an error.
+/// Limit on the size of a configuration file: 4 MiB. Some clients store more than servers in theirs. A
+/// larger file is an error.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
 
-/// What a configuration file has in it.
+/// The contents of a configuration file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct File {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Dialect in which the file was read.
     pub dialect: Dialect,
-    /// The servers that can be used, in the order of the file. Disabled ones are among them.
+    /// Usable servers in file order, including disabled ones.
     pub servers: Vec<ServerConfig>,
-    /// What is wrong, in the order of the file, at most a hundred: servers that are left out
-    /// ([`is_fatal`](ConfigError::is_fatal)), and what is just ignored.
+    /// Problems in file order, at most a hundred: servers that were left out
+    /// ([`is_fatal`](ConfigError::is_fatal)), and values that were ignored.
     pub mistakes: Vec<ConfigError>,
 }
 
-/// Reads a file, as the client that it belongs to by its name would.
+/// Reads a file in the dialect of the client to which its name and directory belong.
 ///
 /// # Errors
 ///
-/// [`ConfigError`], if it cannot be read or makes no sense as a whole. What is wrong with single servers
-/// is in [`File::mistakes`].
+/// Returns a [`ConfigError`] if the file cannot be read or is invalid as a whole. Problems with single
+/// servers are in [`File::mistakes`].
 pub fn read(path: &Path) -> Result<File, ConfigError> {
     read_as(path, Dialect::of(path))
 }
 
-/// Reads a file as one client would.
+/// Reads a file in the given dialect.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// Returns the same errors as [`read`].
 pub fn read_as(path: &Path, dialect: Dialect) -> Result<File, ConfigError> {
     let wrong =
         |problem| ConfigError::new(Place { file: path.into(), ..Place::default() }, problem);
@@ -111,25 +110,25 @@ pub fn read_as(path: &Path, dialect: Dialect) -> Result<File, ConfigError> {
     };
     let file = hardline_transport::file::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    #[expect(clippy::disallowed_methods, reason = "it is taken no further than the limit")]
+    #[expect(clippy::disallowed_methods, reason = "bounded by take()")]
     file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     parse(path, &bytes, dialect)
 }
 
-/// Reads what is in a file. `path` is where it is, and is not looked at.
+/// Parses the contents of a file. `path` is used for the format and in errors; the file is not accessed.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// Returns the same errors as [`read`].
 pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Result<File, ConfigError> {
     parse_in(path, bytes, dialect, env::current_dir().ok().as_deref())
 }
 
-/// The same for another current directory, which decides which projects of Claude Code count.
+/// Like [`parse`], with another current directory, which selects the project of a Claude Code file.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// Returns the same errors as [`read`].
 pub fn parse_in(
     path: &Path,
     bytes: &[u8],
@@ -140,9 +139,10 @@ pub fn parse_in(
         let place = Place { file: path.into(), position, ..Place::default() };
         ConfigError::new(place, problem)
     };
-    if MAX_FILE_BYTES < bytes.len() {
+    if bytes.len() > MAX_FILE_BYTES {
         return Err(wrong(None, Problem::TooLarge { max_bytes: MAX_FILE_BYTES }));
     }
+    // A known client has one format; only a generic file has to be guessed.
     let format = match dialect {
         Dialect::Generic => Format::of(path, bytes),
         Dialect::Codex => Format::Toml,
@@ -154,6 +154,7 @@ pub fn parse_in(
             wrong(Some((line, column)), Problem::Encoding("not UTF-8"))
         }
         DocumentError::Syntax { line, column, message } => {
+            // The advice names the format, because users mix up both.
             let name = if format == Format::Json { "JSON" } else { "TOML" };
             wrong(Some((line, column)), Problem::Syntax(error::show(message.as_bytes()), name))
         }

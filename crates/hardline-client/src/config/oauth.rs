@@ -1,4 +1,4 @@
-//! What a configuration says about logging in.
+//! OAuth settings in a configuration file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::template::{Scope, Template};
 use super::{ConfigError, Variables};
 
-/// What is registered with a server's authorization server beforehand, if anything.
+/// The registration of this client with a server's authorization server.
 ///
 /// | client | block | keys |
 /// |---|---|---|
@@ -25,7 +25,7 @@ pub struct OAuthConfig {
 }
 
 impl OAuthConfig {
-    /// Nothing.
+    /// Creates empty settings.
     pub(super) fn new(scope: &Arc<Scope>) -> Self {
         Self {
             scope: Arc::clone(scope),
@@ -36,37 +36,37 @@ impl OAuthConfig {
         }
     }
 
-    /// The id of the client.
+    /// Returns the client id.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], if a variable in it is not set.
+    /// Returns a [`ConfigError`] if a variable in it is not set.
     pub fn client_id(&self, variables: &dyn Variables) -> Result<Option<String>, ConfigError> {
         self.client_id.as_ref().map(|it| it.expand(&self.scope, variables)).transpose()
     }
 
-    /// Its secret.
+    /// Returns the client secret.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], if a variable in it is not set.
+    /// Returns a [`ConfigError`] if a variable in it is not set.
     pub fn client_secret(&self, variables: &dyn Variables) -> Result<Option<String>, ConfigError> {
         self.client_secret.as_ref().map(|it| it.expand(&self.scope, variables)).transpose()
     }
 
-    /// What may be asked for. Empty if the file does not say.
+    /// Returns the scopes to request. Empty if the file names none.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 
-    /// The port of the loopback address that the browser comes back to, if it is registered with one.
+    /// Returns the port of the registered loopback redirect address, if the file names one.
     pub fn callback_port(&self) -> Option<u16> {
         self.callback_port
     }
 }
 
 impl fmt::Debug for OAuthConfig {
-    /// Leaves out the id and the secret.
+    /// Omits the client id and the client secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("OAuthConfig")

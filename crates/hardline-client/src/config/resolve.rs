@@ -1,4 +1,4 @@
-//! Putting variables in: what is started or reached, with what they hold now.
+//! Resolves a server: expands variables into a command to start or an address to connect to.
 
 use std::fmt;
 
@@ -9,46 +9,47 @@ use super::server::{Kind, ServerConfig, UrlConfig};
 use super::template::{Scope, Template};
 use super::{ConfigError, Problem, Variables};
 
-/// A server that can be connected to. Debug shows nothing of it, as variables may hold secrets.
+/// A server that can be connected to. `Debug` shows no values, because variables may hold secrets.
 #[non_exhaustive]
 pub enum Resolved {
-    /// A process to start. Its environment is [`Base`](hardline_transport::process::Environment::Base)
-    /// and what the file adds.
+    /// A process to start. Its environment is [`Base`](hardline_transport::process::Environment::Base) plus the
+    /// variables that the file adds.
     #[cfg(unix)]
     Command(hardline_transport::process::Command),
-    /// An address.
+    /// An address to connect to.
     Url {
-        /// The address and the headers.
+        /// URL and headers.
         config: Config,
-        /// What is spoken there.
+        /// Transport to use.
         way: Way,
     },
 }
 
-/// What is spoken at an address.
+/// The HTTP transport of a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Way {
-    /// The file does not say: Streamable HTTP, or HTTP+SSE if that is all that the server speaks.
+    /// Not specified: Streamable HTTP, with a fallback to HTTP+SSE.
     #[default]
     Any,
-    /// Streamable HTTP.
+    /// Streamable HTTP only.
     Streamable,
-    /// The HTTP+SSE of 2024-11-05.
+    /// The HTTP+SSE transport of 2024-11-05.
     Sse,
 }
 
 impl ServerConfig {
-    /// Puts in what the variables hold now, and reads the `envFile` if there is one.
+    /// Expands the variables with their current values, and reads the `envFile` if there is one.
     ///
-    /// A relative `cwd` or `envFile` begins at the directory of the project whose file it is, else at
-    /// the current one; `~/` is the user's home. A server of a project's file without a `cwd` runs in the
-    /// project's directory. A relative command with a `/` in it begins where the server runs.
+    /// A relative `cwd` or `envFile` is relative to the directory of the project that the file belongs to, or
+    /// else to the current directory; `~/` is the user's home. A server in a project's file without a `cwd`
+    /// runs in the project's directory. A relative command with a `/` in it is relative to the directory in
+    /// which the server runs.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], with the key: a variable that is not set and has no default, or what they make
-    /// is no address, no header, or nothing that a program can be given.
+    /// Returns a [`ConfigError`] with the key if a variable without a default is not set, or if an expanded
+    /// value is not a valid URL, header, argument or path.
     pub fn resolve(&self, variables: &dyn Variables) -> Result<Resolved, ConfigError> {
         match &self.kind {
             Kind::Command(command) => command.resolve(&self.scope, variables),
@@ -68,21 +69,24 @@ impl UrlConfig {
     fn resolve(&self, scope: &Scope, variables: &dyn Variables) -> Result<Resolved, ConfigError> {
         let url = self.url.expand(scope, variables)?;
         let has_variables = self.url.has_variables(scope.dialect);
-        let config = Config::new(&url).map_err(|error| match has_variables {
-            // Whatever is said about an address that was put together may hold a piece of a variable.
-            true => {
-                let what = "what the variables make of this is not the address of a server";
-                scope.error(&self.url, Problem::Url(what.to_owned()))
-            }
-            false => scope.error(&self.url, Problem::Url(error.to_string())),
+        let config = Config::new(&url).map_err(|error| {
+            let reason = if has_variables {
+                // The parser's message may quote the URL, and with it the value of a variable.
+                "what the variables make of this is not the address of a server".to_owned()
+            } else {
+                error.to_string()
+            };
+            scope.error(&self.url, Problem::Url(reason))
         })?;
         let mut headers = Headers::new();
         for (name, header) in &self.headers {
-            let value = match header.is_variable {
-                true => find(&header.value, scope, variables)?,
-                false => header.value.expand(scope, variables)?,
+            let value = if header.is_variable {
+                find(&header.value, scope, variables)?
+            } else {
+                header.value.expand(scope, variables)?
             };
             let value = format!("{}{value}", header.prefix);
+            // The key of the header is named, but never its value.
             headers = headers
                 .with(name, &value)
                 .map_err(|error| scope.error(&header.value, Problem::Header(error.to_string())))?;
@@ -103,6 +107,7 @@ impl fmt::Debug for Resolved {
     }
 }
 
+/// Returns the value of the variable that the template names as a whole.
 fn find(
     template: &Template,
     scope: &Scope,

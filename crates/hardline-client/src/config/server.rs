@@ -1,4 +1,4 @@
-//! One server of a configuration file.
+//! The configuration of one server.
 
 use std::fmt;
 use std::path::Path;
@@ -9,13 +9,13 @@ use super::describe;
 use super::template::{Scope, Template};
 use super::{OAuthConfig, Way};
 
-/// One server of a configuration file.
+/// One server in a configuration file.
 ///
-/// Values stay templates: variables are put in by [`resolve`](Self::resolve) alone, each time anew.
+/// Values are stored as templates. Each call of [`resolve`](Self::resolve) expands their variables anew.
 #[derive(Clone)]
 pub struct ServerConfig {
     pub(super) scope: Arc<Scope>,
-    /// What it is called instead, where several files have a server of its name.
+    /// Name to use instead, for example because another file has a server of the same name.
     pub(super) alias: Option<Arc<str>>,
     pub(super) is_disabled: bool,
     pub(super) timeout: Option<Duration>,
@@ -23,20 +23,20 @@ pub struct ServerConfig {
     pub(super) oauth: Option<OAuthConfig>,
 }
 
-/// How a server is reached.
+/// A command to start, or an address to connect to.
 #[derive(Clone)]
 pub(super) enum Kind {
     Command(CommandConfig),
     Url(UrlConfig),
 }
 
-/// A server to be started.
+/// A server that is started as a process.
 #[derive(Clone)]
 pub(super) struct CommandConfig {
     pub(super) program: Template,
     pub(super) args: Vec<Template>,
     pub(super) env: Vec<(String, Template)>,
-    /// Variables of our environment that the server gets too, if they are set.
+    /// Names of variables that the server inherits from our environment, if they are set.
     pub(super) passed: Vec<String>,
     pub(super) cwd: Option<Template>,
     pub(super) env_file: Option<Template>,
@@ -53,54 +53,55 @@ pub(super) struct UrlConfig {
 /// The value of a header.
 #[derive(Clone)]
 pub(super) struct HeaderConfig {
-    /// What stands before the value of the variable, as `Bearer `.
+    /// Prefix of the variable's value, such as `Bearer `.
     pub(super) prefix: &'static str,
     pub(super) value: Template,
-    /// Whether the value is the name of a variable.
+    /// True if `value` is the name of a variable rather than a template.
     pub(super) is_variable: bool,
 }
 
 impl ServerConfig {
-    /// Its key in the file, unless it was [renamed](Self::renamed). Unescaped.
+    /// Returns the name: the key in the file, unless [`renamed`](Self::renamed). Not escaped.
     pub fn name(&self) -> &str {
         self.alias.as_deref().unwrap_or(&self.scope.server)
     }
 
-    /// The same server under another name, as where several files have one of its name. Errors name the
-    /// key in the file all the same.
+    /// Changes the name, for example because another file has a server of the same name. Errors still show the
+    /// key in the file.
     #[must_use]
     pub fn renamed(mut self, name: impl Into<Arc<str>>) -> Self {
         self.alias = Some(name.into());
         self
     }
 
-    /// The file that it is in.
+    /// Returns the path of the file.
     pub fn file(&self) -> &Path {
         &self.scope.file
     }
 
-    /// Whether the file says that it is not to be used for now.
+    /// Returns true if the file disables the server.
     pub fn is_disabled(&self) -> bool {
         self.is_disabled
     }
 
-    /// How long a request to it may take, if the file says so.
+    /// Returns the request timeout, if the file sets one.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Whether it is at an address, rather than started.
+    /// Returns true if the server is at an address rather than started as a process.
     pub fn is_remote(&self) -> bool {
         matches!(self.kind, Kind::Url(_))
     }
 
-    /// What it is, fit for a terminal: `npx -y server` or `https://example.com/mcp`.
+    /// Describes the server for a terminal: `npx -y server` or `https://example.com/mcp`.
     ///
-    /// Variables are shown as they are written. The query of an address, the values of `env` and
-    /// `headers`, and arguments that look like secrets are left out.
+    /// Variables appear unexpanded. The query of an address, the values of `env` and `headers`, and arguments
+    /// that look like secrets are left out.
     pub fn describe(&self) -> String {
         match &self.kind {
             Kind::Command(command) => {
+                // Templates rather than values, so that a description never contains a variable's value.
                 let args = command.args.iter().map(|it| &*it.text);
                 describe::command(&command.program.text, args)
             }
@@ -108,26 +109,28 @@ impl ServerConfig {
         }
     }
 
-    /// What the file says about logging in, if it says something.
+    /// Returns the OAuth settings, if the file has any.
     pub fn oauth(&self) -> Option<&OAuthConfig> {
         self.oauth.as_ref()
     }
 
-    /// Whether the file gives a header `Authorization`, or a bearer token.
+    /// Returns true if the file sets an `Authorization` header or a bearer token.
     pub fn has_authorization(&self) -> bool {
         match &self.kind {
             Kind::Command(_) => false,
             Kind::Url(url) => url
                 .headers
                 .iter()
+                // Header names are case-insensitive, and users type spaces.
                 .any(|(name, _)| name.trim().eq_ignore_ascii_case("authorization")),
         }
     }
 }
 
 impl fmt::Debug for ServerConfig {
-    /// Leaves out the values of `env` and `headers`.
+    /// Omits the values of `env` and `headers`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Only names: values may be tokens.
         let names: Vec<_> = match &self.kind {
             Kind::Command(command) => command.env.iter().map(|(name, _)| name).collect(),
             Kind::Url(url) => url.headers.iter().map(|(name, _)| name).collect(),

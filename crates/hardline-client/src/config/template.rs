@@ -1,51 +1,51 @@
-//! Values as they are written, and putting variables into them.
+//! Values as written in the file, and the expansion of variables in them.
 //!
 //! Invariants:
-//! - What a variable holds is put in as it is: nothing in it is looked at again.
-//! - An error names the file, the server, the key and the variable, and no value.
+//! - The value of a variable is inserted verbatim: references in it are not expanded.
+//! - An error names the file, the server, the key and the variable, but no value.
 
 use std::env;
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
-use super::dialect::{Known, Reference};
+use super::dialect::{Builtin, Reference};
 use super::error::{Place, show};
 use super::variables::input_variable;
 use super::{ConfigError, Dialect, Problem, Variables};
 
-/// What the values of one server depend on.
+/// The context in which the values of one server are expanded.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     pub(super) file: PathBuf,
     pub(super) server: String,
     pub(super) dialect: Dialect,
-    /// The project that the server is for; else it is wherever we run.
+    /// Root of the server's project; `None` means the current directory.
     pub(super) folder: Option<PathBuf>,
-    /// Defaults of inputs, by their ids.
+    /// Default values of VS Code inputs, by id.
     pub(super) inputs: Arc<[(String, String)]>,
 }
 
-/// A value as it is written, and where.
+/// A value as written in the file, with its location.
 #[derive(Clone)]
 pub(super) struct Template {
     pub(super) text: String,
-    /// All keys from the top of the file.
+    /// Path of keys from the top of the file.
     pub(super) key: String,
     pub(super) position: (usize, usize),
 }
 
-/// Longest text between braces that is looked at: what is longer stays as it is written, and a text full of
-/// `${` costs no more than its length times this.
+/// Limit on the text between braces. Longer text is not a reference, which bounds the cost of a text full
+/// of `${`.
 const MAX_REFERENCE_BYTES: usize = 4096;
 
-/// One piece of a template.
+/// A part of a template.
 enum Piece<'t> {
     Text(&'t str),
     Reference { inner: &'t str, reference: Reference<'t> },
 }
 
 impl Scope {
-    /// An error at a template.
+    /// Creates an error at the location of a template.
     pub(super) fn error(&self, template: &Template, problem: Problem) -> ConfigError {
         let place = Place {
             file: self.file.clone(),
@@ -56,9 +56,10 @@ impl Scope {
         ConfigError::new(place, problem)
     }
 
-    /// Where relative paths begin.
+    /// Returns the directory that relative paths start from.
     pub(super) fn folder(&self) -> Option<PathBuf> {
         match &self.folder {
+            // The server may run in another directory, where a relative path would mean something else.
             Some(folder) => std::path::absolute(folder).ok(),
             None => env::current_dir().ok(),
         }
@@ -66,12 +67,12 @@ impl Scope {
 }
 
 impl Template {
-    /// Whether something is put into it.
+    /// Returns true if the template contains a reference.
     pub(super) fn has_variables(&self, dialect: Dialect) -> bool {
         Pieces::new(&self.text, dialect).any(|piece| matches!(piece, Piece::Reference { .. }))
     }
 
-    /// The value, with what the variables hold now.
+    /// Expands the references with the current values of the variables.
     pub(super) fn expand(
         &self,
         scope: &Scope,
@@ -97,6 +98,7 @@ impl Template {
         variables: &dyn Variables,
     ) -> Result<String, ConfigError> {
         match reference {
+            // Clients disagree on nested references, so guessing would start different servers.
             Reference::Variable { name, default: Some(default) } if default.contains("${") => {
                 Err(scope.error(self, Problem::Nested(show(name.as_bytes()))))
             }
@@ -104,34 +106,37 @@ impl Template {
                 .find(name)
                 .or_else(|| default.map(str::to_owned))
                 .ok_or_else(|| scope.error(self, missing(name, scope.dialect))),
+            // The name carries the prefix, so that a source can tell inputs from variables.
             Reference::Input(id) => variables
                 .find(&format!("input:{id}"))
                 .or_else(|| {
                     scope.inputs.iter().find(|(it, _)| it == id).map(|(_, value)| value.clone())
                 })
                 .ok_or_else(|| scope.error(self, missing_input(id))),
-            // A variable of that name counts if there is one: nobody else's file would mean another.
-            Reference::Known(_) if scope.dialect == Dialect::Generic => match variables.find(inner)
-            {
-                Some(value) => Ok(value),
-                None => self.known(reference, scope),
-            },
-            Reference::Known(_) => self.known(reference, scope),
+            // In a generic file a variable of this name wins: the file may not come from an editor at all.
+            Reference::Builtin(_) if scope.dialect == Dialect::Generic => {
+                match variables.find(inner) {
+                    Some(value) => Ok(value),
+                    None => self.builtin(reference, scope),
+                }
+            }
+            Reference::Builtin(_) => self.builtin(reference, scope),
             Reference::Unsupported => {
                 Err(scope.error(self, Problem::Unsupported(show(inner.as_bytes()))))
             }
+            // `Pieces` yields no literals; this keeps the match total.
             Reference::Literal => Ok(format!("${{{inner}}}")),
         }
     }
 
-    fn known(&self, reference: Reference<'_>, scope: &Scope) -> Result<String, ConfigError> {
-        let Reference::Known(known) = reference else { return Ok(String::new()) };
-        let (path, what) = match known {
-            Known::Separator => return Ok(MAIN_SEPARATOR_STR.to_owned()),
-            Known::Home => (env::home_dir(), "where the user is at home"),
-            Known::CurrentDirectory => (env::current_dir().ok(), "the current directory"),
-            Known::Folder => (scope.folder(), "the current directory"),
-            Known::FolderName => (
+    fn builtin(&self, reference: Reference<'_>, scope: &Scope) -> Result<String, ConfigError> {
+        let Reference::Builtin(builtin) = reference else { return Ok(String::new()) };
+        let (path, what) = match builtin {
+            Builtin::Separator => return Ok(MAIN_SEPARATOR_STR.to_owned()),
+            Builtin::Home => (env::home_dir(), "the home directory"),
+            Builtin::CurrentDirectory => (env::current_dir().ok(), "the current directory"),
+            Builtin::Folder => (scope.folder(), "the current directory"),
+            Builtin::FolderName => (
                 scope.folder().and_then(|folder| folder.file_name().map(PathBuf::from)),
                 "the name of the current directory",
             ),
@@ -143,7 +148,7 @@ impl Template {
     }
 }
 
-/// The pieces of a text, in order.
+/// Iterates over the parts of a template.
 struct Pieces<'t> {
     rest: &'t str,
     dialect: Dialect,
@@ -154,7 +159,7 @@ impl<'t> Pieces<'t> {
         Self { rest: text, dialect }
     }
 
-    /// The reference at the front of `text`, which is what comes after a `$`, and what is behind it.
+    /// Parses a reference in `text`, which follows a `$`. Returns it with the text after it.
     fn reference(&self, text: &'t str) -> Option<(Piece<'t>, &'t str)> {
         if let Some((inner, behind)) = text.strip_prefix('{').and_then(braced) {
             let reference = self.dialect.reference(inner);
@@ -166,7 +171,7 @@ impl<'t> Pieces<'t> {
         }
         let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
         let (inner, behind) = text.split_at(text.find(|it| !is_part(it)).unwrap_or(text.len()));
-        // Whatever looks like a variable is one; `pa$word` is as likely to be a password.
+        // Only upper-case names count: `pa$word` is more likely a password than a reference.
         let is_name = inner.starts_with(|it: char| it.is_ascii_uppercase() || it == '_')
             && !inner.contains(|it: char| it.is_ascii_lowercase());
         let reference = Reference::Variable { name: inner, default: None };
@@ -188,7 +193,7 @@ impl<'t> Iterator for Pieces<'t> {
             if let Some((piece, behind)) = self.reference(after) {
                 let before = self.rest.get(..dollar).unwrap_or_default();
                 if !before.is_empty() {
-                    // The reference is found again, at once, by the next call.
+                    // The next call finds the reference again, at the start of `rest`.
                     self.rest = self.rest.get(dollar..).unwrap_or_default();
                     return Some(Piece::Text(before));
                 }
@@ -201,10 +206,10 @@ impl<'t> Iterator for Pieces<'t> {
     }
 }
 
-/// What stands before the first brace, and what stands behind it.
+/// Splits at the first closing brace.
 fn braced(text: &str) -> Option<(&str, &str)> {
     let near = text.get(..text.floor_char_boundary(MAX_REFERENCE_BYTES))?;
-    // No reference begins with one of these, and a text of nothing else is soon read.
+    // No reference starts with these characters. This keeps a text of many `${` linear.
     if near.starts_with(['$', '{']) {
         return None;
     }
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_stand_where_they_are_named() {
+    fn expands_the_variables_of_each_dialect() {
         for dialect in [Dialect::Generic, Dialect::ClaudeCode, Dialect::GeminiCli] {
             check(dialect, "Bearer ${KEY}!", Ok("Bearer s3cr3t!"));
             check(dialect, "${KEY}${KEY}", Ok("s3cr3ts3cr3t"));
@@ -286,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_of_the_client_stays() {
+    fn leaves_references_of_other_clients_unchanged() {
         for dialect in [Dialect::ClaudeDesktop, Dialect::Zed, Dialect::Codex, Dialect::LmStudio] {
             for text in ["${KEY}", "${KEY:-x}", "${env:KEY}", "$KEY", "${workspaceFolder}"] {
                 check(dialect, text, Ok(text));
@@ -318,13 +323,13 @@ mod tests {
     }
 
     #[test]
-    fn values_are_not_looked_at_again() {
+    fn does_not_expand_the_values_of_variables() {
         check(Dialect::Generic, "${TWICE}", Ok("${KEY} $KEY"));
         check(Dialect::GeminiCli, "$TWICE", Ok("${KEY} $KEY"));
     }
 
     #[test]
-    fn a_default_has_no_variables_in_it() {
+    fn rejects_references_in_defaults() {
         let expected = "the default of A holds a ${…} itself, which is not put in; write a plain default, or \
                         ${A} alone";
         for dialect in [Dialect::Generic, Dialect::ClaudeCode, Dialect::GeminiCli] {
@@ -338,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn editors_know_more() {
+    fn expands_the_built_in_references_of_editors() {
         let separator = MAIN_SEPARATOR_STR;
         for dialect in [Dialect::Generic, Dialect::Cursor, Dialect::VsCode] {
             check(dialect, "${workspaceFolder}/a", Ok("/srv/shop/a"));
@@ -362,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_full_of_beginnings_takes_no_longer_than_others() {
+    fn a_text_full_of_open_braces_takes_linear_time() {
         let text = "${".repeat(1 << 20);
         check(Dialect::Generic, &text, Ok(&text));
     }

@@ -1,25 +1,25 @@
-//! Where the values of variables come from.
+//! Sources of variable values.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 
-/// Finds the values of variables, each time anew.
+/// Looks up the values of variables. Each lookup sees the current value.
 ///
-/// A file of VS Code may ask for input, as `${input:api-key}`. The name of that is `input:api-key`, so
-/// that whoever can ask a person does.
+/// A VS Code file may refer to user input as `${input:api-key}`. It is looked up under the name
+/// `input:api-key`, so that an implementation can prompt the user for it.
 pub trait Variables: Send + Sync {
-    /// The value of a variable, if it is set.
+    /// Returns the value of a variable, if it is set.
     fn find(&self, name: &str) -> Option<String>;
 }
 
-/// The environment of this process. An input `api-key` is the variable `INPUT_API_KEY` in it.
+/// The environment of this process. Looks up the input `api-key` as the variable `INPUT_API_KEY`.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Process;
 
 impl Process {
-    /// The one there is.
+    /// Creates the source.
     pub fn new() -> Self {
         Self
     }
@@ -35,7 +35,7 @@ impl Variables for Process {
             }
             None => name,
         };
-        // Asking for a name that none can have would panic on some platforms.
+        // `env::var` may panic for names with `=` or NUL on some platforms.
         if name.is_empty() || name.contains(['=', '\0']) {
             return None;
         }
@@ -43,17 +43,17 @@ impl Variables for Process {
     }
 }
 
-/// Variables that were put in beforehand, as for tests. Their values are never shown.
+/// A fixed set of variables, for example in tests. `Debug` does not show their values.
 #[derive(Clone, Default)]
 pub struct Fixed(BTreeMap<String, String>);
 
 impl Fixed {
-    /// None.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one, in place of one with the same name.
+    /// Adds a variable, replacing one with the same name.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.insert(name.into(), value.into());
@@ -73,7 +73,7 @@ impl fmt::Debug for Fixed {
     }
 }
 
-/// The variable that stands for an input in the environment.
+/// Returns the environment variable that provides the value of an input.
 pub(super) fn input_variable(id: &str) -> String {
     let part =
         |char: char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' };

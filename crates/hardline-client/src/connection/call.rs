@@ -1,4 +1,4 @@
-//! A request from its parameters to its result.
+//! Sends a request and returns its result: retries, rounds of input, progress and deadlines.
 
 use std::fmt;
 use std::future::Future;
@@ -18,18 +18,18 @@ use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use super::cancel::Cancel;
-use super::event::Beat;
+use super::event::ProgressWatch;
 use super::message::{self, Params};
 use super::session::Session;
-use super::{Connection, Inner, Progress, closed, lenient, round, tools};
+use super::{Connection, Inner, Progress, closed, input, lenient, tools};
 use crate::{Error, RpcError};
 
-/// Longer than anybody waits, and short enough for a clock.
+/// Substitute for "no timeout": longer than any process runs, and short enough to add to an instant.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
-/// How much is said about an answer that is not what it should be.
+/// Number of bytes that an error quotes about an unexpected answer.
 const REASON_BYTES: usize = 300;
 
-/// How one request differs from the others.
+/// Options of a single request, which override the connection's [`Settings`](crate::Settings).
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Options {
@@ -39,50 +39,50 @@ pub struct Options {
 }
 
 impl Options {
-    /// Sets how long it may take without progress; zero is for ever.
+    /// Sets the timeout, which each progress notification restarts; zero means no timeout.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets how long it may take however much progress is reported.
+    /// Sets the limit on the total duration. Progress does not extend it.
     pub fn with_max_total(mut self, max_total: Duration) -> Self {
         self.max_total = Some(max_total);
         self
     }
 
-    /// Calls `listener` with each progress that the server reports, before the result is there. It is
-    /// called between two messages, so it should return soon.
+    /// Calls `listener` with each progress notification for this request, before the result is returned. The
+    /// call blocks the next message, so `listener` should return quickly.
     pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Arc::new(listener));
         self
     }
 }
 
-/// A result as it came.
+/// A result as the server sent it.
 #[derive(Clone, Debug)]
 pub struct RawResult {
     answer: Answer,
-    /// What is wrong with a result may be said in its own words.
-    hidden: Hidden,
+    /// Secrets to hide in parse errors, which may quote the result.
+    secrets: SecretSource,
 }
 
-/// What is not to be shown: what the settings name, and what the transport told the server to be let in.
+/// Source of the values to hide: those in the settings, and credentials that the transport has sent.
 #[derive(Clone, Debug)]
-pub(super) struct Hidden {
-    named: Secrets,
-    told: Weak<dyn Transport>,
+pub(super) struct SecretSource {
+    configured: Secrets,
+    transport: Weak<dyn Transport>,
 }
 
-impl Hidden {
+impl SecretSource {
     pub(super) fn secrets(&self) -> Secrets {
-        let told = self.told.upgrade().map(|it| it.secrets()).unwrap_or_default();
-        self.named.and(&told)
+        let sent = self.transport.upgrade().map(|it| it.secrets()).unwrap_or_default();
+        self.configured.and(&sent)
     }
 }
 
 impl RawResult {
-    /// The result, as JSON.
+    /// Returns the result as JSON.
     pub fn get(&self) -> &str {
         match self.answer.outcome() {
             Outcome::Result(result) => result,
@@ -90,23 +90,22 @@ impl RawResult {
         }
     }
 
-    /// Reads it. `method` is named in the error.
+    /// Deserializes the result. `method` appears in the error.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`], if it is something else.
+    /// Returns [`Error::Unexpected`] if the result does not fit the type.
     pub fn parse<T: DeserializeOwned>(&self, method: &str) -> Result<T, Error> {
-        parse(method, self.get()).map_err(|error| error.hidden(&self.hidden.secrets()))
+        parse(method, self.get()).map_err(|error| error.hidden(&self.secrets.secrets()))
     }
 }
 
 impl Connection {
-    /// Sends a request of any method and waits for its result, which may be one of the protocol or of
-    /// an extension.
+    /// Sends a request for any method, of the protocol or of an extension, and waits for its result.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request could not be sent, or if the server's answer is not a result.
     pub async fn request(
         &self,
         method: &str,
@@ -115,11 +114,11 @@ impl Connection {
         self.request_with(method, params, &Options::default()).await
     }
 
-    /// The same, with options.
+    /// Like [`request`](Self::request), with options.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`request`](Self::request).
     pub async fn request_with(
         &self,
         method: &str,
@@ -129,11 +128,13 @@ impl Connection {
         self.inner.perform(method, Params::new(params)?, options).await
     }
 
-    /// The same, with parameters that are JSON already. Numbers and order stay as they are.
+    /// Like [`request_with`](Self::request_with), with parameters that are JSON already. Numbers and the order
+    /// of members are preserved.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`request`](Self::request), and [`Error::Params`] if `params` is not a JSON
+    /// object.
     pub async fn request_json(
         &self,
         method: &str,
@@ -143,11 +144,11 @@ impl Connection {
         self.inner.perform(method, Params::read(params)?, options).await
     }
 
-    /// Sends a notification. Resolves when it is on its way, which may take no longer than a request.
+    /// Sends a notification. Resolves once the transport has accepted it, within the request timeout.
     ///
     /// # Errors
     ///
-    /// [`Error`], if it cannot be sent.
+    /// Returns an [`Error`] if the notification cannot be sent.
     pub async fn notify(
         &self,
         method: &str,
@@ -160,10 +161,10 @@ impl Connection {
         if session.is_stateless() && inner.transport.kind() == Kind::Http {
             notice.headers = tools::standard(&notice.text);
         }
-        let limits = Limits::new(inner, &Options::default());
-        let sent = tokio::time::timeout_at(limits.until(), inner.transport.notify(notice)).await;
-        let sent = sent.map_err(|_| limits.late(method)).and_then(|sent| Ok(sent?));
-        sent.map_err(|error| error.hidden(&inner.hidden().secrets()))
+        let deadline = Deadline::new(inner, &Options::default());
+        let sent = tokio::time::timeout_at(deadline.next(), inner.transport.notify(notice)).await;
+        let sent = sent.map_err(|_| deadline.error(method)).and_then(|sent| Ok(sent?));
+        sent.map_err(|error| error.hidden(&inner.secret_source().secrets()))
     }
 }
 
@@ -172,112 +173,127 @@ impl Inner {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(super) fn hidden(&self) -> Hidden {
-        Hidden { named: self.settings.secrets.clone(), told: Arc::downgrade(&self.transport) }
+    pub(super) fn secret_source(&self) -> SecretSource {
+        SecretSource {
+            configured: self.settings.secrets.clone(),
+            transport: Arc::downgrade(&self.transport),
+        }
     }
 
-    /// Sends a request, answers what the server wants to know first, and gives its result.
+    /// Sends a request, provides input that the server requests, and returns the result.
     pub(super) async fn perform(
         self: &Arc<Self>,
         method: &str,
         params: Params,
         options: &Options,
     ) -> Result<RawResult, Error> {
-        let outcome = self.converse(method, params, options).await;
-        outcome.map_err(|error| error.hidden(&self.hidden().secrets()))
+        let outcome = self.perform_rounds(method, params, options).await;
+        outcome.map_err(|error| error.hidden(&self.secret_source().secrets()))
     }
 
-    async fn converse(
+    async fn perform_rounds(
         self: &Arc<Self>,
         method: &str,
         params: Params,
         options: &Options,
     ) -> Result<RawResult, Error> {
-        let limits = Limits::new(self, options);
-        let mut more = None;
+        let deadline = Deadline::new(self, options);
+        let mut repeated = None;
+        // One more than the rounds: the last answer may be the result.
         for _ in 0..=self.settings.max_rounds {
-            let params_now = more.as_ref().unwrap_or(&params);
-            let (answer, session) = self.send(method, params_now, options, &limits).await?;
-            let wanted = match result(method, &answer)? {
-                result if session.is_stateless() => round::wanted(method, result)?,
+            let current = repeated.as_ref().unwrap_or(&params);
+            let (answer, session) = self.send(method, current, options, &deadline).await?;
+            let required = match result(method, &answer)? {
+                result if session.is_stateless() => input::input_required(method, result)?,
                 _ => None,
             };
-            let Some(wanted) = wanted else {
-                return Ok(RawResult { answer, hidden: self.hidden() });
+            let Some(required) = required else {
+                return Ok(RawResult { answer, secrets: self.secret_source() });
             };
-            let fulfilling = tokio::time::timeout_at(limits.last, self.fulfil(&wanted, &params));
-            more = Some(fulfilling.await.map_err(|_| limits.late(method))??);
+            // Handlers may wait for a person, so only the hard limit applies to them.
+            let providing =
+                tokio::time::timeout_at(deadline.last, self.provide_input(&required, &params));
+            repeated = Some(providing.await.map_err(|_| deadline.error(method))??);
         }
         let rounds = self.settings.max_rounds;
         Err(Error::Input(format!("the server still asks for more after {rounds} rounds")))
     }
 
-    /// Sends a request and waits for its answer, in a new session if need be.
+    /// Sends a request and waits for its answer. Renews the session or the tool headers once if necessary.
     async fn send(
         self: &Arc<Self>,
         method: &str,
         params: &Params,
         options: &Options,
-        limits: &Limits,
+        deadline: &Deadline,
     ) -> Result<(Answer, Arc<Session>), Error> {
-        let (mut is_renewed, mut is_listed) = (false, false);
+        let (mut is_renewed, mut has_listed) = (false, false);
         loop {
+            // Checked in every iteration, because a renewal may outlast the connection.
             if self.is_closed.load(Ordering::Acquire) {
                 return Err(closed());
             }
-            let ready = tokio::time::timeout_at(limits.until(), self.ready()).await;
-            ready.map_err(|_| limits.late(method))??;
+            let ready = tokio::time::timeout_at(deadline.next(), self.ready()).await;
+            ready.map_err(|_| deadline.error(method))??;
             let session = self.session();
-            let outcome = self.attempt(&session, method, params, options, limits).await;
+            let outcome = self.attempt(&session, method, params, options, deadline).await;
             match outcome {
                 Err(Error::Transport(TransportError::SessionEnded)) if !is_renewed => {
                     is_renewed = true;
                     let renewing = self.renew(session.generation);
-                    let renewed = tokio::time::timeout_at(limits.until(), renewing).await;
-                    renewed.map_err(|_| limits.late(method))??;
+                    let renewed = tokio::time::timeout_at(deadline.next(), renewing).await;
+                    renewed.map_err(|_| deadline.error(method))??;
                 }
-                Ok(answer) if !is_listed && tools::has_wrong_headers(method, &session, &answer) => {
-                    is_listed = true;
-                    // Without the list it is refused once more, and that is the answer.
+                Ok(answer)
+                    if !has_listed && tools::has_wrong_headers(method, &session, &answer) =>
+                {
+                    has_listed = true;
+                    // If listing fails, the server rejects the call again, and that error is the answer.
                     let listing = self.list_for_headers();
-                    let _ = tokio::time::timeout_at(limits.until(), listing).await;
+                    let _ = tokio::time::timeout_at(deadline.next(), listing).await;
                 }
                 outcome => return outcome.map(|answer| (answer, session)),
             }
         }
     }
 
+    /// Sends a request once, without any retry.
     async fn attempt(
         self: &Arc<Self>,
         session: &Arc<Session>,
         method: &str,
         params: &Params,
         options: &Options,
-        limits: &Limits,
+        deadline: &Deadline,
     ) -> Result<Answer, Error> {
-        let until = limits.until();
-        let turn = tokio::time::timeout_at(until, self.turns.acquire()).await;
-        let _turn = turn.map_err(|_| limits.late(method))?.map_err(|_| closed())?;
+        // Waiting for a slot counts: a caller does not care what a request waits for.
+        let until = deadline.next();
+        let slot = tokio::time::timeout_at(until, self.slots.acquire()).await;
+        let _slot = slot.map_err(|_| deadline.error(method))?.map_err(|_| closed())?;
 
         let id = self.new_id();
+        // Tool calls ask for progress even without a listener, because progress restarts their timeout.
         let wants_progress = options.on_progress.is_some() || method == "tools/call";
         let wants_progress = wants_progress && !params.has_token();
         let meta = if wants_progress { with_token(&session.meta, id) } else { String::new() };
         let meta = if wants_progress { meta.as_str() } else { &session.meta };
-        let request = self.outgoing(session, id, method, params, meta);
-        let beat = wants_progress.then(|| self.pulse.start(id, options.on_progress.clone()));
+        let request = self.build_request(session, id, method, params, meta);
+        let watch =
+            wants_progress.then(|| self.activity.watch_progress(id, options.on_progress.clone()));
+        // Armed before the request is sent, so that dropping this future at any await cancels it.
         let mut cancel = Cancel::new(self, session, id, method);
         let answer = pin!(self.transport.request(request));
-        let outcome = self.wait(answer, until, limits, beat.as_deref()).await;
-        // What came before the answer is to be seen before it.
+        let outcome = self.wait(answer, until, deadline, watch.as_deref()).await;
+        // Events that arrived before the answer must be delivered before it.
         self.inbox.drain(self);
         let Some(outcome) = outcome else {
             cancel.reason = "the request timed out";
-            return Err(limits.late(method));
+            return Err(deadline.error(method));
         };
         match outcome {
-            // A stream that broke leaves a server at work.
+            // The stream broke, but the server may still be processing the request.
             Err(TransportError::Interrupted(_)) => {}
+            // The server believes that it has answered, but may also still be working.
             Err(TransportError::Mistyped(_)) => cancel.reason = "no answer has the request's id",
             _ => cancel.disarm(),
         }
@@ -286,7 +302,7 @@ impl Inner {
         Ok(answer)
     }
 
-    fn outgoing(
+    fn build_request(
         &self,
         session: &Session,
         id: i64,
@@ -300,90 +316,93 @@ impl Inner {
         Request::new(id, method, line).with_headers(headers)
     }
 
-    /// Waits for the answer until its time is over: `None` then.
+    /// Waits for the answer until the deadline. Returns `None` if the deadline expires.
     async fn wait<T>(
         &self,
         mut answer: std::pin::Pin<&mut (impl Future<Output = T> + ?Sized)>,
         mut until: Instant,
-        limits: &Limits,
-        beat: Option<&Beat>,
+        deadline: &Deadline,
+        watch: Option<&ProgressWatch>,
     ) -> Option<T> {
-        if limits.is_endless {
+        // Subscriptions last until the server ends them; no timer is needed.
+        if deadline.is_infinite {
             return Some(answer.await);
         }
-        let last = limits.last;
+        let last = deadline.last;
         let mut sleep = pin!(tokio::time::sleep_until(until));
         loop {
             tokio::select! {
                 biased;
                 outcome = &mut answer => return Some(outcome),
-                () = Beat::next(beat) => {}
-                // A flood of events takes all that a task may do at once, but not the time.
+                () = ProgressWatch::next(watch) => {}
+                // A flood of events exhausts the task's cooperative budget; the timer must fire nevertheless.
                 () = unconstrained(sleep.as_mut()) => {
-                    // A server that waits for our own answer cannot be faster.
-                    let served = self.pulse.served();
-                    if last <= Instant::now() || !self.pulse.is_serving() {
+                    // The server may be waiting for our answer to its own request, so the timeout pauses.
+                    let answered = self.activity.answered();
+                    if last <= Instant::now() || !self.activity.is_serving() {
                         return None;
                     }
                     tokio::select! {
                         biased;
                         outcome = &mut answer => return Some(outcome),
-                        () = served => {}
+                        () = answered => {}
                         () = unconstrained(tokio::time::sleep_until(last)) => return None,
                     }
                 }
             }
-            until = limits.until();
+            until = deadline.next();
             sleep.as_mut().reset(until);
         }
     }
 }
 
-/// How long a request may take, with all that belongs to it.
-struct Limits {
+/// The deadline of a request, including all its retries and rounds.
+struct Deadline {
     start: Instant,
     timeout: Duration,
+    /// Time that no progress can extend.
     last: Instant,
-    is_endless: bool,
+    is_infinite: bool,
 }
 
-impl Limits {
+impl Deadline {
     fn new(inner: &Inner, options: &Options) -> Self {
         let timeout = options.timeout.unwrap_or(inner.settings.timeout);
-        let is_endless = timeout.is_zero();
+        let is_infinite = timeout.is_zero();
         let total = options.max_total.unwrap_or(inner.settings.max_total);
-        let total = if is_endless { FOREVER } else { total.min(FOREVER) };
-        let timeout = if is_endless { FOREVER } else { timeout.min(FOREVER) };
+        let total = if is_infinite { FOREVER } else { total.min(FOREVER) };
+        let timeout = if is_infinite { FOREVER } else { timeout.min(FOREVER) };
         let start = Instant::now();
-        Self { start, timeout, last: start + total, is_endless }
+        Self { start, timeout, last: start + total, is_infinite }
     }
 
-    /// When it has taken too long, if nothing happens from now on.
-    fn until(&self) -> Instant {
+    /// Returns the time at which the request times out if the server is silent from now on.
+    fn next(&self) -> Instant {
         (Instant::now() + self.timeout).min(self.last)
     }
 
-    fn late(&self, method: &str) -> Error {
+    /// Returns the timeout error for a request that missed this deadline.
+    fn error(&self, method: &str) -> Error {
         let is_capped = self.last <= Instant::now();
         let after = if is_capped { self.last - self.start } else { self.timeout };
         Error::Timeout { method: method.to_owned(), after }
     }
 }
 
-/// Adds the token that progress is reported with.
+/// Adds the request's id as its progress token.
 fn with_token(meta: &str, id: i64) -> String {
     let comma = if meta.is_empty() { "" } else { "," };
     format!(r#""progressToken":{id}{comma}{meta}"#)
 }
 
-/// The result in an answer.
+/// Returns the result in an answer.
 pub(super) fn result<'a>(method: &str, answer: &'a Answer) -> Result<&'a str, Error> {
     match answer.outcome() {
-        // MCP's results are objects, and nobody else's are taken for one.
+        // MCP results are always objects.
         Outcome::Result(result) if result.starts_with('{') => Ok(result),
         Outcome::Result(_) => Err(Error::Unexpected {
             method: method.to_owned(),
-            reason: "the result is no object".into(),
+            reason: "the result is not an object".into(),
         }),
         Outcome::Error { code, message, data } => Err(Error::Rpc(RpcError {
             code,
@@ -393,7 +412,7 @@ pub(super) fn result<'a>(method: &str, answer: &'a Answer) -> Result<&'a str, Er
     }
 }
 
-/// An answer is not what it should be. What is wrong with it may be said in the server's own words.
+/// Creates the error for an unexpected answer. Truncates and escapes `reason`, which may quote the server.
 pub(super) fn unexpected(method: &str, reason: &str) -> Error {
     let reason = Excerpt::new(reason.as_bytes(), REASON_BYTES).to_string();
     Error::Unexpected { method: method.to_owned(), reason }

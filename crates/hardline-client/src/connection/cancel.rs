@@ -1,4 +1,4 @@
-//! Telling the server that a request is not waited for any more.
+//! Sends cancellations for requests that the caller has abandoned.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::Inner;
 use super::message::{self, Params};
 use super::session::Session;
 
-/// How long telling the server may take.
-const TIME: Duration = Duration::from_secs(5);
-/// How long it may take at the end of a session.
-const LAST_TIME: Duration = Duration::from_secs(1);
+/// Time limit for sending one cancellation.
+const SEND_TIME: Duration = Duration::from_secs(5);
+/// Time that the end of a session waits for pending cancellations.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
 
-/// Cancels a request at the server when it is dropped before it is disarmed.
+/// Cancels a request at the server when dropped, unless it was disarmed before.
 pub(super) struct Cancel {
     inner: Weak<Inner>,
     id: i64,
@@ -26,14 +26,14 @@ pub(super) struct Cancel {
 
 impl Cancel {
     pub(super) fn new(inner: &Arc<Inner>, session: &Session, id: i64, method: &str) -> Self {
-        // Where a request has a stream of its own, closing that says it. An `initialize` cannot be taken
-        // back.
-        let is_said_otherwise = session.is_stateless() && inner.transport.kind() == Kind::Http;
-        let is_armed = !is_said_otherwise && method != "initialize";
+        // A stateless HTTP request has a stream of its own, and closing the stream cancels it. The protocol
+        // forbids cancelling `initialize`.
+        let is_implied = session.is_stateless() && inner.transport.kind() == Kind::Http;
+        let is_armed = !is_implied && method != "initialize";
         Self {
             inner: Arc::downgrade(inner),
             id,
-            reason: "the caller gave the request up",
+            reason: "the caller abandoned the request",
             is_armed,
         }
     }
@@ -51,31 +51,33 @@ impl Drop for Cancel {
         let Ok(params) = Params::new(&params) else { return };
         let line = message::notification("notifications/cancelled", Some(&params), "");
         let transport = Arc::clone(&inner.transport);
-        let under_way = inner.cancelling.begin();
+        let pending = inner.cancellations.begin();
         inner.runtime.spawn(async move {
-            let told = transport.notify(Notice::notification(line));
-            if !matches!(tokio::time::timeout(TIME, told).await, Ok(Ok(()))) {
-                tracing::debug!("the server could not be told that a request was cancelled");
+            let sending = transport.notify(Notice::notification(line));
+            if !matches!(tokio::time::timeout(SEND_TIME, sending).await, Ok(Ok(()))) {
+                tracing::debug!("could not send a cancellation to the server");
             }
-            drop(under_way);
+            drop(pending);
         });
     }
 }
 
-/// The cancellations that are under way: the end of a session waits a moment for them.
-pub(super) struct Cancelling(watch::Sender<()>);
+/// Tracks cancellations that are being sent, so that the end of a session can wait for them.
+pub(super) struct PendingCancellations(watch::Sender<()>);
 
-impl Cancelling {
+impl PendingCancellations {
+    /// Registers a cancellation, which stays pending until the receiver is dropped.
     fn begin(&self) -> watch::Receiver<()> {
         self.0.subscribe()
     }
 
-    pub(super) async fn settle(&self) {
-        let _ = tokio::time::timeout(LAST_TIME, self.0.closed()).await;
+    /// Waits until no cancellation is pending, at most [`FLUSH_TIME`].
+    pub(super) async fn flush(&self) {
+        let _ = tokio::time::timeout(FLUSH_TIME, self.0.closed()).await;
     }
 }
 
-impl Default for Cancelling {
+impl Default for PendingCancellations {
     fn default() -> Self {
         Self(watch::Sender::new(()))
     }

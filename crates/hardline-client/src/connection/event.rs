@@ -1,4 +1,4 @@
-//! What the server sends of its own accord: notifications, and requests of its own.
+//! Handles what the server sends unprompted: notifications, and requests to the client.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,32 +21,32 @@ use tokio::task::AbortHandle;
 
 use super::{Inner, Progress, message};
 use crate::RpcError;
-use crate::board::Post;
+use crate::broadcast::BroadcastEvent;
 
-/// How many requests of the server are worked on at once. More are answered with an error.
+/// Limit on server requests that handlers work on concurrently. Further requests get an error.
 const MAX_SERVING: usize = 64;
-/// How many answers to them are on their way at once. More wait.
+/// Limit on answers that are being sent concurrently. Further answers wait.
 const MAX_SENDERS: usize = 64;
-/// How many answers there may be that have not left. A server that takes none gets no more.
+/// Limit on answers that are not sent yet. Further answers are dropped: the server does not read them.
 const MAX_ANSWERS: usize = 1024;
-/// How long an answer may take to leave.
+/// Time limit for sending one answer.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
-/// Something that the server sent of its own accord, or that went wrong with what it sent.
+/// An event from the server, or a problem with what it sent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ServerEvent {
     /// A notification.
     Notification(Notification),
-    /// Something arrived that could not be used. It cost nothing else. Fit for a terminal.
+    /// The server sent something that the client cannot use and has ignored. The text is safe for a terminal.
     Trouble(Arc<str>),
-    /// The connection is at its end: why. Fit for a terminal.
+    /// The connection has ended for this reason. The text is safe for a terminal.
     Closed(Arc<str>),
-    /// As many events were not taken in time, and are lost.
+    /// Number of events that the receiver missed because it was too slow.
     Missed(u64),
 }
 
-impl Post for ServerEvent {
+impl BroadcastEvent for ServerEvent {
     fn len(&self) -> usize {
         match self {
             Self::Notification(it) => {
@@ -62,31 +62,31 @@ impl Post for ServerEvent {
     }
 }
 
-/// A notification of the server.
+/// A notification from the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notification {
-    /// Its method.
+    /// Method of the notification.
     pub method: Arc<str>,
-    /// Its parameters, as JSON.
+    /// Parameters of the notification, as JSON.
     pub params: Option<Arc<RawValue>>,
-    /// What the connection kept secret when this came.
+    /// Values that the connection hid when the notification arrived.
     secrets: Secrets,
 }
 
 impl Notification {
-    /// The text with `[hidden]` in place of what the connection that this came on keeps secret: see
-    /// [`Connection::hide`](super::Connection::hide). It works after the end of that connection too.
+    /// Replaces secret values in `text` with `[hidden]`: those of the connection that delivered this
+    /// notification, see [`Connection::hide`](super::Connection::hide). Works after that connection has ended.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
         self.secrets.hide(text).into_owned()
     }
 }
 
-/// What has arrived and is not yet delivered.
+/// Events that have arrived but were not delivered yet.
 ///
-/// Two deliver: a task, for when nothing else happens, and whoever has got an answer, so that what came
-/// before it is seen before it. The lock keeps them in order.
+/// Two callers deliver: a background task, and each request that has just received its answer, so that
+/// earlier events come before the answer. The lock keeps the events in order.
 pub(super) struct Inbox(Mutex<Option<Events>>);
 
 impl Inbox {
@@ -94,23 +94,24 @@ impl Inbox {
         Self(Mutex::new(events))
     }
 
-    /// Delivers what has arrived so far.
+    /// Delivers the events that have arrived so far.
     pub(super) fn drain(&self, inner: &Arc<Inner>) {
         let mut events = self.lock();
-        // No more than that: what a server sends meanwhile may have no end.
+        // Bounded by the current length: a server that keeps sending could otherwise hold the caller here.
         for _ in 0..events.as_ref().map_or(0, Events::len) {
             let Some(event) = events.as_mut().and_then(|it| it.try_recv().ok()) else { return };
-            inner.take(event);
+            inner.deliver(event);
         }
     }
 
-    /// Delivers one event, and tells whether there may be more.
+    /// Delivers one event. Returns false once no more events can come.
     fn poll(&self, inner: &Weak<Inner>, context: &mut Context<'_>) -> Poll<bool> {
         let mut events = self.lock();
         let Some(receiver) = events.as_mut() else { return Poll::Ready(false) };
+        // The lock is held during delivery, which keeps this task and `drain` from reordering events.
         receiver.poll_recv(context).map(|event| match (event, inner.upgrade()) {
             (Some(event), Some(inner)) => {
-                inner.take(event);
+                inner.deliver(event);
                 true
             }
             _ => false,
@@ -122,99 +123,102 @@ impl Inbox {
     }
 }
 
-/// Delivers what arrives for as long as the connection exists.
-pub(super) async fn deliver(inner: Weak<Inner>, inbox: Arc<Inbox>) {
+/// Delivers events as they arrive, for as long as the connection exists.
+pub(super) async fn deliver_events(inner: Weak<Inner>, inbox: Arc<Inbox>) {
     while poll_fn(|context| inbox.poll(&inner, context)).await {}
 }
 
-/// Which requests are under way in both directions, as far as their time is concerned.
-pub(super) struct Pulse {
-    /// Requests of ours whose progress is reported, by their token.
-    beats: Mutex<HashMap<i64, Arc<Beat>>>,
-    /// Requests of the server that are worked on.
+/// Tracks the requests in flight that influence deadlines, in both directions.
+pub(super) struct Activity {
+    /// Requests from the client that watch for progress, by progress token.
+    progress: Mutex<HashMap<i64, Arc<ProgressWatch>>>,
+    /// Requests from the server that handlers work on.
     serving: Mutex<HashMap<Id<'static>, Option<AbortHandle>>>,
-    served: Notify,
-    /// Room for answers that have not left, and for those that are leaving.
+    /// Signals that one of them was answered or cancelled.
+    answered: Notify,
+    /// Permits for answers that are not sent yet, and for those that are being sent.
     answers: Arc<Semaphore>,
     senders: Arc<Semaphore>,
 }
 
-impl Default for Pulse {
+impl Default for Activity {
     fn default() -> Self {
         Self {
-            beats: Mutex::default(),
+            progress: Mutex::default(),
             serving: Mutex::default(),
-            served: Notify::new(),
+            answered: Notify::new(),
             answers: Arc::new(Semaphore::new(MAX_ANSWERS)),
             senders: Arc::new(Semaphore::new(MAX_SENDERS)),
         }
     }
 }
 
-impl Drop for Pulse {
+impl Drop for Activity {
     fn drop(&mut self) {
+        // Handlers of a dropped connection have no one to answer.
         for task in lock(&self.serving).drain().filter_map(|(_, task)| task) {
             task.abort();
         }
     }
 }
 
-/// A request of ours whose progress is reported.
-pub(super) struct Beat {
-    beaten: Notify,
+/// Watches for the progress of one request.
+pub(super) struct ProgressWatch {
+    reported: Notify,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-impl Beat {
-    /// Waits for progress, for ever if there will be none.
-    pub(super) async fn next(beat: Option<&Self>) {
-        match beat {
-            Some(beat) => beat.beaten.notified().await,
+impl ProgressWatch {
+    /// Waits for the next progress notification, forever if the request does not watch for progress.
+    pub(super) async fn next(watch: Option<&Self>) {
+        match watch {
+            Some(watch) => watch.reported.notified().await,
             None => std::future::pending().await,
         }
     }
 }
 
-/// Ends the reporting of progress with the request.
-pub(super) struct Beating<'a> {
-    pulse: &'a Pulse,
+/// Ends the progress watch when the request ends.
+pub(super) struct ProgressGuard<'a> {
+    activity: &'a Activity,
     id: i64,
-    beat: Arc<Beat>,
+    watch: Arc<ProgressWatch>,
 }
 
-impl std::ops::Deref for Beating<'_> {
-    type Target = Beat;
+impl std::ops::Deref for ProgressGuard<'_> {
+    type Target = ProgressWatch;
 
-    fn deref(&self) -> &Beat {
-        &self.beat
+    fn deref(&self) -> &ProgressWatch {
+        &self.watch
     }
 }
 
-impl Drop for Beating<'_> {
+impl Drop for ProgressGuard<'_> {
     fn drop(&mut self) {
-        lock(&self.pulse.beats).remove(&self.id);
+        lock(&self.activity.progress).remove(&self.id);
     }
 }
 
-impl Pulse {
-    pub(super) fn start(
+impl Activity {
+    /// Watches for the progress of request `id` until the returned guard is dropped.
+    pub(super) fn watch_progress(
         &self,
         id: i64,
         listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    ) -> Beating<'_> {
-        let beat = Arc::new(Beat { beaten: Notify::new(), listener });
-        lock(&self.beats).insert(id, Arc::clone(&beat));
-        Beating { pulse: self, id, beat }
+    ) -> ProgressGuard<'_> {
+        let watch = Arc::new(ProgressWatch { reported: Notify::new(), listener });
+        lock(&self.progress).insert(id, Arc::clone(&watch));
+        ProgressGuard { activity: self, id, watch }
     }
 
-    /// Whether a request of the server is worked on.
+    /// Returns true if a handler works on a request from the server.
     pub(super) fn is_serving(&self) -> bool {
         !lock(&self.serving).is_empty()
     }
 
-    /// Waits until one of them is answered, from now on.
-    pub(super) fn served(&self) -> Notified<'_> {
-        self.served.notified()
+    /// Returns a future that completes when the next server request is answered or cancelled.
+    pub(super) fn answered(&self) -> Notified<'_> {
+        self.answered.notified()
     }
 }
 
@@ -241,10 +245,11 @@ struct Cancelled<'a> {
 }
 
 impl Inner {
-    /// Delivers an event, without waiting. A callback that panics costs that event alone.
-    fn take(self: &Arc<Self>, event: Event) {
+    /// Delivers an event without waiting. A panic in a callback loses only that event.
+    fn deliver(self: &Arc<Self>, event: Event) {
+        // Observers and listeners are foreign code; their panic must not end the reader task.
         if catch_unwind(AssertUnwindSafe(|| self.handle(event))).is_err() {
-            tracing::warn!("a callback panicked while something of the server's was delivered");
+            tracing::warn!("a callback panicked on an event from the server");
         }
     }
 
@@ -254,8 +259,8 @@ impl Inner {
             Event::Request { id, method, text } => self.handle_request(id, &method, &text),
             Event::Error { reason, .. } => self.trouble(&reason),
             Event::Closed(error) => {
-                let reason = self.hidden().secrets().hide(&error.to_string()).into();
-                self.tell(ServerEvent::Closed(reason));
+                let reason = self.secret_source().secrets().hide(&error.to_string()).into();
+                self.publish(ServerEvent::Closed(reason));
             }
             _ => {}
         }
@@ -264,42 +269,48 @@ impl Inner {
     fn handle_notification(&self, method: &str, text: &str) {
         let params = params(text);
         match method {
+            // Progress and cancellations of known requests are consumed; unknown ones may concern the
+            // caller.
             "notifications/progress" if self.handle_progress(params) => return,
             "notifications/cancelled" if self.handle_cancelled(params) => return,
             _ => {}
         }
         let params = params.map(|params| params.to_owned().into());
-        let secrets = self.hidden().secrets();
+        let secrets = self.secret_source().secrets();
         let notification = Notification { method: method.into(), params, secrets };
-        self.tell(ServerEvent::Notification(notification));
+        self.publish(ServerEvent::Notification(notification));
     }
 
-    /// Returns whether it was about a request of ours.
+    /// Returns true if the notification is about a request in flight.
     fn handle_progress(&self, params: Option<&RawValue>) -> bool {
         let reported: Option<Reported> = params.and_then(|it| serde_json::from_str(it.get()).ok());
         let Some(reported) = reported else { return false };
-        let Some(beat) = lock(&self.pulse.beats).get(&reported.progress_token).cloned() else {
+        // A token of the caller's own, or of a finished request, is not ours to interpret.
+        let Some(watch) = lock(&self.activity.progress).get(&reported.progress_token).cloned()
+        else {
             return false;
         };
-        beat.beaten.notify_one();
-        if let Some(listener) = &beat.listener {
+        // The timeout restarts even if the listener below panics.
+        watch.reported.notify_one();
+        if let Some(listener) = &watch.listener {
             let Reported { progress, total, message, .. } = reported;
             listener(Progress { progress, total, message });
         }
         true
     }
 
-    /// Returns whether it was about a request that is worked on.
+    /// Aborts the handler of a cancelled request. Returns true if one was working on it.
     fn handle_cancelled(&self, params: Option<&RawValue>) -> bool {
         let cancelled = params.and_then(|it| serde_json::from_str::<Cancelled<'_>>(it.get()).ok());
         let Some(cancelled) = cancelled else { return false };
-        let mut serving = lock(&self.pulse.serving);
+        let mut serving = lock(&self.activity.serving);
+        // Compared as JSON text, so that `1` and `"1"` stay different ids.
         let id = serving.keys().find(|id| id_text(id) == cancelled.request_id.get()).cloned();
         let Some(id) = id else { return false };
         if let Some(Some(task)) = serving.remove(&id) {
             task.abort();
         }
-        self.pulse.served.notify_waiters();
+        self.activity.answered.notify_waiters();
         true
     }
 
@@ -311,31 +322,33 @@ impl Inner {
             ));
             return;
         }
-        // No work, so that no request of ours may take longer for it.
+        // Built-in answers do not count as work, so they cannot pause the timeouts of our own requests.
         if let Some(result) = self.settings.known_answer(method) {
             return self.answer(&id, &Ok(result));
         }
         let handler = self.settings.handler(method);
         let params = params(text).map(ToOwned::to_owned);
         {
-            let mut serving = lock(&self.pulse.serving);
-            if MAX_SERVING <= serving.len() {
+            let mut serving = lock(&self.activity.serving);
+            if serving.len() >= MAX_SERVING {
                 drop(serving);
-                let reason = format!("{MAX_SERVING} requests are being worked on already");
+                let reason = format!("{MAX_SERVING} requests are in progress already");
                 self.answer(&id, &Err(RpcError::internal(&reason)));
                 return;
             }
+            // Registered before the handler starts, so that a cancellation in between finds it.
             serving.insert(id.clone(), None);
         }
         let Some(handler) = handler else {
+            // The standard code: servers probe for optional methods with it.
             let outcome = Err(RpcError::new(code::METHOD_NOT_FOUND, "method not found"));
             return self.finish(&id, &outcome);
         };
         let work = self.runtime.spawn(async move { handler(params).await });
-        if let Some(place) = lock(&self.pulse.serving).get_mut(&id) {
-            *place = Some(work.abort_handle());
+        if let Some(task) = lock(&self.activity.serving).get_mut(&id) {
+            *task = Some(work.abort_handle());
         }
-        // It does not keep the connection that it is for.
+        // A weak reference: a slow handler must not keep a dropped connection alive.
         let inner = Arc::downgrade(self);
         self.runtime.spawn(async move {
             let outcome = match work.await {
@@ -350,49 +363,56 @@ impl Inner {
         });
     }
 
-    /// Answers a request of the server, unless it was cancelled.
+    /// Answers a request from the server, unless the server has cancelled it.
     fn finish(self: &Arc<Self>, id: &Id<'static>, outcome: &Result<String, RpcError>) {
-        if lock(&self.pulse.serving).remove(id).is_some() {
+        if lock(&self.activity.serving).remove(id).is_some() {
             self.answer(id, outcome);
-            self.pulse.served.notify_waiters();
+            self.activity.answered.notify_waiters();
         }
     }
 
+    /// Sends an answer in the background.
     fn answer(&self, id: &Id<'static>, outcome: &Result<String, RpcError>) {
         let notice = Notice::answer(id.clone(), message::answer(id, outcome));
-        let Ok(place) = Arc::clone(&self.pulse.answers).try_acquire_owned() else {
-            self.trouble("the server asks without taking the answers: it gets no more for now");
+        let Ok(permit) = Arc::clone(&self.activity.answers).try_acquire_owned() else {
+            self.trouble(
+                "the server sends requests without reading the answers; an answer was dropped",
+            );
             return;
         };
-        let (transport, senders) = (Arc::clone(&self.transport), Arc::clone(&self.pulse.senders));
+        let (transport, senders) =
+            (Arc::clone(&self.transport), Arc::clone(&self.activity.senders));
         self.runtime.spawn(async move {
             let sending = async {
-                let _turn = senders.acquire().await;
+                // Bounds concurrent sends without dropping answers; the time limit below includes this
+                // wait.
+                let _permit = senders.acquire().await;
                 transport.notify(notice).await
             };
             if !matches!(tokio::time::timeout(ANSWER_TIME, sending).await, Ok(Ok(()))) {
-                tracing::debug!("a request of the server could not be answered");
+                tracing::debug!("could not send the answer to a request from the server");
             }
-            drop(place);
+            drop(permit);
         });
     }
 
+    /// Reports a problem with what the server sent.
     fn trouble(&self, reason: &str) {
-        let secrets = self.hidden().secrets();
+        let secrets = self.secret_source().secrets();
         let reason = &*secrets.hide(reason);
-        tracing::debug!(reason, "trouble with what a server sent");
+        tracing::debug!(reason, "problem with a message from the server");
         if let Some(listener) = &self.settings.on_trouble {
             listener(reason);
         }
-        self.tell(ServerEvent::Trouble(reason.into()));
+        self.publish(ServerEvent::Trouble(reason.into()));
     }
 
-    fn tell(&self, event: ServerEvent) {
-        self.events.post(event);
+    fn publish(&self, event: ServerEvent) {
+        self.events.send(event);
     }
 }
 
-/// The parameters of a message.
+/// Returns the parameters of a message.
 fn params(text: &str) -> Option<&RawValue> {
     serde_json::from_str::<Envelope<'_>>(text).ok()?.params
 }
@@ -407,8 +427,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl fmt::Debug for Pulse {
+impl fmt::Debug for Activity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Pulse").finish_non_exhaustive()
+        formatter.debug_struct("Activity").finish_non_exhaustive()
     }
 }

@@ -1,13 +1,13 @@
-//! Results of servers that write `null` where they mean nothing.
+//! Parses results leniently: accepts `null` for members that may be absent.
 //!
-//! A member that may be left out may be `null` too, as many a serializer writes it. A result that is not
-//! what was expected is read once more without them, so that those who write well pay nothing for it.
+//! Many serializers write absent members as `null`. A result that fails to parse is parsed once more without
+//! its `null` members, so that results of correct servers cost nothing extra.
 
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize as _, de};
 use serde_json::Value;
 
-/// Members whose values are whatever somebody else put there, where a `null` may mean something.
+/// Members with free-form values, in which a `null` may be significant.
 const OPAQUE: [&str; 9] = [
     "_meta",
     "arguments",
@@ -20,17 +20,17 @@ const OPAQUE: [&str; 9] = [
     "structuredContent",
 ];
 
-/// Reads a result.
+/// Parses a result.
 ///
 /// # Errors
 ///
-/// What is wrong with it, as it came.
+/// Returns the error of the first, strict attempt.
 pub(super) fn read<T: DeserializeOwned>(method: &str, text: &str) -> serde_json::Result<T> {
-    serde_json::from_str(text).or_else(|error| mended(method, text).ok_or(error))
+    serde_json::from_str(text).or_else(|error| read_without_nulls(method, text).ok_or(error))
 }
 
-/// Takes a value if it is what it should be, and nothing otherwise.
-pub(super) fn if_it_fits<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+/// Deserializes an optional value, and ignores one of the wrong type.
+pub(super) fn ok_or_none<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: DeserializeOwned,
     D: Deserializer<'de>,
@@ -39,9 +39,10 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
-fn mended<T: DeserializeOwned>(method: &str, text: &str) -> Option<T> {
+fn read_without_nulls<T: DeserializeOwned>(method: &str, text: &str) -> Option<T> {
     let mut value: Value = serde_json::from_str(text).ok()?;
     drop_nulls(&mut value);
+    // Some servers write this flag as a string or a number.
     if method == "tools/call"
         && let Some(said) = value.get_mut("isError")
     {
@@ -50,7 +51,7 @@ fn mended<T: DeserializeOwned>(method: &str, text: &str) -> Option<T> {
     serde_json::from_str(&value.to_string()).ok()
 }
 
-/// Leaves out members that are `null`. No deeper than texts are checked to be.
+/// Removes `null` members. The wire's depth limit bounds the recursion.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -63,7 +64,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Whether a tool means that it failed. In doubt it does, so that nobody takes a failure for a success.
+/// Interprets a malformed `isError`. In doubt the tool failed: a failure must not pass as a success.
 fn is_failure(said: &Value) -> bool {
     match said {
         Value::Bool(said) => *said,

@@ -1,4 +1,4 @@
-//! Messages on their way out: text, with what a version wants added and nothing else touched.
+//! Writes outgoing messages: adds the metadata that a version requires and leaves the rest unchanged.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,25 +13,25 @@ use serde_json::Value;
 
 use crate::{Error, RpcError};
 
-/// The parameters of a request: a strict JSON object on one line, cut where `_meta` goes.
+/// The parameters of a request: a strict JSON object on one line, split so that `_meta` can be extended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Params {
-    /// The object without its `_meta`, and without its closing brace if there is anything in it.
+    /// All members other than `_meta`, without the braces.
     members: String,
-    /// The arguments of a tool. They may be large, so they are written where they go and nowhere else.
+    /// The arguments of a tool call. They may be large, so they are serialized only into the final line.
     arguments: Option<Value>,
-    /// What a round of questions was answered with, by the member's name.
+    /// Members that change from round to round, as JSON by name.
     round: BTreeMap<&'static str, String>,
-    /// The members of `_meta` that the caller gave, without braces.
+    /// Members of `_meta` that the caller set, without braces.
     meta: String,
-    /// Whether there is a token for progress among them.
+    /// True if the caller set a progress token among them.
     has_token: bool,
 }
 
-/// The members that change from round to round.
+/// Names of the members that change from round to round.
 const ROUND: [&str; 2] = ["inputResponses", "requestState"];
 
-/// The members of `_meta` that are the connection's.
+/// Names of the members of `_meta` that the connection sets itself.
 const OURS: [&str; 3] = [
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientInfo",
@@ -39,14 +39,14 @@ const OURS: [&str; 3] = [
 ];
 
 impl Params {
-    /// Turns a value into parameters. `null` is an empty object.
+    /// Serializes a value as parameters. `null` becomes an empty object.
     pub(super) fn new(value: &(impl Serialize + ?Sized)) -> Result<Self, Error> {
         let text =
             serde_json::to_string(value).map_err(|error| Error::Params(error.to_string()))?;
         Self::read(&text)
     }
 
-    /// Reads parameters from JSON. Line breaks between values become spaces.
+    /// Parses parameters from JSON. Line breaks between values become spaces.
     pub(super) fn read(text: &str) -> Result<Self, Error> {
         let limits = Limits::default();
         let mut checker = Checker::new(&limits);
@@ -55,13 +55,15 @@ impl Params {
             Err(error) => return Err(Error::Params(error.to_string())),
         };
         match value.kind() {
+            // `()` serializes as null, and stands for no parameters.
             Kind::Null => return Ok(Self::default()),
             Kind::Object => {}
-            _ => return Err(Error::Params("they are no JSON object".into())),
+            _ => return Err(Error::Params("they must be a JSON object".into())),
         }
         let mut params = Self { members: String::with_capacity(text.len()), ..Self::default() };
         for (key, member) in value.members() {
             if key == "_meta" && member.kind() == Kind::Object {
+                // The connection writes these members itself; a second value would be a duplicate key.
                 for (key, member) in member.members().filter(|(key, _)| !OURS.contains(&&**key)) {
                     params.has_token |= key == "progressToken";
                     push_member(&mut params.meta, &key, member.text());
@@ -73,6 +75,7 @@ impl Params {
             }
         }
         for text in [&mut params.members, &mut params.meta] {
+            // One message is one line on stdio, also if the caller formatted the JSON.
             if text.contains(['\n', '\r']) {
                 *text = one_line(text);
             }
@@ -80,7 +83,7 @@ impl Params {
         Ok(params)
     }
 
-    /// The parameters of `tools/call`.
+    /// Creates the parameters of `tools/call`.
     pub(super) fn tool(name: &str, arguments: Option<JsonObject>) -> Self {
         let mut params = Self { arguments: arguments.map(Value::Object), ..Self::default() };
         params.members.push_str(r#""name":"#);
@@ -88,19 +91,19 @@ impl Params {
         params
     }
 
-    /// Sets a member of a round: its value is JSON.
+    /// Returns a copy with this member of [`ROUND`] set to a JSON value.
     pub(super) fn with(&self, name: &'static str, value: &str) -> Self {
         let mut params = self.clone();
         params.round.insert(name, value.to_owned());
         params
     }
 
-    /// Whether the caller has a token for progress of its own.
+    /// Returns true if the caller set a progress token of its own.
     pub(super) fn has_token(&self) -> bool {
         self.has_token
     }
 
-    /// Writes the object, with more members of `_meta`.
+    /// Writes the object, with `meta` as additional members of `_meta`.
     fn push(&self, line: &mut String, meta: &str) {
         line.push('{');
         line.push_str(&self.members);
@@ -111,9 +114,11 @@ impl Params {
             let _ = write!(line, r#""{name}":{value}"#);
         }
         if let Some(arguments) = &self.arguments {
+            // `members` is never empty here: `tool` always writes the name.
             line.push_str(r#","arguments":"#);
             push_value(line, arguments);
         }
+        // `_meta` comes last, so that it can be extended per attempt without copying the rest.
         if !self.meta.is_empty() || !meta.is_empty() {
             if !self.members.is_empty() || !self.round.is_empty() {
                 line.push(',');
@@ -134,10 +139,10 @@ impl Params {
     }
 }
 
-/// Writes a value. Serde would search long strings byte by byte for what is to be escaped.
+/// Writes a value. Faster than serde for long strings, which serde searches byte by byte.
 fn push_value(line: &mut String, value: &Value) {
     let comma = |line: &mut String, index: usize| {
-        if 0 < index {
+        if index > 0 {
             line.push(',');
         }
     };
@@ -169,7 +174,8 @@ fn push_value(line: &mut String, value: &Value) {
     }
 }
 
-/// Strings hold no raw line break, so that these are between values.
+/// Replaces line breaks with spaces. JSON strings contain no raw line break, so all of them are between
+/// values.
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
@@ -183,8 +189,9 @@ fn push_member(members: &mut String, key: &str, value: &str) {
     members.push_str(value);
 }
 
-/// A request. `meta` are more members of the parameters' `_meta`.
+/// Writes a request. `meta` are additional members of the parameters' `_meta`.
 pub(super) fn request(id: i64, method: &str, params: &Params, meta: &str) -> String {
+    // 80 bytes cover the envelope and the id, so the common case allocates once.
     let mut line = String::with_capacity(params.len() + meta.len() + method.len() + 80);
     let _ = write!(line, r#"{{"jsonrpc":"2.0","id":{id},"method":"#);
     push_json_string(&mut line, method);
@@ -194,7 +201,7 @@ pub(super) fn request(id: i64, method: &str, params: &Params, meta: &str) -> Str
     line
 }
 
-/// A notification.
+/// Writes a notification.
 pub(super) fn notification(method: &str, params: Option<&Params>, meta: &str) -> String {
     let mut line = String::from(r#"{"jsonrpc":"2.0","method":"#);
     push_json_string(&mut line, method);
@@ -206,7 +213,7 @@ pub(super) fn notification(method: &str, params: Option<&Params>, meta: &str) ->
     line
 }
 
-/// The answer to a request of the server. A result is JSON.
+/// Writes the answer to a request from the server. A result is JSON.
 pub(super) fn answer(id: &Id<'_>, outcome: &Result<String, RpcError>) -> String {
     let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
     push_id(&mut line, id);
@@ -216,6 +223,7 @@ pub(super) fn answer(id: &Id<'_>, outcome: &Result<String, RpcError>) -> String 
             line.push_str(result);
         }
         Err(error) => {
+            // The data is valid JSON already, because serde parsed or built it.
             let _ = write!(line, r#","error":{{"code":{},"message":"#, error.code);
             push_json_string(&mut line, &error.message);
             if let Some(data) = &error.data {
@@ -246,7 +254,7 @@ mod tests {
         check(r#"{"x": 1.50, "y":[ ]}"#, "", r#"{"x":1.50,"y":[ ]}"#);
         check(r#"{"x":1}"#, r#""a":1"#, r#"{"x":1,"_meta":{"a":1}}"#);
         check(r#"{"_meta":{"b":2},"x":1}"#, r#""a":1"#, r#"{"x":1,"_meta":{"b":2,"a":1}}"#);
-        // What is the connection's own is said once.
+        // The connection's own members appear once, with its own value.
         let version = OURS[0];
         let given =
             format!(r#"{{"_meta":{{"{version}":"1","progressToken":"t"}},"requestState":"s"}}"#);
@@ -281,14 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_object() {
+    fn rejects_parameters_that_are_not_an_object() {
         for text in ["", "[]", "1", "{", r#"{"a":1,"a":2}"#, "\"a\"", "{} {}"] {
             assert!(matches!(Params::read(text), Err(Error::Params(_))), "{text}");
         }
     }
 
     #[test]
-    fn answers_with_the_very_id() {
+    fn answers_repeat_the_id_unchanged() {
         let id = Id::from_string("a\"b");
         let error = RpcError { code: -1, message: "no\n".into(), data: Some(1.into()) };
         assert_eq!(answer(&id, &Ok("{}".into())), r#"{"jsonrpc":"2.0","id":"a\"b","result":{}}"#);

@@ -1,24 +1,25 @@
-//! A session with one server: message shape, ids, method order, deadlines.
+//! A session with one server: message format, request ids, method order, deadlines.
 //!
-//! Framing, streams, processes and teardown are the [`Transport`]'s.
+//! Framing, streams, processes and teardown belong to the [`Transport`].
 //!
 //! Invariants:
-//! - Every request ends: with an answer, an error, or its deadline.
-//! - A request that the caller or its deadline gave up is cancelled at the server, once; its answer, should
-//!   it come, reaches nobody.
-//! - A request is sent again only if it is certain that the server has not taken it.
-//! - What the server sent before an answer was seen by whoever listens before the caller gets the answer.
-//! - No error, and nothing that is told of trouble, holds a value that the settings say is secret.
-//! - Nothing waits for whoever listens: what is not taken in time is dropped, and counted by the listener.
+//! - Every request ends with an answer, an error, or its deadline.
+//! - When the caller or the deadline abandons a request, the client sends the server one cancellation and
+//!   drops a late answer.
+//! - A request is sent again only if the server certainly has not processed it.
+//! - Events that the server sent before an answer are delivered before the caller gets the answer.
+//! - No error and no report of a problem contains a value that the settings mark as secret.
+//! - Delivery never waits for an event receiver: a receiver that falls behind loses events and learns how
+//!   many.
 
 mod call;
 mod cancel;
 mod event;
+mod input;
 mod lenient;
 mod message;
 mod opening;
 mod renewal;
-mod round;
 mod session;
 mod tools;
 mod typed;
@@ -36,36 +37,36 @@ use hardline_wire::version::Version;
 use rmcp::model::{Implementation, ServerCapabilities};
 use tokio::sync::Semaphore;
 
-use crate::board::{Board, EventReceiver};
+use crate::broadcast::{Broadcast, EventReceiver};
 use crate::guard::Guarded;
 use crate::{Error, Settings};
-use cancel::Cancelling;
-use event::{Inbox, Pulse};
+use cancel::PendingCancellations;
+use event::{Activity, Inbox};
 use renewal::Renewal;
-use session::{Memory, Session};
+use session::{Restorable, Session};
 use tools::ToolHeaders;
 
 pub use call::{Options, RawResult};
 pub use event::{Notification, ServerEvent};
 pub use typed::Progress;
 
-/// A session with one server. Clones are the same session; it ends when the last is dropped.
+/// A session with one server. Clones share the session, which ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
 }
 
-/// What is known of a server.
+/// The server's side of the negotiated session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The version that is spoken.
+    /// The negotiated protocol version.
     pub version: Version,
-    /// What the server says it can do.
+    /// Capabilities that the server declared.
     pub capabilities: ServerCapabilities,
-    /// What it says it is, if it does.
+    /// Name and version of the server, if it sent them.
     pub implementation: Option<Implementation>,
-    /// How to use it, if it says so. Unescaped.
+    /// The server's instructions for clients, if it sent any. Not escaped: do not print them to a terminal.
     pub instructions: Option<String>,
 }
 
@@ -75,34 +76,34 @@ struct Inner {
     next_id: AtomicI64,
     session: RwLock<Arc<Session>>,
     renewal: Renewal,
-    memory: Mutex<Memory>,
+    restorable: Mutex<Restorable>,
     tools: ToolHeaders,
-    turns: Semaphore,
-    pulse: Pulse,
-    cancelling: Cancelling,
+    slots: Semaphore,
+    activity: Activity,
+    cancellations: PendingCancellations,
     inbox: Arc<Inbox>,
-    events: Board<ServerEvent>,
+    events: Broadcast<ServerEvent>,
     is_closed: AtomicBool,
     runtime: tokio::runtime::Handle,
 }
 
 impl Connection {
-    /// Opens a session over a transport: finds out which version the server speaks, and greets it as
-    /// that version wants.
+    /// Opens a session over a transport: negotiates the version with the server and performs the handshake, if
+    /// that version has one.
     ///
     /// # Errors
     ///
-    /// [`Error`], if the server cannot be reached, does not answer in time, or speaks no version that
+    /// Returns an [`Error`] if the server cannot be reached, does not answer in time, or speaks no version that
     /// the settings allow. The transport is closed then.
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with time enabled.
+    /// Panics if called outside of a tokio runtime with time enabled.
     pub async fn open(transport: Arc<dyn Transport>, settings: Settings) -> Result<Self, Error> {
         Self::open_as(transport, settings, None).await
     }
 
-    /// `name` is what the era of the server is remembered by.
+    /// Opens a session and remembers the server's [`Era`](crate::settings::Era) under `name`.
     async fn open_as(
         transport: Arc<dyn Transport>,
         settings: Settings,
@@ -111,20 +112,22 @@ impl Connection {
         let connection = Self::start(transport, settings);
         let limit = connection.inner.settings.open_timeout;
         let opening = tokio::time::timeout(limit, Box::pin(connection.inner.open(name)));
+        // The caller's request to abort wins even over a handshake that hangs.
         let opened = tokio::select! {
             opened = opening => opened.unwrap_or_else(|_| {
                 Err(Error::Timeout { method: "the opening of the session".into(), after: limit })
             }),
             () = connection.inner.settings.closed() => Err(closed()),
         };
+        // An abandoned transport would leave a server process behind.
         if let Err(error) = opened {
             connection.close().await;
-            return Err(error.hidden(&connection.inner.hidden().secrets()));
+            return Err(error.hidden(&connection.inner.secret_source().secrets()));
         }
         Ok(connection)
     }
 
-    /// A session that needs no opening.
+    /// Creates a connection that skips the opening and assumes this version.
     pub(crate) fn assume(
         transport: Arc<dyn Transport>,
         settings: Settings,
@@ -141,64 +144,69 @@ impl Connection {
     }
 
     fn start(mut transport: Arc<dyn Transport>, settings: Settings) -> Self {
+        // Applied here, so that no way of opening a connection can forget it.
         if let Some(guard) = &settings.guard {
             transport = Arc::new(Guarded::new(transport, guard));
         }
         let inbox = Arc::new(Inbox::new(transport.take_events()));
         let inner = Arc::new(Inner {
             transport,
+            // Starts at 1: some servers mistake the id 0 for an absent one.
             next_id: AtomicI64::new(1),
             session: RwLock::new(Arc::new(Session::unopened())),
             renewal: Renewal::default(),
-            memory: Mutex::default(),
+            restorable: Mutex::default(),
             tools: ToolHeaders::default(),
-            turns: Semaphore::new(settings.max_in_flight),
-            pulse: Pulse::default(),
-            cancelling: Cancelling::default(),
+            slots: Semaphore::new(settings.max_in_flight),
+            activity: Activity::default(),
+            cancellations: PendingCancellations::default(),
             inbox: Arc::clone(&inbox),
-            events: Board::default(),
+            events: Broadcast::default(),
             is_closed: AtomicBool::new(false),
             runtime: tokio::runtime::Handle::current(),
             settings,
         });
-        tokio::spawn(event::deliver(Arc::downgrade(&inner), inbox));
+        // The task holds a weak reference, so it does not keep a connection alive that no caller uses.
+        tokio::spawn(event::deliver_events(Arc::downgrade(&inner), inbox));
         Self { inner }
     }
 
-    /// What is known of the server.
+    /// Returns what the server said of itself when the session was opened.
     pub fn server(&self) -> ServerInfo {
         self.inner.session().info.clone()
     }
 
-    /// The version that is spoken.
+    /// Returns the negotiated protocol version.
     pub fn version(&self) -> Version {
         self.inner.session().info.version
     }
 
-    /// Whether requests can be sent. `false` after [`close`](Self::close) and once the server is gone.
+    /// Returns true if requests can be sent: neither [`close`](Self::close) was called nor has the server gone.
     pub fn is_connected(&self) -> bool {
         self.inner.transport.is_connected()
     }
 
-    /// What the server sends of its own accord, from now on: notifications, and trouble with what it
-    /// sends. A listener that is slow loses the oldest, and is told how many.
+    /// Subscribes to notifications from the server and to reports of problems with its messages, from now on.
+    /// A receiver that falls behind loses the oldest events and learns how many.
     pub fn events(&self) -> EventReceiver {
-        self.inner.events.listen()
+        self.inner.events.subscribe()
     }
 
-    /// The text with `[hidden]` in place of what is secret here: what the settings name, and what the
-    /// transport told the server lately to be let in, such as a token. For whatever the server wrote and
-    /// somebody is to see; [`Notification::hide`] does the same for what may be seen later.
+    /// Replaces secret values in `text` with `[hidden]`: those that the settings name, and credentials that the
+    /// transport recently sent to the server, such as a token. Use it on text from the server before showing
+    /// it; [`Notification::hide`] does the same after the connection has ended.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
-        self.inner.hidden().secrets().hide(text).into_owned()
+        self.inner.secret_source().secrets().hide(text).into_owned()
     }
 
-    /// Ends the session, in bounded time. Requests under way fail; a process that was started is gone
-    /// afterwards, with all that it started.
+    /// Closes the session, in bounded time. Requests in flight fail. A server process that this connection
+    /// started has exited afterwards, with all its children.
     pub async fn close(&self) {
+        // First, so that no new request starts while the transport shuts down.
         self.inner.is_closed.store(true, std::sync::atomic::Ordering::Release);
-        self.inner.cancelling.settle().await;
+        // The server should learn of cancelled requests before its input is closed.
+        self.inner.cancellations.flush().await;
         self.inner.transport.close().await;
     }
 }
@@ -219,7 +227,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// What requests are told after [`Connection::close`].
+/// Returns the error for requests after [`Connection::close`].
 fn closed() -> Error {
     Error::Transport(TransportError::Closed("the connection was closed on this side".into()))
 }

@@ -1,9 +1,9 @@
-//! How a session begins: which era the server is of, and the greeting of that era.
+//! Opening a session: detects the server's [`Era`] and performs the handshake, if that era has one.
 //!
-//! A server is asked with `server/discover`. Its answer settles it; so does the one error that only a
-//! server of the new era gives. Any other error, or silence, means `initialize`: no decision hangs on a
-//! single error code. A server that is slow rather than old may answer both, and then what it says to
-//! `initialize` counts, as that is what it took last.
+//! The client probes with `server/discover`. A result decides, and so does the one error code that only
+//! stateless servers use. Any other error, or silence, leads to `initialize`, so no decision depends on a
+//! single error code. A server that is slow rather than old may answer both. Then its answer to
+//! `initialize` counts, because some servers follow the last request that they received.
 
 use std::sync::{Arc, PoisonError};
 
@@ -22,14 +22,14 @@ use crate::{Error, RpcError, Versions};
 
 /// The newest version with a handshake.
 const NEWEST_WITH_HANDSHAKE: Version = Version::V2025_11_25;
-/// The newest version without.
+/// The newest version overall, which has no handshake.
 const NEWEST: Version = Version::V2026_07_28;
 
-/// What asking a server came to.
-enum Finding {
-    /// It speaks a version without a handshake.
+/// The outcome of probing a server.
+enum Discovery {
+    /// The server speaks a version without a handshake.
     Stateless(Box<ServerInfo>),
-    /// It is greeted with `initialize` and this version.
+    /// The client must send `initialize` with this version.
     Handshake(Version),
 }
 
@@ -39,7 +39,7 @@ struct Discovered {
     supported_versions: Vec<String>,
     #[serde(default)]
     capabilities: ServerCapabilities,
-    #[serde(default, deserialize_with = "lenient::if_it_fits")]
+    #[serde(default, deserialize_with = "lenient::ok_or_none")]
     instructions: Option<String>,
     #[serde(rename = "_meta", default)]
     meta: Option<serde_json::Map<String, serde_json::Value>>,
@@ -51,9 +51,9 @@ struct Initialized {
     protocol_version: String,
     #[serde(default)]
     capabilities: ServerCapabilities,
-    #[serde(default, deserialize_with = "lenient::if_it_fits")]
+    #[serde(default, deserialize_with = "lenient::ok_or_none")]
     server_info: Option<Implementation>,
-    #[serde(default, deserialize_with = "lenient::if_it_fits")]
+    #[serde(default, deserialize_with = "lenient::ok_or_none")]
     instructions: Option<String>,
 }
 
@@ -63,15 +63,17 @@ struct Supported {
 }
 
 impl Inner {
-    /// Opens the session. `name` is what the server's era is remembered by.
+    /// Opens the session. Remembers the server's era under `name`.
     pub(super) async fn open(self: &Arc<Self>, name: Option<&str>) -> Result<(), Error> {
         let remembered = name.and_then(|name| self.settings.eras.find(name));
         let info = match self.settings.versions {
-            Versions::Only(version) if version.has_handshake() => self.greet(version).await?,
-            Versions::WithHandshake => self.greet(NEWEST_WITH_HANDSHAKE).await?,
+            // No probe if the settings leave no choice: it would cost a round trip, and some servers exit
+            // on it.
+            Versions::Only(version) if version.has_handshake() => self.initialize(version).await?,
+            Versions::WithHandshake => self.initialize(NEWEST_WITH_HANDSHAKE).await?,
             Versions::Any if remembered == Some(Era::Handshake) => {
-                match self.greet(NEWEST_WITH_HANDSHAKE).await {
-                    // What was remembered may not be true any more.
+                match self.initialize(NEWEST_WITH_HANDSHAKE).await {
+                    // The server may have been upgraded since its era was remembered.
                     Err(Error::Rpc(_) | Error::Transport(TransportError::Http(_))) => {
                         self.detect().await?
                     }
@@ -79,25 +81,27 @@ impl Inner {
                 }
             }
             Versions::Any => self.detect().await?,
-            Versions::Only(version) => match self.ask(version).await? {
-                Ok(answer) => match self.judge(&answer, version)? {
-                    Finding::Stateless(info) => *info,
-                    Finding::Handshake(_) => return Err(only(version)),
+            Versions::Only(version) => match self.discover(version).await? {
+                Ok(answer) => match self.read_discovery(&answer, version)? {
+                    Discovery::Stateless(info) => *info,
+                    Discovery::Handshake(_) => return Err(only(version)),
                 },
                 Err(error) => return Err(error.into()),
             },
         };
         if let Some(name) = name {
+            // Only a success is remembered; a failure may have had any reason.
             let stateless = !info.version.has_handshake();
             let era = if stateless { Era::Stateless } else { Era::Handshake };
             self.settings.eras.remember(name, era);
         }
-        self.settle(info).await
+        self.establish(info).await
     }
 
-    /// Tells the transport and the server what was agreed, and makes it the session.
-    pub(super) async fn settle(&self, info: ServerInfo) -> Result<(), Error> {
+    /// Tells the transport and the server the agreed version, and makes the session current.
+    pub(super) async fn establish(&self, info: ServerInfo) -> Result<(), Error> {
         let version = info.version;
+        // HTTP must send the version header with everything after the handshake.
         self.transport.agree(version).await;
         if version.has_handshake() {
             let line = message::notification("notifications/initialized", None, "");
@@ -108,67 +112,73 @@ impl Inner {
         Ok(())
     }
 
-    /// Finds out which era the server is of, and greets it.
+    /// Probes the server's era, and performs the handshake if it needs one.
     async fn detect(self: &Arc<Self>) -> Result<ServerInfo, Error> {
-        let asking = self.ask(NEWEST);
-        tokio::pin!(asking);
-        let asked = tokio::time::timeout(self.settings.probe, &mut asking).await;
-        let Ok(asked) = asked else {
-            // Slow, or old and silent. Both are under way now; the greeting is what counts.
-            let greeting = self.greet(NEWEST_WITH_HANDSHAKE);
+        let probing = self.discover(NEWEST);
+        tokio::pin!(probing);
+        let probed = tokio::time::timeout(self.settings.probe, &mut probing).await;
+        let Ok(probed) = probed else {
+            // The server is slow, or old and silent. Both requests are in flight now; `initialize` decides.
+            let greeting = self.initialize(NEWEST_WITH_HANDSHAKE);
             tokio::pin!(greeting);
             let mut answer = None;
-            let refused = loop {
+            let failure = loop {
                 tokio::select! {
+                    // A late answer to the probe is recorded first, in case `initialize` fails at the same
+                    // moment.
                     biased;
-                    asked = &mut asking, if answer.is_none() => answer = Some(asked),
+                    probed = &mut probing, if answer.is_none() => answer = Some(probed),
                     greeted = &mut greeting => match greeted {
                         Ok(info) => return Ok(info),
-                        Err(Error::Rpc(error)) if is_too_new(&error) => return Ok(unknown(NEWEST)),
+                        Err(Error::Rpc(error)) if is_too_new(&error) => return Ok(bare_info(NEWEST)),
                         Err(error) => break error,
                     },
                 }
             };
-            let asked = answer.and_then(|it| self.judge(&it.ok()?.ok()?, NEWEST).ok());
-            return match asked {
-                Some(Finding::Stateless(info)) => Ok(*info),
-                _ => Err(refused),
+            let probed = answer.and_then(|it| self.read_discovery(&it.ok()?.ok()?, NEWEST).ok());
+            return match probed {
+                Some(Discovery::Stateless(info)) => Ok(*info),
+                _ => Err(failure),
             };
         };
-        let finding = match asked? {
-            Ok(answer) => self.judge(&answer, NEWEST)?,
-            // Whoever must log in, or cannot be reached, need not be asked in another way.
+        let discovery = match probed? {
+            Ok(answer) => self.read_discovery(&answer, NEWEST)?,
+            // If the server demands a login or is unreachable, `initialize` would fail in the same way.
             Err(error) if is_final(&error) => return Err(error.into()),
-            Err(_) => Finding::Handshake(NEWEST_WITH_HANDSHAKE),
+            Err(_) => Discovery::Handshake(NEWEST_WITH_HANDSHAKE),
         };
-        match finding {
-            Finding::Stateless(info) => Ok(*info),
-            Finding::Handshake(version) => match self.greet(version).await {
-                Err(Error::Rpc(error)) if is_too_new(&error) => Ok(unknown(NEWEST)),
+        match discovery {
+            Discovery::Stateless(info) => Ok(*info),
+            Discovery::Handshake(version) => match self.initialize(version).await {
+                Err(Error::Rpc(error)) if is_too_new(&error) => Ok(bare_info(NEWEST)),
                 outcome => outcome,
             },
         }
     }
 
-    /// Asks which versions the server speaks, in the way of `version`, once more if it refuses to say
-    /// and yet names that version.
-    async fn ask(&self, version: Version) -> Result<Result<Answer, TransportError>, Error> {
-        let asked = self.ask_once(version).await?;
-        let is_offered = asked.as_ref().is_ok_and(|answer| match answer.outcome() {
+    /// Sends `server/discover` in the format of `version`. Asks a second time if the server rejects that version
+    /// and yet lists it as supported.
+    async fn discover(&self, version: Version) -> Result<Result<Answer, TransportError>, Error> {
+        let answer = self.discover_once(version).await?;
+        // Some servers reject the first request of a connection and name the very version that it used.
+        let is_offered = answer.as_ref().is_ok_and(|answer| match answer.outcome() {
             Outcome::Error { code: code::UNSUPPORTED_PROTOCOL_VERSION, data, .. } => {
                 supported(data).iter().any(|it| it == version.as_str())
             }
             _ => false,
         });
         if !is_offered {
-            return Ok(asked);
+            return Ok(answer);
         }
-        let again = self.ask_once(version).await?;
-        let is_told = |it: &Answer| matches!(it.outcome(), Outcome::Result(_));
-        Ok(if again.as_ref().is_ok_and(is_told) { again } else { asked })
+        let again = self.discover_once(version).await?;
+        let is_result = |it: &Answer| matches!(it.outcome(), Outcome::Result(_));
+        Ok(if again.as_ref().is_ok_and(is_result) { again } else { answer })
     }
 
-    async fn ask_once(&self, version: Version) -> Result<Result<Answer, TransportError>, Error> {
+    async fn discover_once(
+        &self,
+        version: Version,
+    ) -> Result<Result<Answer, TransportError>, Error> {
         let id = self.new_id();
         let meta = request_meta(version, &self.settings);
         let line = message::request(id, "server/discover", &Params::new(&())?, &meta);
@@ -177,12 +187,13 @@ impl Inner {
         Ok(self.transport.request(request).await)
     }
 
-    /// Reads the answer to `server/discover`.
-    fn judge(&self, answer: &Answer, version: Version) -> Result<Finding, Error> {
+    /// Interprets the answer to `server/discover`.
+    fn read_discovery(&self, answer: &Answer, version: Version) -> Result<Discovery, Error> {
         match answer.outcome() {
             Outcome::Result(result) => {
+                // A result of another shape is from a server that answers unknown methods somehow.
                 let Ok(found) = lenient::read::<Discovered>("server/discover", result) else {
-                    return Ok(Finding::Handshake(NEWEST_WITH_HANDSHAKE));
+                    return Ok(Discovery::Handshake(NEWEST_WITH_HANDSHAKE));
                 };
                 self.choose(&found.supported_versions, version, |version| ServerInfo {
                     version,
@@ -192,25 +203,26 @@ impl Inner {
                 })
             }
             Outcome::Error { code: code::UNSUPPORTED_PROTOCOL_VERSION, data, .. } => {
-                self.choose(&supported(data), version, unknown)
+                self.choose(&supported(data), version, bare_info)
             }
-            Outcome::Error { .. } => Ok(Finding::Handshake(NEWEST_WITH_HANDSHAKE)),
+            Outcome::Error { .. } => Ok(Discovery::Handshake(NEWEST_WITH_HANDSHAKE)),
         }
     }
 
-    /// Picks the newest version of those that a server says it speaks.
+    /// Chooses a version from the list that a server supports: `wanted`, or else the newest with a handshake.
     fn choose(
         &self,
         supported: &[String],
         wanted: Version,
         info: impl FnOnce(Version) -> ServerInfo,
-    ) -> Result<Finding, Error> {
+    ) -> Result<Discovery, Error> {
         let known = || supported.iter().filter_map(|it| it.parse::<Version>().ok());
+        // The stateless version is preferred: it needs no session that could be lost.
         if known().any(|it| it == wanted) {
-            return Ok(Finding::Stateless(Box::new(info(wanted))));
+            return Ok(Discovery::Stateless(Box::new(info(wanted))));
         }
         match known().filter(|it| it.has_handshake()).max() {
-            Some(version) => Ok(Finding::Handshake(version)),
+            Some(version) => Ok(Discovery::Handshake(version)),
             None => {
                 let list = supported.join(", ");
                 Err(Error::Version(format!(
@@ -221,8 +233,8 @@ impl Inner {
         }
     }
 
-    /// Opens a session with `initialize`.
-    pub(super) async fn greet(&self, version: Version) -> Result<ServerInfo, Error> {
+    /// Sends `initialize` and checks the version that the server chose.
+    pub(super) async fn initialize(&self, version: Version) -> Result<ServerInfo, Error> {
         let params = Params::new(&serde_json::json!({
             "protocolVersion": version.as_str(),
             "capabilities": self.settings.capabilities,
@@ -232,15 +244,19 @@ impl Inner {
         let line = message::request(id, "initialize", &params, "");
         let answer = self.transport.request(Request::new(id, "initialize", line)).await?;
         let result = call::result("initialize", &answer)?;
-        let told: Initialized = call::parse("initialize", result)?;
-        let agreed = told.protocol_version.parse::<Version>().ok().filter(|it| it.has_handshake());
+        let initialized: Initialized = call::parse("initialize", result)?;
+        // The server may answer with a version that it prefers; only versions with a handshake are valid
+        // here.
+        let agreed =
+            initialized.protocol_version.parse::<Version>().ok().filter(|it| it.has_handshake());
         let Some(agreed) = agreed else {
-            let told = Excerpt::new(told.protocol_version.as_bytes(), 40);
+            let offered = Excerpt::new(initialized.protocol_version.as_bytes(), 40);
             return Err(Error::Version(format!(
-                "the server wants to speak version {told} of the protocol, which this client does not \
+                "the server wants to speak version {offered} of the protocol, which this client does not \
                  know with initialize"
             )));
         };
+        // The protocol lets a server choose, but the settings allow just one version.
         if let Versions::Only(only_this) = self.settings.versions
             && agreed != only_this
         {
@@ -248,9 +264,9 @@ impl Inner {
         }
         Ok(ServerInfo {
             version: agreed,
-            capabilities: told.capabilities,
-            implementation: told.server_info,
-            instructions: told.instructions,
+            capabilities: initialized.capabilities,
+            implementation: initialized.server_info,
+            instructions: initialized.instructions,
         })
     }
 }
@@ -262,13 +278,13 @@ impl Discovered {
     }
 }
 
-/// The versions that a refusal names.
+/// Returns the versions that an "unsupported protocol version" error lists.
 fn supported(data: Option<&str>) -> Vec<String> {
     let named = data.and_then(|data| serde_json::from_str::<Supported>(data).ok());
     named.map(|it| it.supported).unwrap_or_default()
 }
 
-/// Whether asking in another way would end the same.
+/// Returns true if another kind of request would fail in the same way.
 fn is_final(error: &TransportError) -> bool {
     match error {
         TransportError::Closed(_) | TransportError::Login(_) | TransportError::Unreachable(_) => {
@@ -279,15 +295,15 @@ fn is_final(error: &TransportError) -> bool {
     }
 }
 
-/// Whether a server that does not tell its versions refuses `initialize` as one that has none.
+/// Returns true if the server refuses `initialize` as only a server without a handshake does.
 fn is_too_new(error: &RpcError) -> bool {
     let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
     let knows_newest = supported.is_some_and(|it| it.iter().any(|it| it == NEWEST.as_str()));
     error.code == code::METHOD_NOT_FOUND || knows_newest
 }
 
-/// A server of which only the version is known.
-fn unknown(version: Version) -> ServerInfo {
+/// Returns server info of which only the version is known.
+fn bare_info(version: Version) -> ServerInfo {
     ServerInfo {
         version,
         capabilities: ServerCapabilities::default(),
@@ -296,6 +312,7 @@ fn unknown(version: Version) -> ServerInfo {
     }
 }
 
+/// Returns the error for a server that does not speak the only version that the settings allow.
 fn only(version: Version) -> Error {
     Error::Version(format!(
         "the server does not speak version {} of the protocol",

@@ -1,9 +1,9 @@
-//! Opening a session again that the server has ended.
+//! Reopens a session that the server has ended.
 //!
 //! Invariants:
-//! - All that need the new session wait for one and the same attempt, and share its outcome.
-//! - An attempt goes on to its end though nobody waits for it any more: no session is left half open.
-//! - What is asked for meanwhile waits: there is no session that it could be sent in.
+//! - All requests that need the new session wait for the same attempt and share its outcome.
+//! - An attempt runs to its end even if no request waits for it any more, so no session stays half open.
+//! - New requests wait for a running attempt, because there is no session to send them in.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,16 +19,16 @@ use crate::Error;
 pub(super) struct Renewal(Mutex<Option<Attempt>>);
 
 struct Attempt {
-    /// The session that the server has ended.
+    /// Generation of the session that the server has ended.
     ended: u64,
-    /// What became of it, once that is known.
+    /// Outcome of the attempt, once it is known.
     outcome: Outcome,
 }
 
 type Outcome = watch::Receiver<Option<Result<(), Error>>>;
 
 impl Attempt {
-    fn is_under_way(&self) -> bool {
+    fn is_running(&self) -> bool {
         self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
     }
 }
@@ -49,12 +49,13 @@ impl Inner {
         }
     }
 
-    /// Opens the session again after the server has ended it, once for all that wait for that.
+    /// Reopens the session of generation `ended`. Concurrent calls share one attempt.
     pub(super) async fn renew(self: &Arc<Self>, ended: u64) -> Result<(), Error> {
         let mut outcome = {
             let mut last = self.renewal.lock();
             match &*last {
-                Some(attempt) if attempt.is_under_way() => attempt.outcome.clone(),
+                // Another request may have renewed the session since this one failed.
+                Some(attempt) if attempt.is_running() => attempt.outcome.clone(),
                 _ if self.session().generation != ended => return Ok(()),
                 _ => {
                     let outcome = self.begin_renewal();
@@ -70,18 +71,18 @@ impl Inner {
     }
 
     fn begin_renewal(self: &Arc<Self>) -> Outcome {
-        tracing::debug!("the server has ended the session: opening another");
+        tracing::debug!("the server ended the session; opening a new one");
         let (sender, outcome) = watch::channel(None);
         let inner = Arc::clone(self);
         self.runtime.spawn(async move {
             let limit = inner.settings.open_timeout;
-            let opened = tokio::time::timeout(limit, inner.open_again()).await;
+            let opened = tokio::time::timeout(limit, inner.reopen()).await;
             let opened = opened.unwrap_or_else(|_| {
                 Err(Error::Timeout { method: "initialize".into(), after: limit })
             });
             if opened.is_ok() {
-                // Whoever misses it will notice; the session is worth more.
-                let _ = tokio::time::timeout(limit, inner.remind()).await;
+                // A failed restore is tolerable: the new session works without it.
+                let _ = tokio::time::timeout(limit, inner.restore()).await;
                 *inner.renewal.lock() = None;
             }
             sender.send_replace(Some(opened));
@@ -89,17 +90,17 @@ impl Inner {
         outcome
     }
 
-    async fn open_again(&self) -> Result<(), Error> {
+    async fn reopen(&self) -> Result<(), Error> {
         self.transport.forget_session();
-        let info = self.greet(self.session().info.version).await?;
-        self.settle(info).await
+        let info = self.initialize(self.session().info.version).await?;
+        self.establish(info).await
     }
 
-    /// Tells a new session what the old one was told.
-    async fn remind(&self) {
+    /// Repeats the log level and the subscriptions of the old session in the new one.
+    async fn restore(&self) {
         let (level, subscriptions) = {
-            let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            (memory.level, memory.subscriptions.clone())
+            let restorable = self.restorable.lock().unwrap_or_else(PoisonError::into_inner);
+            (restorable.level, restorable.subscriptions.clone())
         };
         let level = level.map(|level| ("logging/setLevel", serde_json::json!({ "level": level })));
         let uris = subscriptions.into_iter();
@@ -108,7 +109,7 @@ impl Inner {
             let Ok(params) = Params::new(&params) else { continue };
             let id = self.new_id();
             let line = message::request(id, method, &params, "");
-            // What it says to that is its own affair.
+            // An error answer changes nothing: the server no longer offers this.
             let _ = self.transport.request(Request::new(id, method, line)).await;
         }
     }

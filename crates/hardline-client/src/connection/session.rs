@@ -1,4 +1,4 @@
-//! What was agreed with the server, and what it was told that a new session must be told again.
+//! The negotiated session, and the state that a renewed session must restore.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,25 +10,25 @@ use rmcp::model::{LoggingLevel, ServerCapabilities};
 use super::ServerInfo;
 use crate::Settings;
 
-/// What was agreed with the server.
+/// The outcome of the negotiation with the server.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// How many sessions there were before.
+    /// Number of this session among those of the connection, counted from 1; 0 before the first.
     pub(super) generation: u64,
     pub(super) info: ServerInfo,
-    /// Members of `_meta` that every request has.
+    /// Members of `_meta` that every request carries.
     pub(super) meta: String,
 }
 
-/// What a new session must be told again.
+/// State of the session that the client restores after a renewal.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct Restorable {
     pub(super) level: Option<LoggingLevel>,
     pub(super) subscriptions: BTreeSet<String>,
 }
 
 impl Session {
-    /// Before anything is agreed.
+    /// Creates the placeholder for a session that is not negotiated yet.
     pub(super) fn unopened() -> Self {
         let info = ServerInfo {
             version: Version::V2025_11_25,
@@ -48,13 +48,13 @@ impl Session {
         Self { generation, info, meta }
     }
 
-    /// Whether every request says its version, and nothing is remembered between them.
+    /// Returns true if the version has no handshake, so that every request carries its version.
     pub(super) fn is_stateless(&self) -> bool {
         !self.info.version.has_handshake()
     }
 }
 
-/// What a request of a version without `initialize` says of the client.
+/// Returns the members of `_meta` that a request without a handshake carries.
 pub(super) fn request_meta(version: Version, settings: &Settings) -> String {
     let mut meta = String::from(r#""io.modelcontextprotocol/protocolVersion":"#);
     push_json_string(&mut meta, version.as_str());
@@ -63,6 +63,7 @@ pub(super) fn request_meta(version: Version, settings: &Settings) -> String {
         ("clientCapabilities", serde_json::to_string(&settings.capabilities)),
     ];
     for (name, value) in parts {
+        // These types always serialize; an empty object is still valid.
         let value = value.unwrap_or_else(|_| "{}".into());
         let _ = write!(meta, r#","io.modelcontextprotocol/{name}":{value}"#);
     }

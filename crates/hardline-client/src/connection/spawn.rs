@@ -1,4 +1,4 @@
-//! A server that is started for its connection.
+//! Starts a server as a child process and opens a session with it.
 
 use std::sync::Arc;
 
@@ -11,37 +11,36 @@ use crate::guard::lines;
 use crate::{Error, Settings, Versions};
 
 impl Connection {
-    /// Starts a server and opens a session with it. The server ends with the session.
+    /// Starts a server and opens a session with it. The server exits with the session.
     ///
-    /// A server that ends because it is asked which version it speaks is started once more, and greeted
-    /// with `initialize`.
+    /// If the server exits on the probe for 2026-07-28, it is started once more and gets `initialize` only.
     ///
     /// # Errors
     ///
-    /// [`Error`], if it cannot be started, or as for [`open`](Self::open).
+    /// Returns an [`Error`] if the server cannot be started, and in the same cases as [`open`](Self::open).
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn spawn(command: &Command, settings: Settings) -> Result<Self, Error> {
         Self::spawn_with(command, settings, Config::default()).await
     }
 
-    /// The same, with settings for the transport: limits, an observer, a name in logs.
+    /// Like [`spawn`](Self::spawn), with settings of the transport: limits, an observer, a name in logs.
     ///
     /// # Errors
     ///
-    /// [`Error`], if it cannot be started, or as for [`open`](Self::open).
+    /// Returns an [`Error`] if the server cannot be started, and in the same cases as [`open`](Self::open).
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn spawn_with(
         command: &Command,
         mut settings: Settings,
         config: Config,
     ) -> Result<Self, Error> {
-        // On the lines it sees all that it would see of the messages.
+        // The guard on the raw lines sees every message, so a second guard on the messages is not needed.
         let guard = settings.guard.take();
         let secrets = settings.secrets.clone();
         let start = || {
@@ -55,10 +54,10 @@ impl Connection {
             let started = started.map_err(|error| Error::Start(error.to_string()));
             started.map(Arc::new).map_err(|error| error.hidden(&secrets))
         };
-        let is_asked = settings.versions == Versions::Any;
+        let is_probed = settings.versions == Versions::Any;
         match Self::open(start()?, settings.clone()).await {
             Err(Error::Transport(TransportError::Closed(_)))
-                if is_asked && !settings.is_closing() =>
+                if is_probed && !settings.is_closing() =>
             {
                 Self::open(start()?, settings.with_versions(Versions::WithHandshake)).await
             }

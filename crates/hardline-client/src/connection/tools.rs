@@ -1,7 +1,8 @@
-//! The headers of 2026-07-28: what of a request is said again outside of it.
+//! HTTP headers that 2026-07-28 requires to repeat parts of a request.
 //!
-//! Which parameters of a tool are, its schema says, so lists of tools are read on their way to the
-//! caller. A server that finds the headers wrong is asked for the list, and then once more.
+//! A tool's schema says which of its parameters are repeated, so the connection reads every tool list on its
+//! way to the caller. If a server rejects the headers of a call, the connection lists the tools and sends
+//! the call once more.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,15 +18,15 @@ use super::message::Params;
 use super::session::Session;
 use super::{Inner, Options};
 
-/// How many tools of a server are remembered.
+/// Limit on remembered tools of a server.
 const MAX_TOOLS: usize = 10_000;
 
-/// Which parameters of which tools are headers too. Tools without any are not in it.
+/// The parameters to repeat as headers, by tool. Tools without any are absent.
 #[derive(Debug, Default)]
 pub(super) struct ToolHeaders(Mutex<HashMap<String, Arc<ParamHeaders>>>);
 
 impl ToolHeaders {
-    /// Learns from an answer, if it is a list of tools that matters.
+    /// Remembers the headers of the tools in `answer`, if it is a tool list from a stateless HTTP server.
     pub(super) fn learn(&self, inner: &Inner, session: &Session, method: &str, answer: &Answer) {
         if method != "tools/list" || !session.is_stateless() || inner.transport.kind() != Kind::Http
         {
@@ -46,8 +47,9 @@ impl ToolHeaders {
         });
     }
 
-    /// The headers of a request.
+    /// Returns the headers of a request.
     pub(super) fn headers(&self, line: &str) -> Vec<Header> {
+        // Our own request is decoded again so that headers and body cannot disagree.
         let mut decoder = Decoder::new(&Limits::default());
         let Ok(Frame::Message(message, _)) = decoder.decode(line.as_bytes()) else {
             return Vec::new();
@@ -66,7 +68,7 @@ impl ToolHeaders {
     }
 }
 
-/// The headers that every request has.
+/// Returns the headers that every request has.
 pub(super) fn standard(line: &str) -> Vec<Header> {
     let mut decoder = Decoder::new(&Limits::default());
     match decoder.decode(line.as_bytes()) {
@@ -75,13 +77,13 @@ pub(super) fn standard(line: &str) -> Vec<Header> {
     }
 }
 
-/// Whether a server refuses a call because it misses headers, or has others in mind.
+/// Returns true if the server rejected a call because of missing or different headers.
 pub(super) fn has_wrong_headers(method: &str, session: &Session, answer: &Answer) -> bool {
     let is_refused = matches!(answer.outcome(), Outcome::Error { code: code::HEADER_MISMATCH, .. });
     is_refused && method == "tools/call" && session.is_stateless()
 }
 
-/// The names of tools that may not be used over HTTP, as what they say about headers is wrong.
+/// Returns the names of tools with invalid header definitions, which must not be used over HTTP.
 pub(super) fn invalid(result: &str) -> Vec<String> {
     let mut names = Vec::new();
     each_tool(result, |name, schema| {
@@ -92,6 +94,7 @@ pub(super) fn invalid(result: &str) -> Vec<String> {
     names
 }
 
+/// Calls `see` with the name and the input schema of each tool.
 fn each_tool(result: &str, mut see: impl FnMut(&str, Option<Value<'_>>)) {
     let mut checker = Checker::new(&Limits::default());
     let Ok(checked) = checker.check(result.as_bytes()) else { return };
@@ -104,13 +107,13 @@ fn each_tool(result: &str, mut see: impl FnMut(&str, Option<Value<'_>>)) {
 }
 
 impl Inner {
-    /// Lists the tools for their headers alone.
+    /// Lists all tools only to learn their headers.
     pub(super) async fn list_for_headers(self: &Arc<Self>) {
         let mut cursor: Option<String> = None;
         for _ in 0..self.settings.max_pages {
             let Ok(params) = Params::new(&serde_json::json!({ "cursor": cursor })) else { return };
             let params = if cursor.is_some() { params } else { Params::default() };
-            // Boxed, as listing may itself be refused: once.
+            // Boxed to break the recursion: this request goes through `perform` as well.
             let listed = Box::pin(self.perform("tools/list", params, &Options::default())).await;
             let page = listed.and_then(|page| page.parse::<super::typed::Page>("tools/list"));
             match page.ok().and_then(|page| page.next_cursor) {

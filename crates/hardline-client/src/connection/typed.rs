@@ -1,4 +1,4 @@
-//! The methods of the protocol, with rmcp's types.
+//! The protocol's methods as typed functions, with rmcp's types.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
@@ -17,18 +17,18 @@ use super::message::Params;
 use super::{Connection, Options, tools};
 use crate::Error;
 
-/// How much all pages of a list may be.
+/// Limit on the total size of all pages of a list.
 const MAX_LIST_BYTES: usize = 64 << 20;
 
-/// Progress that a server reports about a request.
+/// Progress that the server reports for a request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How far it is.
+    /// Progress so far.
     pub progress: f64,
-    /// How far it goes, if that is known.
+    /// Progress at completion, if known.
     pub total: Option<f64>,
-    /// What it does. Unescaped.
+    /// Description of the current step. Not escaped: do not print it to a terminal.
     pub message: Option<String>,
 }
 
@@ -39,21 +39,21 @@ pub(super) struct Page {
 }
 
 impl Connection {
-    /// Lists all tools, on however many pages they come. Over HTTP, tools of 2026-07-28 whose headers
-    /// are not valid are left out, as the protocol wants.
+    /// Lists all tools, following pagination. Over HTTP, tools of a 2026-07-28 server with invalid header
+    /// definitions are left out, as the protocol requires.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if a request fails, or if the list exceeds the limits on pages and bytes.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {
         self.list_tools_as(|tool: &Tool| tool.name.to_string()).await
     }
 
-    /// The same as JSON, each as the server wrote it.
+    /// Lists all tools as JSON, each as the server wrote it.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`list_tools`](Self::list_tools).
     pub async fn list_tools_json(&self) -> Result<Vec<Box<RawValue>>, Error> {
         #[derive(Deserialize)]
         struct Named {
@@ -69,6 +69,7 @@ impl Connection {
         name: impl Fn(&T) -> String,
     ) -> Result<Vec<T>, Error> {
         let mut invalid = HashSet::new();
+        // Over stdio there are no headers, so an invalid definition does no harm.
         let has_headers =
             !self.version().has_handshake() && self.inner.transport.kind() == Kind::Http;
         let mut listed: Vec<T> = self
@@ -86,20 +87,20 @@ impl Connection {
 
     /// Calls a tool. `arguments` is an object, or `null` for none.
     ///
-    /// A tool that says that it failed gives a result that says so (`is_error`), no error.
+    /// If the tool reports a failure of its own, the result has `is_error` set; that is not an [`Error`].
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
         self.call_tool_with(name, arguments, &Options::default()).await
     }
 
-    /// The same, with options.
+    /// Like [`call_tool`](Self::call_tool), with options.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn call_tool_with(
         &self,
         name: &str,
@@ -109,7 +110,7 @@ impl Connection {
         let params = match arguments {
             Value::Null => Params::tool(name, None),
             Value::Object(arguments) => Params::tool(name, Some(arguments)),
-            _ => return Err(Error::Params("a tool's arguments are an object".into())),
+            _ => return Err(Error::Params("a tool's arguments must be a JSON object".into())),
         };
         self.inner.perform("tools/call", params, options).await?.parse("tools/call")
     }
@@ -118,16 +119,16 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`list_tools`](Self::list_tools).
     pub async fn list_resources(&self) -> Result<Vec<Resource>, Error> {
         self.list("resources/list", "resources").await
     }
 
-    /// Lists all templates of resources.
+    /// Lists all resource templates.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`list_tools`](Self::list_tools).
     pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
         self.list("resources/templates/list", "resourceTemplates").await
     }
@@ -136,7 +137,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, Error> {
         self.ask("resources/read", json!({ "uri": uri })).await
     }
@@ -145,7 +146,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`list_tools`](Self::list_tools).
     pub async fn list_prompts(&self) -> Result<Vec<Prompt>, Error> {
         self.list("prompts/list", "prompts").await
     }
@@ -154,7 +155,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn get_prompt(&self, name: &str, arguments: Value) -> Result<GetPromptResult, Error> {
         let params = match arguments {
             Value::Null => json!({ "name": name }),
@@ -163,72 +164,73 @@ impl Connection {
         self.ask("prompts/get", params).await
     }
 
-    /// Asks how an argument of a prompt or a resource template could go on.
+    /// Requests completions for an argument of a prompt or a resource template.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn complete(&self, params: &CompleteRequestParams) -> Result<CompleteResult, Error> {
         self.request("completion/complete", params).await?.parse("completion/complete")
     }
 
-    /// Asks to be told when a resource changes; [`events`](Self::events) tells. In a session that has to
-    /// be opened again, the server is asked again. For versions with a handshake; 2026-07-28 has
-    /// [`listen`](Self::listen).
+    /// Subscribes to changes of a resource; [`events`](Self::events) delivers the notifications. A renewed
+    /// session subscribes again. Only for versions with a handshake; 2026-07-28 has [`listen`](Self::listen).
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn subscribe(&self, uri: &str) -> Result<(), Error> {
         self.request("resources/subscribe", &json!({ "uri": uri })).await?;
-        let mut memory = self.inner.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.subscriptions.insert(uri.to_owned());
+        let mut restorable = self.inner.restorable.lock().unwrap_or_else(PoisonError::into_inner);
+        restorable.subscriptions.insert(uri.to_owned());
         Ok(())
     }
 
-    /// Asks not to be told any more.
+    /// Ends the subscription to a resource.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), Error> {
+        // Forgotten first: a renewal during the request must not subscribe again.
         {
-            let mut memory = self.inner.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            memory.subscriptions.remove(uri);
+            let mut restorable =
+                self.inner.restorable.lock().unwrap_or_else(PoisonError::into_inner);
+            restorable.subscriptions.remove(uri);
         }
         self.request("resources/unsubscribe", &json!({ "uri": uri })).await.map(|_| ())
     }
 
-    /// Listens, in 2026-07-28, to what the filter names, until the server ends it: then this resolves.
-    /// [`events`](Self::events) has what comes. Dropping the future ends it too.
+    /// Subscribes, in 2026-07-28, to the notifications that `filter` names; [`events`](Self::events) delivers
+    /// them. Resolves when the server ends the subscription. Dropping the future ends it too.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn listen(&self, filter: &SubscriptionFilter) -> Result<(), Error> {
-        let endless = Options::default().with_timeout(std::time::Duration::ZERO);
+        let no_timeout = Options::default().with_timeout(std::time::Duration::ZERO);
         let params = json!({ "notifications": filter });
-        self.request_with("subscriptions/listen", &params, &endless).await.map(|_| ())
+        self.request_with("subscriptions/listen", &params, &no_timeout).await.map(|_| ())
     }
 
-    /// Sets from which level on the server reports what it does; [`events`](Self::events) has the
-    /// reports. For versions with a handshake.
+    /// Sets the minimum level of the server's log messages, which [`events`](Self::events) delivers. Only for
+    /// versions with a handshake.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn set_level(&self, level: LoggingLevel) -> Result<(), Error> {
         self.request("logging/setLevel", &json!({ "level": level })).await?;
-        let mut memory = self.inner.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.level = Some(level);
+        let mut restorable = self.inner.restorable.lock().unwrap_or_else(PoisonError::into_inner);
+        restorable.level = Some(level);
         Ok(())
     }
 
-    /// Asks whether the server is there. 2026-07-28 has no `ping`: there `server/discover` is asked.
+    /// Checks that the server responds. Sends `server/discover` in 2026-07-28, which has no `ping`.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns an [`Error`] if the request fails.
     pub async fn ping(&self) -> Result<(), Error> {
         let method = if self.version().has_handshake() { "ping" } else { "server/discover" };
         self.request(method, &()).await.map(|_| ())
@@ -238,12 +240,12 @@ impl Connection {
         self.request(method, &params).await?.parse(method)
     }
 
-    /// Lists with any method that gives a list in pages, under `key`: as whatever the items are, JSON text
-    /// too.
+    /// Lists all items of a paginated method. `key` names the member of the result with the items, which can be
+    /// of any type, including raw JSON.
     ///
     /// # Errors
     ///
-    /// [`Error`]: see there.
+    /// Returns the same errors as [`list_tools`](Self::list_tools).
     pub async fn list<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -252,16 +254,16 @@ impl Connection {
         self.list_pages(method, key, |_| {}).await
     }
 
-    /// Takes the items of all pages, and shows each page.
+    /// Collects the items of all pages. Calls `see` with each page's result.
     async fn list_pages<T: DeserializeOwned>(
         &self,
         method: &str,
         key: &str,
         mut see: impl FnMut(&str),
     ) -> Result<Vec<T>, Error> {
-        let hidden = self.inner.hidden();
+        let source = self.inner.secret_source();
         let unexpected =
-            |reason: &str| super::call::unexpected(method, reason).hidden(&hidden.secrets());
+            |reason: &str| super::call::unexpected(method, reason).hidden(&source.secrets());
         let mut bytes = 0;
         let mut items = Vec::new();
         let mut seen = HashSet::new();
@@ -269,13 +271,13 @@ impl Connection {
         for _ in 0..self.inner.settings.max_pages {
             let page = self.inner.perform(method, params, &Options::default()).await?;
             bytes += page.get().len();
-            if MAX_LIST_BYTES < bytes {
+            if bytes > MAX_LIST_BYTES {
                 return Err(unexpected("the list is longer than 64 MiB"));
             }
             see(page.get());
             let fields: HashMap<String, Box<RawValue>> = page.parse(method)?;
             let listed = fields.get(key).map_or("null", |it| it.get());
-            // An empty list may be left out, or be null.
+            // Some servers omit an empty list or write it as null.
             let listed = super::lenient::read::<Option<Vec<T>>>(method, listed);
             let listed = listed.map_err(|error| unexpected(&format!("{key}: {error}")))?;
             items.extend(listed.unwrap_or_default());
@@ -283,8 +285,9 @@ impl Connection {
                 fields.get("nextCursor").and_then(|it| serde_json::from_str(it.get()).ok());
             let Some(Some(cursor)) = cursor else { return Ok(items) };
             let cursor: String = cursor;
+            // A hostile server could repeat a cursor forever.
             if !seen.insert(cursor.clone()) {
-                return Err(unexpected("a cursor comes back, so the list has no end"));
+                return Err(unexpected("a cursor repeats, so the list would never end"));
             }
             params = Params::new(&json!({ "cursor": cursor }))?;
         }

@@ -1,4 +1,4 @@
-//! A server at a URL.
+//! Opens sessions with servers at a URL.
 
 use std::sync::Arc;
 
@@ -10,31 +10,31 @@ use crate::settings::Era;
 use crate::{Error, Settings, Versions};
 
 impl Connection {
-    /// Opens a session with the server at `url`: over Streamable HTTP, or over the HTTP+SSE of 2024-11-05
-    /// if that is all that it speaks.
+    /// Opens a session with the server at `url` over Streamable HTTP. Falls back to the HTTP+SSE transport of
+    /// 2024-11-05 if the server refuses Streamable HTTP.
     ///
     /// # Errors
     ///
-    /// [`Error`], if the URL is none, or as for [`open`](Self::open).
+    /// Returns an [`Error`] if the URL is invalid, and in the same cases as [`open`](Self::open).
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect(url: &str, settings: Settings) -> Result<Self, Error> {
         let config = Config::new(url)
             .map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
         Self::connect_with(config, settings).await
     }
 
-    /// The same, with headers, limits and what else there is to set.
+    /// Like [`connect`](Self::connect), with a configuration of the HTTP transport: headers, limits and more.
     ///
     /// # Errors
     ///
-    /// [`Error`], as for [`open`](Self::open).
+    /// Returns an [`Error`] in the same cases as [`open`](Self::open).
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect_with(config: Config, settings: Settings) -> Result<Self, Error> {
         let name = config.url().to_owned();
         let eras = settings.eras.clone();
@@ -42,6 +42,7 @@ impl Connection {
             if let Ok(connection) = Self::connect_sse(config.clone(), settings.clone()).await {
                 return Ok(connection);
             }
+            // The server may have been upgraded since its era was remembered.
             eras.forget(&name);
         }
         let transport = Streamable::new(config.clone());
@@ -52,23 +53,24 @@ impl Connection {
             outcome => return outcome,
         };
         tracing::debug!(%error, "no Streamable HTTP: trying HTTP+SSE");
-        // What the newer way said is worth more, should both fail.
+        // If both fail, the error of Streamable HTTP is more useful: few servers speak only HTTP+SSE.
         let connection = Self::connect_sse(config, settings).await.map_err(|_| error)?;
         eras.remember(&name, Era::Sse);
         Ok(connection)
     }
 
-    /// Opens a session over the HTTP+SSE of 2024-11-05, without trying anything newer.
+    /// Opens a session over the HTTP+SSE transport of 2024-11-05 only.
     ///
     /// # Errors
     ///
-    /// [`Error`], as for [`open`](Self::open).
+    /// Returns an [`Error`] in the same cases as [`open`](Self::open).
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with I/O and time enabled.
+    /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect_sse(config: Config, settings: Settings) -> Result<Self, Error> {
         let versions = match settings.versions {
+            // Stateless versions do not exist over HTTP+SSE, so probing for one would only cost time.
             Versions::Any => Versions::WithHandshake,
             versions => versions,
         };
@@ -79,7 +81,7 @@ impl Connection {
     }
 }
 
-/// Whether a server refused in a way that one does that speaks HTTP+SSE alone.
+/// Returns true if the error is one with which an HTTP+SSE server would refuse Streamable HTTP.
 fn may_be_sse(error: &Error, settings: &Settings) -> bool {
     let Error::Transport(TransportError::Http(error)) = error else { return false };
     let is_allowed = match settings.versions {

@@ -1,4 +1,4 @@
-//! A transport with a guard on its messages.
+//! A transport that passes every message through a guard.
 
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
@@ -18,17 +18,17 @@ use super::GuardSettings;
 use super::shared::Shared;
 use super::state::Outgoing;
 
-/// How long an error may take on its way to the server.
+/// Time limit for delivering one error answer to the server.
 const REPLY_TIME: Duration = Duration::from_secs(5);
 
-/// A transport that shows a guard every message of both directions, and carries what the guard gives out.
+/// A transport that passes every message of both directions through a guard and carries the guard's output.
 ///
-/// A request that is stopped does not reach the server: it is answered at once, with the guard's error, and
-/// so is one whose answer is stopped. A request of the server that is stopped is answered with an error. When
-/// the policy ends the session, the transport is closed with the reason.
+/// If the guard blocks a request or its answer, the caller gets the guard's error at once; a blocked request
+/// never reaches the server. A blocked request from the server is answered with an error. When the policy
+/// ends the session, the transport is closed with the reason.
 ///
-/// Whatever the transport does to frame messages comes before the guard. Where a server's lines can be had,
-/// as from a process, [`lines`](super::lines()) sees more.
+/// The guard sees messages only after the inner transport has framed them. If the server's raw lines are
+/// available, as they are for a process, [`lines`](super::lines()) can detect more.
 #[derive(Debug)]
 pub struct Guarded {
     inner: Arc<dyn Transport>,
@@ -38,8 +38,7 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Puts a guard on a transport, before anything is sent. Must be called inside a runtime with time
-    /// enabled.
+    /// Wraps a transport before the first message is sent. Must be called inside a runtime with time enabled.
     pub fn new(inner: Arc<dyn Transport>, settings: &GuardSettings) -> Self {
         let (shared, events, replies) = Shared::new(settings, inner.take_events());
         let watching = tokio::spawn(watch(Arc::clone(&shared))).abort_handle();
@@ -48,14 +47,16 @@ impl Guarded {
         Self { inner, shared, events: Mutex::new(Some(events)), tasks }
     }
 
-    /// Judges the answer of a request after all that came before it, and gives what comes of it.
+    /// Judges the answer to request `id`, after every event that the server sent before it.
     async fn settle(
         &self,
         id: i64,
         outcome: Result<Answer, TransportError>,
     ) -> Result<(), TransportError> {
         let shared = &*self.shared;
+        // A fixed mark: a server that keeps sending events must not delay its answers forever.
         let arrived = shared.lock().arrived();
+        // The lock is released while waiting for room, or the receiver could not make any.
         let judged = loop {
             {
                 let mut state = shared.lock();
@@ -63,6 +64,7 @@ impl Guarded {
                 if state.has_judged(arrived) {
                     match outcome {
                         Ok(answer) => state.take_answer(id, answer),
+                        // The body of an HTTP error may hold a message, which must not bypass the guard.
                         Err(TransportError::Http(mut error)) => {
                             let message = error.message.take();
                             error.message = message.and_then(|text| state.take_refusal(&text));
@@ -73,10 +75,11 @@ impl Guarded {
                     break state.judged();
                 }
             }
-            shared.room().await;
+            shared.wait_for_room().await;
         };
-        while !shared.lock().has_sent(judged) {
-            shared.room().await;
+        // The client must see events from before the answer, such as progress, before the answer itself.
+        while !shared.lock().flush_past(judged) {
+            shared.wait_for_room().await;
         }
         Ok(())
     }
@@ -87,12 +90,14 @@ impl Transport for Guarded {
         Box::pin(async move {
             let (reply, mut decided) = oneshot::channel();
             let id = request.id;
+            // Also covers a dropped future: the guard would otherwise wait for the answer forever.
             let _wait = Wait { id, shared: &self.shared };
             let outgoing = {
                 let mut state = self.shared.lock();
                 if let Some(error) = state.closed() {
                     return Err(error);
                 }
+                // Registered before the message is judged, because the guard may decide on it at once.
                 state.wait_for(id, reply);
                 state.take_outgoing(&request.text)
             };
@@ -101,6 +106,7 @@ impl Transport for Guarded {
                 Outgoing::Instead(text) => request.text = text.into(),
                 Outgoing::Nothing => return decided.try_recv().unwrap_or_else(|_| Err(stopped())),
             }
+            // Biased: the guard may have decided already, for example because the policy ended the session.
             let outcome = tokio::select! {
                 biased;
                 outcome = &mut decided => return outcome.unwrap_or_else(|_| Err(stopped())),
@@ -123,6 +129,7 @@ impl Transport for Guarded {
             match outgoing {
                 Outgoing::AsIs => {}
                 Outgoing::Instead(text) => message.text = text.into(),
+                // A blocked notification has no one to tell; the observer has the finding.
                 Outgoing::Nothing => return Ok(()),
             }
             self.inner.notify(message).await
@@ -134,6 +141,7 @@ impl Transport for Guarded {
     }
 
     fn forget_session(&self) {
+        // The guard first, or it would take reused ids of the new session for forgeries.
         self.shared.lock().forget_session();
         self.inner.forget_session();
     }
@@ -161,13 +169,14 @@ impl Transport for Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
+        // The tasks hold the inner transport, so they would keep it open.
         for task in &self.tasks {
             task.abort();
         }
     }
 }
 
-/// Makes the guard forget a request that ended without an answer.
+/// Removes a request from the guard's state when its future ends or is dropped.
 struct Wait<'a> {
     id: i64,
     shared: &'a Shared,
@@ -179,15 +188,15 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// What a request is told whose message or answer goes nowhere.
+/// Returns the error for a request that the guard blocked without an error of its own.
 fn stopped() -> TransportError {
-    TransportError::Answer("the guard has kept it back".to_owned())
+    TransportError::Answer("the guard blocked the message".to_owned())
 }
 
-/// Judges what arrives while nobody else does, and tells the guard the time.
+/// Judges events while no request does, and calls the guard at its deadlines.
 async fn watch(shared: Arc<Shared>) {
     loop {
-        shared.room().await;
+        shared.wait_for_room().await;
         let due = shared.lock().due();
         tokio::select! {
             biased;
@@ -196,7 +205,7 @@ async fn watch(shared: Arc<Shared>) {
                     return;
                 }
             }
-            () = until(due) => shared.lock().keep_time(),
+            () = until(due) => shared.lock().handle_timeout(),
             () = shared.changed.notified() => {}
         }
     }
@@ -209,7 +218,7 @@ async fn until(due: Option<Instant>) {
     }
 }
 
-/// Sends the guard's errors to the server, and closes the transport when the policy wants it.
+/// Sends the guard's errors to the server, and closes the transport when the policy ends the session.
 async fn reply(
     inner: Arc<dyn Transport>,
     shared: Arc<Shared>,
@@ -221,7 +230,7 @@ async fn reply(
             () = shared.closing.notified() => return inner.close().await,
             Some(notice) = replies.recv() => {
                 if !matches!(tokio::time::timeout(REPLY_TIME, inner.notify(notice)).await, Ok(Ok(()))) {
-                    tracing::debug!("the server could not be told that its request was stopped");
+                    tracing::debug!("could not tell the server that its request was blocked");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A guard with a clock, and somebody to tell.
+//! A guard together with the clock and the observer that it needs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::settings::Observer;
 use super::{GuardSettings, Note};
 
-/// How much of what a peer wrote goes into a log.
+/// Number of bytes of peer-written text that a log line quotes.
 const EXCERPT_BYTES: usize = 200;
 
-/// Judges what passes, and tells what was found.
+/// Inspects messages and reports each verdict's findings to the observer.
 pub(super) struct Judge {
     pub(super) guard: Guard,
     started: Instant,
@@ -31,64 +31,67 @@ impl Judge {
         }
     }
 
-    /// The time since the start.
+    /// Returns the time since this judge was created, the guard's notion of "now".
     pub(super) fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// What the guard calls `at`.
+    /// Converts a time of the guard to an instant of the runtime's clock.
     pub(super) fn instant(&self, at: Duration) -> Instant {
         self.started + at
     }
 
     pub(super) fn inspect<'a>(&mut self, direction: Direction, line: &Line<'a>) -> Verdict<'a> {
         let verdict = self.guard.inspect(direction, line, self.now());
-        self.tell_all(&verdict);
+        self.report_all(&verdict);
         verdict
     }
 
     pub(super) fn handle_timeout(&mut self) -> Verdict<'static> {
         let verdict = self.guard.handle_timeout(self.now());
-        self.tell_all(&verdict);
+        self.report_all(&verdict);
         verdict
     }
 
     pub(super) fn finish_server(&mut self) -> Verdict<'static> {
         let verdict = self.guard.finish_server(self.now());
-        self.tell_all(&verdict);
+        self.report_all(&verdict);
         verdict
     }
 
-    fn tell_all(&self, verdict: &Verdict<'_>) {
+    fn report_all(&self, verdict: &Verdict<'_>) {
         for found in &verdict.found {
-            self.tell(&Note::Found(found));
+            self.report(&Note::Found(found));
         }
-        if 0 < verdict.unlisted {
-            self.tell(&Note::Unlisted(verdict.unlisted));
+        // Long messages list only their first findings; the observer learns that there were more.
+        if verdict.unlisted > 0 {
+            self.report(&Note::Unlisted(verdict.unlisted));
         }
         if let Some(noise) = verdict.noise {
-            self.tell(&Note::Noise(noise));
+            self.report(&Note::Noise(noise));
         }
         if let Some(tool) = &verdict.denied {
-            self.tell(&Note::Denied(tool));
+            self.report(&Note::Denied(tool));
         }
         if let Some(trouble) = &verdict.trouble {
-            self.tell(&Note::Trouble(trouble));
+            self.report(&Note::Trouble(trouble));
         }
+        // Reported last, after the findings that led to it.
         if let Some(rule) = verdict.close {
-            self.tell(&Note::Closed(rule));
+            self.report(&Note::Closed(rule));
         }
     }
 
-    pub(super) fn tell(&self, note: &Note<'_>) {
+    pub(super) fn report(&self, note: &Note<'_>) {
         match &self.observer {
             Some(observer) => observer(note),
+            // Findings must not vanish because a program has no observer.
             None => log(note),
         }
     }
 }
 
-/// What whoever waits is told when the policy ends the session.
+/// Returns the error text for callers whose session the policy ended.
 pub(super) fn closed_by(rule: Rule) -> String {
     format!("the guard has closed the session: {rule}: {}", rule.title())
 }

@@ -1,10 +1,10 @@
-//! The guard on a connection.
+//! Inspection of a connection's traffic by the guard.
 //!
-//! [`GuardSettings`] say by which policy a server is judged and who is told of what is found;
-//! [`Settings::with_guard`](crate::Settings::with_guard) puts such a guard on every connection that is opened
-//! with them. A server that is started has it on its lines, with all that `hardline wrap` does for them:
-//! messages that a raw newline tore apart, noise, keys that stand twice ([`lines()`]). Everything else has
-//! it on its messages ([`Guarded`]).
+//! [`GuardSettings`] name the policy, the server, the pins and an observer for findings.
+//! [`Settings::with_guard`](crate::Settings::with_guard) guards every connection opened with those settings.
+//! If the client starts the server as a process, the guard reads its raw lines ([`lines()`]) and handles all
+//! that `hardline wrap` handles: messages torn apart by a raw newline, noise, duplicate keys. For every
+//! other transport it inspects whole messages ([`Guarded`]).
 //!
 //! ```no_run
 //! use hardline_client::guard::{GuardSettings, Note};
@@ -27,8 +27,8 @@
 //! ```
 //!
 //! Invariants:
-//! - Nothing goes on, in either direction, that the guard has not seen, and nothing but what it gave out.
-//! - A request that it stops, or whose answer it stops, fails at once, with its error.
+//! - Every message in either direction passes the guard first, and only its output is delivered.
+//! - If the guard blocks a request or its answer, the request fails at once with the guard's error.
 
 mod guarded;
 mod judge;

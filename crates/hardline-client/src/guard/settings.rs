@@ -1,4 +1,4 @@
-//! By which policy a server is judged, and who is told.
+//! Settings of the guard on a connection: policy, server name, pins and observer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use hardline_guard::policy::Policy;
 use hardline_guard::tools::PinKeeper;
 use hardline_guard::{Found, Guard, Rule};
 
-/// What the guard of a connection is made of. Each connection has a guard of its own.
+/// The settings from which each connection builds its own guard.
 #[derive(Clone)]
 pub struct GuardSettings {
     policy: Policy,
@@ -16,41 +16,41 @@ pub struct GuardSettings {
     pub(super) observer: Option<Arc<Observer>>,
 }
 
-/// What is called with each note.
+/// Callback that receives each [`Note`].
 pub(super) type Observer = dyn Fn(&Note<'_>) + Send + Sync;
 
-/// Something that the guard has to tell.
+/// An event that the guard reports to its observer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Note<'a> {
     /// A rule found something.
     Found(&'a Found),
-    /// So many more findings of one message are not listed.
+    /// Number of further findings in the same message that were not listed.
     Unlisted(usize),
-    /// A line of the server that is no message, as it came.
+    /// A line from the server that is not a message, as received.
     Noise(&'a [u8]),
-    /// A call of a tool that is hidden or denied was refused: the name, as the caller wrote it.
+    /// A call to a hidden or denied tool was refused. Holds the name as the caller wrote it.
     Denied(&'a str),
-    /// Something about the pins cannot be kept.
+    /// Description of a problem with storing pins.
     Trouble(&'a str),
-    /// The policy ends the session.
+    /// This rule made the policy end the session.
     Closed(Rule),
 }
 
 impl GuardSettings {
-    /// A guard with this policy, for a server without a name.
+    /// Creates settings with this policy, for a server without a name.
     pub fn new(policy: Policy) -> Self {
         Self { policy, server: None, pins: None, observer: None }
     }
 
-    /// Names the server: what the policy says of it counts, and its tools are pinned under this name.
+    /// Sets the server's name, which selects its section of the policy and the name of its pins.
     #[must_use]
     pub fn for_server(mut self, name: impl Into<String>) -> Self {
         self.server = Some(name.into());
         self
     }
 
-    /// Compares the tools that the server lists with pins: `keeper` is called for each connection.
+    /// Compares the tools that the server lists with pins. `keeper` is called once per connection.
     #[must_use]
     pub fn with_pins(
         mut self,
@@ -60,21 +60,21 @@ impl GuardSettings {
         self
     }
 
-    /// Calls `observer` with each note. Without one, notes are logged.
+    /// Calls `observer` with each note. Without an observer, notes are logged through `tracing`.
     ///
-    /// It is called between two messages, so it should return soon.
+    /// The call blocks the next message, so `observer` should return quickly.
     #[must_use]
     pub fn with_observer(mut self, observer: impl Fn(&Note<'_>) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The limits of the wire that the policy sets.
+    /// Returns the wire limits that the policy sets for this server.
     pub(super) fn limits(&self) -> hardline_wire::limits::Limits {
         self.policy.settings(self.server.as_deref()).limits().clone()
     }

@@ -1,4 +1,4 @@
-//! What the tasks of a guarded transport and its callers all see.
+//! State shared by a guarded transport's tasks and its callers.
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -10,27 +10,29 @@ use tokio::sync::{Notify, mpsc};
 use super::GuardSettings;
 use super::state::State;
 
-/// Errors on their way to the server. One that takes no more of them is owed none.
+/// Limit on queued error answers to the server. Further answers are dropped: a server that does not read
+/// them would otherwise make the queue grow without bound.
 const MAX_REPLIES: usize = 1024;
 
-/// The state, and what is known of it without asking for it.
+/// The guarded state behind its lock, with the signals that tasks await without holding it.
 pub(super) struct Shared {
     state: Mutex<State>,
     pub(super) is_closed: AtomicBool,
-    /// The time until the guard wants to be told it may have changed.
+    /// Signals that the guard's next deadline may have changed.
     pub(super) changed: Notify,
-    /// The policy ends the session.
+    /// Signals that the policy ended the session.
     pub(super) closing: Notify,
 }
 
 impl Shared {
-    /// The state, the events that come out of it, and the errors that are to be sent to the server.
+    /// Creates the state. Returns it with the receivers for judged events and for error answers to the server.
     pub(super) fn new(
         settings: &GuardSettings,
         arriving: Option<Events>,
     ) -> (Arc<Self>, Events, mpsc::Receiver<Notice>) {
         let (leaving, events) = mpsc::channel(MAX_EVENTS);
         let (replies, owed) = mpsc::channel(MAX_REPLIES);
+        // The state signals its owner, so it holds a weak reference to it.
         let shared = Arc::new_cyclic(|shared| {
             let state = State::new(settings, Weak::clone(shared), arriving, leaving, replies);
             Self {
@@ -47,8 +49,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is room for an event, or nobody takes them.
-    pub(super) async fn room(&self) {
+    /// Waits until the event channel has room or is closed.
+    pub(super) async fn wait_for_room(&self) {
         let leaving = self.lock().leaving();
         if let Some(leaving) = leaving {
             let _ = leaving.reserve().await;

@@ -1,6 +1,6 @@
-//! What a guarded transport has seen, and what waits to be taken.
+//! The state of a guarded transport: pending requests, judged events, and the guard itself.
 //!
-//! Nothing here waits: whoever has a message shows it, and comes again when there is room for the events.
+//! No function here waits. Callers pass messages in, and call again once the event channel has room.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -28,35 +28,38 @@ pub(super) struct State {
     judge: Judge,
     decoder: Decoder,
     shared: Weak<Shared>,
-    /// What has arrived and was not judged; `None` once nothing arrives any more.
+    /// Events from the server that were not judged yet; `None` once the stream has ended.
     arriving: Option<Events>,
-    /// Events taken from there so far.
+    /// Number of events taken from `arriving` so far.
     taken: u64,
-    /// What was judged and finds no room.
+    /// Judged events that the channel had no room for.
     backlog: VecDeque<Event>,
-    /// Events that were judged so far, and those of them that are on their way.
+    /// Number of events judged so far, and the number of those handed to the channel.
     judged: u64,
     sent: u64,
-    /// `None` after the last.
+    /// Channel to the client; `None` after the last event.
     leaving: Option<mpsc::Sender<Event>>,
     replies: mpsc::Sender<Notice>,
     waiting: HashMap<i64, Reply>,
     closed: Option<TransportError>,
 }
 
-/// What becomes of a message on its way to the server.
+/// The guard's decision on a message from the client to the server.
 pub(super) enum Outgoing {
+    /// Send the message unchanged.
     AsIs,
+    /// Send this text instead.
     Instead(String),
+    /// Send nothing: the guard blocked the message.
     Nothing,
 }
 
-/// What comes of a verdict, free of what was judged.
+/// One delivery of a verdict, without a borrow of the judged text.
 enum Step {
-    /// It goes on as it came.
+    /// Deliver the message unchanged.
     Pass,
-    /// This goes there, in its place or beside it.
-    Send(Direction, Vec<u8>),
+    /// Deliver this text in that direction, instead of the message or in addition to it.
+    Deliver(Direction, Vec<u8>),
 }
 
 impl State {
@@ -83,12 +86,12 @@ impl State {
         }
     }
 
-    /// Where events go, until the last is there.
+    /// Returns the channel for judged events, until the last one was sent.
     pub(super) fn leaving(&self) -> Option<mpsc::Sender<Event>> {
         self.leaving.clone()
     }
 
-    /// Why nothing is carried any more, if the policy ended the session.
+    /// Returns the error for new messages once the policy has ended the session.
     pub(super) fn closed(&self) -> Option<TransportError> {
         self.closed.clone()
     }
@@ -97,70 +100,76 @@ impl State {
         self.waiting.insert(id, reply);
     }
 
-    /// Takes note that nobody waits for an answer any more.
+    /// Forgets a request whose caller no longer waits for the answer.
     pub(super) fn forget(&mut self, id: i64) {
         self.waiting.remove(&id);
+        // The guard drops a late answer silently instead of reporting a forgery.
         self.judge.guard.abandon(&Id::from_integer(id));
     }
 
-    /// Takes note that the server has ended its session: it may use its ids again.
+    /// Forgets the server's open requests: it has ended its session and may reuse their ids.
     pub(super) fn forget_session(&mut self) {
         self.judge.guard.settle_all(Direction::ServerToClient);
     }
 
-    /// When the guard wants to be told the time.
+    /// Returns the time at which the guard wants its next timeout call.
     pub(super) fn due(&self) -> Option<Instant> {
         self.judge.guard.poll_timeout().map(|due| self.judge.instant(due))
     }
 
-    /// Judges a message on its way to the server.
+    /// Judges a message from the client to the server.
     pub(super) fn take_outgoing(&mut self, text: &str) -> Outgoing {
+        // A blocked message has no delivery towards the server, so the loop leaves this value.
         let mut outgoing = Outgoing::Nothing;
         for step in self.judge(Direction::ClientToServer, text) {
             match step {
                 Step::Pass => outgoing = Outgoing::AsIs,
-                Step::Send(Direction::ClientToServer, text) => {
+                Step::Deliver(Direction::ClientToServer, text) => {
                     outgoing = String::from_utf8(text).map_or(Outgoing::Nothing, Outgoing::Instead);
                 }
-                Step::Send(Direction::ServerToClient, text) => self.arrive(&text),
+                Step::Deliver(Direction::ServerToClient, text) => self.deliver_to_client(&text),
             }
         }
         outgoing
     }
 
-    /// Judges an answer, and gives whoever waits for it what comes of it.
+    /// Judges the answer to request `id`, and hands the outcome to its caller.
     pub(super) fn take_answer(&mut self, id: i64, answer: Answer) {
         let steps = self.judge(Direction::ServerToClient, answer.text());
         let mut answer = Some(answer);
         for step in steps {
             match step {
                 Step::Pass => {
+                    // A duplicate answer finds no caller and is dropped.
                     if let (Some(reply), Some(answer)) = (self.waiting.remove(&id), answer.take()) {
                         let _ = reply.send(Ok(answer));
                     }
                 }
-                Step::Send(direction, text) => self.send(direction, &text),
+                Step::Deliver(direction, text) => self.deliver(direction, &text),
             }
         }
     }
 
-    /// Judges the message in an answer that is none. Returns what is left of it.
+    /// Judges the message in the body of an HTTP error. Returns the text that may reach the caller, if any.
     pub(super) fn take_refusal(&mut self, text: &str) -> Option<Box<str>> {
         let mut left = None;
         for step in self.judge(Direction::ServerToClient, text) {
             match step {
                 Step::Pass => left = Some(text.into()),
-                Step::Send(Direction::ServerToClient, other) if self.is_answer(&other) => {
+                Step::Deliver(Direction::ServerToClient, other)
+                    if self.decodes_as_answer(&other) =>
+                {
                     left = String::from_utf8(other).ok().map(Into::into);
                 }
-                Step::Send(direction, other) => self.send(direction, &other),
+                Step::Deliver(direction, other) => self.deliver(direction, &other),
             }
         }
         left
     }
 
-    /// Judges what has arrived, as far as there is room.
+    /// Judges events that have arrived, as long as the channel has room for the results.
     pub(super) fn pump(&mut self) {
+        // Judging more than fits would only grow the backlog, which has no limit of its own.
         while self.flush() {
             match self.arriving.as_mut().map(Events::try_recv) {
                 None | Some(Err(TryRecvError::Empty)) => return,
@@ -170,7 +179,7 @@ impl State {
         }
     }
 
-    /// The same for whoever waits for one. Returns whether there may be more.
+    /// Like [`pump`](Self::pump), but waits for one event. Returns false once no more events can come.
     pub(super) fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         if !self.flush() {
             return Poll::Ready(true);
@@ -186,7 +195,7 @@ impl State {
         })
     }
 
-    /// A mark that [`has_judged`](Self::has_judged) tells to be reached once all that has arrived by now
+    /// Returns a mark that [`has_judged`](Self::has_judged) reaches once every event that has arrived by now
     /// was judged.
     pub(super) fn arrived(&self) -> u64 {
         let waiting = self.arriving.as_ref().map_or(0, Events::len);
@@ -197,28 +206,30 @@ impl State {
         mark <= self.taken || self.arriving.is_none()
     }
 
-    /// The same for events that were judged by now, and are on their way.
+    /// Returns a mark that [`flush_past`](Self::flush_past) reaches once every event judged by now was sent.
     pub(super) fn judged(&self) -> u64 {
         self.judged
     }
 
-    pub(super) fn has_sent(&mut self, mark: u64) -> bool {
+    /// Sends judged events while the channel has room. Returns true once all events up to `mark` were sent.
+    pub(super) fn flush_past(&mut self, mark: u64) -> bool {
         self.flush();
         mark <= self.sent
     }
 
-    /// Takes note of the time, if there is nothing that came before.
-    pub(super) fn keep_time(&mut self) {
+    /// Tells the guard the time, unless events that arrived earlier still wait to be judged.
+    pub(super) fn handle_timeout(&mut self) {
         self.pump();
+        // A waiting event may be the rest of what the guard holds back; it must see it before the timeout.
         if self.arriving.as_ref().is_none_or(Events::is_empty) {
             let verdict = self.judge.handle_timeout();
             let steps = self.take_verdict(verdict);
-            self.send_all(steps);
+            self.deliver_all(steps);
             self.flush();
         }
     }
 
-    /// Hands judged events over, in their order. Returns whether that was all.
+    /// Moves judged events to the channel, in order. Returns true if the backlog is empty afterwards.
     fn flush(&mut self) -> bool {
         while let Some(event) = self.backlog.pop_front() {
             let sent = self.leaving.as_ref().map_or(Ok(()), |leaving| leaving.try_send(event));
@@ -228,6 +239,7 @@ impl State {
             }
             self.sent += 1;
         }
+        // Dropping the sender ends the client's stream, but only after the last judged event.
         if self.arriving.is_none() {
             self.leaving = None;
         }
@@ -238,11 +250,13 @@ impl State {
         self.taken += 1;
         let text = match &event {
             Event::Notification { text, .. } | Event::Request { text, .. } => text,
+            // What the guard still holds back must come out before the end.
             Event::Closed(_) => {
                 self.finish();
                 self.set_closed();
                 return self.push(event);
             }
+            // Events without a message have nothing to judge.
             _ => return self.push(event),
         };
         let steps = self.judge(Direction::ServerToClient, text);
@@ -250,21 +264,22 @@ impl State {
         for step in steps {
             match step {
                 Step::Pass => event.take().into_iter().for_each(|event| self.push(event)),
-                Step::Send(direction, text) => self.send(direction, &text),
+                Step::Deliver(direction, text) => self.deliver(direction, &text),
             }
         }
     }
 
-    /// Takes note that nothing arrives any more.
+    /// Ends the server's stream: the guard settles what it still holds back.
     fn finish(&mut self) {
         self.arriving = None;
         let verdict = self.judge.finish_server();
         let steps = self.take_verdict(verdict);
-        self.send_all(steps);
+        self.deliver_all(steps);
     }
 
     fn judge(&mut self, direction: Direction, text: &str) -> Vec<Step> {
         let verdict = self.judge.inspect(direction, &Line::of_text(text.as_bytes()));
+        // The watch task may be asleep until a later deadline than the one this message has set.
         if self.judge.guard.poll_timeout().is_some()
             && let Some(shared) = self.shared.upgrade()
         {
@@ -274,19 +289,20 @@ impl State {
     }
 
     fn take_verdict(&mut self, verdict: Verdict<'_>) -> Vec<Step> {
+        // The guard borrows the message if it passes unchanged, and allocates any other output.
         let step = |delivery: hardline_guard::Delivery<'_>| match delivery.frame.into_inner() {
             Cow::Borrowed(_) => Step::Pass,
-            Cow::Owned(text) => Step::Send(delivery.direction, text),
+            Cow::Owned(text) => Step::Deliver(delivery.direction, text),
         };
         if let Some(rule) = verdict.close {
             self.close(rule);
         }
-        // Nothing goes on after the end.
+        // After the policy has ended the session, not even the output for this message is delivered.
         let deliveries = Some(verdict.deliveries).filter(|_| self.closed.is_none());
         deliveries.into_iter().flatten().map(step).collect()
     }
 
-    /// Ends the session, because the policy wants it.
+    /// Ends the session on behalf of the policy: fails pending requests and signals the tasks.
     fn close(&mut self, rule: Rule) {
         if self.closed.is_some() {
             return;
@@ -295,6 +311,7 @@ impl State {
         for (_, reply) in self.waiting.drain() {
             let _ = reply.send(Err(error.clone()));
         }
+        // Nothing that arrives later may pass, not even to be judged.
         self.arriving = None;
         self.closed = Some(error.clone());
         self.push(Event::Closed(error));
@@ -311,29 +328,30 @@ impl State {
         }
     }
 
-    fn send_all(&mut self, steps: Vec<Step>) {
+    fn deliver_all(&mut self, steps: Vec<Step>) {
         for step in steps {
-            if let Step::Send(direction, text) = step {
-                self.send(direction, &text);
+            if let Step::Deliver(direction, text) = step {
+                self.deliver(direction, &text);
             }
         }
     }
 
-    /// Sends what the guard made.
-    fn send(&mut self, direction: Direction, text: &[u8]) {
+    /// Delivers a message that the guard wrote.
+    fn deliver(&mut self, direction: Direction, text: &[u8]) {
         if direction == Direction::ServerToClient {
-            return self.arrive(text);
+            return self.deliver_to_client(text);
         }
         let Ok(Frame::Message(message, whole)) = self.decoder.decode(text) else { return };
-        // An error without an id is waited for by nobody.
+        // Only requests get an answer; an error without an id has no recipient on this transport.
         if let Some(id) = message.id() {
             let notice = Notice::answer(id.clone().into_owned(), whole.text());
+            // A full queue means that the server does not read; it loses the answer.
             let _ = self.replies.try_send(notice);
         }
     }
 
-    /// Takes a message to our side that is not as it came.
-    fn arrive(&mut self, text: &[u8]) {
+    /// Delivers a message that the guard wrote or changed to the client.
+    fn deliver_to_client(&mut self, text: &[u8]) {
         let Ok(Frame::Message(message, whole)) = self.decoder.decode(text) else { return };
         let event = match &message {
             Message::Notification(call) => {
@@ -353,11 +371,12 @@ impl State {
                 return;
             }
         };
+        // Ends the borrow of `self.decoder`, so that `push` can borrow `self`.
         drop(message);
         self.push(event);
     }
 
-    fn is_answer(&mut self, text: &[u8]) -> bool {
+    fn decodes_as_answer(&mut self, text: &[u8]) -> bool {
         let decoded = self.decoder.decode(text);
         matches!(decoded, Ok(Frame::Message(Message::Response(_) | Message::Error(_), _)))
     }

@@ -1,11 +1,11 @@
-//! Lists of tools that outlive a run.
+//! Tool lists on disk, so that a new run can show them before its servers answer.
 //!
-//! A list is kept under the fingerprint of its server's configuration, so that another server under the
-//! same name has another. What is kept is only shown: a call goes to the server, whatever was kept.
+//! The file name is the fingerprint of the server's configuration, so a different server under the same name
+//! has a different file. Cached tools are only displayed; every call goes to the server.
 //!
 //! Invariants:
-//! - A file that cannot be read, or was not written by us, is as good as none.
-//! - A reader sees the old file or the new one, never half of one. Only its owner can read it.
+//! - A file that is unreadable, or that this module did not write, counts as missing.
+//! - A reader sees the old file or the new file, never a partial one. Only the owner can read it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 
 use super::catalog::ListedTool;
 
-/// The longest file that is written or read.
+/// Limit on the size of a file, for reading and writing.
 const MAX_BYTES: u64 = 16 << 20;
-/// How it is laid out.
+/// Version of the file format.
 const FORMAT: u32 = 1;
 
 #[derive(Clone, Debug)]
@@ -30,28 +30,29 @@ pub(super) struct Cache {
 }
 
 #[derive(Deserialize)]
-struct Kept {
+struct StoredList {
     format: u32,
     tools: Vec<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
-struct Keep<'a> {
+struct StoredListRef<'a> {
     format: u32,
     tools: Vec<&'a RawValue>,
 }
 
 impl Cache {
     pub(super) fn new(directory: &Path, fingerprint: &str) -> Option<Self> {
+        // The fingerprint becomes a file name, so it must not contain separators or dots.
         let is_name =
             !fingerprint.is_empty() && fingerprint.chars().all(|it| it.is_ascii_alphanumeric());
         is_name.then(|| Self { file: directory.join(format!("{fingerprint}.json")) })
     }
 
     pub(super) fn load(&self) -> Option<Vec<Arc<ListedTool>>> {
-        let kept: Kept = serde_json::from_slice(&self.read().ok()?).ok()?;
-        let tools = kept.tools.into_iter().filter_map(ListedTool::new).map(Arc::new);
-        (kept.format == FORMAT).then(|| tools.collect())
+        let stored: StoredList = serde_json::from_slice(&self.read().ok()?).ok()?;
+        let tools = stored.tools.into_iter().filter_map(ListedTool::new).map(Arc::new);
+        (stored.format == FORMAT).then(|| tools.collect())
     }
 
     fn read(&self) -> io::Result<Vec<u8>> {
@@ -63,16 +64,18 @@ impl Cache {
 
     pub(super) fn save(&self, tools: &[Arc<ListedTool>]) -> io::Result<()> {
         let tools = tools.iter().map(|tool| tool.raw()).collect();
-        let text = serde_json::to_vec(&Keep { format: FORMAT, tools })?;
-        if MAX_BYTES < text.len() as u64 {
+        let text = serde_json::to_vec(&StoredListRef { format: FORMAT, tools })?;
+        if text.len() as u64 > MAX_BYTES {
             return Ok(());
         }
+        // Most lists never change; skipping the write saves one per connection.
         if self.read().is_ok_and(|old| old == text) {
             return Ok(());
         }
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let directory = self.file.parent().unwrap_or(Path::new("."));
         create_directory(directory)?;
+        // A rename within the directory is atomic; the process id and number keep writers apart.
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let draft = directory.join(format!(".{}-{number}", std::process::id()));
         let written = create(&draft).and_then(|mut file| file.write_all(&text));
@@ -117,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_was_said_and_nothing_that_is_not_ours() {
+    fn loads_the_saved_list_and_ignores_foreign_files() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("deep/tools");
         let cache = Cache::new(&place, "abc123").unwrap();
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn its_name_leads_nowhere_else() {
+    fn a_fingerprint_cannot_name_a_file_outside_the_directory() {
         for name in ["", "..", "../x", "a/b", "a.b", "C:"] {
             assert!(Cache::new(Path::new("/nowhere"), name).is_none(), "{name}");
         }

@@ -1,9 +1,10 @@
-//! Calls to whichever server has the tool.
+//! Requests to a manager's servers: each waits for its server, and may be repeated after a lost connection.
 //!
 //! Invariants:
-//! - A call ends: with the server's answer, or an error that says whether it may have been carried out.
-//! - A call that may have been carried out is made again only if the tool says that this does no harm, and
-//!   once.
+//! - A call ends with the server's answer, or with an error that says whether the server may have carried
+//!   the call out.
+//! - A call that may have been carried out is repeated at most once, and only if the tool declares itself
+//!   read-only or idempotent.
 
 use std::sync::Arc;
 
@@ -19,11 +20,11 @@ use super::member::Member;
 use crate::connection::RawResult;
 use crate::{Connection, Error, Options};
 
-/// How often a request is sent that was not taken.
+/// Limit on sending a request that servers keep refusing before they process it.
 const MAX_SENDS: u32 = 8;
-/// How much of a name is shown.
+/// Number of bytes of a name that an error quotes.
 const NAME_BYTES: usize = 80;
-/// Requests that change nothing, so that they can be made twice.
+/// Methods without side effects, which can be repeated safely.
 const HARMLESS: &[&str] = &[
     "completion/complete",
     "ping",
@@ -42,18 +43,19 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// [`Error::Away`], if the server was not there in time, [`Error::Lost`], if it went away meanwhile,
-    /// [`Error::Unknown`], if there is no such tool, and whatever else can go wrong with a call.
+    /// Returns [`Error::Away`] if the server was not connected in time, [`Error::Lost`] if the connection was
+    /// lost during the call, [`Error::Unknown`] if there is no such tool, and the errors of
+    /// [`Connection::request`] otherwise.
     pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
         let tool = self.tool(name)?;
         self.call_tool_of(&tool.server, tool.listed.name(), arguments, &Options::default()).await
     }
 
-    /// Calls a tool of a server, which need not be in the catalog yet.
+    /// Calls a tool of one server. The tool need not be in the catalog yet.
     ///
     /// # Errors
     ///
-    /// As for [`call_tool`](Self::call_tool).
+    /// Returns the same errors as [`call_tool`](Self::call_tool).
     pub async fn call_tool_of(
         &self,
         server: &str,
@@ -64,17 +66,17 @@ impl Manager {
         let params = match arguments {
             Value::Null => serde_json::json!({ "name": tool }),
             Value::Object(_) => serde_json::json!({ "name": tool, "arguments": arguments }),
-            _ => return Err(Error::Params("a tool's arguments are an object".into())),
+            _ => return Err(Error::Params("a tool's arguments must be a JSON object".into())),
         };
         let params = params.to_string();
         self.request_json(server, "tools/call", &params, options).await?.parse("tools/call")
     }
 
-    /// Sends a request of any method to a server, with parameters that are JSON already.
+    /// Sends a request for any method to a server, with parameters that are JSON already.
     ///
     /// # Errors
     ///
-    /// As for [`call_tool`](Self::call_tool).
+    /// Returns the same errors as [`call_tool`](Self::call_tool).
     pub async fn request_json(
         &self,
         server: &str,
@@ -88,12 +90,13 @@ impl Manager {
         call.run(params, options).await
     }
 
-    /// Waits for the connection to a server, which is asked for if there is none, as long as a call would.
-    /// It is for what [`Connection`] alone has: whoever uses it sees for himself what becomes of it.
+    /// Waits for the connection to a server, as long as a call would, and returns it. Use it for requests that
+    /// only [`Connection`] offers; the manager neither waits nor repeats for those.
     ///
     /// # Errors
     ///
-    /// [`Error::Away`] or [`Error::Unknown`].
+    /// Returns [`Error::Away`] if the server was not connected in time, [`Error::Unknown`] if there is no server
+    /// of that name.
     pub async fn connection(&self, server: &str) -> Result<Connection, Error> {
         let deadline = Instant::now() + self.inner.hub.settings.max_wait;
         Ok(self.member(server)?.connected(deadline).await?.connection)
@@ -108,7 +111,7 @@ impl Manager {
     }
 }
 
-/// A request to one server.
+/// One request to one server.
 struct Call<'a> {
     manager: &'a Manager,
     member: &'a Arc<Member>,
@@ -120,40 +123,43 @@ impl Call<'_> {
     async fn run(&self, params: &str, options: &Options) -> Result<RawResult, Error> {
         let max_wait = self.manager.inner.hub.settings.max_wait;
         let mut deadline = Instant::now() + max_wait;
-        let mut is_again = false;
+        let mut was_repeated = false;
         let mut last = None;
         for _ in 0..MAX_SENDS {
             let open = match (self.member.connected(deadline).await, last.take()) {
                 (Ok(open), _) => open,
-                // What was lost is worth more than that it stays away.
+                // That the call may have been carried out matters more to the caller than the failed reconnect.
                 (Err(_), Some(lost)) => return Err(lost),
                 (Err(away), None) => return Err(away),
             };
             let failure = match open.connection.request_json(self.method, params, options).await {
-                Err(failure) if self.member.suspect(open.generation, &failure) => failure,
+                Err(failure) if self.member.report_failure(open.generation, &failure) => failure,
                 outcome => return outcome,
             };
-            let is_untaken =
+            let was_refused =
                 matches!(&failure, Error::Transport(error) if TransportError::is_refused(error));
-            if !is_untaken {
+            // A refused request was never processed, so sending it again is always safe.
+            if !was_refused {
                 let lost = self.lost(&failure);
-                if is_again || !self.is_repeatable() {
+                if was_repeated || !self.is_repeatable() {
                     return Err(lost);
                 }
-                is_again = true;
+                was_repeated = true;
                 deadline = Instant::now() + max_wait;
                 last = Some(lost);
             }
-            self.member.settled(&open, deadline).await;
+            // The task checks the connection first; sending at once would fail on the same broken connection.
+            self.member.wait_until_checked(&open, deadline).await;
         }
-        Err(self.member.away("it comes and goes"))
+        Err(self.member.away("its connection was lost repeatedly"))
     }
 
+    /// Returns true if the request can be sent twice without harm.
     fn is_repeatable(&self) -> bool {
         let Some(tool) = &self.tool else { return HARMLESS.contains(&self.method) };
         let catalog = self.manager.catalog();
         let found = catalog.find_of(&self.member.name, tool);
-        // What was kept from an earlier run is only shown.
+        // A cached declaration is from another run; the server may have changed since.
         found.is_some_and(|it| it.freshness != Freshness::Cached && it.listed.is_repeatable())
     }
 
@@ -162,11 +168,11 @@ impl Call<'_> {
             Some(tool) => format!("the call of {}", Excerpt::new(tool.as_bytes(), NAME_BYTES)),
             None => Excerpt::new(self.method.as_bytes(), NAME_BYTES).to_string(),
         };
-        Error::Lost { server: self.member.shown(), what, reason: failure.to_string() }
+        Error::Lost { server: self.member.display_name(), what, reason: failure.to_string() }
     }
 }
 
-/// The name of the tool that a call is for.
+/// Returns the name of the called tool.
 fn tool_name(params: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Named {

@@ -1,9 +1,9 @@
 //! The tools of all servers as one list.
 //!
 //! Invariants:
-//! - The order is that of the servers in the configuration, and of names within one: it does not depend on
-//!   who answered first.
-//! - No two tools have one name, and a name is the same for as long as its server and tool are.
+//! - Tools are ordered by their server's position in the configuration, then by name. The order in which
+//!   servers answer has no influence.
+//! - Names are unique, and a name stays the same as long as its server and tool do.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,105 +18,110 @@ use super::name;
 
 pub use hardline_guard::pin::Shadow;
 
-/// How many attempts there are at a name that nobody has.
+/// Limit on attempts to find an unused name.
 const MAX_NAMINGS: u32 = 16;
-/// How many pairs of tools that can be taken for each other are told.
+/// Limit on reported pairs of confusable tools.
 const MAX_SHADOWS: usize = 1000;
 
-/// The tools of all servers, as they were at one time.
+/// A snapshot of the tools of all servers.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     tools: Vec<CatalogTool>,
-    /// Where in the list a name is.
+    /// Index into `tools` for each name.
     names: HashMap<Arc<str>, usize>,
     shadows: Vec<Shadow>,
 }
 
-/// A tool in the list of all.
+/// A tool in the catalog.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CatalogTool {
-    /// What it is called among all: `server__tool`, as a rule.
+    /// Unique name in the catalog, usually `server__tool`.
     pub name: Arc<str>,
-    /// The server that has it.
+    /// Name of the server that offers the tool.
     pub server: Arc<str>,
-    /// Whether the server still stands by it.
+    /// Freshness of the server's list.
     pub freshness: Freshness,
-    /// What the server says of it.
+    /// Definition of the tool, as the server lists it.
     pub listed: Arc<ListedTool>,
 }
 
-/// A tool as its server lists it. Whatever the server says is unescaped: not fit for a terminal.
+/// A tool as its server lists it. All text is the server's, unescaped: do not print it to a terminal.
 pub struct ListedTool {
     name: String,
     json: Box<RawValue>,
     tool: Option<Tool>,
 }
 
-/// How current a list of tools is.
+/// The freshness of a tool list.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Freshness {
-    /// The server lists it in the session that is open.
+    /// The server has listed the tool in the current session.
     Current,
-    /// The server listed it before it went away.
+    /// The server listed the tool in a session that has ended.
     Stale,
-    /// The server listed it to an earlier run, and has not been asked yet.
+    /// The list is from an earlier run; the server has not answered in this one yet.
     Cached,
 }
 
-/// The tools of one server.
+/// The tool list of one server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List<'a> {
     pub(super) server: &'a Arc<str>,
-    /// A text that only servers share which are one program under two names.
+    /// Key that two servers share only if both names run the same program.
     pub(super) program: Option<&'a str>,
     pub(super) freshness: Freshness,
     pub(super) tools: &'a [Arc<ListedTool>],
 }
 
 impl Catalog {
-    /// All tools.
+    /// Returns all tools.
     pub fn tools(&self) -> &[CatalogTool] {
         &self.tools
     }
 
-    /// The tool with this name in the list.
+    /// Returns the tool with this name in the catalog.
     pub fn find(&self, name: &str) -> Option<&CatalogTool> {
         self.tools.get(*self.names.get(name)?)
     }
 
-    /// The tool of this server that the server calls so.
+    /// Returns the tool of this server with the server's own name for it.
     pub fn find_of(&self, server: &str, tool: &str) -> Option<&CatalogTool> {
         self.tools.iter().find(|it| &*it.server == server && it.listed.name == tool)
     }
 
-    /// Tools that can be taken for those of another server, because they are called the same or look alike, or
-    /// for others of their own server, because they look alike: the rule `tool.shadow`. Servers with one
-    /// configuration under two names are one program, and no finding.
+    /// Returns tools that can be confused with a tool of another server, because the names are equal or look
+    /// alike, or with a tool of the same server, because they look alike: rule `tool.shadow`. Two servers with
+    /// the same configuration run the same program and are not reported.
     pub fn shadows(&self) -> &[Shadow] {
         &self.shadows
     }
 
-    /// Joins the lists of servers, in their order.
+    /// Joins the servers' lists, in the given order.
     pub(super) fn join<'a>(lists: impl IntoIterator<Item = List<'a>>) -> Self {
         let mut catalog = Self::default();
         let mut seen = pin::Catalog::new();
-        // The first server of each configuration stands for all of them.
+        // Servers that run the same program are compared with the others under the name of the first.
         let mut programs: HashMap<&str, &str> = HashMap::new();
         for List { server, program, freshness, tools } in lists {
+            // Without a known program, the name of the server is its own program.
             let owner = program.map_or(&**server, |it| *programs.entry(it).or_insert(server));
+            // Per server: names that look alike within one server confuse a model just as much.
             let mut twins = pin::Twins::new();
             let mut list: Vec<_> = tools.iter().collect();
+            // Sorted, because some servers list their tools in a random order.
             list.sort_by(|one, other| one.name.cmp(&other.name));
-            // A server that lists a name twice is asked for one of them by it, whichever that is.
+            // A call by this name could mean either definition; listing both would only repeat the name.
             list.dedup_by(|one, other| one.name == other.name);
             for listed in list {
+                // Both sets must see every name, so neither insertion may be skipped.
                 let twin = twins.insert(server, &listed.name);
                 let mut shadow = seen.insert(owner, &listed.name).or(twin);
                 if let Some(shadow) = &mut shadow {
                     shadow.server = server.to_string();
                 }
+                // A server can make up any number of similar names.
                 if catalog.shadows.len() < MAX_SHADOWS {
                     catalog.shadows.extend(shadow);
                 }
@@ -129,9 +134,10 @@ impl Catalog {
     fn push(&mut self, server: &Arc<str>, freshness: Freshness, listed: &Arc<ListedTool>) {
         let plain = name::qualified(server, &listed.name);
         let others = (1..MAX_NAMINGS).map(|attempt| name::hashed(server, &listed.name, attempt));
-        // Only who wants to can hit upon the name of another, and does not get it.
+        // Names collide only if a server intends it, so the later server gets another name.
         let free =
             [plain].into_iter().chain(others).find(|it| !self.names.contains_key(it.as_str()));
+        // Sixteen collisions of a hash are an attack; such a tool is left out.
         let Some(name) = free else { return };
         let name: Arc<str> = name.into();
         self.names.insert(Arc::clone(&name), self.tools.len());
@@ -141,7 +147,7 @@ impl Catalog {
 }
 
 impl ListedTool {
-    /// Reads a tool. `None` if it has no name.
+    /// Parses a tool definition. Returns `None` if it has no name.
     pub(super) fn new(json: Box<RawValue>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Named {
@@ -149,16 +155,17 @@ impl ListedTool {
         }
 
         let Named { name } = serde_json::from_str(json.get()).ok()?;
+        // A definition that rmcp's type rejects is still listed and can still be called.
         let tool = serde_json::from_str(json.get()).ok();
         Some(Self { name, json, tool })
     }
 
-    /// What the server calls it.
+    /// Returns the server's own name for the tool.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All that the server says of it, as it came.
+    /// Returns the complete definition as JSON, as received.
     pub fn json(&self) -> &str {
         self.json.get()
     }
@@ -167,13 +174,13 @@ impl ListedTool {
         &self.json
     }
 
-    /// The same as rmcp's type, if it fits.
+    /// Returns the definition as rmcp's type, if it fits.
     pub fn tool(&self) -> Option<&Tool> {
         self.tool.as_ref()
     }
 
-    /// Whether it may be called again when nobody knows whether it ran: the server says that it changes
-    /// nothing, or nothing more the second time.
+    /// Returns true if the tool may be called again after a call with an unknown outcome: the server declares
+    /// it read-only or idempotent.
     pub fn is_repeatable(&self) -> bool {
         let annotations: Option<&ToolAnnotations> =
             self.tool.as_ref().and_then(|it| it.annotations.as_ref());
@@ -206,7 +213,7 @@ mod tests {
         join_programs(&lists)
     }
 
-    /// The same, with what each server is started with.
+    /// Joins lists whose servers run the named programs.
     fn join_programs(lists: &[(&str, Option<&str>, &[&str])]) -> Catalog {
         let lists: Vec<(Arc<str>, _, _)> = lists
             .iter()
@@ -225,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_does_not_depend_on_who_lists_how() {
+    fn the_order_does_not_depend_on_the_servers_answers() {
         let expected = ["b__x", "b__y", "a__x"];
         assert_eq!(names(&join(&[("b", &["y", "x"]), ("a", &["x"])])), expected);
         assert_eq!(names(&join(&[("b", &["x", "y", "x"]), ("a", &["x"])])), expected);
@@ -252,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_program_under_two_names_shadows_neither_itself_nor_less_than_another() {
+    fn one_program_under_two_names_shadows_other_programs_but_not_itself() {
         let catalog = join_programs(&[
             ("a", Some("1"), &["send"]),
             ("again", Some("1"), &["send"]),
@@ -276,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_means_does_not_depend_on_who_else_is_there() {
+    fn the_meaning_of_a_name_does_not_depend_on_other_servers() {
         let theirs = name::qualified("git (work)", "create");
         let planted = theirs.strip_prefix("git__").unwrap();
         let alone = join(&[("git (work)", &["create"])]);
@@ -287,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_says_so_may_run_again() {
+    fn only_tools_declared_read_only_or_idempotent_are_repeatable() {
         let check = |annotations: &str, expected: bool| {
             let json = format!(r#"{{"name":"x","inputSchema":{{}},"annotations":{annotations}}}"#);
             let tool = ListedTool::new(serde_json::from_str(&json).unwrap()).unwrap();

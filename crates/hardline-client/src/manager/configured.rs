@@ -1,4 +1,4 @@
-//! A server of a configuration file as something to connect to.
+//! Connects to a server from a configuration file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::Connect;
 use crate::config::{Process, Resolved, ServerConfig, Variables, Way};
 use crate::{Connection, Error, Settings};
 
-/// A server of a configuration file, and what is to be known to connect to it. Variables and credentials
-/// are looked up anew for every connection. No error shows them: see
+/// A server from a configuration file, with the sources of its variables and credentials. Both are looked up
+/// anew for every connection, and errors never show their values: see
 /// [`resolve_with_secrets`](ServerConfig::resolve_with_secrets).
 #[derive(Clone)]
 pub struct Configured {
@@ -24,7 +24,7 @@ pub struct Configured {
     prepare: Option<Arc<Prepare>>,
 }
 
-/// Gives the credentials for a server at a URL.
+/// Returns the credentials for the server at this URL, if there are any.
 type Credentials = dyn Fn(&ServerConfig, &str) -> Option<Arc<dyn HeaderSource>> + Send + Sync;
 
 #[cfg(unix)]
@@ -33,7 +33,7 @@ type Prepare = dyn Fn(hardline_transport::process::Command) -> hardline_transpor
     + Sync;
 
 impl Configured {
-    /// A server with its name in the file, and the variables of this process.
+    /// Creates a server with its name from the file and the environment variables of this process.
     pub fn new(server: ServerConfig) -> Self {
         Self {
             name: server.name().into(),
@@ -46,22 +46,22 @@ impl Configured {
         }
     }
 
-    /// Calls it something else, because another has that name.
+    /// Renames the server, for example because another server has the same name.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Takes variables from there.
+    /// Sets the source of variables.
     #[must_use]
     pub fn with_variables(mut self, variables: Arc<dyn Variables + Send + Sync>) -> Self {
         self.variables = variables;
         self
     }
 
-    /// Asks for credentials, if the server is at a URL, and no header `Authorization` is configured for it.
-    /// An [`Auth`](crate::auth::Auth) is what gives them, as a rule.
+    /// Sets the source of credentials for a server at a URL. It is not asked if the configuration sets an
+    /// `Authorization` header. Usually an [`Auth`](crate::auth::Auth) provides the credentials.
     #[must_use]
     pub fn with_credentials(
         mut self,
@@ -74,16 +74,16 @@ impl Configured {
         self
     }
 
-    /// Shows `source` the refusals of a server at a URL for which a header `Authorization` is configured:
-    /// nobody can log in there, but somebody can be told what to do.
+    /// Shows `source` the refusals from a server whose configuration sets an `Authorization` header. Such a
+    /// server has no login, but `source` can turn the refusal into advice for the user.
     #[must_use]
     pub fn with_refusals(mut self, source: Arc<dyn HeaderSource>) -> Self {
         self.refusals = Some(source);
         self
     }
 
-    /// Changes how the server is started: who keeps it, and where its standard error goes. Otherwise that
-    /// goes to ours, under the name of the program.
+    /// Changes the command that starts the server, for example its keeper or its standard error. By default,
+    /// lines on the server's standard error go to ours, prefixed with the program's name.
     #[cfg(unix)]
     #[must_use]
     pub fn prepare(
@@ -97,40 +97,43 @@ impl Configured {
         self
     }
 
-    /// What the file says of it.
+    /// Returns the server's configuration.
     pub fn server(&self) -> &ServerConfig {
         &self.server
     }
 
-    /// Its name.
+    /// Returns the server's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
     async fn open(&self, settings: Settings) -> Result<Connection, Error> {
         let (resolved, secrets) = self.server.resolve_with_secrets(&*self.variables);
+        // Before anything can fail, so that no error shows a value.
         let settings = settings.with_secrets(&secrets);
         match resolved.map_err(|error| Error::Start(error.to_string()).hidden(&secrets))? {
             #[cfg(unix)]
             Resolved::Command(command) => {
                 let command = match &self.prepare {
+                    // After resolution: the caller can change how, but not what is started.
                     Some(prepare) => prepare(command),
                     None => command,
                 };
                 Connection::spawn(&command, settings).await
             }
             Resolved::Url { mut config, way } => {
-                let source = match self.server.has_authorization() {
-                    true => self.refusals.clone(),
-                    false => {
-                        let find = self.credentials.as_ref();
-                        find.and_then(|find| find(&self.server, config.url()))
-                    }
+                let source = if self.server.has_authorization() {
+                    // A configured header must win: a token from a login would replace it.
+                    self.refusals.clone()
+                } else {
+                    let find = self.credentials.as_ref();
+                    find.and_then(|find| find(&self.server, config.url()))
                 };
                 if let Some(source) = source {
                     config = config.with_header_source(source);
                 }
                 match way {
+                    // Only this variant falls back to HTTP+SSE.
                     Way::Any => Connection::connect_with(config, settings).await,
                     Way::Sse => Connection::connect_sse(config, settings).await,
                     Way::Streamable => {
@@ -159,6 +162,7 @@ impl Connect for Configured {
     }
 
     fn program(&self) -> Option<String> {
+        // Two entries with the same command and values are the same program.
         self.fingerprint()
     }
 }

@@ -1,4 +1,4 @@
-//! How a manager comes to a connection.
+//! The trait through which a manager opens connections.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use hardline_transport::client::BoxFuture;
 
 use crate::{Connection, Error, Settings};
 
-/// A way to a server, which a manager goes again whenever the connection is lost.
+/// Opens connections to one server. The manager calls it again whenever the connection is lost.
 pub trait Connect: fmt::Debug + Send + Sync + 'static {
-    /// Opens a connection. Whatever it needs, credentials and variables, is looked up anew each time.
+    /// Opens a connection. Implementations look up credentials and variables anew for each call.
     fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>>;
 
-    /// Whether the server is somewhere else, so that it may come back by itself.
+    /// Returns true if the server runs elsewhere, so that it may come back without being restarted.
     fn is_remote(&self) -> bool;
 
-    /// What the list of its tools is kept under from one run to the next: the same for as long as it is the
-    /// same server. Letters and digits. `None`: it is not kept.
+    /// Returns the key under which the server's tool list is cached between runs, made of ASCII letters and
+    /// digits. It must change if the server does. `None` disables the cache.
     fn fingerprint(&self) -> Option<String> {
         None
     }
 
-    /// A text that only servers share which are one program under two names. `None` if that is not known.
+    /// Returns a key that two servers share only if both names run the same program. `None` if unknown.
     fn program(&self) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! What all servers of a manager share: the list of them, the catalog, and whoever listens.
+//! State shared by all servers of a manager: the members, the catalog, and the event channels.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,19 +6,19 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::catalog::{Catalog, Freshness, List};
-use super::member::{Known, Member, Tools};
+use super::member::{Member, Snapshot, Tools};
 use super::settings::ManagerSettings;
 use super::state::{ManagerEvent, State, StateChange};
 use crate::ServerEvent;
-use crate::board::Board;
+use crate::broadcast::Broadcast;
 
 pub(super) struct Hub {
     pub(super) settings: ManagerSettings,
-    /// In the order in which they were added.
+    /// All servers, in the order in which they were added.
     members: RwLock<Vec<Arc<Member>>>,
     pub(super) catalog: watch::Sender<Arc<Catalog>>,
-    pub(super) events: Board<ManagerEvent>,
-    pub(super) states: Board<StateChange>,
+    pub(super) events: Broadcast<ManagerEvent>,
+    pub(super) states: Broadcast<StateChange>,
 }
 
 impl Hub {
@@ -27,8 +27,8 @@ impl Hub {
             settings,
             members: RwLock::default(),
             catalog: watch::Sender::default(),
-            events: Board::default(),
-            states: Board::default(),
+            events: Broadcast::default(),
+            states: Broadcast::default(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Hub {
         members.iter().find(|it| &*it.name == name).cloned()
     }
 
-    /// Adds a server, if there is none of that name.
+    /// Adds a server. Returns false if there is one of that name already.
     pub(super) fn insert(&self, member: Arc<Member>) -> bool {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = members.iter().all(|it| it.name != member.name);
@@ -57,63 +57,65 @@ impl Hub {
             let index = members.iter().position(|it| &*it.name == name)?;
             members.remove(index)
         };
-        self.join();
+        self.update_catalog();
         Some(removed)
     }
 
-    pub(super) fn post(&self, member: &Member, event: ServerEvent) {
+    pub(super) fn publish(&self, member: &Member, event: ServerEvent) {
         let server = Arc::clone(&member.name);
-        self.events.post(ManagerEvent::Server { server, event });
+        self.events.send(ManagerEvent::Server { server, event });
     }
 
     pub(super) fn set_state(&self, member: &Member, state: State, next: Option<Instant>) {
-        member.change(|known| {
-            known.state = state.clone();
-            known.next = next;
+        member.change(|snapshot| {
+            snapshot.state = state.clone();
+            snapshot.next = next;
         });
-        tracing::debug!(server = %member.shown(), ?state, "changed");
-        self.states.post(StateChange::Changed { server: Arc::clone(&member.name), state });
+        tracing::debug!(server = %member.display_name(), ?state, "changed");
+        self.states.send(StateChange::Changed { server: Arc::clone(&member.name), state });
     }
 
     pub(super) fn set_tools(&self, member: &Member, tools: Tools) {
-        self.join_with(member, |known| {
-            known.tools = Some(tools);
-            known.list_failure = None;
+        self.update_catalog_with(member, |snapshot| {
+            snapshot.tools = Some(tools);
+            snapshot.list_failure = None;
         });
     }
 
     pub(super) fn set_freshness(&self, member: &Member, freshness: Freshness) {
-        self.join_with(member, |known| {
-            if let Some(tools) = &mut known.tools {
+        self.update_catalog_with(member, |snapshot| {
+            if let Some(tools) = &mut snapshot.tools {
+                // A cached list must not turn into a stale one: the server has never confirmed it.
                 tools.freshness = tools.freshness.max(freshness);
             }
-            known.list_failure = None;
+            snapshot.list_failure = None;
         });
     }
 
-    /// Changes what is known of a server, and the catalog with it: whoever sees the one sees the other.
-    fn join_with(&self, member: &Member, change: impl FnOnce(&mut Known)) {
-        // What is joined last is what was known last, as only one is here at a time.
+    /// Changes a member's snapshot and rebuilds the catalog, so that a caller never sees one without the other.
+    fn update_catalog_with(&self, member: &Member, change: impl FnOnce(&mut Snapshot)) {
+        // `send_modify` holds the catalog's lock, so concurrent updates cannot overwrite each other.
         self.catalog.send_modify(|catalog| {
-            member.prepare(change);
-            *catalog = Arc::new(self.joined());
+            member.change_silently(change);
+            *catalog = Arc::new(self.build_catalog());
         });
         member.announce();
-        self.events.post(ManagerEvent::CatalogChanged);
+        self.events.send(ManagerEvent::CatalogChanged);
     }
 
-    /// Makes the catalog anew.
-    fn join(&self) {
-        self.catalog.send_modify(|catalog| *catalog = Arc::new(self.joined()));
-        self.events.post(ManagerEvent::CatalogChanged);
+    /// Rebuilds the catalog.
+    fn update_catalog(&self) {
+        self.catalog.send_modify(|catalog| *catalog = Arc::new(self.build_catalog()));
+        self.events.send(ManagerEvent::CatalogChanged);
     }
 
-    fn joined(&self) -> Catalog {
+    fn build_catalog(&self) -> Catalog {
+        // Collected first, so that no member is locked while the lists are joined.
         let lists: Vec<_> = self
             .members()
             .iter()
             .filter_map(|it| {
-                let tools = it.known().tools.clone()?;
+                let tools = it.snapshot().tools.clone()?;
                 Some((Arc::clone(&it.name), it.connect.program(), tools))
             })
             .collect();

@@ -1,4 +1,4 @@
-//! One server of a manager: what is known of it, and who wants something of it.
+//! One server of a manager: its shared snapshot, and the signals from callers to its task.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,72 +14,73 @@ use super::connect::Connect;
 use super::state::{State, Status};
 use crate::{Connection, Error};
 
-/// How much of a server's name is shown in an error.
+/// Number of bytes of a server's name that an error quotes.
 const NAME_BYTES: usize = 80;
 
-/// What all who deal with one server share.
+/// State shared by the server's task and its callers.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: Arc<str>,
     pub(super) connect: Arc<dyn Connect>,
-    /// How long a request may take, if the configuration says so.
+    /// Request timeout from the server's configuration.
     pub(super) timeout: Option<Duration>,
     pub(super) cache: Option<Cache>,
-    /// True once the server is not wanted any more.
+    /// True once the server was removed or the manager closed.
     pub(super) closing: watch::Sender<bool>,
-    /// Somebody waits for the server.
+    /// Signals that a caller waits for a connection.
     pub(super) asked: Notify,
-    /// Somebody wants a new connection at once.
+    /// Signals that a caller wants a new connection at once.
     pub(super) restart: Notify,
-    /// Somebody doubts that the connection is of use.
-    pub(super) doubted: Notify,
-    doubt: Mutex<Option<Doubt>>,
-    known: watch::Sender<Known>,
+    /// Signals that a request failed in a way that casts doubt on the connection.
+    pub(super) suspected: Notify,
+    suspicion: Mutex<Option<Suspicion>>,
+    snapshot: watch::Sender<Snapshot>,
 }
 
-/// What is known of a server.
+/// A snapshot of the server, published by its task.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct Snapshot {
     pub(super) state: State,
-    /// When the next attempt could begin, if somebody asked for it now; for one that is away.
+    /// Earliest time of the next attempt if a caller asks for one; set while the server is unavailable.
     pub(super) next: Option<Instant>,
     pub(super) open: Option<Open>,
     pub(super) tools: Option<Tools>,
     pub(super) list_failure: Option<Arc<str>>,
-    /// Why the last attempt failed or the last connection ended, until one is open.
+    /// Reason for which the last attempt failed or the last connection ended; `None` while one is open.
     pub(super) last_failure: Option<Arc<str>>,
     pub(super) attempts: u64,
 }
 
-/// A connection that can be used.
+/// An open connection.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
     pub(super) connection: Connection,
-    /// Which of all connections to the server this is.
+    /// Number of this connection among all connections to the server.
     pub(super) generation: u64,
-    /// How often it was doubted and found to be of use.
-    pub(super) proofs: u64,
+    /// Number of times a suspected connection passed its check.
+    pub(super) checks_passed: u64,
 }
 
+/// The tool list of a server.
 #[derive(Clone, Debug)]
 pub(super) struct Tools {
     pub(super) list: Arc<[Arc<ListedTool>]>,
     pub(super) freshness: Freshness,
-    /// How many more there are than are listed.
+    /// Number of tools beyond the limit on listed tools.
     pub(super) unlisted: usize,
 }
 
-/// Why a connection may be of no use any more.
+/// A failure that casts doubt on a connection.
 #[derive(Clone, Debug)]
-pub(super) struct Doubt {
+pub(super) struct Suspicion {
     pub(super) generation: u64,
     pub(super) reason: Error,
-    /// Whether the server is known to be away, so that it need not be asked.
+    /// True if the failure proves that the connection is unusable, so that no check is needed.
     pub(super) is_certain: bool,
 }
 
-impl Known {
-    /// Why the server is away, as far as that is known.
+impl Snapshot {
+    /// Returns the best known reason for which the server is unavailable.
     fn reason<'a>(&'a self, otherwise: &'a str) -> &'a str {
         self.state.reason().or(self.last_failure.as_deref()).unwrap_or(otherwise)
     }
@@ -93,7 +94,7 @@ impl Member {
         cache: Option<Cache>,
         state: State,
     ) -> Self {
-        let known = Known {
+        let snapshot = Snapshot {
             state,
             next: None,
             open: None,
@@ -110,136 +111,138 @@ impl Member {
             closing: watch::Sender::new(false),
             asked: Notify::new(),
             restart: Notify::new(),
-            doubted: Notify::new(),
-            doubt: Mutex::new(None),
-            known: watch::Sender::new(known),
+            suspected: Notify::new(),
+            suspicion: Mutex::new(None),
+            snapshot: watch::Sender::new(snapshot),
         }
     }
 
-    pub(super) fn known(&self) -> watch::Ref<'_, Known> {
-        self.known.borrow()
+    pub(super) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+        self.snapshot.borrow()
     }
 
-    pub(super) fn watch(&self) -> watch::Receiver<Known> {
-        self.known.subscribe()
+    pub(super) fn watch(&self) -> watch::Receiver<Snapshot> {
+        self.snapshot.subscribe()
     }
 
-    pub(super) fn change(&self, change: impl FnOnce(&mut Known)) {
-        self.known.send_modify(change);
+    pub(super) fn change(&self, change: impl FnOnce(&mut Snapshot)) {
+        self.snapshot.send_modify(change);
     }
 
-    /// Changes what is known without telling whoever waits for a change; [`announce`](Self::announce) does.
-    pub(super) fn prepare(&self, change: impl FnOnce(&mut Known)) {
-        self.known.send_if_modified(|known| {
-            change(known);
+    /// Changes the snapshot without waking watchers; [`announce`](Self::announce) wakes them.
+    pub(super) fn change_silently(&self, change: impl FnOnce(&mut Snapshot)) {
+        self.snapshot.send_if_modified(|snapshot| {
+            change(snapshot);
             false
         });
     }
 
     pub(super) fn announce(&self) {
-        self.known.send_modify(|_| {});
+        self.snapshot.send_modify(|_| {});
     }
 
     pub(super) fn status(&self) -> Status {
-        let known = self.known();
+        let snapshot = self.snapshot();
         Status {
             server: Arc::clone(&self.name),
-            state: known.state.clone(),
-            tools: known.tools.as_ref().map(|it| (it.list.len(), it.freshness)),
-            list_failure: known.list_failure.clone(),
-            last_failure: known.last_failure.clone(),
-            unlisted: known.tools.as_ref().map_or(0, |it| it.unlisted),
-            attempts: known.attempts,
+            state: snapshot.state.clone(),
+            tools: snapshot.tools.as_ref().map(|it| (it.list.len(), it.freshness)),
+            list_failure: snapshot.list_failure.clone(),
+            last_failure: snapshot.last_failure.clone(),
+            unlisted: snapshot.tools.as_ref().map_or(0, |it| it.unlisted),
+            attempts: snapshot.attempts,
         }
     }
 
-    /// The name, fit for a terminal.
-    pub(super) fn shown(&self) -> String {
+    /// Returns the name, escaped for a terminal.
+    pub(super) fn display_name(&self) -> String {
         Excerpt::new(self.name.as_bytes(), NAME_BYTES).to_string()
     }
 
     pub(super) fn away(&self, reason: impl Into<String>) -> Error {
-        Error::Away { server: self.shown(), reason: reason.into() }
+        Error::Away { server: self.display_name(), reason: reason.into() }
     }
 
-    /// Resolves when the server is not wanted any more.
+    /// Resolves once the server was removed or the manager closed.
     pub(super) async fn closed(&self) {
         // The sender is in `self`, so this does not fail.
         let _ = self.closing.subscribe().wait_for(|is_closing| *is_closing).await;
     }
 
-    /// Takes note of a failure on a connection that may be of no use any more. Returns whether the request
-    /// that failed waits for what becomes of it.
-    pub(super) fn suspect(&self, generation: u64, failure: &Error) -> bool {
+    /// Records a failed request on a connection that may be broken. Returns true if the caller should wait for
+    /// the check of the connection, and then retry or fail.
+    pub(super) fn report_failure(&self, generation: u64, failure: &Error) -> bool {
         let Error::Transport(error) = failure else { return false };
-        let (is_certain, is_of_use) = match error {
+        let (is_certain, is_final) = match error {
             TransportError::Unreachable(_) | TransportError::SessionEnded => (true, false),
             TransportError::Closed(_) | TransportError::Interrupted(_) => (false, false),
-            // The credentials are looked up anew for the next connection; this call has its answer.
+            // New credentials apply to the next connection. For this call the refusal is the answer.
             TransportError::Login(_) => (true, true),
             TransportError::Http(error) if error.status == 401 => (true, true),
             _ => return false,
         };
-        // What is said of a connection that is gone helps nobody.
-        if self.known().open.as_ref().is_none_or(|it| it.generation != generation) {
-            return !is_of_use;
+        // Another call has already caused the replacement of that connection.
+        if self.snapshot().open.as_ref().is_none_or(|it| it.generation != generation) {
+            return !is_final;
         }
-        let mut doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody's doubt takes away what somebody is certain of.
+        let mut suspicion = self.suspicion.lock().unwrap_or_else(PoisonError::into_inner);
+        // A mere suspicion must not overwrite a proven failure.
         let is_known =
-            doubt.as_ref().is_some_and(|it| it.generation == generation && it.is_certain);
+            suspicion.as_ref().is_some_and(|it| it.generation == generation && it.is_certain);
         if !is_known {
-            *doubt = Some(Doubt { generation, reason: failure.clone(), is_certain });
+            *suspicion = Some(Suspicion { generation, reason: failure.clone(), is_certain });
         }
-        drop(doubt);
-        self.doubted.notify_one();
-        !is_of_use
+        drop(suspicion);
+        self.suspected.notify_one();
+        !is_final
     }
 
-    /// What was said of the connection with this number.
-    pub(super) fn take_doubt(&self, generation: u64) -> Option<Doubt> {
-        let doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner).take();
-        doubt.filter(|it| it.generation == generation)
+    /// Takes the suspicion against the connection of this generation, if there is one.
+    pub(super) fn take_suspicion(&self, generation: u64) -> Option<Suspicion> {
+        let suspicion = self.suspicion.lock().unwrap_or_else(PoisonError::into_inner).take();
+        suspicion.filter(|it| it.generation == generation)
     }
 
-    /// Waits until a connection that is doubted is found to be of use, or taken away.
-    pub(super) async fn settled(&self, doubted: &Open, deadline: Instant) {
+    /// Waits until a suspected connection has passed its check or was replaced.
+    pub(super) async fn wait_until_checked(&self, suspected: &Open, deadline: Instant) {
         let mut watch = self.watch();
-        let is_settled =
-            |open: &Open| (open.generation, open.proofs) != (doubted.generation, doubted.proofs);
-        let settled = watch.wait_for(|known| known.open.as_ref().is_none_or(is_settled));
-        let _ = tokio::time::timeout_at(deadline, settled).await;
+        let was_checked = |open: &Open| {
+            (open.generation, open.checks_passed) != (suspected.generation, suspected.checks_passed)
+        };
+        let checked = watch.wait_for(|snapshot| snapshot.open.as_ref().is_none_or(was_checked));
+        let _ = tokio::time::timeout_at(deadline, checked).await;
     }
 
-    /// Waits until there is a connection, asking for one, and no longer than until `deadline`.
+    /// Asks for a connection and waits until it is open, at most until `deadline`.
     pub(super) async fn connected(&self, deadline: Instant) -> Result<Open, Error> {
         let mut watch = self.watch();
         loop {
             {
-                let known = watch.borrow_and_update();
+                let snapshot = watch.borrow_and_update();
                 let now = Instant::now();
-                if let Some(open) = &known.open
+                if let Some(open) = &snapshot.open
                     && open.connection.is_connected()
                 {
                     return Ok(open.clone());
                 }
-                let is_hopeless = match &known.state {
+                // Fail now rather than at the deadline if no attempt can succeed before it.
+                let is_hopeless = match &snapshot.state {
                     State::Connecting | State::Connected { .. } => deadline <= now,
-                    State::Waiting { .. } => known.next.is_none_or(|next| deadline < next),
+                    State::Waiting { .. } => snapshot.next.is_none_or(|next| deadline < next),
                     State::Broken { .. } | State::LoginNeeded { .. } => {
-                        known.next.is_none_or(|next| now < next)
+                        snapshot.next.is_none_or(|next| now < next)
                     }
                     State::Disabled | State::Closed => true,
                 };
                 if is_hopeless {
-                    return Err(self.away(known.reason("it is not there yet")));
+                    return Err(self.away(snapshot.reason("it is not connected yet")));
                 }
             }
             self.asked.notify_one();
-            // At the deadline it is looked at once more, for the reason.
+            // At the deadline, the latest snapshot has the best reason for the error.
             let changed = tokio::time::timeout_at(deadline, watch.changed()).await;
             if changed.is_err() {
-                let reason = self.known().reason("it is still being connected to").to_owned();
+                let reason = self.snapshot().reason("it is still being connected to").to_owned();
                 return Err(self.away(reason));
             }
         }

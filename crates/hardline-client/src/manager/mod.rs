@@ -1,7 +1,7 @@
-//! Many servers, one client.
+//! Connections to many servers behind one handle.
 //!
-//! A [`Manager`] connects to all its servers side by side and keeps them connected: one that is slow or
-//! dead delays nobody, one that goes away is connected to again. Their tools are one [`Catalog`].
+//! A [`Manager`] connects to all its servers concurrently and reconnects when a connection is lost. A slow
+//! or dead server does not delay the others. Their tools are joined into one [`Catalog`].
 //!
 //! ```no_run
 //! use hardline_client::config;
@@ -22,31 +22,33 @@
 //! # }
 //! ```
 //!
-//! What can be relied on:
+//! Guarantees:
 //!
-//! - Every call ends. One that is made while its server is away waits for it, for a bounded time; one that
-//!   was under way when the server died is made again only if the tool says that this does no harm.
-//! - A server that is away is tried again after 0.5, 1, 2 and 4 s, then after 15 s, doubled each time, up to
-//!   5 min. Five failures within 30 s make a server that we start ourselves wait until it is asked for.
-//! - Its tools stay listed meanwhile, and are marked; so are those that an earlier run has seen.
-//! - Everything is bounded: what is kept of lists, notifications and states, and how long anything waits.
+//! - Every call ends. A call to an unavailable server waits for it, up to
+//!   [`with_max_wait`](ManagerSettings::with_max_wait). A call that was in flight when the connection was
+//!   lost is repeated only if the tool declares itself read-only or idempotent.
+//! - Reconnection uses backoff: 0.5, 1, 2 and 4 s, then 15 s, doubled each time, up to 5 min. After five
+//!   failures within 30 s, a server that the manager starts itself is restarted only on request.
+//! - The tools of an unavailable server stay in the catalog and are marked, as are tools that only an earlier
+//!   run has listed.
+//! - Everything is bounded: tool lists, buffered notifications and state changes, and every wait.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `schedule` | when to try again |
-//! | `run` | the life of one server |
-//! | `member`, `hub` | what is known of one server, and of all |
-//! | `call` | a call from the wait for its server to its end |
-//! | `catalog`, `name`, `cache` | the tools of all servers, what they are called, and what outlives a run |
-//! | `connect`, `configured` | how a connection is made |
+//! | `schedule` | backoff and circuit breaker of one server |
+//! | `run` | the task that keeps one server connected |
+//! | `member`, `hub` | the shared state of one server, and of all servers |
+//! | `call` | calls: waiting for the server, sending, repeating |
+//! | `catalog`, `name`, `cache` | the joint tool list, the names in it, and its copy on disk |
+//! | `connect`, `configured` | opening a connection |
 
 mod cache;
 mod call;
 mod catalog;
-mod chance;
 mod configured;
 mod connect;
 mod hub;
+mod jitter;
 mod member;
 mod name;
 mod run;
@@ -64,7 +66,7 @@ use tokio::task::JoinHandle;
 use crate::{Error, EventReceiver};
 use cache::Cache;
 use hub::Hub;
-use member::{Known, Member};
+use member::{Member, Snapshot};
 
 pub use catalog::{Catalog, CatalogTool, Freshness, ListedTool, Shadow};
 pub use configured::Configured;
@@ -72,12 +74,12 @@ pub use connect::Connect;
 pub use settings::ManagerSettings;
 pub use state::{ManagerEvent, State, StateChange, Status};
 
-/// How long the end of all servers may take.
+/// Time limit for closing all servers.
 const CLOSE_TIME: Duration = Duration::from_secs(15);
-/// How much of a name is shown.
+/// Number of bytes of a name that an error quotes.
 const NAME_BYTES: usize = 80;
 
-/// Many servers as one. Clones are the same manager; the servers end with the last.
+/// A handle to many servers. Clones share the same servers, which are closed when the last clone is dropped.
 #[derive(Clone)]
 pub struct Manager {
     inner: Arc<Inner>,
@@ -85,26 +87,25 @@ pub struct Manager {
 
 struct Inner {
     hub: Arc<Hub>,
-    /// One for each server; `None` once the manager is closed.
+    /// One task per server; `None` once the manager is closed.
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
     runtime: tokio::runtime::Handle,
 }
 
 impl Manager {
-    /// A manager without servers.
+    /// Creates a manager without servers.
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime; adding a server needs one with I/O and time enabled.
+    /// Panics if called outside of a tokio runtime. Adding a server needs a runtime with I/O and time enabled.
     pub fn new(settings: ManagerSettings) -> Self {
         let hub = Arc::new(Hub::new(settings));
         let runtime = tokio::runtime::Handle::current();
         Self { inner: Arc::new(Inner { hub, tasks: Mutex::new(Some(Vec::new())), runtime }) }
     }
 
-    /// Adds a server and begins to connect to it. `timeout` is how long its requests may take, if not as
-    /// long as the settings say. Returns whether it was added: there was none of that name, and the manager
-    /// is not closed.
+    /// Adds a server and starts to connect to it. `timeout` overrides the request timeout of the settings.
+    /// Returns false if a server of that name exists, or if the manager is closed.
     pub fn add(&self, name: &str, connect: Arc<dyn Connect>, timeout: Option<Duration>) -> bool {
         let hub = &self.inner.hub;
         let cache = hub.settings.cache.as_ref();
@@ -113,8 +114,8 @@ impl Manager {
         self.begin(Arc::new(member))
     }
 
-    /// Adds a server of a configuration file and begins to connect to it, unless it is disabled there.
-    /// Returns whether it was added, as [`add`](Self::add).
+    /// Adds a server from a configuration file and starts to connect to it, unless it is disabled there.
+    /// Returns false in the same cases as [`add`](Self::add).
     pub fn add_configured(&self, server: impl Into<Configured>) -> bool {
         let server = server.into();
         let name = server.name().to_owned();
@@ -129,17 +130,19 @@ impl Manager {
     fn begin(&self, member: Arc<Member>) -> bool {
         let hub = &self.inner.hub;
         let mut tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        // The lock is held across the insertion, so that `close` cannot miss a new task.
         let Some(tasks) = &mut *tasks else { return false };
         if !hub.insert(Arc::clone(&member)) {
             return false;
         }
+        // Servers may be added and removed for the whole life of the process.
         tasks.retain(|task| !task.is_finished());
         tasks.push(self.inner.runtime.spawn(run::run(Arc::clone(hub), member)));
         true
     }
 
-    /// Takes a server away: it is closed, and its tools are listed no longer. Returns whether there was one
-    /// of that name.
+    /// Removes a server: closes its connection and drops its tools from the catalog. Returns false if there is
+    /// no server of that name.
     pub fn remove(&self, name: &str) -> bool {
         let removed = self.inner.hub.remove(name);
         if let Some(member) = &removed {
@@ -148,59 +151,59 @@ impl Manager {
         removed.is_some()
     }
 
-    /// Connects to a server anew and at once, whatever happened before. Calls under way on the connection
-    /// that there was are lost.
+    /// Reconnects to a server at once, without backoff. Calls in flight on the old connection fail.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`], if there is no server of that name.
+    /// Returns [`Error::Unknown`] if there is no server of that name.
     pub fn reconnect(&self, name: &str) -> Result<(), Error> {
         self.member(name)?.restart.notify_one();
         Ok(())
     }
 
-    /// The tools of all servers, as they are now.
+    /// Returns the current tools of all servers.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.inner.hub.catalog.borrow())
     }
 
-    /// All servers, as they are now, in the order in which they were added.
+    /// Returns the current status of all servers, in the order in which they were added.
     pub fn statuses(&self) -> Vec<Status> {
         self.inner.hub.members().iter().map(|it| it.status()).collect()
     }
 
-    /// One server, as it is now.
+    /// Returns the current status of one server, or `None` if there is no server of that name.
     pub fn status(&self, server: &str) -> Option<Status> {
         Some(self.inner.hub.find(server)?.status())
     }
 
-    /// What all servers send of their own accord, from now on.
+    /// Subscribes to notifications from all servers and to changes of the catalog, from now on.
     pub fn events(&self) -> EventReceiver<ManagerEvent> {
-        self.inner.hub.events.listen()
+        self.inner.hub.events.subscribe()
     }
 
-    /// How the states of the servers change, from now on.
+    /// Subscribes to changes of the servers' states, from now on.
     pub fn states(&self) -> EventReceiver<StateChange> {
-        self.inner.hub.states.listen()
+        self.inner.hub.states.subscribe()
     }
 
-    /// Waits until every server that is there now has listed its tools, or failed to. Each has as long as
-    /// the settings give an opening and a request; bound it if that is too long.
+    /// Waits until every current server has listed its tools or failed to. Each server may take as long as the
+    /// timeouts for opening and for one request together; wrap the future in a timeout to wait less.
     pub async fn listed(&self) {
-        let is_done = |known: &Known| {
+        let is_done = |snapshot: &Snapshot| {
             let is_listed =
-                known.tools.as_ref().is_some_and(|it| it.freshness == Freshness::Current);
-            is_listed || known.list_failure.is_some() || known.state.has_failed()
+                snapshot.tools.as_ref().is_some_and(|it| it.freshness == Freshness::Current);
+            is_listed || snapshot.list_failure.is_some() || snapshot.state.has_failed()
         };
         for member in self.inner.hub.members() {
+            // With `when_asked` no connection is made before a caller wants one.
             member.asked.notify_one();
-            // It fails only when the member is dropped.
+            // An error means that the member was dropped, so there is no list to wait for.
             let _ = member.watch().wait_for(is_done).await;
         }
     }
 
-    /// Ends all servers side by side, in bounded time. Calls under way fail; processes that were started are
-    /// gone afterwards.
+    /// Closes all servers concurrently, within 15 s. Calls in flight fail. Server processes that the manager
+    /// started have exited afterwards.
     pub async fn close(&self) {
         let tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.inner.close();
@@ -210,7 +213,7 @@ impl Manager {
             }
         };
         if tokio::time::timeout(CLOSE_TIME, all).await.is_err() {
-            tracing::warn!("not all servers could be ended in time");
+            tracing::warn!("some servers were still closing when the time limit expired");
         }
     }
 
@@ -239,7 +242,7 @@ impl Drop for Inner {
 impl fmt::Debug for Manager {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members = self.inner.hub.members();
-        let states = members.iter().map(|it| (&it.name, it.known().state.clone()));
+        let states = members.iter().map(|it| (&it.name, it.snapshot().state.clone()));
         formatter.debug_map().entries(states.collect::<Vec<_>>()).finish()
     }
 }

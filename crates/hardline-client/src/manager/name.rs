@@ -1,20 +1,20 @@
-//! What a tool is called among those of all servers.
+//! Names of tools in the catalog.
 //!
-//! A name says server and tool, and depends on these two alone: which other servers there are, and in
-//! which order they answered, changes none. Names are made of what every model's interface takes: letters,
-//! digits, `_` and `-`, [`MAX_NAME`] at most.
+//! A name is derived from the server's and the tool's name alone, so other servers and the order in which
+//! they answer cannot change it. It contains only what every model API accepts: ASCII letters, digits, `_`
+//! and `-`, at most [`MAX_NAME`] of them.
 
 use sha2::{Digest, Sha256};
 
-/// The longest name that the interfaces of models take.
+/// Longest tool name that the model APIs accept.
 const MAX_NAME: usize = 64;
-/// What stands between server and tool.
+/// Separator between server and tool.
 const BETWEEN: &str = "__";
-/// How long a hash is.
+/// Length of the hash in a hashed name.
 const HASH_DIGITS: usize = 10;
 
-/// The name of a tool of a server: `server__tool` where that can be read in one way only, and else what can
-/// be kept of it and a hash of both.
+/// Returns the catalog name of a tool: `server__tool` if that is valid and unambiguous, and otherwise a
+/// shortened form with a hash of both.
 pub(super) fn qualified(server: &str, tool: &str) -> String {
     let plain = format!("{server}{BETWEEN}{tool}");
     if plain.len() <= MAX_NAME && is_server(server) && is_tool(tool) && !is_like_hashed(tool) {
@@ -23,17 +23,18 @@ pub(super) fn qualified(server: &str, tool: &str) -> String {
     hashed(server, tool, 0)
 }
 
-/// A name with a hash: of what has no plain one, or whose plain one is another's. Each `attempt` has
-/// another.
+/// Returns a name with a hash, for tools whose plain name is invalid, ambiguous or taken. Each `attempt`
+/// yields a different name.
 pub(super) fn hashed(server: &str, tool: &str, attempt: u32) -> String {
     let mut hash = Sha256::new();
+    // The length keeps ("ab", "c") and ("a", "bc") apart.
     hash.update(server.len().to_le_bytes());
     hash.update(server);
     hash.update(tool);
     hash.update(attempt.to_le_bytes());
     let hash: String =
         hash.finalize().iter().take(HASH_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
-    // Half of the room for each, and what one does not need for the other.
+    // Each part gets half of the space, plus what the other part leaves unused.
     let room = MAX_NAME - BETWEEN.len() - 1 - hash.len();
     let (server, tool) = (cleaned(server), cleaned(tool));
     let for_server = server.len().min((room / 2).max(room.saturating_sub(tool.len())));
@@ -42,7 +43,7 @@ pub(super) fn hashed(server: &str, tool: &str, attempt: u32) -> String {
     format!("{server}{BETWEEN}{tool}_{hash}")
 }
 
-/// Whether it can stand before [`BETWEEN`], so that there is one way to split it off.
+/// Returns true if the name can precede [`BETWEEN`] and still be split off unambiguously.
 fn is_server(name: &str) -> bool {
     !name.contains(BETWEEN) && !name.ends_with('_') && is_tool(name)
 }
@@ -51,7 +52,8 @@ fn is_tool(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_taken)
 }
 
-/// Whether it ends as a name with a hash does. Nobody has such a name but by the hash of his own.
+/// Returns true if the name ends like a hashed name. Such names are always hashed, so that a server cannot
+/// choose a tool name that equals the hashed name of another server's tool.
 fn is_like_hashed(tool: &str) -> bool {
     let Some((_, end)) = tool.rsplit_once('_') else { return tool.len() == HASH_DIGITS };
     end.len() == HASH_DIGITS
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn has_a_hash_where_it_could_be_read_in_two_ways_or_not_taken() {
+    fn ambiguous_or_invalid_names_get_a_hash() {
         check("a__b", "c", "a__b__c_#");
         check("a_", "c", "a___c_#");
         check("a", "b c", "a__b_c_#");
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_have_the_hash_of_another_in_a_plain_name() {
+    fn a_plain_name_cannot_equal_the_hashed_name_of_another_tool() {
         let theirs = qualified("github (work)", "create_issue");
         let planted = theirs.strip_prefix("github__").unwrap();
         assert_ne!(qualified("github", planted), theirs);

@@ -1,4 +1,4 @@
-//! The life of one server: connect, serve, wait, and again.
+//! The task that keeps one server connected: connect, serve, wait for the backoff, repeat.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,58 +12,61 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::catalog::{Freshness, ListedTool};
-use super::chance::chance;
 use super::hub::Hub;
-use super::member::{Known, Member, Open, Tools};
+use super::jitter::random_fraction;
+use super::member::{Member, Open, Snapshot, Tools};
 use super::schedule::{Next, Schedule};
 use super::state::State;
 use crate::{Connection, Error, ServerEvent, Settings};
 
-/// How long a server whose connection is doubted may take to answer.
+/// Time limit for the ping that checks a suspected connection.
 const PING_TIME: Duration = Duration::from_secs(5);
-/// The shortest time between two lists of tools, however often they change.
+/// Shortest time between two `tools/list` requests, even if the server reports changes more often.
 const MIN_LIST_GAP: Duration = Duration::from_millis(250);
-/// How soon a list that failed is asked for again, doubled each time.
+/// Delay before a failed `tools/list` is retried, doubled with each failure.
 const LIST_RETRY: Duration = Duration::from_secs(5);
+/// Upper limit on the delay between retries of `tools/list`.
 const MAX_LIST_RETRY: Duration = Duration::from_secs(300);
-/// How soon a stream of notifications that ended is asked for again, doubled each time.
+/// Delay before a notification stream that ended is opened again, doubled each time.
 const LISTEN_RETRY: Duration = Duration::from_secs(1);
+/// Upper limit on the delay before a notification stream is opened again.
 const MAX_LISTEN_RETRY: Duration = Duration::from_secs(300);
-/// How long an opening that is not wanted any more may take to end.
+/// Time limit for an aborted open to clean up.
 const ABANDON_TIME: Duration = Duration::from_secs(10);
-/// How many tools of a server are listed.
+/// Limit on the listed tools of one server.
 const MAX_TOOLS: usize = 10_000;
 
-/// Keeps a server connected until it is not wanted any more.
+/// Keeps a server connected until the manager closes or removes it.
 pub(super) async fn run(hub: Arc<Hub>, member: Arc<Member>) {
     load(&hub, &member).await;
-    live(&hub, &member).await;
-    let open = member.known().open.clone();
+    connect_loop(&hub, &member).await;
+    let open = member.snapshot().open.clone();
     if let Some(open) = open {
         open.connection.close().await;
     }
-    member.change(|known| known.open = None);
+    member.change(|snapshot| snapshot.open = None);
     hub.set_state(&member, State::Closed, None);
 }
 
-async fn live(hub: &Hub, member: &Member) {
-    if !hub.settings.is_eager && !while_wanted(member, member.asked.notified()).await {
+/// Connects again and again until the member is closed.
+async fn connect_loop(hub: &Hub, member: &Member) {
+    if !hub.settings.is_eager && !unless_closed(member, member.asked.notified()).await {
         return;
     }
     let mut schedule = Schedule::default();
     for generation in 1.. {
         schedule.begin(Instant::now());
-        member.change(|known| known.attempts += 1);
+        member.change(|snapshot| snapshot.attempts += 1);
         hub.set_state(member, State::Connecting, None);
         let settings = hub.settings.for_server(&member.name, member.timeout);
-        let end = match connect(member, settings).await {
-            Opening::Done(Ok(connection)) => {
+        let end = match open(member, settings).await {
+            Attempt::Done(Ok(connection)) => {
                 let opened = Instant::now();
                 let version = connection.version();
-                member.change(|known| {
+                member.change(|snapshot| {
                     let connection = connection.clone();
-                    known.open = Some(Open { connection, generation, proofs: 0 });
-                    known.last_failure = None;
+                    snapshot.open = Some(Open { connection, generation, checks_passed: 0 });
+                    snapshot.last_failure = None;
                 });
                 hub.set_state(member, State::Connected { version }, None);
                 let serving =
@@ -72,22 +75,22 @@ async fn live(hub: &Hub, member: &Member) {
                     end = serving.run() => end,
                     () = member.closed() => return,
                 };
-                member.change(|known| known.open = None);
+                member.change(|snapshot| snapshot.open = None);
                 hub.set_freshness(member, Freshness::Stale);
                 schedule.ended(opened, Instant::now());
                 end
             }
-            Opening::Done(Err(failure)) => End::Failed { failure, was_open: false },
-            Opening::Restart => End::Restart,
-            Opening::Unwanted => return,
+            Attempt::Done(Err(failure)) => End::Failed { failure, was_open: false },
+            Attempt::Restart => End::Restart,
+            Attempt::Closed => return,
         };
         match end {
             End::Restart => schedule.reset(),
             End::Failed { failure, was_open } => {
-                // Credentials that were good may have been exchanged meanwhile.
-                let is_shut = !was_open && wants_login(&failure);
-                let wait = wait(hub, member, &mut schedule, &failure, is_shut);
-                if !while_wanted(member, wait).await {
+                // After a connection that worked, a 401 may only mean an expired token: retry with new credentials.
+                let needs_login = !was_open && requires_login(&failure);
+                let wait = wait(hub, member, &mut schedule, &failure, needs_login);
+                if !unless_closed(member, wait).await {
                     return;
                 }
             }
@@ -95,65 +98,71 @@ async fn live(hub: &Hub, member: &Member) {
     }
 }
 
-/// Waits for something for as long as the server is wanted. Returns whether it came to that.
-async fn while_wanted(member: &Member, wait: impl Future<Output = ()>) -> bool {
+/// Awaits `wait`, unless the member is closed first. Returns true if `wait` completed.
+async fn unless_closed(member: &Member, wait: impl Future<Output = ()>) -> bool {
     tokio::select! {
         () = wait => true,
         () = member.closed() => false,
     }
 }
 
-/// How an attempt to connect ended.
-enum Opening {
+/// The outcome of one connection attempt.
+enum Attempt {
     Done(Result<Connection, Error>),
-    /// Somebody wants a new start.
+    /// A caller of [`reconnect`](super::Manager::reconnect) interrupted the attempt.
     Restart,
-    /// The server is not wanted any more.
-    Unwanted,
+    /// The member was closed.
+    Closed,
 }
 
-/// How a connection ended.
+/// The end of an attempt or of a connection.
 enum End {
     Failed {
         failure: Error,
         was_open: bool,
     },
-    /// Somebody wanted another.
+    /// A caller of [`reconnect`](super::Manager::reconnect) replaced the connection.
     Restart,
 }
 
-/// Opens a connection. Nothing is left of one that is given up.
-async fn connect(member: &Member, settings: Settings) -> Opening {
+/// Opens a connection. An interrupted attempt is cleaned up before this returns.
+async fn open(member: &Member, settings: Settings) -> Attempt {
     let abandon = watch::Sender::new(false);
     let mut opening = member.connect.connect(settings.with_closing(abandon.subscribe()));
     let outcome = tokio::select! {
-        outcome = &mut opening => return Opening::Done(outcome),
-        () = member.restart.notified() => Opening::Restart,
-        () = member.closed() => Opening::Unwanted,
+        outcome = &mut opening => return Attempt::Done(outcome),
+        () = member.restart.notified() => Attempt::Restart,
+        () = member.closed() => Attempt::Closed,
     };
     abandon.send_replace(true);
-    // It was told, and ends what it has begun.
+    // Dropping the future would kill a started server; this lets it exit in an orderly way.
     if let Ok(Ok(connection)) = timeout(ABANDON_TIME, opening).await {
         connection.close().await;
     }
     outcome
 }
 
-/// Waits until the next attempt is due. `is_shut`: nothing but a login helps.
-async fn wait(hub: &Hub, member: &Member, schedule: &mut Schedule, failure: &Error, is_shut: bool) {
+/// Waits until the next attempt is due. With `needs_login`, retries at long intervals only.
+async fn wait(
+    hub: &Hub,
+    member: &Member,
+    schedule: &mut Schedule,
+    failure: &Error,
+    needs_login: bool,
+) {
     let now = Instant::now();
     let reason: Arc<str> = failure.to_string().into();
-    member.change(|known| known.last_failure = Some(Arc::clone(&reason)));
-    let mut next = schedule.failed(now, member.connect.is_remote(), chance());
+    member.change(|snapshot| snapshot.last_failure = Some(Arc::clone(&reason)));
+    let mut next = schedule.failed(now, member.connect.is_remote(), random_fraction());
     let state = match next {
-        _ if is_shut => {
-            next = schedule.seldom(now);
+        _ if needs_login => {
+            next = schedule.retry_slowly(now);
             State::LoginNeeded { reason }
         }
         Next::At(at) => State::Waiting { reason, retry_in: at - now },
         Next::WhenAsked(_) => State::Broken { reason },
     };
-    // What was asked before is answered by the failure.
+    // A request for a connection from before this failure must not trigger another attempt.
     let _ = timeout(Duration::ZERO, member.asked.notified()).await;
     hub.set_state(member, state, Some(schedule.asked(next)));
     loop {
@@ -177,8 +186,8 @@ async fn until(next: Next) {
     }
 }
 
-/// Whether nothing but a login helps.
-fn wants_login(error: &Error) -> bool {
+/// Returns true if only a login can help.
+fn requires_login(error: &Error) -> bool {
     match error {
         Error::Transport(TransportError::Login(_)) => true,
         Error::Transport(TransportError::Http(error)) => error.status == 401,
@@ -186,18 +195,18 @@ fn wants_login(error: &Error) -> bool {
     }
 }
 
-/// A connection while it lasts.
+/// An open connection with the tasks that run on it.
 struct Serving<'a> {
     hub: &'a Hub,
     member: &'a Member,
     connection: Connection,
     generation: u64,
-    /// Told when the tools have changed.
+    /// Signals that the server's tools may have changed.
     changed: Notify,
 }
 
 impl Serving<'_> {
-    /// Serves until the connection is of no use any more: why.
+    /// Runs until the connection ends or fails its check. Returns the reason.
     async fn run(self) -> End {
         let mut events = self.connection.events();
         let (mut listing, mut listening) = (pin!(self.list()), pin!(self.listen()));
@@ -206,10 +215,10 @@ impl Serving<'_> {
                 event = events.recv() => match event {
                     None => return closed("the connection was dropped"),
                     Some(ServerEvent::Closed(reason)) => return closed(&reason),
-                    Some(event) => self.pass_on(event),
+                    Some(event) => self.handle_event(event),
                 },
-                () = self.member.doubted.notified() => {
-                    if let Some(failure) = self.examine().await {
+                () = self.member.suspected.notified() => {
+                    if let Some(failure) = self.check_suspicion().await {
                         return End::Failed { failure, was_open: true };
                     }
                 }
@@ -223,30 +232,31 @@ impl Serving<'_> {
         }
     }
 
-    fn pass_on(&self, event: ServerEvent) {
+    fn handle_event(&self, event: ServerEvent) {
         if let ServerEvent::Notification(it) = &event
             && &*it.method == "notifications/tools/list_changed"
         {
             self.changed.notify_one();
         }
-        // What was missed may have been that.
+        // A missed event may have been that notification.
         if let ServerEvent::Missed(_) = event {
             self.changed.notify_one();
         }
-        self.hub.post(self.member, event);
+        self.hub.publish(self.member, event);
     }
 
-    /// Lists the tools, and again whenever they have changed.
+    /// Lists the tools, and again after each change.
     async fn list(&self) {
         let mut retry = LIST_RETRY;
         loop {
+            // A server without tools may not implement the method at all; that is an empty list.
             let listed = match self.connection.list_tools_json().await {
                 Err(Error::Rpc(error)) if error.code == code::METHOD_NOT_FOUND => Ok(Vec::new()),
                 listed => listed,
             };
             let failure = match listed {
                 Ok(tools) => {
-                    self.take(tools).await;
+                    self.store(tools).await;
                     retry = LIST_RETRY;
                     sleep(MIN_LIST_GAP).await;
                     self.changed.notified().await;
@@ -254,9 +264,9 @@ impl Serving<'_> {
                 }
                 Err(failure) => failure,
             };
-            self.member.suspect(self.generation, &failure);
+            self.member.report_failure(self.generation, &failure);
             let reason: Arc<str> = failure.to_string().into();
-            self.member.change(|known| known.list_failure = Some(reason));
+            self.member.change(|snapshot| snapshot.list_failure = Some(reason));
             tokio::select! {
                 () = sleep(retry) => retry = (retry * 2).min(MAX_LIST_RETRY),
                 () = self.changed.notified() => sleep(MIN_LIST_GAP).await,
@@ -264,7 +274,9 @@ impl Serving<'_> {
         }
     }
 
-    async fn take(&self, tools: Vec<Box<RawValue>>) {
+    /// Caches the list and publishes it in the catalog.
+    async fn store(&self, tools: Vec<Box<RawValue>>) {
+        // An oversized list would be re-sorted and re-joined for every change of any server.
         let unlisted = tools.len().saturating_sub(MAX_TOOLS);
         let tools = tools.into_iter().take(MAX_TOOLS).filter_map(ListedTool::new).map(Arc::new);
         let list: Arc<[_]> = tools.collect();
@@ -272,13 +284,13 @@ impl Serving<'_> {
             let list = Arc::clone(&list);
             let saved = tokio::task::spawn_blocking(move || cache.save(&list)).await;
             if let Ok(Err(error)) = saved {
-                tracing::debug!(%error, "the list of tools could not be kept");
+                tracing::debug!(%error, "could not write the tool list to the cache");
             }
         }
         self.hub.set_tools(self.member, Tools { list, freshness: Freshness::Current, unlisted });
     }
 
-    /// Listens to what changes, where a server tells only those who ask.
+    /// Keeps a notification stream open, for versions in which a server notifies only subscribers.
     async fn listen(&self) {
         if self.connection.version().has_handshake() {
             return std::future::pending().await;
@@ -299,39 +311,42 @@ impl Serving<'_> {
             let begun = Instant::now();
             let outcome = self.connection.listen(&filter).await;
             if let Err(Error::Rpc(_)) = outcome {
-                // It says that it changes, but not how to hear of it.
+                // The server declares the capability but rejects subscriptions; retrying would not change that.
                 return std::future::pending().await;
             }
-            if MAX_LISTEN_RETRY < begun.elapsed() {
+            // A stream that lasted longer than the longest delay counts as healthy.
+            if begun.elapsed() > MAX_LISTEN_RETRY {
                 retry = LISTEN_RETRY;
             }
             sleep(retry).await;
             retry = (retry * 2).min(MAX_LISTEN_RETRY);
-            // What changed meanwhile was told to nobody.
+            // Changes while the stream was down were not reported, so the tools are listed again.
             self.changed.notify_one();
         }
     }
 
-    /// Finds out whether a connection that is doubted is of use: if not, why.
-    async fn examine(&self) -> Option<Error> {
-        let doubt = self.member.take_doubt(self.generation)?;
-        if doubt.is_certain || !self.connection.is_connected() {
-            return Some(doubt.reason);
+    /// Checks a suspected connection with a ping. Returns the failure if it must be replaced.
+    async fn check_suspicion(&self) -> Option<Error> {
+        let suspicion = self.member.take_suspicion(self.generation)?;
+        if suspicion.is_certain || !self.connection.is_connected() {
+            return Some(suspicion.reason);
         }
         match timeout(PING_TIME, self.connection.ping()).await {
+            // An error answer proves as well as a result that the server is there.
             Ok(Ok(()) | Err(Error::Rpc(_))) => {
-                let proven =
-                    |known: &mut Known| known.open.iter_mut().for_each(|it| it.proofs += 1);
-                self.member.change(proven);
+                let passed = |snapshot: &mut Snapshot| {
+                    snapshot.open.iter_mut().for_each(|it| it.checks_passed += 1);
+                };
+                self.member.change(passed);
                 None
             }
             Ok(Err(failure)) => Some(failure),
-            Err(_) => Some(doubt.reason),
+            Err(_) => Some(suspicion.reason),
         }
     }
 }
 
-/// Takes over what an earlier run has kept.
+/// Publishes the tool list from the cache, if there is one.
 async fn load(hub: &Hub, member: &Member) {
     let Some(cache) = member.cache.clone() else { return };
     let loaded = tokio::task::spawn_blocking(move || cache.load()).await;
@@ -343,6 +358,7 @@ async fn load(hub: &Hub, member: &Member) {
     }
 }
 
+/// Creates the end of a connection that was open and is closed now.
 fn closed(reason: &str) -> End {
     let failure = Error::Transport(TransportError::Closed(reason.to_owned()));
     End::Failed { failure, was_open: true }

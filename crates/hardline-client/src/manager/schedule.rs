@@ -1,77 +1,81 @@
-//! When a server that is away is tried again. No clock and no sockets: the time is told.
+//! Backoff and circuit breaker for reconnecting to one server. Has no clock: callers pass the time.
 //!
 //! Invariants:
-//! - Between the ends of two attempts and the begin of the next there is at least a delay of [`delay`],
-//!   less its jitter; calls cut only long ones short, and those to no less than [`MIN_GAP`].
-//! - Five failures within 30 s open the breaker. A local server is then left alone until somebody asks for
-//!   it; a remote one is tried seldom.
+//! - After a failure, the next attempt waits for the backoff [`delay`], less its jitter. A waiting call can
+//!   shorten only long delays, and to no less than [`MIN_GAP`] after the previous attempt.
+//! - Five failures within 30 s open the circuit breaker. A local server is then restarted only on request; a
+//!   remote server is retried at long intervals.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The first delays, in milliseconds.
+/// Delays before the first retries, in milliseconds.
 const FIRST: [u64; 4] = [500, 1000, 2000, 4000];
-/// What follows them, doubled each time.
+/// Delay after [`FIRST`] is used up, doubled with each further failure.
 const LONG: Duration = Duration::from_secs(15);
+/// Upper limit on any delay.
 const LONGEST: Duration = Duration::from_secs(300);
-/// How much a delay is shortened or lengthened by chance, so that servers do not come back all at once.
+/// Fraction by which a delay is randomly shortened or lengthened, so that clients do not reconnect in step.
 const JITTER: f64 = 0.2;
 
-/// How many failures within what time open the breaker.
+/// Number of failures within [`BREAKER_TIME`] that opens the circuit breaker.
 pub(super) const BREAKER_FAILURES: usize = 5;
+/// Window in which failures count towards the circuit breaker.
 pub(super) const BREAKER_TIME: Duration = Duration::from_secs(30);
-/// How long a connection must last until the failures before it do not count any more.
+/// Time that a connection must last before earlier failures are forgotten.
 const STEADY: Duration = Duration::from_secs(30);
-/// How soon after the last attempt a call may bring about another.
+/// Shortest time between the last attempt and one that a waiting call triggers.
 pub(super) const MIN_GAP: Duration = Duration::from_secs(15);
 
-/// What became of one server's connections so far.
+/// History of the connection attempts to one server.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// Failures in a row.
+    /// Number of consecutive failures.
     failures: u32,
-    /// When the last of them were, at most [`BREAKER_FAILURES`].
+    /// Times of the most recent failures, at most [`BREAKER_FAILURES`].
     recent: VecDeque<Instant>,
-    /// Whether it failed so often in a short time that it has to last for a while to be trusted again.
+    /// True while the circuit breaker is open. It closes after a connection has lasted for [`STEADY`].
     is_open: bool,
-    /// When the last attempt began.
+    /// Start of the last attempt.
     attempted: Option<Instant>,
 }
 
-/// What follows a failure.
+/// The decision after a failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Next {
-    /// Try again by oneself, then.
+    /// Retry at this time without being asked.
     At(Instant),
-    /// Try again only if asked to, and not before then.
+    /// Retry only if a caller asks for the server, and not before this time.
     WhenAsked(Instant),
 }
 
 impl Schedule {
-    /// An attempt begins.
+    /// Records the start of an attempt.
     pub(super) fn begin(&mut self, now: Instant) {
         self.attempted = Some(now);
     }
 
-    /// A connection that was open since `opened` has ended.
+    /// Records the end of a connection that was open since `opened`.
     pub(super) fn ended(&mut self, opened: Instant, now: Instant) {
-        if STEADY <= now.saturating_duration_since(opened) {
+        if now.saturating_duration_since(opened) >= STEADY {
             self.reset();
         }
     }
 
-    /// An attempt failed, or a connection ended. `chance` is from 0 to 1.
-    pub(super) fn failed(&mut self, now: Instant, is_remote: bool, chance: f64) -> Next {
+    /// Records a failed attempt or a lost connection. `random`, from 0 to 1, determines the jitter.
+    pub(super) fn failed(&mut self, now: Instant, is_remote: bool, random: f64) -> Next {
         if self.recent.len() == BREAKER_FAILURES {
             self.recent.pop_front();
         }
         self.recent.push_back(now);
+        // Stays open until `reset`: a server that flaps would otherwise be restarted forever.
         self.is_open |= self.recent.len() == BREAKER_FAILURES
             && self.recent.front().is_some_and(|first| now - *first <= BREAKER_TIME);
+        // Computed from the failures before this one, so the first retry has the shortest delay.
         let delay =
-            delay(self.failures).mul_f64(1.0 + JITTER * (2.0 * chance.clamp(0.0, 1.0) - 1.0));
+            delay(self.failures).mul_f64(1.0 + JITTER * (2.0 * random.clamp(0.0, 1.0) - 1.0));
         self.failures = self.failures.saturating_add(1);
         if self.is_open && !is_remote {
             return Next::WhenAsked(now + BREAKER_TIME);
@@ -79,27 +83,28 @@ impl Schedule {
         Next::At(now + if self.is_open { delay.max(LONG.mul_f64(1.0 - JITTER)) } else { delay })
     }
 
-    /// For a server that cannot be helped by trying soon.
-    pub(super) fn seldom(&self, now: Instant) -> Next {
+    /// Returns the next attempt for a server that only a login can help: slow backoff without jitter.
+    pub(super) fn retry_slowly(&self, now: Instant) -> Next {
         let doublings = self.failures.saturating_sub(1).min(10);
         Next::At(now + LONG.saturating_mul(1 << doublings).min(LONGEST))
     }
 
-    /// Somebody waits for the server: when the next attempt may begin that was to begin at `next`.
+    /// Returns the time for the next attempt, planned as `next`, given that a caller now waits for the server.
     pub(super) fn asked(&self, next: Next) -> Instant {
         match (next, self.attempted) {
+            // A caller may shorten a long delay, but not start a storm of attempts.
             (Next::At(at), Some(last)) => at.min(last + MIN_GAP),
             (Next::At(at) | Next::WhenAsked(at), _) => at,
         }
     }
 
-    /// Forgets what was, because somebody wants a new start.
+    /// Forgets all failures.
     pub(super) fn reset(&mut self) {
         *self = Self::default();
     }
 }
 
-/// How long to wait after so many failures in a row before this one.
+/// Returns the backoff delay after this number of earlier consecutive failures.
 fn delay(failures: u32) -> Duration {
     let index = usize::try_from(failures).unwrap_or(usize::MAX);
     match FIRST.get(index) {
@@ -115,7 +120,7 @@ fn delay(failures: u32) -> Duration {
 mod tests {
     use super::*;
 
-    /// The delays of servers that fail at once, or after `took` each, without chance.
+    /// Checks the delays, without jitter, of a server whose attempts each fail after `took` seconds.
     #[track_caller]
     fn check(is_remote: bool, took: u64, expected: &[Option<u64>]) {
         let mut now = Instant::now();
@@ -149,12 +154,12 @@ mod tests {
     #[test]
     fn leaves_a_local_server_alone_that_fails_five_times_at_once() {
         check(false, 0, &[Some(500), Some(1000), Some(2000), Some(4000), None]);
-        // One that fails slowly is not what the breaker is for.
+        // Slow failures do not open the breaker.
         check(false, 20, &ms(&[500, 1000, 2000, 4000, 15_000, 30_000]));
     }
 
     #[test]
-    fn one_that_lasts_a_while_begins_anew_and_one_that_flaps_does_not() {
+    fn a_steady_connection_resets_the_backoff_and_a_flapping_one_does_not() {
         let start = Instant::now();
         let mut schedule = Schedule::default();
         for second in 0..4 {
@@ -170,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_changes_a_delay_by_a_fifth_at_most() {
+    fn jitter_changes_a_delay_by_a_fifth_at_most() {
         let now = Instant::now();
         let first = |chance| Schedule::default().failed(now, true, chance);
         assert_eq!(first(0.0), Next::At(now + Duration::from_millis(400)));
@@ -179,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_cuts_long_waits_short_and_no_others() {
+    fn a_waiting_call_shortens_long_delays_only() {
         let now = Instant::now();
         let mut schedule = Schedule::default();
         schedule.begin(now);

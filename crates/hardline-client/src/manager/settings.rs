@@ -1,4 +1,4 @@
-//! How a manager behaves.
+//! Settings of a manager.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::Settings;
 
-/// The settings of a [`Manager`](super::Manager). The defaults are right for almost everyone.
+/// The settings of a [`Manager`](super::Manager). The defaults suit most clients.
 #[derive(Clone)]
 pub struct ManagerSettings {
     pub(super) connection: Settings,
@@ -17,18 +17,18 @@ pub struct ManagerSettings {
     pub(super) is_eager: bool,
 }
 
-/// Changes the settings for the server of this name.
+/// Changes the connection settings for the server of this name.
 type Adjust = dyn Fn(&str, Settings) -> Settings + Send + Sync;
 
 impl ManagerSettings {
-    /// Sets what holds for the connection to every server.
+    /// Sets the connection settings for all servers.
     #[must_use]
     pub fn with_connection(mut self, settings: Settings) -> Self {
         self.connection = settings;
         self
     }
 
-    /// Changes that for single servers: `adjust` is given a server's name and the settings for all.
+    /// Changes the connection settings per server. `adjust` receives a server's name and the common settings.
     #[must_use]
     pub fn adjust(
         mut self,
@@ -38,23 +38,23 @@ impl ManagerSettings {
         self
     }
 
-    /// Sets how long a call waits for a server that is away or not there yet, 30 s by default.
+    /// Sets the time that a call waits for an unavailable server, 30 s by default.
     #[must_use]
     pub fn with_max_wait(mut self, max_wait: Duration) -> Self {
         self.max_wait = max_wait;
         self
     }
 
-    /// Keeps the lists of tools in this directory, so that the next run has them before the servers are
-    /// there. It is made if need be. By default they are not kept.
+    /// Caches tool lists in this directory, so that the next run can show them before its servers are connected.
+    /// The directory is created on demand. By default there is no cache.
     #[must_use]
     pub fn with_cache(mut self, directory: impl Into<PathBuf>) -> Self {
         self.cache = Some(directory.into());
         self
     }
 
-    /// Connects to a server only when it is asked for by a call or
-    /// [`connection`](super::Manager::connection), not as soon as it is known.
+    /// Connects to a server only when a call or [`connection`](super::Manager::connection) first needs it,
+    /// instead of as soon as it is added.
     #[must_use]
     pub fn when_asked(mut self) -> Self {
         self.is_eager = false;

@@ -1,59 +1,59 @@
-//! What there is to know about a server, and the stream of it.
+//! The state of a server, and the events that report its changes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::catalog::Freshness;
-use crate::board::Post;
+use crate::broadcast::BroadcastEvent;
 use crate::{ServerEvent, Version};
 
-/// What a manager is doing about a server. Reasons are fit for a terminal.
+/// The manager's view of a server. Reasons are safe to print to a terminal.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum State {
-    /// It is being connected to, for the first time or again.
+    /// The manager is connecting to the server, for the first time or again.
     Connecting,
-    /// It can be called.
+    /// The connection is open and can be used.
     Connected {
-        /// The version that is spoken.
+        /// The negotiated protocol version.
         version: Version,
     },
-    /// It is away, and will be tried again.
+    /// The server is unavailable; the manager will try again.
     Waiting {
-        /// Why it is away.
+        /// Reason for which the server is unavailable.
         reason: Arc<str>,
-        /// How long until then, from when this was said.
+        /// Delay before the next attempt, counted from this state change.
         retry_in: Duration,
     },
-    /// It failed so often in a short time that it is tried again only if somebody calls it, or
-    /// [`reconnect`](super::Manager::reconnect)s.
+    /// The server failed so often in a short time that the circuit breaker opened. The manager tries again only
+    /// for a call or after [`reconnect`](super::Manager::reconnect).
     Broken {
-        /// Why it failed last.
+        /// Reason of the last failure.
         reason: Arc<str>,
     },
-    /// It wants a login first. It is asked again from time to time, as somebody may log in elsewhere.
+    /// The server requires a login. The manager retries at long intervals, in case the user logs in elsewhere.
     LoginNeeded {
-        /// What to do.
+        /// Instruction for the user.
         reason: Arc<str>,
     },
-    /// It is not to be used.
+    /// The configuration disables the server.
     Disabled,
     /// The manager is closed, or the server was removed.
     Closed,
 }
 
 impl State {
-    /// Whether it can be called now.
+    /// Returns true if the server can be called now.
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected { .. })
     }
 
-    /// Whether the last attempt has failed: whoever waits for it may wait long.
+    /// Returns true if the last attempt failed, so that waiting for a connection may take long.
     pub fn has_failed(&self) -> bool {
         !matches!(self, Self::Connecting | Self::Connected { .. })
     }
 
-    /// Why it is away, if it is.
+    /// Returns the reason for which the server is unavailable, if it is.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Waiting { reason, .. }
@@ -66,61 +66,60 @@ impl State {
     }
 }
 
-/// A server, at one time.
+/// A snapshot of one server's status.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
-    /// Its name.
+    /// Name of the server.
     pub server: Arc<str>,
-    /// What is done about it.
+    /// State of the connection.
     pub state: State,
-    /// How many tools it has, and how current the list is; `None` before the first.
+    /// Number of listed tools and freshness of the list; `None` before the first list.
     pub tools: Option<(usize, Freshness)>,
-    /// Why the tools could not be listed, if the server is there and that is so.
+    /// Reason for which the last `tools/list` failed while the server was connected.
     pub list_failure: Option<Arc<str>>,
-    /// Why the last attempt failed or the last connection ended, also while the next is made; `None` once it
-    /// is connected.
+    /// Reason for which the last attempt failed or the last connection ended; `None` once connected again.
     pub last_failure: Option<Arc<str>>,
-    /// How many tools it has besides those that are listed, as there is a limit.
+    /// Number of tools that exceed the limit on listed tools.
     pub unlisted: usize,
-    /// How often it was tried to connect.
+    /// Number of connection attempts so far.
     pub attempts: u64,
 }
 
-/// A server whose state has changed.
+/// A change of a server's state.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StateChange {
-    /// What it is now.
+    /// The server has a new state.
     Changed {
-        /// The server.
+        /// Name of the server.
         server: Arc<str>,
-        /// What is done about it.
+        /// The new state.
         state: State,
     },
-    /// As many changes were not taken in time, and are lost: [`statuses`](super::Manager::statuses) has the
-    /// present.
+    /// Number of changes that the receiver missed because it was too slow.
+    /// [`statuses`](super::Manager::statuses) returns the current states.
     Missed(u64),
 }
 
-/// Something that a server sent of its own accord, or that changed with it.
+/// An event from one of a manager's servers, or a change of the catalog.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ManagerEvent {
-    /// What one server sent.
+    /// An event from one server.
     Server {
-        /// The server.
+        /// Name of the server.
         server: Arc<str>,
-        /// What it sent.
+        /// The event.
         event: ServerEvent,
     },
-    /// The list of all tools has changed: [`catalog`](super::Manager::catalog) has it.
+    /// The catalog has changed; [`catalog`](super::Manager::catalog) returns it.
     CatalogChanged,
-    /// As many events were not taken in time, and are lost.
+    /// Number of events that the receiver missed because it was too slow.
     Missed(u64),
 }
 
-impl Post for StateChange {
+impl BroadcastEvent for StateChange {
     fn len(&self) -> usize {
         match self {
             Self::Changed { state, .. } => 64 + state.reason().map_or(0, str::len),
@@ -133,7 +132,7 @@ impl Post for StateChange {
     }
 }
 
-impl Post for ManagerEvent {
+impl BroadcastEvent for ManagerEvent {
     fn len(&self) -> usize {
         match self {
             Self::Server { event, .. } => 64 + event.len(),

@@ -1,4 +1,4 @@
-//! How long requests take at most. Time is tokio's, and stands still while something can be done.
+//! Timeouts of requests, on tokio's paused clock.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,7 +26,7 @@ async fn a_request_ends_after_thirty_seconds_and_is_cancelled() {
     let asked = peer.expect("x/y").await;
     let cancelled = peer.expect("notifications/cancelled").await;
     assert_eq!(cancelled["params"]["requestId"], asked["id"]);
-    // A late answer is dropped, and the next request gets its own.
+    // A late answer is dropped, and the next request gets its own answer.
     peer.result(&asked, json!({ "late": true })).await;
     let asking = tokio::spawn(async move { connection.request("x/z", &()).await });
     let next = peer.expect("x/z").await;
@@ -56,7 +56,7 @@ async fn a_call_may_have_a_time_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_begins_the_time_anew_up_to_a_limit() {
+async fn progress_restarts_the_timeout_up_to_a_limit() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let calling = {
         let connection = connection.clone();
@@ -111,7 +111,7 @@ async fn progress_is_seen_before_the_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_stands_still_while_the_server_waits_for_us() {
+async fn the_timeout_pauses_while_the_server_waits_for_the_client() {
     let settings = Settings::default().on_request("x/ask", async |_| {
         sleep(Duration::from_secs(50)).await;
         Ok(serde_json::value::to_raw_value(&json!({})).unwrap())
@@ -128,7 +128,7 @@ async fn the_time_stands_still_while_the_server_waits_for_us() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_keeps_asking_whether_we_are_there_gets_no_more_time() {
+async fn pings_from_the_server_do_not_extend_the_timeout() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let calling = {
         let connection = connection.clone();
@@ -143,7 +143,7 @@ async fn a_server_that_keeps_asking_whether_we_are_there_gets_no_more_time() {
             peer.send(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).await;
         }
         for _ in 0..100 {
-            // Among the answers is the word that the call was given up.
+            // The cancellation of the call is among the answers.
             assert!(peer.receive().await.unwrap()["error"].is_null());
         }
         sleep(Duration::from_millis(100)).await;
@@ -152,7 +152,7 @@ async fn a_server_that_keeps_asking_whether_we_are_there_gets_no_more_time() {
     assert!(matches!(calling.await.unwrap(), Err(Error::Timeout { .. })));
 }
 
-/// The server may still be at work on a request whose answer has the id of none.
+/// The server may still be processing a request after an answer with an unknown id.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_given_up_after_a_mistyped_answer_is_cancelled() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
@@ -166,7 +166,7 @@ async fn a_request_that_is_given_up_after_a_mistyped_answer_is_cancelled() {
     assert!(error.ends_with("and no proper one followed"), "{error}");
     let cancelled = peer.expect("notifications/cancelled").await;
     assert_eq!(cancelled["params"]["requestId"], asked["id"]);
-    // One that is just no answer needs no telling.
+    // A malformed answer needs no cancellation.
     let asking = tokio::spawn(async move {
         connection.request("x/z", &()).await.unwrap_err();
         connection.request("x/end", &()).await
@@ -178,9 +178,9 @@ async fn a_request_that_is_given_up_after_a_mistyped_answer_is_cancelled() {
     asking.await.unwrap().unwrap_err();
 }
 
-/// A call that reports progress is not given up for an answer that was somebody else's.
+/// A call with progress is not failed by an answer that belonged to another request.
 #[tokio::test(start_paused = true)]
-async fn progress_tells_that_a_mistyped_answer_was_none() {
+async fn progress_shows_that_a_mistyped_answer_was_unrelated() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let calling = tokio::spawn(async move { connection.call_tool("slow", json!(null)).await });
     let call = peer.expect("tools/call").await;

@@ -1,4 +1,4 @@
-//! Servers, and callbacks, that would stop a connection if they could.
+//! Servers and callbacks that try to block a connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,10 +10,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::peer::{Peer, assert_closed, text};
 
-/// More than any queue on the way out holds.
+/// More bytes than any outgoing queue holds.
 const MUCH: usize = 1 << 20;
 
-/// Longer than anything may take; the clock of these tests costs nothing.
+/// Longer than any wait. The tests run on a paused clock.
 const AGES: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
@@ -61,7 +61,7 @@ async fn a_notification_to_a_server_that_does_not_read_ends() {
 }
 
 #[tokio::test]
-async fn a_callback_that_panics_costs_its_message_alone() {
+async fn a_panicking_callback_loses_only_its_message() {
     let settings = Settings::default()
         .on_trouble(|_| panic!("trouble"))
         .on_request("x/bad", |_| -> std::future::Pending<_> { panic!("request") });
@@ -108,10 +108,10 @@ async fn a_handler_that_never_ends_does_not_keep_the_connection() {
         sleep(Duration::from_millis(5)).await;
     }
     drop(connection);
-    // It is told that nobody answers it, and that is all.
+    // The server gets an error for its request, and then the end of the stream.
     while peer.receive().await.is_some() {}
     let stopped = async {
-        while 1 < Arc::strong_count(&running) {
+        while Arc::strong_count(&running) > 1 {
             sleep(Duration::from_millis(5)).await;
         }
     };
@@ -135,7 +135,7 @@ async fn a_server_that_asks_and_never_reads_the_answers_is_not_kept_in_memory() 
             peer.send(json!({ "jsonrpc": "2.0", "id": id, "method": "x/ask" })).await;
         }
     });
-    // Long enough for a thousand times that; not so long that anybody gives up.
+    // Long enough for a thousand times as many requests, and shorter than every timeout.
     sleep(Duration::from_secs(2)).await;
     let held = asked.load(Ordering::SeqCst);
     assert!(held <= 1000, "{held} answers are held");
@@ -144,7 +144,7 @@ async fn a_server_that_asks_and_never_reads_the_answers_is_not_kept_in_memory() 
 }
 
 #[tokio::test]
-async fn no_time_is_too_long_for_the_clock() {
+async fn the_longest_timeouts_do_not_overflow() {
     let settings =
         Settings::default().with_open_timeout(Duration::MAX).with_max_total(Duration::MAX);
     let (connection, mut peer) = Peer::greeted(settings.with_timeout(Duration::MAX)).await;
@@ -155,7 +155,7 @@ async fn no_time_is_too_long_for_the_clock() {
 }
 
 #[tokio::test]
-async fn what_a_server_writes_in_the_place_of_something_else_is_shown_escaped_and_short() {
+async fn malformed_results_are_quoted_escaped_and_truncated() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let evil = format!("\u{1b}[2J\u{202e}{}", "x".repeat(10_000));
     let results = [
@@ -204,9 +204,10 @@ async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
                 *slot = None;
             }
         }
-        match futures.iter().all(Option::is_none) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if futures.iter().all(Option::is_none) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;

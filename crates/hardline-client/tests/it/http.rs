@@ -14,7 +14,7 @@ use crate::peer::{discovered, text};
 
 const GREETING: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
 
-/// Answers what opens a session of 2025-11-25, and leaves the rest to the script.
+/// Answers the requests that open a session of 2025-11-25. Returns false for all others.
 async fn greet(it: &mut Exchange, session: &str) -> bool {
     match (it.request.method.as_str(), it.rpc_method().as_str()) {
         ("GET", _) => it.status(405).await,
@@ -77,7 +77,7 @@ async fn a_session_that_ends_with_twenty_requests_in_flight_is_opened_once_more(
         async move |it| {
             if it.rpc_method() == "initialize" {
                 let session = format!("s-{}", greetings.fetch_add(1, Ordering::SeqCst));
-                // Long enough for all to find out that the old one is gone.
+                // Long enough for all requests to learn that the old session is gone.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 greet(it, &session).await;
                 return;
@@ -85,7 +85,7 @@ async fn a_session_that_ends_with_twenty_requests_in_flight_is_opened_once_more(
             if greet(it, "").await {
                 return;
             }
-            // The first session is known to nobody any more.
+            // The server has forgotten the first session.
             if it.request.header("mcp-session-id") == Some("s-0") {
                 it.status(404).await;
                 return;
@@ -129,7 +129,7 @@ async fn a_server_that_forgets_every_session_is_not_asked_for_ever() {
 }
 
 #[tokio::test]
-async fn what_a_session_was_told_its_successor_is_told_too() {
+async fn a_renewed_session_restores_level_and_subscriptions() {
     let greetings = Arc::new(AtomicUsize::new(0));
     let server = Server::start({
         let greetings = Arc::clone(&greetings);
@@ -193,7 +193,7 @@ async fn headers_repeat_what_the_body_says_as_the_tool_wants_it() {
     });
     let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
     assert_eq!(connection.version(), Version::V2026_07_28);
-    // Nothing is known of the tool: the server says so, and then it is.
+    // The client does not know the tool yet: the server rejects the headers, and the client lists the tools.
     let result = connection.call_tool("good", json!({ "region": "eu" })).await.unwrap();
     assert_eq!(said(&result), "served");
     let methods: Vec<_> =
@@ -205,10 +205,10 @@ async fn headers_repeat_what_the_body_says_as_the_tool_wants_it() {
     assert_eq!(last.header("mcp-method"), Some("tools/call"));
     assert_eq!(last.header("mcp-name"), Some("good"));
     assert_eq!(last.header("mcp-session-id"), None);
-    // A tool whose headers cannot be made is not for HTTP.
+    // A tool with invalid header definitions is not listed over HTTP.
     let tools = connection.list_tools().await.unwrap();
     assert_eq!(tools.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["good"]);
-    // A refusal that a list does not help against is an answer.
+    // A rejection that the list does not fix is the answer.
     let error = connection.call_tool("good", json!({ "region": "us" })).await.unwrap_err();
     assert_eq!(error.rpc().unwrap().code, -32020);
     connection.close().await;
@@ -248,7 +248,7 @@ async fn giving_up_closes_the_stream_in_2026_and_sends_a_message_before() {
 }
 
 #[tokio::test]
-async fn an_era_that_was_found_out_is_not_asked_for_again() {
+async fn a_known_era_is_not_probed_again() {
     let server = Server::start(async |it| {
         greet(it, "s").await;
     });
@@ -261,7 +261,7 @@ async fn an_era_that_was_found_out_is_not_asked_for_again() {
     assert_eq!(asked, 1);
 }
 
-/// The stream of a server of 2024-11-05, with the answers that are put on it.
+/// The event stream of a server of 2024-11-05, with the answers to send on it.
 type Stream = Arc<tokio::sync::Mutex<Option<tokio::sync::mpsc::Receiver<String>>>>;
 
 #[tokio::test]
@@ -296,7 +296,7 @@ async fn a_server_of_2024_is_spoken_to_in_its_way() {
 }
 
 #[tokio::test]
-async fn what_is_no_server_is_told_from_one() {
+async fn reports_addresses_without_a_server() {
     let server = Server::start(async |it| {
         it.respond(404, &["Content-Type: text/html"], "<html>Welcome</html>").await;
     });
@@ -311,7 +311,7 @@ async fn what_is_no_server_is_told_from_one() {
     let Error::Transport(TransportError::Http(http)) = &error else { panic!("{error:?}") };
     assert_eq!(http.status, 401);
     assert!(http.auth.www_authenticate.as_ref().unwrap().contains("resource_metadata"));
-    // Nobody who is not let in is asked in other ways.
+    // After 401, the client does not try the other transport.
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -346,7 +346,7 @@ async fn a_thousand_at_once_are_each_answered_once() {
         }
         let n = it.request.member("params").unwrap()["arguments"]["n"].clone();
         let result = text(&n.to_string()).to_string();
-        // Some as an event, with something before it and after it.
+        // Some answers are events, with other events before and after them.
         if n.as_u64().unwrap() % 3 == 0 {
             let note = r#"data: {"jsonrpc":"2.0","method":"notifications/x"}"#;
             let answer = it.result(&result);

@@ -1,11 +1,11 @@
-//! Results with `null` where nothing is meant.
+//! Results with `null` for absent members.
 
 use hardline_client::{Connection, Error, Settings, Version, Versions};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, text};
 
-/// What asking comes to if the server answers with this.
+/// Sends a request that the server answers with this result.
 async fn answered<T: Send + 'static>(
     ask: impl AsyncFnOnce(Connection) -> Result<T, Error>,
     result: Value,
@@ -25,7 +25,7 @@ async fn call(with: Value) -> Result<rmcp::model::CallToolResult, Error> {
 }
 
 #[tokio::test]
-async fn what_may_be_left_out_of_a_call_may_be_null() {
+async fn optional_members_of_a_call_result_may_be_null() {
     for with in [
         json!({ "isError": null }),
         json!({ "_meta": null }),
@@ -46,7 +46,7 @@ async fn what_may_be_left_out_of_a_call_may_be_null() {
 }
 
 #[tokio::test]
-async fn a_failure_that_is_said_in_another_type_is_one_and_its_text_is_there() {
+async fn is_error_of_another_type_is_interpreted_and_keeps_the_content() {
     let check = async |said: Value, expected: bool| {
         let result = call(json!({ "isError": said.clone() })).await.unwrap();
         assert_eq!(result.is_error, Some(expected), "{said}");
@@ -100,8 +100,8 @@ async fn the_other_results_may_have_nulls_too() {
 }
 
 #[tokio::test]
-async fn a_server_may_say_nothing_of_itself() {
-    for told in [
+async fn a_server_may_omit_its_info_and_capabilities() {
+    for given in [
         json!({ "capabilities": null, "serverInfo": null, "instructions": null, "_meta": null }),
         json!({}),
         json!({ "capabilities": { "tools": null, "experimental": null }, "serverInfo": {} }),
@@ -112,15 +112,16 @@ async fn a_server_may_say_nothing_of_itself() {
             let settings = Settings::default().with_versions(Versions::Only(version));
             let opening = tokio::spawn(Connection::open(stream, settings));
             let asked = peer.receive().await.unwrap();
-            let mut result = told.clone();
-            match version.has_handshake() {
-                true => result["protocolVersion"] = version.as_str().into(),
-                false => result["supportedVersions"] = json!([version.as_str()]),
+            let mut result = given.clone();
+            if version.has_handshake() {
+                result["protocolVersion"] = version.as_str().into();
+            } else {
+                result["supportedVersions"] = json!([version.as_str()]);
             }
             peer.result(&asked, result).await;
-            let connection = opening.await.unwrap().unwrap_or_else(|it| panic!("{told}: {it}"));
+            let connection = opening.await.unwrap().unwrap_or_else(|it| panic!("{given}: {it}"));
             let server = connection.server();
-            assert!(server.implementation.is_none() && server.instructions.is_none(), "{told}");
+            assert!(server.implementation.is_none() && server.instructions.is_none(), "{given}");
         }
     }
 }

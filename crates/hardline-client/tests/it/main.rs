@@ -1,7 +1,10 @@
 //! Connections against scripted servers.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests may")]
 #![expect(clippy::indexing_slicing, reason = "of JSON, which gives null")]
-#![expect(deprecated, reason = "rmcp marks what 2026-07-28 gives up; the older versions have it")]
+#![expect(
+    deprecated,
+    reason = "rmcp deprecates what 2026-07-28 removed; older versions still need it"
+)]
 
 mod auth;
 mod config;

@@ -1,11 +1,11 @@
-//! Which era a server is of, and how it is greeted.
+//! Detection of the server's era, and the handshake.
 
 use hardline_client::{Connection, Error, Settings, Version, Versions};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, assert_closed, discovered};
 
-/// Asks a server that answers `server/discover` in some way, and then speaks 2025-11-25.
+/// Opens a session with a server that answers `server/discover` as given and then speaks 2025-11-25.
 async fn falls_back(answer: impl AsyncFnOnce(&mut Peer, &Value)) {
     let (stream, mut peer) = Peer::pair();
     let opening = tokio::spawn(Connection::open(stream, Settings::default()));
@@ -41,7 +41,7 @@ async fn a_server_may_offer_older_versions_alone() {
 }
 
 #[tokio::test]
-async fn no_version_in_common_is_said_so() {
+async fn reports_that_no_version_is_in_common() {
     let (stream, mut peer) = Peer::pair();
     let opening = tokio::spawn(Connection::open(stream, Settings::default()));
     let asked = peer.expect("server/discover").await;
@@ -72,7 +72,7 @@ async fn a_server_of_the_new_era_is_not_greeted() {
 }
 
 #[tokio::test]
-async fn the_version_that_a_server_answers_with_counts() {
+async fn uses_the_version_in_the_servers_answer() {
     let (stream, mut peer) = Peer::pair();
     let settings = Settings::default().with_versions(Versions::WithHandshake);
     let opening = tokio::spawn(Connection::open(stream, settings));
@@ -92,12 +92,12 @@ async fn the_version_that_a_server_answers_with_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_server_is_greeted_after_a_moment() {
+async fn a_server_silent_on_discover_gets_initialize() {
     falls_back(async |_, _| {}).await;
 }
 
-/// A server that was slow to start takes both; what it made of `initialize` counts, as some serve what
-/// they were asked last.
+/// A server that was slow to start answers both requests. Its answer to `initialize` counts, because some
+/// servers follow the last request that they received.
 #[tokio::test(start_paused = true)]
 async fn a_slow_server_may_answer_both() {
     let (stream, mut peer) = Peer::pair();
@@ -120,7 +120,7 @@ async fn a_slow_server_may_answer_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_is_given_up() {
+async fn opening_times_out_if_the_server_never_answers() {
     let (stream, mut peer) = Peer::pair();
     let opening = tokio::spawn(Connection::open(stream, Settings::default()));
     peer.expect("server/discover").await;
@@ -128,12 +128,12 @@ async fn a_server_that_never_answers_is_given_up() {
     let error = opening.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error:?}");
     assert_eq!(error.to_string(), "no answer to the opening of the session within 60 s");
-    // And it sees the end.
+    // The server sees the end of the stream.
     assert!(peer.receive().await.is_none());
 }
 
 #[tokio::test]
-async fn a_server_that_goes_ends_the_opening() {
+async fn opening_fails_when_the_server_goes_away() {
     let (stream, peer) = Peer::pair();
     drop(peer);
     assert_closed(&Connection::open(stream, Settings::default()).await);

@@ -1,4 +1,4 @@
-//! A server that a test plays line by line.
+//! A server whose lines a test scripts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use hardline_transport::client::Stream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
-/// Longer than anything takes here, also on a busy machine.
+/// Time limit for every read, with room for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The server's end.
+/// The server's end of a stream.
 pub(crate) struct Peer {
     input: BufReader<ReadHalf<DuplexStream>>,
     output: WriteHalf<DuplexStream>,
 }
 
 impl Peer {
-    /// Both ends of a stream.
+    /// Creates both ends of a stream.
     pub(crate) fn pair() -> (Arc<Stream>, Self) {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(ours);
@@ -32,7 +32,7 @@ impl Peer {
         Self { input: BufReader::new(input), output }
     }
 
-    /// A connection with a server of 2025-11-25.
+    /// Opens a connection with a server of 2025-11-25.
     pub(crate) async fn greeted(settings: Settings) -> (Connection, Self) {
         let (stream, mut peer) = Self::pair();
         let settings = settings.with_versions(hardline_client::Versions::WithHandshake);
@@ -41,7 +41,7 @@ impl Peer {
         (opening.await.unwrap().unwrap(), peer)
     }
 
-    /// A connection with a server of 2026-07-28.
+    /// Opens a connection with a server of 2026-07-28.
     pub(crate) async fn stateless(settings: Settings) -> (Connection, Self) {
         let (stream, mut peer) = Self::pair();
         let opening = tokio::spawn(Connection::open(stream, settings));
@@ -50,7 +50,7 @@ impl Peer {
         (opening.await.unwrap().unwrap(), peer)
     }
 
-    /// Answers `initialize` and takes `notifications/initialized`.
+    /// Answers `initialize` and consumes `notifications/initialized`.
     pub(crate) async fn greet(&mut self) {
         let asked = self.expect("initialize").await;
         let result = json!({
@@ -63,7 +63,7 @@ impl Peer {
         self.expect("notifications/initialized").await;
     }
 
-    /// The next message.
+    /// Receives the next message, or `None` at the end of the stream.
     pub(crate) async fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = tokio::time::timeout(PATIENCE, self.input.read_line(&mut line));
@@ -73,14 +73,14 @@ impl Peer {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// The next message, which has this method.
+    /// Receives the next message, which must have this method.
     pub(crate) async fn expect(&mut self, method: &str) -> Value {
         let message = self.receive().await.unwrap_or_else(|| panic!("no {method}"));
         assert_eq!(message["method"], method, "{message}");
         message
     }
 
-    /// Waits until the client has let go of the stream, without reading.
+    /// Waits until the client has closed the stream, without reading.
     pub(crate) async fn wait_for_end(&mut self) {
         while self.output.write_all(b"\n").await.is_ok() {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -91,7 +91,7 @@ impl Peer {
         self.write(&message.to_string()).await;
     }
 
-    /// Writes a line, whatever it is.
+    /// Writes a line, valid or not.
     pub(crate) async fn write(&mut self, line: &str) {
         self.write_bytes(format!("{line}\n").as_bytes()).await;
     }
@@ -111,7 +111,7 @@ impl Peer {
     }
 }
 
-/// What a server of a version without a handshake says of itself.
+/// Returns the `server/discover` result of a server without a handshake.
 pub(crate) fn discovered(versions: &[&str]) -> Value {
     json!({
         "resultType": "complete",
@@ -123,7 +123,7 @@ pub(crate) fn discovered(versions: &[&str]) -> Value {
     })
 }
 
-/// A result of `tools/call`.
+/// Returns a result of `tools/call`.
 pub(crate) fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }

@@ -1,4 +1,4 @@
-//! Servers that are processes, and how they go.
+//! Servers that run as processes, and how they end.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use hardline_client::{Connection, Error, Settings, Version};
 use hardline_transport::process::{Command, Environment, Stderr};
 use serde_json::json;
 
-/// A server that is greeted as the third message, and then does what the script says.
+/// Rejects the probe and performs the handshake; a test's script continues from there.
 const GREETING: &str = r#"
     reply() { read -r line && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
     reply 1 '"error":{"code":-32601,"message":"?"}'
@@ -24,7 +24,7 @@ async fn greeted(script: &str) -> Connection {
     Connection::spawn(&command, Settings::default()).await.unwrap()
 }
 
-/// The process id that a script writes to a file, which is taken away.
+/// Returns the process id that a script wrote to a file, and removes the file.
 async fn written_id(file: &Path) -> i32 {
     let id = in_time(async {
         loop {
@@ -44,7 +44,7 @@ async fn in_time<F: Future>(future: F) -> F::Output {
 }
 
 #[tokio::test]
-async fn a_child_that_dies_in_mid_call_is_told_with_its_last_words() {
+async fn reports_the_exit_code_and_stderr_of_a_child_that_dies_during_a_call() {
     let script = "read -r call; echo 'disk on fire' >&2; printf '\\033[31mred\\n' >&2; exit 7";
     let server = greeted(script).await;
     let error = in_time(server.call_tool("x", json!({}))).await.unwrap_err();
@@ -80,7 +80,7 @@ async fn a_child_that_closes_its_output_but_lives_fails_its_requests_too() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_survive_a_question_is_started_again() {
+async fn restarts_a_server_that_exits_on_the_probe() {
     let script = r#"
         read -r line
         case "$line" in
@@ -95,7 +95,7 @@ async fn one_that_does_not_survive_a_question_is_started_again() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_started_or_ends_at_once_is_told_so() {
+async fn reports_a_server_that_cannot_start_or_exits_at_once() {
     let missing = Command::new("/no/such/program", Environment::Base);
     let error = Connection::spawn(&missing, Settings::default()).await.unwrap_err();
     assert!(matches!(error, Error::Start(_)), "{error:?}");
@@ -107,7 +107,7 @@ async fn one_that_cannot_be_started_or_ends_at_once_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_flood_of_standard_error_holds_nobody_up() {
+async fn a_flood_of_standard_error_delays_no_answer() {
     let flood = "read -r call; head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; \
                  printf '{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}\\n'; read -r end";
     let server = greeted(flood).await;
@@ -121,7 +121,7 @@ async fn dropping_the_connection_ends_the_process() {
     let directory = std::env::temp_dir();
     let file = directory.join(format!("hardline-client-{}-gone", std::process::id()));
     let _ = std::fs::remove_file(&file);
-    // It writes its id, and ends when its input does, or when it is killed.
+    // The script writes its id, and ignores the end of its input.
     let script = format!("echo $$ > '{}'; while :; do sleep 1000; done", file.display());
     let server = greeted(&script).await;
     let pid = written_id(&file).await;
@@ -135,10 +135,10 @@ async fn dropping_the_connection_ends_the_process() {
 }
 
 #[tokio::test]
-async fn whoever_closes_waits_for_the_end_of_the_process_and_so_does_the_next() {
+async fn every_call_of_close_waits_for_the_end_of_the_process() {
     let file = std::env::temp_dir().join(format!("hardline-client-{}-twice", std::process::id()));
     let _ = std::fs::remove_file(&file);
-    // It does not end because it is told to.
+    // The script ignores SIGTERM.
     let script = format!("trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done", file.display());
     let server = greeted(&script).await;
     let pid = written_id(&file).await;

@@ -1,4 +1,4 @@
-//! Sessions that a server ends, and how it behaves when they are opened again.
+//! Renewal of sessions that the server has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use crate::peer::text;
 
 const GREETING: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
 
-/// A server whose first session nobody knows after its greeting; `again` is shown what its successor is
-/// greeted with, and has to answer that.
+/// Starts a server that forgets its first session right after the handshake. `again` answers the handshake of
+/// the second one.
 fn start(again: impl AsyncFn(&mut Exchange) + Send + Clone + 'static) -> Server {
     let greetings = Arc::new(AtomicUsize::new(0));
     Server::start(async move |it: &mut Exchange| {
@@ -29,7 +29,7 @@ fn start(again: impl AsyncFn(&mut Exchange) + Send + Clone + 'static) -> Server 
             (_, "initialize" | "notifications/initialized") => again(it).await,
             (_, method) if method.starts_with("notifications/") => it.status(202).await,
             _ if is_old => it.status(404).await,
-            // A server that has sessions takes nothing without one.
+            // A server with sessions rejects requests without one.
             _ if it.request.header("mcp-session-id").is_none() => it.status(400).await,
             _ => it.answer(&text("hi").to_string()).await,
         }
@@ -53,7 +53,7 @@ fn greetings(server: &Server) -> usize {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_greet_again_holds_a_request_no_longer_than_its_time() {
+async fn a_hanging_renewal_delays_requests_only_until_their_timeout() {
     let server = start(async |it| it.wait_for_close().await);
     let connection = connect(&server).await;
     let short = Options::default().with_timeout(Duration::from_millis(300));
@@ -73,7 +73,7 @@ async fn a_server_that_does_not_greet_again_holds_a_request_no_longer_than_its_t
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_to_greet_again_is_asked_once_for_all() {
+async fn requests_share_one_failed_renewal() {
     let server = start(async |it| {
         sleep(Duration::from_millis(200)).await;
         it.status(500).await;
@@ -90,13 +90,13 @@ async fn a_server_that_refuses_to_greet_again_is_asked_once_for_all() {
         assert!(error.to_string().contains("500"), "{error:?}");
     }
     assert_eq!(greetings(&server), 2);
-    // Whoever comes later may try again.
+    // A later request starts another attempt.
     connection.call_tool("x", json!({})).await.unwrap_err();
     assert_eq!(greetings(&server), 3);
 }
 
 #[tokio::test]
-async fn a_greeting_that_is_never_taken_note_of_holds_nobody_for_ever() {
+async fn a_hanging_initialized_notification_does_not_block_requests_forever() {
     let server = start(async |it| match it.rpc_method().as_str() {
         "initialize" => greet(it, "s-1").await,
         _ => it.wait_for_close().await,
@@ -107,12 +107,12 @@ async fn a_greeting_that_is_never_taken_note_of_holds_nobody_for_ever() {
         .await
         .expect("the request should have ended")
         .unwrap_err();
-    // Closing is not held up by it either.
+    // Closing must not wait for it either.
     timeout(Duration::from_secs(10), connection.close()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_request_that_is_made_meanwhile_waits_for_the_new_session() {
+async fn requests_during_a_renewal_wait_for_the_new_session() {
     let server = start(async |it| {
         sleep(Duration::from_millis(300)).await;
         match it.rpc_method().as_str() {
@@ -134,7 +134,7 @@ async fn a_request_that_is_made_meanwhile_waits_for_the_new_session() {
         call.await.unwrap().unwrap();
     }
     assert_eq!(greetings(&server), 2);
-    // Nobody spoke in the new session before it was opened.
+    // No request used the new session before its handshake was complete.
     let requests = server.requests();
     let mut spoken = requests.iter().filter(|it| it.header("mcp-session-id") == Some("s-1"));
     let first = spoken.find(|it| it.method == "POST").unwrap();
@@ -142,7 +142,7 @@ async fn a_request_that_is_made_meanwhile_waits_for_the_new_session() {
 }
 
 #[tokio::test]
-async fn a_session_is_opened_to_the_end_though_nobody_waits_for_it_any_more() {
+async fn a_renewal_completes_even_if_its_requests_are_dropped() {
     let server = start(async |it| match it.rpc_method().as_str() {
         "initialize" => greet(it, "s-1").await,
         _ => {
@@ -151,7 +151,7 @@ async fn a_session_is_opened_to_the_end_though_nobody_waits_for_it_any_more() {
         }
     });
     let connection = connect(&server).await;
-    // Given up at every moment of the opening.
+    // Drops the request at different stages of the renewal.
     for delay in [20, 60, 100] {
         let call = connection.call_tool("x", json!({}));
         let _ = timeout(Duration::from_millis(delay), call).await;

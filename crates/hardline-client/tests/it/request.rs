@@ -1,4 +1,4 @@
-//! Requests and what becomes of them.
+//! Requests and their outcomes.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn lists_all_pages_and_no_endless_one() {
         peer.result(&page, json!({ "tools": [], "nextCursor": "again" })).await;
     }
     let error = listing.await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("a cursor comes back"), "{error}");
+    assert!(error.to_string().contains("a cursor repeats"), "{error}");
 }
 
 #[tokio::test]
@@ -67,19 +67,19 @@ async fn an_error_is_given_as_it_came_and_shown_escaped() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_costs_its_line_alone() {
+async fn an_unusable_line_does_not_affect_others() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let mut events = connection.events();
     let ask = || {
         let connection = connection.clone();
         tokio::spawn(async move { connection.request("x/y", &json!({ "n": 1 })).await })
     };
-    // Noise, an answer to nobody, one with a wrong id, one that is too long: and then the answer.
+    // Noise, answers to unknown ids and an overlong line, and then the answer.
     let asking = ask();
     let asked = peer.expect("x/y").await;
     peer.write("INFO working").await;
     peer.write(r#"{"jsonrpc":"2.0","id":999,"result":{}}"#).await;
-    peer.write(r#"{"jsonrpc":"2.0","id":"nobody","result":{}}"#).await;
+    peer.write(r#"{"jsonrpc":"2.0","id":"unknown","result":{}}"#).await;
     peer.write(&"x".repeat(17 << 20)).await;
     peer.result(&asked, json!({ "ok": true })).await;
     assert_eq!(asking.await.unwrap().unwrap().get(), r#"{"ok":true}"#);
@@ -90,20 +90,20 @@ async fn what_cannot_be_used_costs_its_line_alone() {
     }
     assert_eq!(troubles, 4);
 
-    // A broken answer whose id can be read fails its request at once.
+    // A broken answer with a readable id fails its request at once.
     let asking = ask();
     let asked = peer.expect("x/y").await;
     peer.write(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}},}}"#, asked["id"])).await;
     let error = asking.await.unwrap().unwrap_err();
     assert!(error.to_string().starts_with("the answer cannot be used"), "{error}");
 
-    // So does a result that is none.
+    // So does a result that is not an object.
     let asking = ask();
     let asked = peer.expect("x/y").await;
     peer.result(&asked, json!("text")).await;
     assert!(matches!(asking.await.unwrap(), Err(Error::Unexpected { .. })));
 
-    // And the session goes on.
+    // The session continues.
     let asking = ask();
     let asked = peer.expect("x/y").await;
     peer.result(&asked, json!({})).await;
@@ -133,7 +133,7 @@ async fn all_that_wait_fail_at_once_when_the_server_goes() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_dropped_is_cancelled_and_its_answer_reaches_nobody() {
+async fn dropping_a_request_cancels_it_and_discards_its_answer() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let mut events = connection.events();
     let asking = {
@@ -166,7 +166,7 @@ async fn closing_fails_what_waits_and_ends_the_stream() {
     assert_closed(&asking.await.unwrap());
     assert_closed(&connection.request("x/y", &()).await);
     assert!(peer.receive().await.is_none());
-    // Once more does no harm.
+    // A second close is harmless.
     connection.close().await;
 }
 
@@ -194,7 +194,7 @@ async fn a_thousand_at_once_are_each_answered_once() {
                 assert!(seen.insert(call["id"].to_string()));
                 waiting.push(call);
                 most = most.max(waiting.len());
-                // Out of order, and some of them together.
+                // Out of order, and some in one write.
                 if turn % 7 == 0 || 15 < waiting.len() || 983 < turn {
                     let call = waiting.swap_remove(waiting.len() / 2);
                     let wanted = call["params"]["arguments"]["n"].to_string();
@@ -251,7 +251,7 @@ async fn parameters_that_cannot_be_sent_are_refused_here() {
 }
 
 #[tokio::test]
-async fn nobody_need_take_the_events() {
+async fn events_that_are_not_taken_block_nothing() {
     let (connection, mut peer) = Peer::greeted(Settings::default()).await;
     let mut events = connection.events();
     let flood = tokio::spawn(async move {
@@ -266,7 +266,7 @@ async fn nobody_need_take_the_events() {
     });
     assert!(connection.request("x/y", &()).await.is_ok());
     let _peer = tokio::time::timeout(Duration::from_secs(60), flood).await.unwrap().unwrap();
-    // The newest are there, and how many are not is told.
+    // The newest events are there, and the number of missed ones is reported.
     let lost = events.recv().await.unwrap();
     assert!(matches!(lost, ServerEvent::Missed(n) if 3000 < n), "{lost:?}");
     let mut last = None;

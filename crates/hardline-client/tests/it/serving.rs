@@ -1,4 +1,4 @@
-//! Requests of the server.
+//! Requests from the server to the client.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn a_request_that_the_server_cancels_is_not_answered() {
 }
 
 #[tokio::test]
-async fn too_many_at_once_are_refused_and_the_others_live() {
+async fn refuses_more_than_64_concurrent_requests() {
     let settings = Settings::default().on_request("x/slow", async |_| std::future::pending().await);
     let (_connection, mut peer) = Peer::greeted(settings).await;
     for id in 0..65 {

@@ -1,4 +1,4 @@
-//! What differs in 2026-07-28.
+//! Behavior specific to 2026-07-28.
 
 use hardline_client::connection::ServerEvent;
 use hardline_client::model::{ElicitResult, ElicitationAction, SubscriptionFilter};
@@ -32,7 +32,7 @@ async fn what_a_server_wants_to_know_is_answered_in_rounds() {
     assert_eq!(params["requestState"], "opaque \u{1F512}");
     assert_eq!(params["inputResponses"]["who"], json!({ "action": "cancel" }));
     assert_eq!(params["inputResponses"]["where"], json!({ "roots": [] }));
-    // A round without questions, and what the round before said is not said again.
+    // A round without questions; the previous round's answers are not repeated.
     peer.result(&second, json!({ "resultType": "input_required", "requestState": "2" })).await;
     let third = peer.expect("tools/call").await;
     assert_eq!(third["params"]["requestState"], "2");
@@ -44,7 +44,7 @@ async fn what_a_server_wants_to_know_is_answered_in_rounds() {
 }
 
 #[tokio::test]
-async fn rounds_have_an_end_and_unknown_wishes_are_refused() {
+async fn rounds_have_an_end_and_unknown_input_requests_are_refused() {
     let (connection, mut peer) = Peer::stateless(Settings::default()).await;
     let call = || {
         let connection = connection.clone();
@@ -80,7 +80,7 @@ async fn a_request_of_the_server_is_no_longer_allowed() {
     let mut events = connection.events();
     peer.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
     assert!(matches!(events.recv().await.unwrap(), ServerEvent::Trouble(_)));
-    // And is not answered: the next that comes is a request of ours.
+    // The client does not answer it: the next message is a request of its own.
     let asking = tokio::spawn(async move { connection.ping().await });
     let asked = peer.expect("server/discover").await;
     peer.result(&asked, json!({})).await;

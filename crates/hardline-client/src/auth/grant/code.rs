@@ -1,8 +1,8 @@
-//! A person logs in: authorization code with PKCE, and a loopback address to come back to.
+//! Login by a person: authorization code with PKCE, and a loopback redirect address.
 
 use reqwest::Url;
 
-use super::super::browser::AuthorizationUrl;
+use super::super::browser::{AuthorizationUrl, Browser};
 use super::super::callback::{Callback, Expected};
 use super::super::challenge::Challenge;
 use super::super::client::Client;
@@ -18,10 +18,10 @@ use super::super::{form, random};
 
 const OFFLINE: &str = "offline_access";
 
-/// Lets a person log in.
+/// Performs an interactive login.
 ///
-/// `before` is what is known about the server already: the client that is registered, and the scopes
-/// that were asked for, as far as both are this authorization server's.
+/// `before` are the previous credentials. Their registered client and scopes are used if they belong to this
+/// authorization server.
 pub(in super::super) async fn login(
     fetcher: &Fetcher,
     settings: &AuthSettings,
@@ -35,20 +35,16 @@ pub(in super::super) async fn login(
     check(found)?;
     let before = before.filter(|it| it.is_of(found));
     let scopes = scopes(settings, found, challenge, before);
+    // Before the registration, which must name the port.
     let callback = Callback::bind(settings.callback_port).await?;
     let redirect_uri = callback.redirect_uri();
     let client = client(fetcher, settings, found, before, &redirect_uri, &scopes).await?;
     let key = key(settings, found, challenge, before)?;
 
+    // Independent values: the state travels through the browser, the verifier never does.
     let (verifier, state) = (Secret::new(random::token()?), Secret::new(random::token()?));
     let url = url(found, &client, &redirect_uri, &scopes, &verifier, &state)?;
-    if let Some(show) = &settings.on_url.0 {
-        show(&url);
-    }
-    let opened = browser.open(&url);
-    if let (Err(reason), None) = (opened, &settings.on_url.0) {
-        return Err(AuthError::Browser(reason));
-    }
+    show(settings, &**browser, &url)?;
     let expected = Expected {
         state,
         issuer: found.issuer.clone(),
@@ -84,19 +80,36 @@ pub(in super::super) async fn login(
     })
 }
 
-/// Refuses authorization servers that cannot do what keeps a code from being stolen.
+/// Shows the login page: passes its address to the caller's listener and to the browser.
+fn show(
+    settings: &AuthSettings,
+    browser: &dyn Browser,
+    url: &AuthorizationUrl,
+) -> Result<(), AuthError> {
+    if let Some(listener) = &settings.on_url.0 {
+        listener(url);
+    }
+    let opened = browser.open(url);
+    // If the caller shows the address, the user can open it by hand.
+    if let (Err(reason), None) = (opened, &settings.on_url.0) {
+        return Err(AuthError::Browser(reason));
+    }
+    Ok(())
+}
+
+/// Refuses authorization servers without PKCE, which protects the code from theft.
 fn check(found: &Discovered) -> Result<(), AuthError> {
     let methods = found.abilities.code_challenge_methods_supported.as_deref().unwrap_or_default();
     if methods.iter().any(|it| it == "S256") {
         return Ok(());
     }
     Err(metadata(
-        "the authorization server does not say that it knows PKCE with S256, without which a login can be stolen",
+        "the authorization server does not declare support for PKCE with S256, without which a login can be stolen",
     ))
 }
 
-/// Which scopes are asked for: those that are set, or that the server wants, or that it has; those that
-/// were asked for before; and those that a call was refused for since.
+/// Returns the scopes to request: those in the settings, the challenge or the server's metadata, in that
+/// order of preference; those requested before; and those for which a call was refused since.
 pub(in super::super) fn scopes(
     settings: &AuthSettings,
     found: &Discovered,
@@ -104,15 +117,17 @@ pub(in super::super) fn scopes(
     before: Option<&Credentials>,
 ) -> Vec<String> {
     let named = found.scopes.as_deref().unwrap_or_default();
-    let wanted = match () {
-        () if !settings.scopes.is_empty() => union(&settings.scopes, &challenge.scopes),
-        () if !challenge.scopes.is_empty() => challenge.scopes.clone(),
-        () => named.to_vec(),
+    let wanted = if !settings.scopes.is_empty() {
+        union(&settings.scopes, &challenge.scopes)
+    } else if !challenge.scopes.is_empty() {
+        challenge.scopes.clone()
+    } else {
+        named.to_vec()
     };
     let asked = before.map(|it| it.asked.as_slice()).unwrap_or_default();
     let refused = before.map(|it| it.wanted.as_slice()).unwrap_or_default();
     let mut scopes = union(&union(asked, &wanted), refused);
-    // Only who asks for it gets a token to refresh with, where there is such a scope.
+    // Where this scope exists, only a login that requests it gets a refresh token.
     let has_offline = found.abilities.scopes_supported.iter().any(|it| it == OFFLINE);
     if has_offline && !scopes.is_empty() && !scopes.iter().any(|it| it == OFFLINE) {
         scopes.push(OFFLINE.to_owned());
@@ -120,7 +135,7 @@ pub(in super::super) fn scopes(
     scopes
 }
 
-/// Who we are: registered beforehand, or by a document, or from now on.
+/// Returns the client: preregistered, identified by a metadata document, registered before, or new.
 async fn client(
     fetcher: &Fetcher,
     settings: &AuthSettings,
@@ -129,6 +144,7 @@ async fn client(
     redirect_uri: &str,
     scopes: &[String],
 ) -> Result<Client, AuthError> {
+    // In the order of the MCP specification: preregistered, metadata document, dynamic registration.
     if let Some(id) = &settings.client_id {
         return Ok(Client::known(id, settings.client_secret.as_ref(), &found.abilities));
     }
@@ -145,6 +161,7 @@ async fn client(
         }
         return Ok(Client::known(url, None, &found.abilities));
     }
+    // A registration is tied to its redirect address, and so to the port.
     let registered = before.and_then(|it| it.client.as_ref());
     if let Some(client) = registered.filter(|it| it.redirect_uri.as_deref() == Some(redirect_uri)) {
         return Ok(client.clone());
@@ -152,20 +169,21 @@ async fn client(
     Client::register(fetcher, found, &settings.client_name, redirect_uri, scopes).await
 }
 
-/// The key that tokens are to be bound to, if both servers can do that.
+/// Returns the key for DPoP, if both servers support it.
 fn key(
     settings: &AuthSettings,
     found: &Discovered,
     challenge: &Challenge,
     before: Option<&Credentials>,
 ) -> Result<Option<SigningKey>, AuthError> {
-    let is_given = found.abilities.dpop_signing_alg_values_supported.iter().any(|it| it == "ES256");
-    let is_taken = challenge.wants_dpop || found.takes_dpop;
-    if !settings.uses_dpop || !is_given || !is_taken {
+    let is_issued =
+        found.abilities.dpop_signing_alg_values_supported.iter().any(|it| it == "ES256");
+    let is_accepted = challenge.wants_dpop || found.takes_dpop;
+    if !settings.uses_dpop || !is_issued || !is_accepted {
         return Ok(None);
     }
-    let kept = before.and_then(|it| it.key.as_ref());
-    match kept.and_then(|it| SigningKey::from_base64(it.reveal()).ok()) {
+    let stored = before.and_then(|it| it.key.as_ref());
+    match stored.and_then(|it| SigningKey::from_base64(it.reveal()).ok()) {
         Some(key) => Ok(Some(key)),
         None => SigningKey::generate().map(Some),
     }

@@ -1,6 +1,6 @@
-//! A program acts for a person who has logged in to a company's identity provider (enterprise-managed
-//! authorization): the provider turns the person's ID token into a grant for the server's authorization
-//! server, which gives out a token for that.
+//! Enterprise-managed authorization: a program acts for a person who is logged in to a company's identity
+//! provider. The provider exchanges the person's ID token for a grant, and the server's authorization server
+//! exchanges the grant for a token.
 
 use reqwest::Url;
 
@@ -12,7 +12,7 @@ use super::super::secret::Secret;
 use super::super::token::TokenRequest;
 use super::Assertion;
 
-/// What is needed to act for a person of a company.
+/// The parameters of enterprise-managed authorization.
 #[derive(Clone, Debug)]
 pub struct Enterprise {
     token_endpoint: String,
@@ -23,8 +23,8 @@ pub struct Enterprise {
 }
 
 impl Enterprise {
-    /// `token_endpoint` is the identity provider's, which knows us as `provider_client_id`; `id_token` is
-    /// what it gave out when the person logged in.
+    /// Creates the parameters. `token_endpoint` belongs to the identity provider, at which this client has the
+    /// id `provider_client_id`. `id_token` is the provider's ID token for the person.
     pub fn new(
         token_endpoint: impl Into<String>,
         provider_client_id: impl Into<String>,
@@ -40,7 +40,7 @@ impl Enterprise {
         Self { token_endpoint, provider_client, id_token, client_id, client_secret: None }
     }
 
-    /// The secret that the identity provider knows us by.
+    /// Sets the client secret at the identity provider.
     #[must_use]
     pub fn with_provider_secret(mut self, secret: Secret) -> Self {
         self.provider_client.secret = Some(secret);
@@ -48,7 +48,7 @@ impl Enterprise {
         self
     }
 
-    /// As whom the server's own authorization server knows us.
+    /// Sets the client id and secret at the server's own authorization server.
     #[must_use]
     pub fn with_client(mut self, id: impl Into<String>, secret: Option<Secret>) -> Self {
         self.client_id = id.into();
@@ -56,7 +56,7 @@ impl Enterprise {
         self
     }
 
-    /// Asks the identity provider for a grant.
+    /// Exchanges the ID token for a grant.
     pub(super) async fn exchange(
         &self,
         fetcher: &Fetcher,
@@ -65,6 +65,7 @@ impl Enterprise {
         scopes: &[String],
     ) -> Result<Secret, AuthError> {
         let endpoint = parse(server, &self.token_endpoint, "identity provider's token endpoint")?;
+        // The grant must name the server's issuer, or another authorization server could use it.
         let audience = found
             .issuer
             .clone()

@@ -1,4 +1,4 @@
-//! A program logs in by itself: no person, no browser.
+//! Grants without a person and without a browser.
 
 use reqwest::Url;
 
@@ -15,7 +15,7 @@ use super::Kind;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/// Gets tokens as the settings say. What the authorization server refuses is not tried in another way.
+/// Obtains tokens with the grant in the settings. Does not try another way if the server refuses.
 pub(in super::super) async fn fetch(
     fetcher: &Fetcher,
     settings: &AuthSettings,
@@ -27,6 +27,7 @@ pub(in super::super) async fn fetch(
     let wanted = if settings.scopes.is_empty() { &challenge.scopes } else { &settings.scopes };
     let before = before.filter(|it| it.is_of(found));
     let asked = before.map(|it| it.asked.as_slice()).unwrap_or_default();
+    // Scopes requested before are kept, or a step-up would lose the earlier ones.
     let scopes = union(&union(asked, wanted), &challenge.scopes);
 
     let mut form = Vec::new();

@@ -1,11 +1,11 @@
-//! The ways to a token.
+//! Grants: the ways to obtain a token.
 //!
-//! | grant | who asks |
+//! | grant | subject |
 //! |---|---|
-//! | [`Grant::person`] | a person, in a browser: authorization code with PKCE |
-//! | [`Grant::client_secret`], [`Grant::private_key`] | a program of its own accord: client credentials |
-//! | [`Grant::enterprise`] | a program for a person who has logged in to a company's identity provider |
-//! | [`Grant::workload`] | a program that the platform it runs on vouches for: workload identity |
+//! | [`Grant::person`] | a person in a browser: authorization code with PKCE |
+//! | [`Grant::client_secret`], [`Grant::private_key`] | a program on its own behalf: client credentials |
+//! | [`Grant::enterprise`] | a program on behalf of a person who is logged in to a company's identity provider |
+//! | [`Grant::workload`] | a program that its platform vouches for: workload identity |
 
 mod code;
 mod enterprise;
@@ -24,7 +24,7 @@ pub(super) use machine::fetch;
 
 pub use enterprise::Enterprise;
 
-/// How tokens are got.
+/// The way in which tokens are obtained.
 #[derive(Clone, Debug)]
 pub struct Grant(pub(super) Kind);
 
@@ -38,38 +38,38 @@ pub(super) enum Kind {
 }
 
 impl Grant {
-    /// A person logs in, in a browser. The default.
+    /// Authorization code: a person logs in, in a browser. The default.
     pub fn person() -> Self {
         Self(Kind::Person)
     }
 
-    /// A program logs in by its own id and secret (`client_credentials`).
+    /// Client credentials: a program logs in with an id and a secret.
     pub fn client_secret(id: impl Into<String>, secret: impl Into<Secret>) -> Self {
         Self(Kind::ClientSecret { id: id.into(), secret: secret.into() })
     }
 
-    /// A program logs in by its own id and a private key (`client_credentials`, `private_key_jwt`).
+    /// Client credentials with `private_key_jwt`: a program logs in with an id and a private key.
     pub fn private_key(id: impl Into<String>, key: SigningKey) -> Self {
         Self(Kind::PrivateKey { id: id.into(), key: Arc::new(key) })
     }
 
-    /// A program acts for a person who has logged in to the company's identity provider.
+    /// Enterprise-managed authorization: a program acts for a person who is logged in to an identity provider.
     pub fn enterprise(enterprise: Enterprise) -> Self {
         Self(Kind::Enterprise(enterprise))
     }
 
-    /// A program logs in by what the platform that it runs on says about it (RFC 7523). The
-    /// authorization server may want an id of the client too.
+    /// Workload identity (RFC 7523): a program logs in with an assertion from its platform. Some authorization
+    /// servers also require a client id.
     pub fn workload(id: Option<String>, assertion: Assertion) -> Self {
         Self(Kind::Workload { id, assertion })
     }
 
-    pub(super) fn needs_a_person(&self) -> bool {
+    pub(super) fn is_interactive(&self) -> bool {
         matches!(self.0, Kind::Person)
     }
 }
 
-/// A signed statement of somebody else's about who we are. It is read anew each time, as it expires.
+/// A signed assertion of another party about this program. It is read anew each time, because it expires.
 #[derive(Clone)]
 pub struct Assertion(Source);
 
@@ -81,17 +81,17 @@ enum Source {
 }
 
 impl Assertion {
-    /// This text.
+    /// Uses a fixed text.
     pub fn text(text: impl Into<Secret>) -> Self {
         Self(Source::Text(text.into()))
     }
 
-    /// What is in this file at the time, as platforms put it there.
+    /// Reads the file each time. Platforms update such a file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(Source::File(path.into()))
     }
 
-    /// What this gives at the time, or why it cannot.
+    /// Calls the function each time. It returns the assertion, or the reason for its absence.
     pub fn from_fn(call: impl Fn() -> Result<Secret, String> + Send + Sync + 'static) -> Self {
         Self(Source::Call(Arc::new(call)))
     }
@@ -104,6 +104,7 @@ impl Assertion {
                 let text = super::store::read_bounded(path).map_err(|error| {
                     AuthError::Settings(format!("cannot read {}: {error}", path.display()))
                 })?;
+                // Platforms end the file with a newline, which would make the token invalid.
                 Ok(Secret::new(text.unwrap_or_default().trim()))
             }
         }

@@ -1,10 +1,10 @@
-//! Tokens in files that nobody else can read.
+//! Tokens in files that only their owner can read.
 //!
 //! Invariants:
-//! - A file is readable by its owner alone from the moment that it exists, and so is its directory.
-//! - It is replaced as a whole: whoever reads it sees what was kept before or what is kept now.
-//! - A link in its place is neither followed nor believed.
-//! - What others could read is not used: it is closed to them first.
+//! - A file is readable only by its owner from the moment it exists, and so is its directory.
+//! - A file is replaced atomically: a reader sees the old contents or the new ones.
+//! - A symbolic link in place of a file is not followed.
+//! - Before a file that others could read is used, its permissions are restricted.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -16,22 +16,22 @@ use super::{Key, TokenStore, read_file};
 use crate::auth::random;
 use crate::auth::secret::Secret;
 
-/// Keeps tokens in a directory, one file for each server.
+/// Stores tokens in a directory, one file per server.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     directory: PathBuf,
 }
 
-/// What is in a file.
+/// The contents of a file.
 #[derive(Deserialize, Serialize)]
 struct Content {
-    /// For whoever looks into the directory.
+    /// Address of the server, for a person who looks into the directory.
     server: String,
     credentials: Secret,
 }
 
 impl FileStore {
-    /// In this directory, which is made when it is needed.
+    /// Creates a store in this directory, which is created on demand.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
@@ -42,6 +42,7 @@ impl FileStore {
 
     fn replace(&self, key: &Key, text: &str) -> io::Result<()> {
         make_directory(&self.directory)?;
+        // A random name cannot be prepared by another user as a link.
         let name = random::token().map_err(io::Error::other)?;
         let temporary = self.directory.join(format!(".{name}.tmp"));
         let written = hardline_transport::file::create_new(&temporary)
@@ -63,7 +64,7 @@ impl TokenStore for FileStore {
         match read(file, key) {
             Ok(credentials) => Ok(Some(credentials)),
             Err(why) => Err(format!(
-                "{} does not hold what was kept there ({why}): log in again, which replaces it",
+                "{} does not contain a valid login ({why}): log in again, which replaces it",
                 path.display()
             )),
         }
@@ -72,6 +73,7 @@ impl TokenStore for FileStore {
     fn is_damaged(&self, key: &Key) -> bool {
         let path = self.path(key);
         match open(&path) {
+            // A file of another user may be an attack, and is not ours to replace.
             Ok(Some(file)) => is_ours(&file, &self.directory) && read(file, key).is_err(),
             Ok(None) | Err(_) => false,
         }
@@ -81,7 +83,7 @@ impl TokenStore for FileStore {
         let content = Content { server: key.server().to_owned(), credentials: text.clone() };
         let text = serde_json::to_string(&content).map_err(|_| "cannot write JSON".to_owned())?;
         self.replace(key, &text)
-            .map_err(|error| format!("cannot keep tokens in {}: {error}", self.directory.display()))
+            .map_err(|error| format!("cannot save tokens in {}: {error}", self.directory.display()))
     }
 
     fn remove(&self, key: &Key) -> Result<bool, String> {
@@ -98,18 +100,19 @@ impl TokenStore for FileStore {
     }
 }
 
-/// What a file holds for a server, or why it holds nothing for it. That is in our own words: what was read
-/// could be a part of a token.
+/// Reads the credentials for a server, or the reason for which there are none. The reason never quotes the
+/// file, which could contain part of a token.
 fn read(file: File, key: &Key) -> Result<Secret, String> {
     let text = read_file(file).map_err(|error| error.to_string())?;
     let content: Content = serde_json::from_str(&text).map_err(|_| "it is damaged".to_owned())?;
-    match content.server == key.server() {
-        true => Ok(content.credentials),
-        false => Err("it belongs to another server".to_owned()),
+    if content.server == key.server() {
+        Ok(content.credentials)
+    } else {
+        Err("it belongs to another server".to_owned())
     }
 }
 
-/// A file to lock for a server, in a directory that is made if need be.
+/// Returns a file to lock for a server. Creates the directory on demand.
 pub(super) fn lock_file(directory: &Path, key: &Key) -> Option<PathBuf> {
     make_directory(directory).ok()?;
     Some(directory.join(format!("{}.lock", key.digest())))
@@ -120,7 +123,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let found = fs::symlink_metadata(path)?;
-    // Somebody may have put the directory itself elsewhere, by a link; what it leads to counts then.
+    // The user may have replaced the directory by a link; then the target's permissions count.
     let found = if found.is_symlink() { fs::metadata(path)? } else { found };
     if found.mode() & 0o077 != 0 {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
@@ -133,7 +136,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// Opens a file that is ours alone. `None` if there is none.
+/// Opens a file and restricts its permissions to the owner. Returns `None` if it does not exist.
 fn open(path: &Path) -> io::Result<Option<File>> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {}
@@ -142,26 +145,28 @@ fn open(path: &Path) -> io::Result<Option<File>> {
         Err(error) => return Err(error),
     }
     let file = hardline_transport::file::open(path)?;
-    close_to_others(&file, path)?;
+    restrict(&file, path)?;
     Ok(Some(file))
 }
 
+/// Removes the permissions of other users.
 #[cfg(unix)]
-fn close_to_others(file: &File, path: &Path) -> io::Result<()> {
+fn restrict(file: &File, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let found = file.metadata()?;
     let there = fs::symlink_metadata(path)?;
+    // A rename between the check and the open could have put another file here.
     if (found.dev(), found.ino()) != (there.dev(), there.ino()) {
         return Err(io::Error::other("it was replaced while it was opened"));
     }
     if found.mode() & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), "others could read tokens: closed to them now");
+        tracing::warn!(path = %path.display(), "other users could read this token file; its permissions are restricted now");
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     Ok(())
 }
 
-/// Whether a file belongs to whom the directory belongs to.
+/// Returns true if the file has the same owner as the directory.
 #[cfg(unix)]
 fn is_ours(file: &File, directory: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -175,6 +180,6 @@ fn is_ours(_file: &File, _directory: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn close_to_others(_file: &File, _path: &Path) -> io::Result<()> {
+fn restrict(_file: &File, _path: &Path) -> io::Result<()> {
     Ok(())
 }

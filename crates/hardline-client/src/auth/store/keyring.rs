@@ -1,8 +1,8 @@
 //! Tokens in the keyring of the system: the Secret Service on Linux, the keychain on macOS, the credential
 //! manager on Windows.
 //!
-//! A keyring may not be there, may take its time, and may hold short texts only. Whether it is there is
-//! found out once, in bounded time; what it does not take goes into a file as without one.
+//! A keyring may be absent, slow, or limited to short texts. Its presence is checked once, in bounded time.
+//! Texts that it rejects are stored in a file instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::file::{FileStore, lock_file};
 use super::{Key, TokenStore};
 use crate::auth::secret::Secret;
 
-/// What our entries belong to.
+/// Service name of our entries.
 const SERVICE: &str = "hardline";
-/// How long is waited for a keyring to show that it is there.
+/// Time limit for the keyring to respond to the check.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Keeps tokens in the keyring of the system.
+/// Stores tokens in the system's keyring.
 #[derive(Debug)]
 pub struct KeyringStore {
     store: Arc<CredentialStore>,
-    /// For what the keyring does not take, and for locks.
+    /// Store for texts that the keyring rejects, and for locks.
     files: FileStore,
     directory: PathBuf,
 }
 
 impl KeyringStore {
-    /// The keyring, if there is one that answers within two seconds. What it does not take is kept in
-    /// files in `directory`.
+    /// Returns the keyring, if there is one that responds within two seconds. Texts that it rejects are stored
+    /// in files in `directory`.
     pub fn open(directory: &Path) -> Option<Self> {
         let (sender, receiver) = sync_channel(1);
-        // A thread of its own: a keyring that hangs is left to itself.
+        // A separate thread, which is abandoned if the keyring hangs.
         let asking = std::thread::Builder::new().name("keyring".to_owned());
         let asked = asking.spawn(move || {
             let _ = sender.send(system().filter(answers));
@@ -68,7 +68,7 @@ impl TokenStore for KeyringStore {
             self.files.remove(key)?;
             return Ok(());
         }
-        // Too long for it, or locked. An older one there would be found before the file.
+        // The text is too long, or the keyring is locked. An older entry would be found before the file.
         self.files.save(key, text)?;
         match entry.delete_credential() {
             Ok(()) | Err(Error::NoEntry) => Ok(()),
@@ -98,19 +98,19 @@ impl TokenStore for KeyringStore {
     }
 }
 
-/// Whether a keyring answers at all.
+/// Returns true if the keyring responds at all.
 fn answers(store: &Arc<CredentialStore>) -> bool {
-    let entry = store.build(SERVICE, "is there anybody", None);
+    let entry = store.build(SERVICE, "probe", None);
     entry.is_ok_and(|it| matches!(it.get_password(), Ok(_) | Err(Error::NoEntry)))
 }
 
-/// An error in words, without what it may quote.
+/// Describes an error without the values that it may quote.
 fn described(error: &Error) -> String {
     let reason = match error {
-        Error::NoStorageAccess(_) => "it is locked, or does not let us in",
+        Error::NoStorageAccess(_) => "it is locked, or denies access",
         Error::TooLong(..) => "the tokens are too long for it",
         Error::Ambiguous(_) => "it has more than one entry for the server",
-        Error::BadEncoding(_) => "what it holds is no text",
+        Error::BadEncoding(_) => "its entry is not text",
         _ => "it does not work",
     };
     format!("cannot use the system's keyring: {reason}")
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_found_and_forgotten() {
+    fn stores_loads_and_removes_tokens() {
         let dir = tempfile::tempdir().unwrap();
         let store = KeyringStore::with(mock::Store::new().unwrap(), dir.path());
         let key = Key::new(&Url::parse("https://a.example/mcp").unwrap());
@@ -159,12 +159,12 @@ mod tests {
         assert!(store.remove(&key).unwrap());
         assert!(!store.remove(&key).unwrap());
         assert_eq!(store.load(&key).unwrap(), None);
-        // Nothing went into a file.
+        // No file was written.
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]
-    fn what_the_keyring_does_not_take_goes_into_a_file() {
+    fn texts_that_the_keyring_rejects_go_into_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let store = KeyringStore::with(mock::Store::new().unwrap(), dir.path());
         let key = Key::new(&Url::parse("https://a.example/mcp").unwrap());
@@ -174,7 +174,7 @@ mod tests {
         store.save(&key, &Secret::new("long")).unwrap();
         assert_eq!(dir.path().read_dir().unwrap().count(), 1);
         assert_eq!(store.load(&key).unwrap(), Some(Secret::new("long")));
-        // Once it takes it, the file is gone.
+        // Once the keyring accepts the text, the file is removed.
         store.save(&key, &Secret::new("short")).unwrap();
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
         assert_eq!(store.load(&key).unwrap(), Some(Secret::new("short")));

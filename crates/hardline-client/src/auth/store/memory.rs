@@ -1,4 +1,4 @@
-//! Tokens that are gone with the process.
+//! Tokens in memory, which are lost when the process exits.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use super::{Key, TokenStore};
 use crate::auth::secret::Secret;
 
-/// Keeps tokens in memory alone.
+/// Stores tokens in memory only.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<HashMap<String, Secret>>);
 
 impl MemoryStore {
-    /// With nothing in it.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -23,13 +23,13 @@ impl TokenStore for MemoryStore {
     }
 
     fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(key.digest().to_owned(), text.clone());
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.insert(key.digest().to_owned(), text.clone());
         Ok(())
     }
 
     fn remove(&self, key: &Key) -> Result<bool, String> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(kept.remove(key.digest()).is_some())
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(stored.remove(key.digest()).is_some())
     }
 }

@@ -1,8 +1,7 @@
-//! Where tokens are kept from one session to the next.
+//! Storage of tokens between sessions.
 //!
-//! A [`TokenStore`] keeps one text for each server, which is a secret as a whole. The text names the
-//! authorization server that its tokens come from, so that those of two servers, or of two authorization
-//! servers, are never mixed.
+//! A [`TokenStore`] stores one text per server, all of which is secret. The text names the authorization
+//! server that issued the tokens, so tokens of different servers or authorization servers are never mixed.
 
 mod file;
 #[cfg(feature = "keyring")]
@@ -24,47 +23,47 @@ pub use file::FileStore;
 pub use keyring::KeyringStore;
 pub use memory::MemoryStore;
 
-/// How much is kept for one server at most.
+/// Limit on the size of one server's entry.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// Keeps secrets. Its methods may block, for a while: they are called where that does no harm.
+/// Stores secrets. The methods may block for a short time; they are called on a blocking thread.
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
-    /// What is kept for a server, if anything is.
+    /// Returns the text stored for a server, if there is any.
     ///
     /// # Errors
     ///
-    /// Why it cannot be found out, in words.
+    /// Returns the reason as text.
     fn load(&self, key: &Key) -> Result<Option<Secret>, String>;
 
-    /// Keeps something for a server, in place of what was kept before.
+    /// Stores a text for a server, replacing the previous one.
     ///
     /// # Errors
     ///
-    /// Why it cannot be kept, in words.
+    /// Returns the reason as text.
     fn save(&self, key: &Key, text: &Secret) -> Result<(), String>;
 
-    /// Forgets what is kept for a server. Returns whether anything was.
+    /// Removes the text stored for a server. Returns false if there was none.
     ///
     /// # Errors
     ///
-    /// Why it cannot be forgotten, in words.
+    /// Returns the reason as text.
     fn remove(&self, key: &Key) -> Result<bool, String>;
 
-    /// Whether what is kept for a server is ours and cannot be read any more, so that a login may replace it
-    /// and a logout remove it.
+    /// Returns true if the entry for a server is ours but unreadable, so that a login may replace it and a
+    /// logout may remove it.
     fn is_damaged(&self, key: &Key) -> bool {
         let _ = key;
         false
     }
 
-    /// A file to lock while tokens are refreshed, so that two processes do not do it at once.
+    /// Returns a file to lock during a refresh, so that two processes do not refresh at the same time.
     fn lock_file(&self, key: &Key) -> Option<PathBuf> {
         let _ = key;
         None
     }
 }
 
-/// Which server something is kept for.
+/// Identifies the server that an entry belongs to.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Key {
     shown: String,
@@ -74,37 +73,40 @@ pub struct Key {
 impl Key {
     pub(super) fn new(server: &Url) -> Self {
         let mut url = server.clone();
+        // Servers never see the fragment, so it cannot tell two of them apart.
         url.set_fragment(None);
         let digest = digest(&SHA256, url.as_str().as_bytes());
         let digest = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        // The query may contain a key, and this form is shown to users.
         url.set_query(None);
         Self { shown: url.into(), digest }
     }
 
-    /// The server's address, without its query.
+    /// Returns the server's address, without its query.
     pub fn server(&self) -> &str {
         &self.shown
     }
 
-    /// A name that belongs to the whole address alone: 64 hexadecimal digits.
+    /// Returns the SHA-256 of the complete address: 64 hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 }
 
-/// The system's keyring if it answers, or else a file for each server in `directory`.
+/// Returns the system's keyring if it responds, or else a store with one file per server in `directory`.
 ///
-/// Where there is no keyring that is known after two seconds at most. This blocks for that long.
+/// Blocks for up to two seconds if there is no keyring.
 pub fn default_store(directory: impl Into<PathBuf>) -> Arc<dyn TokenStore> {
     let directory = directory.into();
     #[cfg(feature = "keyring")]
+    // The keyring encrypts at rest and asks the user; a file does neither.
     if let Some(store) = KeyringStore::open(&directory) {
         return Arc::new(store);
     }
     Arc::new(FileStore::new(directory))
 }
 
-/// Reads a small file. `None` if there is none.
+/// Reads a small file. Returns `None` if it does not exist.
 pub(super) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     match hardline_transport::file::open(path) {
         Ok(file) => read_file(file).map(Some),
@@ -117,7 +119,7 @@ fn read_file(file: std::fs::File) -> io::Result<String> {
     let mut text = String::new();
     #[expect(clippy::disallowed_methods, reason = "bounded by take()")]
     let count = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if MAX_BYTES < count as u64 {
+    if count as u64 > MAX_BYTES {
         return Err(io::Error::other(format!("it is longer than {MAX_BYTES} bytes")));
     }
     Ok(text)

@@ -1,7 +1,7 @@
-//! JSON with comments, as editors write it.
+//! Parses JSON with comments, as editors write it.
 //!
-//! Comments and trailing commas are accepted whatever the client: it is not for us to say what it can
-//! read. What else JSON5 knows is not: no client that we know reads it.
+//! Comments and trailing commas are accepted in the file of every client, because some clients accept them
+//! and a strict reader would miss servers. Other JSON5 extensions are rejected: no known client reads them.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, DocumentError> {
     Ok(parsed.value.map(|value| node(text, &value)))
 }
 
-/// Recursion ends: the parser refuses what is nested more than 512 levels deep.
+/// Converts a parsed value. The parser's limit of 512 levels bounds the recursion.
 fn node(text: &str, value: &Ast<'_>) -> Node {
     let range = value.start()..value.end();
     let value = match value {
@@ -57,10 +57,10 @@ fn node(text: &str, value: &Ast<'_>) -> Node {
     Node { range, value }
 }
 
-/// Puts an escape of the same length in the place of half a surrogate pair.
+/// Replaces each lone surrogate escape with an escape of the same length, so that offsets stay valid.
 ///
-/// JavaScript writes such a half when it has cut a text in the middle of an emoji, reads it back, and
-/// keeps whole histories beside its servers. The parser knows no text for it.
+/// JavaScript writes a lone surrogate when it cuts a string in the middle of an emoji, and clients store
+/// chat histories next to their servers. The parser rejects such an escape.
 fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     const HALF: &str = "\\ud";
     const STAND_IN: &str = "\\ufffd";
@@ -68,6 +68,7 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(digits, 16).ok()
     };
+    // Most files have no such escape, and then nothing is copied.
     let lower = text.to_ascii_lowercase();
     if !lower.contains(HALF) {
         return Cow::Borrowed(text);
@@ -79,9 +80,10 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
         readable.push_str(text.get(at..escape).unwrap_or_default());
         let length = match (unit(escape), unit(escape + 6)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            // Length 0 marks a lone surrogate, which is replaced below.
             (Some(0xd800..=0xdfff), _) => 0,
             (Some(_), _) => 6,
-            // A backslash, and whatever it stands before.
+            // Any other escape: the backslash and the character after it.
             (None, _) => {
                 1 + text
                     .get(escape + 1..)
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_pair_is_read() {
+    fn replaces_lone_surrogates() {
         for (text, expected) in [
             (r#""\ud83d""#, "\u{fffd}"),
             (r#""\ud83d\ude00""#, "\u{1f600}"),
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_a_text_is_broken() {
+    fn syntax_errors_have_a_line_and_column() {
         for (text, expected) in [
             ("{\n  \"a\": tru\n}", "line 2, column 8: unexpected word"),
             ("{\"ä\" 1}", "line 1, column 6: "),

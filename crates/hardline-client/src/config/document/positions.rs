@@ -1,16 +1,16 @@
-//! Lines and columns of offsets, found in the same time wherever in a text they are.
+//! Maps byte offsets to lines and columns without scanning the text.
 
 use std::ops::Range;
 
-/// Bytes between two counts of characters.
+/// Number of bytes between two stored character counts.
 const STEP: usize = 1024;
 
-/// Where lines begin in a text, and how many characters come before every so many bytes.
+/// Index of line starts and character counts of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Positions {
-    /// The offset of each line, beginning with 0.
+    /// Byte offset of each line, starting with 0.
     lines: Vec<usize>,
-    /// The characters before each multiple of [`STEP`].
+    /// Number of characters before each multiple of [`STEP`].
     counts: Vec<usize>,
 }
 
@@ -27,9 +27,10 @@ impl Positions {
         Self { lines, counts }
     }
 
-    /// The line and the column of an offset in the same text, both from 1.
+    /// Returns line and column of an offset in the same text, both counted from 1.
     pub(super) fn place(&self, text: &str, offset: usize) -> (usize, usize) {
         let mut offset = offset.min(text.len());
+        // Parsers may report an offset inside a character.
         while !text.is_char_boundary(offset) {
             offset -= 1;
         }
@@ -38,7 +39,7 @@ impl Positions {
         (line, self.characters(text, offset) - self.characters(text, start) + 1)
     }
 
-    /// How many characters come before an offset.
+    /// Returns the number of characters before an offset.
     fn characters(&self, text: &str, offset: usize) -> usize {
         let block = offset / STEP;
         let range: Range<usize> = block * STEP..offset;
@@ -47,7 +48,7 @@ impl Positions {
     }
 }
 
-/// How many characters begin in these bytes.
+/// Returns the number of characters that start in these bytes.
 fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }

@@ -1,4 +1,4 @@
-//! TOML, as the same tree.
+//! Parses TOML into the common tree.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, DocumentError> {
     Ok((!table.get_ref().is_empty()).then_some(node))
 }
 
-/// Recursion ends: the parser has a limit of its own.
+/// Converts a parsed value. The parser's own nesting limit bounds the recursion.
 fn node(text: &str, value: &Spanned<DeValue<'_>>) -> Node {
     let range = value.span();
     let value = match value.get_ref() {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_where_a_text_is_broken() {
+    fn syntax_errors_have_a_line_and_column() {
         let error = parse("[a]\nb = \n").unwrap_err().to_string();
         assert!(error.starts_with("line 2, column 5: "), "{error}");
         let error = parse("[a]\nb = 1\n[a]\n").unwrap_err().to_string();

@@ -1,7 +1,7 @@
-//! Reading the entry of one server.
+//! Reads the entry of one server.
 //!
-//! Whatever can be told before variables are put in is told here. An entry with a mistake that matters
-//! gives no server; all of its mistakes are told, not just the first.
+//! Checks everything that does not depend on the values of variables. An entry with a fatal problem yields
+//! no server, but all of its problems are reported, not just the first.
 
 mod option;
 mod value;
@@ -20,22 +20,22 @@ use value::value;
 
 pub(in crate::config) use value::{found, join};
 
-/// One entry, and where it stands.
+/// The state of reading one entry.
 pub(in crate::config) struct Entry<'a> {
     pub(in crate::config) document: &'a Document,
     pub(in crate::config) scope: Arc<Scope>,
-    /// All keys from the top of the file to the entry.
+    /// Path of keys from the top of the file to the entry.
     pub(in crate::config) key: String,
     pub(in crate::config) mistakes: &'a mut Mistakes,
-    /// Whether there was a mistake that matters.
+    /// True once a fatal problem was found.
     pub(in crate::config) is_broken: bool,
 }
 
 impl Entry<'_> {
-    /// Reads the entry.
+    /// Reads the entry. Returns `None` after a fatal problem.
     pub(in crate::config) fn read(mut self, node: &Node) -> Option<ServerConfig> {
         if self.scope.server.trim().is_empty() {
-            self.tell(&self.key.clone(), node, Problem::EmptyName);
+            self.report(&self.key.clone(), node, Problem::EmptyName);
         }
         let Some(members) = node.members() else {
             let key = self.key.clone();
@@ -45,7 +45,7 @@ impl Entry<'_> {
         self.check_keys(node, members);
         let kind = self.kind(node);
         let server = ServerConfig {
-            is_disabled: self.is_disabled(node),
+            is_disabled: self.read_disabled(node),
             timeout: self.timeout(node),
             oauth: self.oauth(node),
             scope: Arc::clone(&self.scope),
@@ -57,21 +57,23 @@ impl Entry<'_> {
 
     fn check_keys(&mut self, node: &Node, members: &[Member]) {
         if let Some(twice) = node.duplicate() {
-            self.tell(&self.path(&twice.key), &twice.node, Problem::Duplicate);
+            self.report(&self.path(&twice.key), &twice.node, Problem::Duplicate);
         }
         for member in members.iter().filter(|member| !keys::is_known(&member.key)) {
-            let suggestion = match self.mistakes.is_full() {
-                true => None,
-                false => keys::nearest(&member.key).map(str::to_owned),
+            // A full list drops the report anyway, and comparing words is slow.
+            let suggestion = if self.mistakes.is_full() {
+                None
+            } else {
+                keys::nearest(&member.key).map(str::to_owned)
             };
-            self.tell(&self.path(&member.key), &member.node, Problem::UnknownKey { suggestion });
+            self.report(&self.path(&member.key), &member.node, Problem::UnknownKey { suggestion });
         }
         for (key, help) in [
             ("headersHelper", "put the headers that it gives into headers"),
             ("tcp", "use httpUrl or url"),
         ] {
             if let Some(node) = value(node, key) {
-                self.tell(&self.path(key), node, Problem::Ignored(help));
+                self.report(&self.path(key), node, Problem::Ignored(help));
             }
         }
     }
@@ -79,7 +81,7 @@ impl Entry<'_> {
     fn kind(&mut self, node: &Node) -> Option<Kind> {
         let command = value(node, "command");
         let mut urls = keys::ADDRESSES.iter().filter_map(|key| Some((*key, value(node, key)?)));
-        // Some programs write all keys that there are, and leave those empty that are not meant.
+        // Some programs write every key and leave the unused ones empty.
         let is_empty = |node: &Node| node.as_str().is_some_and(|text| text.trim().is_empty());
         let (first, second) = (urls.next(), urls.next());
         let url = first.filter(|(_, url)| command.is_none() || !is_empty(url));
@@ -87,20 +89,20 @@ impl Entry<'_> {
         if let (Some((first, _)), Some((second, other))) = (first, second)
             && self.scope.dialect != Dialect::GeminiCli
         {
-            self.tell(&self.path(second), other, Problem::TwoUrls(first, second));
+            self.report(&self.path(second), other, Problem::TwoUrls(first, second));
         }
-        let way = self.way(node, command.map(|_| "command").or(url.map(|(key, _)| key)));
+        let way = self.transport(node, command.map(|_| "command").or(url.map(|(key, _)| key)));
         match (command, url) {
             (Some(_), Some((key, url))) => {
-                self.tell(&self.path(key), url, Problem::CommandAndUrl(key));
+                self.report(&self.path(key), url, Problem::CommandAndUrl(key));
                 None
             }
             (Some(command), None) => {
-                self.warn_of(node, &keys::OF_URLS, "at an address");
+                self.warn_inapplicable(node, &keys::OF_URLS, "at an address");
                 self.command(node, command).map(Kind::Command)
             }
             (None, Some((key, url))) => {
-                self.warn_of(node, &keys::OF_COMMANDS, "that are started");
+                self.warn_inapplicable(node, &keys::OF_COMMANDS, "that are started");
                 self.url(node, key, url, way).map(Kind::Url)
             }
             (None, None) => {
@@ -109,14 +111,14 @@ impl Entry<'_> {
                     Dialect::Zed if is_extension => Problem::ClientOnly("Zed"),
                     _ => Problem::NoServer,
                 };
-                self.tell(&self.key.clone(), node, problem);
+                self.report(&self.key.clone(), node, problem);
                 None
             }
         }
     }
 
-    /// What `type` says, which must go with `found`: the key that says where the server is.
-    fn way(&mut self, node: &Node, found: Option<&'static str>) -> Way {
+    /// Reads the transport from `type`. Reports a contradiction with `found`, the key that locates the server.
+    fn transport(&mut self, node: &Node, found: Option<&'static str>) -> Way {
         let given = keys::TYPES.iter().find_map(|key| Some((*key, value(node, key)?)));
         let Some((key, given)) = given else { return Way::Any };
         let Some(text) = self.string(&self.path(key), given) else { return Way::Any };
@@ -129,7 +131,7 @@ impl Entry<'_> {
             "remote" => Some(Way::Any),
             _ => {
                 let problem = Problem::UnknownType(show(text.as_bytes()));
-                self.tell(&self.path(key), given, problem);
+                self.report(&self.path(key), given, problem);
                 return Way::Any;
             }
         };
@@ -138,13 +140,13 @@ impl Entry<'_> {
             && way.is_some() == (found == "command")
         {
             let kind = show(text.as_bytes());
-            self.tell(&self.path(key), given, Problem::TypeContradicts { kind, needs, found });
+            self.report(&self.path(key), given, Problem::TypeContradicts { kind, needs, found });
         }
         way.unwrap_or_default()
     }
 
     fn command(&mut self, node: &Node, command: &Node) -> Option<CommandConfig> {
-        // Zed has had the program, its arguments and its environment in one object.
+        // Older files of Zed have the program, its arguments and its environment in one object.
         let (holder, program, prefix) = match &command.value {
             Value::Object(_) => match value(command, "path") {
                 Some(program) => (command, program, "command."),
@@ -158,7 +160,7 @@ impl Entry<'_> {
         let name = if prefix.is_empty() { "command" } else { "command.path" };
         let program = self.template(&self.path(name), program)?;
         if program.text.trim().is_empty() {
-            self.tell(&self.path(name), command, Problem::EmptyCommand);
+            self.report(&self.path(name), command, Problem::EmptyCommand);
         }
         let args = self.args(holder, &self.path(&format!("{prefix}args")));
         let env =
@@ -166,7 +168,7 @@ impl Entry<'_> {
         let env = env.unwrap_or_default();
         for (name, template) in &env {
             if name.is_empty() || name.contains(['=', '\0']) {
-                self.tell_at(&template.key, template.position, Problem::VariableName);
+                self.report_at(&template.key, template.position, Problem::VariableName);
             }
         }
         Some(CommandConfig {
@@ -193,7 +195,7 @@ impl Entry<'_> {
         args
     }
 
-    /// The variables that Codex passes on by name.
+    /// Reads the names of the variables that Codex passes on.
     fn passed(&mut self, node: &Node) -> Vec<String> {
         let Some(list) = value(node, "env_vars") else { return Vec::new() };
         let key = self.path("env_vars");
@@ -215,7 +217,7 @@ impl Entry<'_> {
         if !template.has_variables(dialect)
             && let Err(error) = Config::new(&template.text)
         {
-            self.tell(&self.path(key), url, Problem::Url(error.to_string()));
+            self.report(&self.path(key), url, Problem::Url(error.to_string()));
         }
         let mut headers = Vec::new();
         for (key, is_variable) in
@@ -230,21 +232,24 @@ impl Entry<'_> {
             let header = HeaderConfig { prefix: "Bearer ", value, is_variable: true };
             headers.push(("Authorization".to_owned(), header));
         }
+        // Header names are case-insensitive, so `node.duplicate` does not find all repetitions.
         let mut names = std::collections::HashSet::new();
         for (name, HeaderConfig { value, is_variable, .. }) in &headers {
             let is_plain = !is_variable && !value.has_variables(dialect);
             let sample = if is_plain { &*value.text } else { "" };
             if let Err(error) = Headers::new().with(name, sample) {
-                self.tell_at(&value.key, value.position, Problem::Header(error.to_string()));
+                self.report_at(&value.key, value.position, Problem::Header(error.to_string()));
             } else if !names.insert(name.trim().to_ascii_lowercase()) {
-                self.tell_at(&value.key, value.position, Problem::Duplicate);
+                self.report_at(&value.key, value.position, Problem::Duplicate);
             }
         }
+        // `httpUrl`, from Gemini CLI, means Streamable HTTP; the other keys leave the transport open.
         let way = if key == "httpUrl" && way == Way::Any { Way::Streamable } else { way };
         Some(UrlConfig { url: template, headers, way })
     }
 
-    fn warn_of(&mut self, node: &Node, keys: &[&str], whose: &'static str) {
+    /// Reports keys that only apply to servers of the other kind, unless they are empty.
+    fn warn_inapplicable(&mut self, node: &Node, keys: &[&str], whose: &'static str) {
         let is_empty = |node: &Node| match &node.value {
             Value::Object(members) => members.is_empty(),
             Value::Array(items) => items.is_empty(),
@@ -253,7 +258,7 @@ impl Entry<'_> {
         };
         for key in keys {
             if let Some(node) = value(node, key).filter(|node| !is_empty(node)) {
-                self.tell(&self.path(key), node, Problem::OtherKind(whose));
+                self.report(&self.path(key), node, Problem::OtherKind(whose));
             }
         }
     }

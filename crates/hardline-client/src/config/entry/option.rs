@@ -1,4 +1,4 @@
-//! What a server may say besides where it is.
+//! Reads the options of an entry: disabled flag, timeout and OAuth settings.
 
 use std::time::Duration;
 
@@ -8,11 +8,12 @@ use crate::config::document::{Node, Value};
 use crate::config::error::show;
 use crate::config::{OAuthConfig, Problem};
 
-/// Longer than anybody waits: ten years.
+/// Limit on a timeout: ten years. Larger values are mistakes and would overflow later.
 const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 impl Entry<'_> {
-    pub(super) fn is_disabled(&mut self, node: &Node) -> bool {
+    /// Reads the keys that enable or disable the server. Reports values that are not boolean.
+    pub(super) fn read_disabled(&mut self, node: &Node) -> bool {
         let mut is_disabled = false;
         for (key, disabling) in [("disabled", true), ("enabled", false), ("isActive", false)] {
             let Some(given) = value(node, key) else { continue };
@@ -44,7 +45,7 @@ impl Entry<'_> {
         let time = time.filter(|time| !time.is_zero() && *time <= MAX_TIMEOUT);
         if time.is_none() {
             let shown = show(self.document.slice(&given.range).as_bytes());
-            self.tell(&self.path(key), given, Problem::Time(shown, unit_name));
+            self.report(&self.path(key), given, Problem::Time(shown, unit_name));
         }
         time
     }
@@ -52,12 +53,13 @@ impl Entry<'_> {
     pub(super) fn oauth(&mut self, node: &Node) -> Option<OAuthConfig> {
         let scopes = value(node, "scopes").map(|given| self.scopes(&self.path("scopes"), given));
         let block = ["oauth", "auth"].iter().find_map(|key| Some((*key, value(node, key)?)));
+        // `auth: "oauth"` only selects the method, which is the default here.
         let Some((key, block)) = block.filter(|(_, block)| block.members().is_some()) else {
             if let Some((key, block)) = block
                 && block.as_str().is_some_and(|word| word != "oauth")
             {
                 let help = "give a token as a header, Authorization";
-                self.tell(&self.path(key), block, Problem::Ignored(help));
+                self.report(&self.path(key), block, Problem::Ignored(help));
             }
             return scopes.map(|scopes| OAuthConfig { scopes, ..OAuthConfig::new(&self.scope) });
         };
@@ -78,7 +80,7 @@ impl Entry<'_> {
         })
     }
 
-    /// Scopes are a list, or words with spaces between them.
+    /// Reads scopes from a list, or from a string with spaces between them.
     pub(super) fn scopes(&mut self, key: &str, node: &Node) -> Vec<String> {
         let Value::Array(items) = &node.value else {
             let words = self.string(key, node).unwrap_or_default();
@@ -95,14 +97,14 @@ impl Entry<'_> {
         let given = value(block, "callbackPort").or_else(|| value(block, "callback_port"));
         if let Some(given) = given {
             let text = self.document.slice(&given.range);
-            let port = text.parse().ok().filter(|port| 0 < *port);
+            let port = text.parse().ok().filter(|port| *port > 0);
             if port.is_none() {
                 let problem = Problem::Port(show(text.as_bytes()));
-                self.tell(&self.path(&format!("{key}.callbackPort")), given, problem);
+                self.report(&self.path(&format!("{key}.callbackPort")), given, problem);
             }
             return port;
         }
-        // Gemini CLI has a whole address, as http://localhost:7777/oauth/callback.
+        // Gemini CLI has a complete address, such as http://localhost:7777/oauth/callback.
         let redirect = value(block, "redirectUri")?.as_str()?;
         let host = redirect.strip_prefix("http://")?.split('/').next()?;
         host.rsplit_once(':')?.1.parse().ok()

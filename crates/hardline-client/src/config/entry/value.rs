@@ -1,4 +1,4 @@
-//! Values of an entry, each of the kind that it should be.
+//! Reads typed values from an entry, and reports values of the wrong type.
 
 use super::Entry;
 use crate::config::document::{Member, Node, Value};
@@ -6,37 +6,38 @@ use crate::config::error::Place;
 use crate::config::template::Template;
 use crate::config::{Dialect, Problem};
 
-/// Most of one key that is kept to say where something is.
+/// Number of bytes of one key in the path of an error.
 const MAX_KEY_BYTES: usize = 100;
 
-/// Most arguments, variables or headers of one server: more than any system would start a program with
-/// are a mistake, and each costs memory.
+/// Limit on the arguments, variables or headers of one server. Each costs memory, and no system would start
+/// a program with more.
 pub(super) const MAX_ITEMS: usize = 10_000;
 
 impl Entry<'_> {
-    /// An object of strings, in the order of the text.
+    /// Reads an object of strings, in text order.
     pub(super) fn map(&mut self, key: &str, node: &Node) -> Vec<(String, Template)> {
         let Some(members) = node.members() else {
             self.wrong_kind(key, node, "an object", "write it as {\"NAME\": \"value\"}");
             return Vec::new();
         };
         if let Some(twice) = node.duplicate() {
-            self.tell(&join(key, &twice.key), &twice.node, Problem::Duplicate);
+            self.report(&join(key, &twice.key), &twice.node, Problem::Duplicate);
         }
+        // Reported once; the loop below ignores the excess.
         self.check_count(key, node, members.len());
         let mut values = Vec::new();
         for Member { key: name, node, .. } in members.iter().take(MAX_ITEMS) {
             let key = join(key, name);
             let text = match &node.value {
                 Value::String(text) => text.clone(),
-                // VS Code takes numbers, and `null` for a variable that is not to be set.
+                // VS Code accepts numbers, and `null` for a variable that is not to be set.
                 Value::Other(text) if text == "null" && self.scope.dialect == Dialect::VsCode => {
                     continue;
                 }
                 Value::Other(text) if text != "null" => {
                     let found = found(node);
                     if self.scope.dialect != Dialect::VsCode {
-                        self.tell(&key, node, Problem::Unquoted { found });
+                        self.report(&key, node, Problem::Unquoted { found });
                     }
                     text.clone()
                 }
@@ -65,7 +66,7 @@ impl Entry<'_> {
 
     pub(super) fn without_nul(&mut self, template: Template) -> Option<Template> {
         if template.text.contains('\0') {
-            self.tell_at(&template.key, template.position, Problem::Nul);
+            self.report_at(&template.key, template.position, Problem::Nul);
             return None;
         }
         Some(template)
@@ -80,8 +81,8 @@ impl Entry<'_> {
     }
 
     pub(super) fn check_count(&mut self, key: &str, node: &Node, count: usize) {
-        if MAX_ITEMS < count {
-            self.tell(key, node, Problem::TooMany { max: MAX_ITEMS });
+        if count > MAX_ITEMS {
+            self.report(key, node, Problem::TooMany { max: MAX_ITEMS });
         }
     }
 
@@ -92,38 +93,36 @@ impl Entry<'_> {
         expected: &'static str,
         help: &'static str,
     ) {
-        self.tell(key, node, Problem::Kind { expected, found: found(node), help });
+        self.report(key, node, Problem::Kind { expected, found: found(node), help });
     }
 
     pub(super) fn path(&self, key: &str) -> String {
         join(&self.key, key)
     }
 
-    pub(super) fn tell(&mut self, key: &str, node: &Node, problem: Problem) {
-        self.tell_at(key, self.document.place(node.range.start), problem);
+    pub(super) fn report(&mut self, key: &str, node: &Node, problem: Problem) {
+        self.report_at(key, self.document.place(node.range.start), problem);
     }
 
-    pub(super) fn tell_at(&mut self, key: &str, position: (usize, usize), problem: Problem) {
+    pub(super) fn report_at(&mut self, key: &str, position: (usize, usize), problem: Problem) {
         let place = Place {
             file: self.scope.file.clone(),
             position: Some(position),
             server: Some(self.scope.server.clone()),
             key: Some(key.to_owned()),
         };
+        // A full list still marks the entry as broken.
         self.is_broken |= self.mistakes.add(place, problem);
     }
 }
 
-/// A key below others. It is for people, and every value has one, so what is too long to read is cut.
+/// Appends a key to a path of keys. Truncates long keys: every value stores its path, for display only.
 pub(in crate::config) fn join(path: &str, key: &str) -> String {
     let key = key.get(..key.floor_char_boundary(MAX_KEY_BYTES)).unwrap_or(key);
-    match path.is_empty() {
-        true => key.to_owned(),
-        false => format!("{path}.{key}"),
-    }
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// What a value is, in words.
+/// Returns the type of a value, in words.
 pub(in crate::config) fn found(node: &Node) -> &'static str {
     match &node.value {
         Value::Object(_) => "an object",
@@ -137,7 +136,7 @@ pub(in crate::config) fn found(node: &Node) -> &'static str {
     }
 }
 
-/// The value of a key. `null` is as good as none.
+/// Returns the value of a key. A `null` counts as absent.
 pub(super) fn value<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     let found = node.member(key).map(|member| &member.node);
     found.filter(|node| !matches!(&node.value, Value::Other(text) if text == "null"))

@@ -1,4 +1,4 @@
-//! Both directions of a guarded stream.
+//! The guarded link: both directions of a byte stream, and the guard between them.
 
 use std::future::Future;
 use std::io;
@@ -19,37 +19,38 @@ use super::wakers::Wakers;
 use crate::guard::judge::{Judge, closed_by};
 use crate::guard::{GuardSettings, Note};
 
-/// How long it must be quiet after something is due: the runtime may not know yet what has arrived.
-const MOMENT: Duration = Duration::from_millis(5);
-/// Most bytes kept allocated when nothing waits to be read.
-const KEPT: usize = 128 << 10;
+/// Quiet time required after a guard deadline before it fires. Bytes that arrived before the deadline may
+/// not have been polled yet.
+const QUIET: Duration = Duration::from_millis(5);
+/// Capacity that the read buffer keeps when it is empty.
+const MIN_CAPACITY: usize = 128 << 10;
 
 pub(super) struct Link<R, W> {
     judge: Judge,
     decoder: Decoder,
     source: Source<R>,
-    /// What our side writes.
+    /// Splits what the client writes into lines.
     written: LineFramer,
-    ways: Ways<W>,
+    outputs: Outputs<W>,
     timer: Pin<Box<Sleep>>,
-    /// Since when something is due and nothing came.
+    /// Time since which a guard deadline has passed without new bytes.
     quiet_since: Option<Duration>,
-    /// Whether the end of the server's stream is dealt with.
+    /// True once the end of the server's stream was handled.
     is_finished: bool,
 }
 
-/// The ways out to both sides.
-struct Ways<W> {
+/// The buffered outputs to the client and to the server.
+struct Outputs<W> {
     /// `None` once the server's input is closed.
     server: Option<Outlet<W>>,
     max_bytes: usize,
-    /// What our side has not read yet, from `read` on.
+    /// Output that the client has not read yet, starting at index `read`.
     unread: Vec<u8>,
     read: usize,
-    /// Why the session was ended, if the policy did.
+    /// Reason for which the policy ended the session, if it did.
     closed: Option<String>,
     wakers: Arc<Wakers>,
-    /// Those, as the server's input is given it.
+    /// `wakers` as a single waker, for polling the server's input.
     waker: Waker,
 }
 
@@ -62,7 +63,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
             decoder: Decoder::new(&limits),
             source: Source::new(input, &limits),
             written: LineFramer::new(&limits),
-            ways: Ways {
+            outputs: Outputs {
                 server: Some(Outlet::new(output)),
                 max_bytes: limits.max_queue_bytes(),
                 unread: Vec::new(),
@@ -82,57 +83,59 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.ways.wakers.set_reader(context.waker());
+        self.outputs.wakers.set_reader(context.waker());
         loop {
-            if self.ways.take_unread(buffer) {
+            if self.outputs.take_unread(buffer) {
                 return Poll::Ready(Ok(()));
             }
-            if let Some(reason) = &self.ways.closed {
+            if let Some(reason) = &self.outputs.closed {
                 return Poll::Ready(Err(io::Error::other(reason.clone())));
             }
             if self.is_finished {
                 return Poll::Ready(Ok(()));
             }
-            if self.ways.is_full(Outlet::waiting_own) {
+            // The server does not read our errors; reading more from it would produce more of them.
+            if self.outputs.drain_is_blocked(Outlet::waiting_own) {
                 return Poll::Pending;
             }
             if self.poll_source(context).is_ready() {
                 self.quiet_since = None;
-            } else if !self.keep_time(context) {
-                let _ = self.ways.drain();
+            } else if !self.handle_timeout(context) {
+                let _ = self.outputs.drain();
                 return Poll::Pending;
             }
         }
     }
 
-    /// Reads from the server once, and judges what came.
+    /// Reads from the server once and judges the complete lines.
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Self { judge, decoder, source, ways, .. } = self;
+        let Self { judge, decoder, source, outputs, .. } = self;
         let count = ready!(source.poll_lines(context, |line, _| {
-            if ways.closed.is_some() {
+            if outputs.closed.is_some() {
                 return;
             }
-            if line.end == LineEnd::Eof && is_cut_short(line, decoder) {
-                // How the server ended says more than what it left behind.
-                judge.tell(&Note::Noise(line.whole().unwrap_or_default()));
+            if line.end == LineEnd::Eof && is_truncated(line, decoder) {
+                // A half-written last line is noise: that the server exited says more than a framing error.
+                judge.report(&Note::Noise(line.whole().unwrap_or_default()));
                 return;
             }
             let verdict = judge.inspect(Direction::ServerToClient, line);
-            ways.dispatch(verdict, judge);
+            outputs.dispatch(verdict, judge);
         }));
         if source.is_ended() {
             self.is_finished = true;
             let verdict = judge.finish_server();
-            ways.dispatch(verdict, judge);
+            outputs.dispatch(verdict, judge);
         } else if count == 0 {
+            // Part of a line is a sign of life too: the guard goes on waiting for the rest of a torn message.
             let now = judge.now();
             judge.guard.handle_bytes(source.unfinished(), now);
         }
         Poll::Ready(())
     }
 
-    /// Does what is due, while nothing can be read. Returns whether something was.
-    fn keep_time(&mut self, context: &mut Context<'_>) -> bool {
+    /// Calls the guard if its deadline has passed and the server stays quiet. Returns true if the guard ran.
+    fn handle_timeout(&mut self, context: &mut Context<'_>) -> bool {
         loop {
             let Some(due) = self.judge.guard.poll_timeout() else { return false };
             let now = self.judge.now();
@@ -140,13 +143,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
                 due
             } else {
                 let since = *self.quiet_since.get_or_insert(now);
-                if since + MOMENT <= now {
+                if since + QUIET <= now {
                     self.quiet_since = None;
                     let verdict = self.judge.handle_timeout();
-                    self.ways.dispatch(verdict, &mut self.judge);
+                    self.outputs.dispatch(verdict, &mut self.judge);
                     return true;
                 }
-                since + MOMENT
+                since + QUIET
             };
             let wake_at = self.judge.instant(wake_at);
             if self.timer.deadline() != wake_at {
@@ -163,51 +166,53 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.ways.wakers.set_writer(context.waker());
-        self.ways.check_server()?;
-        if self.ways.is_full(Outlet::waiting) {
+        self.outputs.wakers.set_writer(context.waker());
+        self.outputs.check_server()?;
+        if self.outputs.drain_is_blocked(Outlet::waiting) {
             return Poll::Pending;
         }
         let mut input = bytes;
         while let Some(line) = self.written.next_line(&mut input) {
             let verdict = self.judge.inspect(Direction::ClientToServer, &line);
-            self.ways.dispatch(verdict, &mut self.judge);
+            self.outputs.dispatch(verdict, &mut self.judge);
         }
-        let _ = self.ways.drain();
-        self.ways.wake_reader();
+        // The whole buffer was judged, so it counts as written even if the server reads it later.
+        let _ = self.outputs.drain();
+        // A blocked request is answered through the reading half, which may be asleep.
+        self.outputs.wake_reader();
         Poll::Ready(Ok(bytes.len()))
     }
 
     pub(super) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.ways.wakers.set_writer(context.waker());
-        ready!(self.ways.drain());
-        Poll::Ready(self.ways.check_server())
+        self.outputs.wakers.set_writer(context.waker());
+        ready!(self.outputs.drain());
+        Poll::Ready(self.outputs.check_server())
     }
 
     pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.ways.wakers.set_writer(context.waker());
+        self.outputs.wakers.set_writer(context.waker());
         if let Some(line) = self.written.finish() {
             let verdict = self.judge.inspect(Direction::ClientToServer, &line);
-            self.ways.dispatch(verdict, &mut self.judge);
-            self.ways.wake_reader();
+            self.outputs.dispatch(verdict, &mut self.judge);
+            self.outputs.wake_reader();
         }
-        if let Some(server) = &mut self.ways.server {
-            ready!(server.poll_close(&mut Context::from_waker(&self.ways.waker)));
+        if let Some(server) = &mut self.outputs.server {
+            ready!(server.poll_close(&mut Context::from_waker(&self.outputs.waker)));
         }
-        self.ways.server = None;
+        self.outputs.server = None;
         Poll::Ready(())
     }
 }
 
 impl<R, W> Link<R, W> {
-    /// Closes the server's input, whatever waits for it.
+    /// Closes the server's input and drops output that still waits for it.
     pub(super) fn close_server(&mut self) {
-        self.ways.server = None;
+        self.outputs.server = None;
     }
 }
 
-impl<W: AsyncWrite + Unpin> Ways<W> {
-    /// Puts what comes of a line where it belongs.
+impl<W: AsyncWrite + Unpin> Outputs<W> {
+    /// Moves the deliveries of a verdict to the outputs, and ends the session if the verdict says so.
     fn dispatch(&mut self, verdict: Verdict<'_>, judge: &mut Judge) {
         if self.closed.is_some() {
             return;
@@ -217,6 +222,8 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
             match delivery.direction {
                 Direction::ServerToClient => self.send(frame),
                 Direction::ClientToServer => {
+                    // Errors of our own making have a limit of their own, so that a server cannot fill the queue with
+                    // them and thereby block the client.
                     let is_own = matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint);
                     if let Some(server) = &mut self.server {
                         server.send(frame, is_own, &mut Context::from_waker(&self.waker));
@@ -226,6 +233,7 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
         }
         if let Some(rule) = verdict.close {
             let reason = closed_by(rule);
+            // The client must not wait for answers that the closed server can no longer give.
             for orphan in judge.guard.settle_all(Direction::ClientToServer) {
                 let line = Reply::new(orphan.id, rule, reason.clone()).to_line();
                 self.send(line.trim_end().as_bytes());
@@ -240,7 +248,7 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
         self.unread.push(b'\n');
     }
 
-    /// Gives our side what waits for it. Returns whether there was something.
+    /// Copies buffered output into `buffer`. Returns true if there was any.
     fn take_unread(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
         let unread = self.unread.get(self.read..).unwrap_or_default();
         if unread.is_empty() {
@@ -251,7 +259,7 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
         self.read += now.len();
         if self.read == self.unread.len() {
             self.unread.clear();
-            self.unread.shrink_to(KEPT);
+            self.unread.shrink_to(MIN_CAPACITY);
             self.read = 0;
         }
         true
@@ -263,7 +271,7 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
         }
     }
 
-    /// Writes what waits for the server.
+    /// Writes buffered output to the server.
     fn drain(&mut self) -> Poll<()> {
         match &mut self.server {
             Some(server) => server.poll_drain(&mut Context::from_waker(&self.waker)),
@@ -271,14 +279,15 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
         }
     }
 
-    /// Whether too much of what `count` counts waits for the server, also after what it takes is written.
-    fn is_full(&mut self, count: impl Fn(&Outlet<W>) -> usize) -> bool {
+    /// Returns true if at least `max_bytes` of what `count` counts wait for the server, even after an attempt to
+    /// write them.
+    fn drain_is_blocked(&mut self, count: impl Fn(&Outlet<W>) -> usize) -> bool {
         let max = self.max_bytes;
         let is_full = |it: &Self| it.server.as_ref().is_some_and(|server| max <= count(server));
         is_full(self) && self.drain().is_pending() && is_full(self)
     }
 
-    /// Whether the server's input can be written to.
+    /// Returns an error if the server's input can no longer be written to.
     fn check_server(&mut self) -> io::Result<()> {
         if let Some(reason) = &self.closed {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, reason.clone()));
@@ -293,7 +302,7 @@ impl<W: AsyncWrite + Unpin> Ways<W> {
     }
 }
 
-/// Whether the last line of a server that is gone is no message.
-fn is_cut_short(line: &Line<'_>, decoder: &mut Decoder) -> bool {
+/// Returns true if the last line of a stream that has ended is not a message.
+fn is_truncated(line: &Line<'_>, decoder: &mut Decoder) -> bool {
     !line.is_blank() && line.whole().is_none_or(|text| decoder.decode(text).is_err())
 }

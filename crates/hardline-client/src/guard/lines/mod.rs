@@ -1,16 +1,17 @@
-//! The guard on a stream of lines, as `hardline wrap` has it between a client and a server.
+//! The guard on a pair of byte streams, as `hardline wrap` applies it between a client and a server.
 //!
-//! There is no task in it: whoever reads moves what the server sends and keeps the time, whoever writes
-//! moves what goes to the server. What comes of a line is put into a buffer in the same turn.
+//! There is no task. Polling the read half moves bytes from the server and runs the guard's timer; polling
+//! the write half moves bytes to the server. The guard's output is buffered within the same poll.
 //!
 //! Invariants:
-//! - Every line of both directions is shown to one guard, in the order in which it came.
-//! - Nothing more is read from the server while anything of it waits to be read here, or while
-//!   `max_queue_bytes` of errors for it wait to be written; what is written here waits while as much waits for
-//!   the server. Neither direction waits for the other.
-//! - The end of the server's stream is passed on after what was held is settled and read.
-//! - What our side is owed for requests that were stopped is not bounded here: it is one error for each, and
-//!   our side bounds its requests.
+//! - One guard sees every line of both directions, in order of arrival.
+//! - The server's stream is not read while guarded output waits to be read here, or while `max_queue_bytes`
+//!   of errors wait to be written to the server. Writes here wait while as many bytes wait for the server.
+//!   Neither direction waits for the other.
+//! - The end of the server's stream is passed on after the guard has settled what it held back and the
+//!   reader has consumed it.
+//! - Errors for blocked requests are not bounded here: there is one per request, and the client limits its
+//!   requests.
 
 mod link;
 mod wakers;
@@ -26,11 +27,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::GuardSettings;
 use link::Link;
 
-/// Puts a guard on a stream: `input` is what the server writes, `output` what it reads. Returns what our side
-/// reads from and writes to instead. Must be called inside a runtime with time enabled.
+/// Puts a guard between the client and a server that writes `input` and reads `output`. Returns the streams
+/// that the client uses instead. Must be called inside a runtime with time enabled.
 ///
-/// When the policy ends the session, requests under way get an error, the server's input is closed, and
-/// reading fails with the reason.
+/// When the policy ends the session, pending requests get an error, the server's input is closed, and
+/// reads fail with the reason.
 pub fn lines<R, W>(
     input: R,
     output: W,
@@ -44,10 +45,10 @@ where
     (GuardedInput(Shared(Arc::clone(&link))), GuardedOutput(Shared(link)))
 }
 
-/// What our side reads from.
+/// The stream that the client reads from.
 pub struct GuardedInput<R, W>(Shared<R, W>);
 
-/// What our side writes to. The server's input is closed when it is shut down or dropped.
+/// The stream that the client writes to. Shutting it down or dropping it closes the server's input.
 pub struct GuardedOutput<R, W>(Shared<R, W>);
 
 struct Shared<R, W>(Arc<Mutex<Link<R, W>>>);

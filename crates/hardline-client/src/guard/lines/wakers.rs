@@ -1,10 +1,10 @@
-//! One waker for the two tasks that read and write.
+//! A waker shared by the reading and the writing task.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Wakes whoever reads and whoever writes: a stream remembers one waker alone, and either of the two may
-/// have asked it last.
+/// Wakes both the reading and the writing task. The server's stream stores only one waker, and either task
+/// may have polled it last.
 #[derive(Debug, Default)]
 pub(super) struct Wakers {
     reader: Slot,
@@ -24,6 +24,7 @@ impl Slot {
     }
 
     fn wake(&self) {
+        // The lock is released before waking, because a waker may poll at once.
         let waker = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {
             waker.wake();

@@ -1,4 +1,4 @@
-//! Servers that want something else than a login.
+//! Servers that abuse the login.
 
 use hardline_client::auth::{Auth, AuthError};
 use hardline_testkit::http::Server;
@@ -11,7 +11,7 @@ use super::{settings, start};
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 
-/// What a login says if a document has this in it. No browser may be opened.
+/// Checks the error of a login if a metadata document has this value. No browser may be opened.
 async fn check(path: &'static str, key: &str, value: impl Into<Value>, expected: &str) {
     let mut document = match path {
         RESOURCE => resource("ORIGIN"),
@@ -64,7 +64,7 @@ async fn secrets_are_sent_to_no_address_that_is_not_safe() {
         check(METADATA, key, "http://auth.example/x", "is not encrypted").await;
         check(METADATA, key, "ftp://auth.example/x", "does not begin with https://").await;
     }
-    // Where machines in a cloud find their credentials.
+    // The address at which cloud machines find their credentials.
     let link_local = "https://169.254.169.254/register";
     check(METADATA, "registration_endpoint", link_local, "this machine's own network").await;
     let servers = serde_json::json!(["https://169.254.169.254"]);
@@ -74,7 +74,7 @@ async fn secrets_are_sent_to_no_address_that_is_not_safe() {
 }
 
 #[tokio::test]
-async fn metadata_must_be_about_whom_it_is_for() {
+async fn metadata_must_describe_the_right_server() {
     let evil = "https://evil.example/mcp";
     check(RESOURCE, "resource", evil, "is about another one, https://evil.example/mcp").await;
     check(METADATA, "issuer", "https://evil.example", "about another issuer").await;
@@ -99,8 +99,12 @@ async fn a_document_that_is_too_long_or_elsewhere_is_not_read() {
     check_document(METADATA, elsewhere.clone(), "redirects to another origin").await;
     check_document(RESOURCE, elsewhere, "redirects to another origin").await;
     check_document(RESOURCE, format!("redirect {RESOURCE}"), "redirects more than 3 times").await;
-    check_document("/register", "redirect /elsewhere".to_owned(), "redirects what holds a secret")
-        .await;
+    check_document(
+        "/register",
+        "redirect /elsewhere".to_owned(),
+        "redirects a request that contains a secret",
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

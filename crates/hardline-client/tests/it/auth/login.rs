@@ -1,4 +1,4 @@
-//! Logging in, and being asked for more.
+//! Login, and requests for further scopes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ async fn a_login_from_the_first_refusal_to_the_logout() {
     let person = Person::agreeing();
     let auth = Auth::new(&server.url("/mcp"), settings(&person)).unwrap();
     assert!(!auth.status().await.unwrap().is_logged_in);
-    // The first request is refused, which opens the browser.
+    // The first request is rejected, which opens the browser.
     let connection = connect(&server, &auth).await.unwrap();
     assert_eq!(echo(&connection, 7).await.unwrap(), "7");
 
@@ -67,7 +67,7 @@ async fn without_a_browser_nothing_is_opened_and_the_error_says_what_to_do() {
     let error = connect(&server, &auth).await.unwrap_err().to_string();
     let expected = format!("{} wants a login: run `hardline login it`", server.url("/mcp"));
     assert_eq!(error, expected);
-    // Nobody was asked how that would be done, and nothing else was tried.
+    // No metadata was fetched and no other request was sent.
     assert_eq!(server.requests().len(), 1);
     assert!(matches!(auth.login().await, Err(AuthError::Settings(_))));
 }
@@ -114,7 +114,7 @@ async fn without_a_browser_a_further_permission_is_named() {
     assert_eq!(error, expected);
 }
 
-/// What becomes of a login whose browser does this.
+/// Performs a login whose browser sends these requests.
 async fn end_of(answers: &[&str]) -> (Result<bool, String>, Vec<String>) {
     let (_world, server) = start(World::default());
     let person = Person::new(answers);
@@ -124,7 +124,7 @@ async fn end_of(answers: &[&str]) -> (Result<bool, String>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn whoever_does_not_know_the_state_changes_nothing() {
+async fn requests_without_the_state_change_nothing() {
     let (outcome, pages) = end_of(&[
         "GET /favicon.ico HTTP/1.1",
         "OPTIONS /callback?code=x&state=STATE HTTP/1.1",
@@ -151,7 +151,7 @@ async fn a_refusal_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn connections_that_say_nothing_keep_nobody_out() {
+async fn silent_connections_do_not_block_the_login() {
     let (_world, server) = start(World::default());
     let person = Person::new(&[]);
     let auth = Auth::new(&server.url("/mcp"), settings(&person)).unwrap();
@@ -165,13 +165,13 @@ async fn connections_that_say_nothing_keep_nobody_out() {
     let asked = query(&url);
     let port = reqwest::Url::parse(&asked["redirect_uri"]).unwrap().port().unwrap();
     let mut silent = Vec::new();
-    // Half a minute, if each were waited for.
+    // This would take half a minute if each connection were waited for.
     for _ in 0..200 {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         stream.write_all(b"GET /callback?code=").await.unwrap();
         silent.push(stream);
     }
-    // One that never ends is cut off.
+    // A request that never ends is cut off.
     let mut endless = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     while endless.write_all(&[b'a'; 4096]).await.is_ok() {
         tokio::task::yield_now().await;
@@ -180,17 +180,17 @@ async fn connections_that_say_nothing_keep_nobody_out() {
     let visit = super::person::visit(port, &line);
     tokio::time::timeout(Duration::from_secs(20), visit).await.unwrap();
     assert!(login.await.unwrap().unwrap().is_logged_in);
-    // Nobody listens any more.
+    // The loopback address is closed.
     assert_eq!(super::person::visit(port, &line).await, "gone");
 }
 
 #[tokio::test]
-async fn nobody_is_waited_for_for_ever() {
+async fn a_login_times_out() {
     let (_world, server) = start(World::default());
     let settings = settings(&Person::new(&[])).with_login_wait(Duration::from_millis(10));
     let auth = Auth::new(&server.url("/mcp"), settings).unwrap();
     let error = auth.login().await.unwrap_err().to_string();
-    assert_eq!(error, "the login failed: nobody logged in within 0 s");
+    assert_eq!(error, "the login failed: the user did not log in within 0 s");
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn a_client_that_was_registered_is_known_to_one_issuer_alone() {
 }
 
 #[tokio::test]
-async fn who_registers_nobody_is_told_of_with_what_to_do() {
+async fn advises_manual_registration_if_there_is_no_dynamic_one() {
     let mut world = World::default();
     let document = metadata("ORIGIN").to_string().replace("registration_endpoint", "no");
     world.documents.insert("/.well-known/oauth-authorization-server", document);

@@ -1,4 +1,4 @@
-//! Logging in, against a server that is its own authorization server and follows a script.
+//! Logins at a scripted server that is its own authorization server.
 
 mod hostile;
 mod login;
@@ -19,7 +19,7 @@ use serde_json::json;
 use hardline_testkit::oauth::World;
 use person::Person;
 
-/// Settings with a store and a person in front of the browser.
+/// Returns settings with a store and a person in front of the browser.
 fn settings(person: &Arc<Person>) -> AuthSettings {
     AuthSettings::new()
         .with_store(Arc::new(MemoryStore::new()))
@@ -27,7 +27,7 @@ fn settings(person: &Arc<Person>) -> AuthSettings {
         .with_login_advice("run `hardline login it`")
 }
 
-/// Somebody who has logged in to the server, with these settings.
+/// Logs in to the server with these settings.
 async fn logged_in(server: &Server, settings: AuthSettings) -> Auth {
     let auth = Auth::new(&server.url("/mcp"), settings).unwrap();
     auth.login().await.unwrap();
@@ -41,14 +41,14 @@ async fn connect(server: &Server, auth: &Auth) -> Result<Connection, Error> {
     Connection::connect_with(config, settings).await
 }
 
-/// Calls the tool that says what it was told.
+/// Calls a tool that returns its argument.
 async fn echo(connection: &Connection, n: usize) -> Result<String, Error> {
     let result = connection.call_tool("echo", json!({ "n": n })).await?;
     let text = result.content.first().and_then(|it| it.as_text()).map(|it| it.text.clone());
     Ok(text.unwrap_or_default())
 }
 
-/// Calls it twenty times at once.
+/// Calls the tool twenty times concurrently.
 async fn echo_twenty(connection: &Connection) -> Vec<Result<String, Error>> {
     let calls: Vec<_> = (0..20)
         .map(|n| {
@@ -63,7 +63,7 @@ async fn echo_twenty(connection: &Connection) -> Vec<Result<String, Error>> {
     outcomes
 }
 
-/// A world, and its server.
+/// Starts the server of a world.
 fn start(world: World) -> (Arc<World>, Server) {
     let world = Arc::new(world);
     let server = Server::start({

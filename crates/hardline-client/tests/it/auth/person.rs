@@ -9,7 +9,7 @@ use hardline_testkit::http::Request;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// The fields of a form that was sent.
+/// Returns the fields of a form that was sent.
 pub(crate) fn form(request: &Request) -> HashMap<String, String> {
     query(&format!("http://x/?{}", request.body))
 }
@@ -19,9 +19,9 @@ pub(crate) fn query(url: &str) -> HashMap<String, String> {
     url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
-/// Somebody in front of a browser, who does what a test says.
+/// A person in front of a browser, scripted by the test.
 pub(crate) struct Person {
-    /// What the browser requests from the loopback address, in turn. `STATE` is the login's.
+    /// Requests that the browser sends to the loopback address, in order. `STATE` stands for the login's.
     answers: Vec<String>,
     pub(crate) opened: Mutex<Vec<String>>,
     pub(crate) pages: Arc<Mutex<Vec<String>>>,
@@ -34,7 +34,7 @@ impl Person {
         Arc::new(Self { answers, opened, pages: Arc::default() })
     }
 
-    /// One who agrees.
+    /// Creates a person who agrees.
     pub(crate) fn agreeing() -> Arc<Self> {
         Self::new(&["GET /callback?code=the-code&state=STATE HTTP/1.1"])
     }
@@ -69,7 +69,7 @@ impl Browser for Person {
     }
 }
 
-/// Sends a request to the loopback address, and reads what comes back.
+/// Sends a request to the loopback address and returns the response.
 pub(crate) async fn visit(port: u16, line: &str) -> String {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)).await else {
         return "gone".to_owned();

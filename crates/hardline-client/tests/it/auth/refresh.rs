@@ -1,4 +1,4 @@
-//! Tokens that are not good any more.
+//! Refresh of expired tokens.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ async fn twenty_requests_with_an_old_token_make_one_refresh_and_each_is_answered
         let connection = connection.clone();
         tokio::spawn(async move { echo_twenty(&connection).await })
     };
-    // All are refused, the server's metadata is looked at, and the refresh is under way.
+    // All calls are rejected, one request fetches the metadata, and the refresh is running.
     server.wait_for_requests(before + 22).await;
     world.gate.as_ref().unwrap().notify_one();
     for (n, outcome) in calls.await.unwrap().into_iter().enumerate() {
@@ -42,7 +42,7 @@ async fn a_refresh_that_is_refused_is_one_clear_error_for_each() {
     let store = Arc::new(FileStore::new(dir.path()));
     let person = Person::agreeing();
     logged_in(&server, settings(&person).with_store(Arc::<FileStore>::clone(&store))).await;
-    // Somebody else, who may not open a browser.
+    // Another process, without a browser.
     let settings = hardline_client::auth::AuthSettings::new()
         .with_store(store)
         .with_login_advice("run `hardline login it`");
@@ -59,7 +59,7 @@ async fn a_refresh_that_is_refused_is_one_clear_error_for_each() {
         assert!(error == expected || error == later, "{error}");
     }
     assert_eq!(refreshes(&server), 1);
-    // And not again for whoever comes later.
+    // A later call does not refresh either.
     assert_eq!(echo(&connection, 20).await.unwrap_err().to_string(), later);
     assert_eq!(refreshes(&server), 1);
     assert!(world.runs.lock().unwrap().is_empty());
@@ -94,7 +94,7 @@ async fn a_new_refresh_token_takes_the_place_of_the_old_one() {
         world.expire();
         assert_eq!(echo(&connection, n).await.unwrap(), n.to_string());
     }
-    // Another process goes on with what was kept.
+    // Another process continues with the stored token.
     let auth = Auth::new(&server.url("/mcp"), settings()).unwrap();
     world.expire();
     let connection = connect(&server, &auth).await.unwrap();
@@ -123,7 +123,7 @@ async fn a_refresh_token_that_is_not_replaced_stays_good() {
 
 #[tokio::test]
 async fn a_token_that_is_about_to_expire_is_not_sent() {
-    // Within its margin from the start.
+    // The token is within its margin from the start.
     let (_world, server) = start(World { lifetime: Some(0), ..World::default() });
     let auth = logged_in(&server, settings(&Person::agreeing())).await;
     assert!(auth.status().await.unwrap().is_logged_in);
@@ -133,7 +133,7 @@ async fn a_token_that_is_about_to_expire_is_not_sent() {
     let requests = server.requests();
     let refused = requests[before..].iter().filter(|it| it.header("authorization").is_none());
     assert!(refused.clone().all(|it| it.path == "/token"), "{requests:?}");
-    // Each request has a token of its own, as none is good for the next.
+    // Each request has a token of its own, because none is valid for the next.
     let tokens: Vec<_> =
         requests[before..].iter().filter_map(|it| it.header("authorization")).collect();
     assert_eq!(tokens.first(), Some(&"Bearer access-2"));
@@ -141,7 +141,7 @@ async fn a_token_that_is_about_to_expire_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_refresh_is_finished_even_if_nobody_waits_for_it() {
+async fn a_refresh_completes_even_if_its_request_is_dropped() {
     let (world, server) = start(World { gate: Some(Notify::new()), ..World::default() });
     let dir = tempfile::tempdir().unwrap();
     let person = Person::agreeing();
@@ -161,7 +161,7 @@ async fn a_refresh_is_finished_even_if_nobody_waits_for_it() {
         }
     }
     world.gate.as_ref().unwrap().notify_one();
-    // Whoever is refused now waits for the end of what goes on.
+    // A request that is rejected now waits for the running refresh.
     let refusal = Refusal::new(Target::new("POST", &url), 401, &hints, &sent);
     assert_eq!(auth.refused(refusal).await.unwrap(), Next::SendAgain);
     let headers = auth.headers(Target::new("POST", &url)).await.unwrap();
@@ -188,7 +188,7 @@ async fn two_processes_do_not_refresh_at_once() {
         .into_iter()
         .map(|connection| tokio::spawn(async move { echo(&connection, 1).await }))
         .collect();
-    // Both are refused, and one of them asks for the metadata and a new token.
+    // Both calls are rejected, and one of them fetches the metadata and a new token.
     server.wait_for_requests(before + 4).await;
     world.gate.as_ref().unwrap().notify_one();
     for call in calls {

@@ -1,4 +1,4 @@
-//! Permissions that a call is refused for, and the login that asks for them, in whatever process.
+//! Scopes for which a call is refused, and the login, in any process, that requests them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::person::{Person, query};
 use super::{connect, echo, settings, start};
 
-/// A store that counts how often something is kept.
+/// A store that counts saves.
 #[derive(Debug, Default)]
 struct Counting {
     kept: MemoryStore,
@@ -42,14 +42,14 @@ impl Counting {
         self.saves.load(Ordering::SeqCst)
     }
 
-    /// What is kept at the moment; `null` if nothing is.
+    /// Returns the stored credentials; `null` if there are none.
     fn now(&self) -> Value {
         let key = self.key.lock().unwrap().clone().unwrap();
         let text = self.kept.load(&key).unwrap();
         text.map_or(Value::Null, |it| serde_json::from_str(it.reveal()).unwrap())
     }
 
-    /// Changes what is kept, as another process does; `null` forgets it.
+    /// Changes the stored credentials, as another process would; `null` removes them.
     fn replace(&self, with: &Value) {
         let key = self.key.lock().unwrap().clone().unwrap();
         match with {
@@ -59,7 +59,7 @@ impl Counting {
     }
 }
 
-/// A person who takes so long that another process changes the store meanwhile.
+/// A slow user: another process changes the store before the login ends.
 #[derive(Debug)]
 struct Slow {
     person: Arc<Person>,
@@ -74,7 +74,7 @@ impl Browser for Slow {
     }
 }
 
-/// A server that wants a scope `sN` for the call with `N`, and never has enough.
+/// Starts a server that requires the scope `sN` for the call with `N`, and is never satisfied.
 fn start_picky() -> Server {
     let world = Arc::new(World::default());
     Server::start(async move |it| {
@@ -88,14 +88,14 @@ fn start_picky() -> Server {
     })
 }
 
-/// What a process without a browser has, as the manager and `hardline call`.
+/// Creates an `Auth` without a browser, as the manager and `hardline call` have.
 fn quiet(server: &Server, store: &Arc<Counting>) -> Auth {
     let store = Arc::<Counting>::clone(store);
     let settings = AuthSettings::new().with_store(store).with_login_advice("log in");
     Auth::new(&server.url("/mcp"), settings).unwrap()
 }
 
-/// Logs in as a process of its own, as `hardline login`. Returns the scopes that were asked for.
+/// Logs in as a separate process, as `hardline login` does. Returns the requested scopes.
 async fn login(
     server: &Server,
     store: &Arc<Counting>,
@@ -130,16 +130,16 @@ async fn a_login_asks_for_what_a_call_in_another_process_was_refused_for() {
         let error = refused(&server, auth).await;
         assert!(error.ends_with("wants the further permission write: log in"), "{error}");
     }
-    // It was kept at the first refusal, and once.
+    // The scope was saved at the first refusal only.
     assert_eq!(store.saves(), saves + 1);
     assert_eq!(login(&server, &store, "code=c").await, ("basic write".to_owned(), Ok(())));
-    // Whoever was refused is let in now.
+    // The refused call succeeds now.
     let connection = connect(&server, &manager).await.unwrap();
     assert_eq!(echo(&connection, 1).await.unwrap(), "1");
     assert_eq!(world.runs.lock().unwrap()["1"], 1);
 }
 
-/// However often somebody tries, the error stays the one that says what to do.
+/// The advice stays the same however often the call is repeated.
 #[tokio::test]
 async fn many_refusals_without_a_browser_are_no_loop() {
     let (_world, server) = start(World { scope: Some("write"), ..World::default() });
@@ -154,7 +154,7 @@ async fn many_refusals_without_a_browser_are_no_loop() {
 }
 
 #[tokio::test]
-async fn a_permission_that_nobody_gives_does_not_keep_anybody_out() {
+async fn a_scope_that_is_never_granted_does_not_prevent_logins() {
     for (answer, why) in [
         ("error=invalid_scope", "the authorization server says invalid_scope"),
         ("error=access_denied", "access was denied"),
@@ -165,14 +165,14 @@ async fn a_permission_that_nobody_gives_does_not_keep_anybody_out() {
         refused(&server, &quiet(&server, &store)).await;
         let (asked, outcome) = login(&server, &store, answer).await;
         assert_eq!(asked, "basic write");
-        let expected = format!("the login failed: {why}; the next login does not ask for write, ");
+        let expected = format!("the login failed: {why}; the next login will not request write, ");
         let error = outcome.unwrap_err();
         assert!(error.starts_with(&expected), "{error}");
         assert_eq!(login(&server, &store, "code=c").await, ("basic".to_owned(), Ok(())));
     }
 }
 
-/// What was given once may be gone later, but what was never given goes first.
+/// Scopes that were never granted are dropped first, then those of earlier logins.
 #[tokio::test]
 async fn a_scope_that_the_authorization_server_has_given_up_is_not_asked_for_for_ever() {
     let server = start_picky();
@@ -185,17 +185,17 @@ async fn a_scope_that_the_authorization_server_has_given_up_is_not_asked_for_for
         let (asked, outcome) = login(&server, &store, "error=invalid_scope").await;
         assert_eq!(asked, expected);
         let error = outcome.unwrap_err();
-        let note = format!("; the next login does not ask for {dropped}, which this one ");
+        let note = format!("; the next login will not request {dropped}, which this one ");
         assert!(error.contains(&note), "{error}");
     }
-    // Nothing is said of what is asked for again.
+    // No scope is dropped now, so the error has no note.
     let (asked, outcome) = login(&server, &store, "error=invalid_scope").await;
     assert_eq!(asked, "basic");
     assert!(outcome.unwrap_err().ends_with("invalid_scope"));
     assert_eq!(login(&server, &store, "code=c").await, ("basic".to_owned(), Ok(())));
 }
 
-/// A login that fails takes minutes, in which others log in, refresh, and log out.
+/// A failed login takes minutes, in which other processes log in, refresh and log out.
 #[tokio::test]
 async fn a_login_that_fails_leaves_alone_what_others_keep_meanwhile() {
     for answer in ["error=access_denied", "error=invalid_scope"] {
@@ -248,7 +248,7 @@ async fn each_permission_that_is_refused_is_named_and_remembered() {
     assert_eq!(login(&server, &store, "code=c").await.0, "basic s1 s2");
 }
 
-/// Somebody who has just said no is left alone for a while, whatever else is wanted.
+/// After a declined login, no page is opened for another scope for some time.
 #[tokio::test]
 async fn another_permission_is_left_to_the_next_login_after_a_no() {
     let server = start_picky();

@@ -1,4 +1,4 @@
-//! Tokens are planted, and everything that people or other programs see is searched for them.
+//! Searches everything that users and other programs can see for planted tokens.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tracing::span;
 use super::person::Person;
 use super::{connect, echo, settings, start};
 
-/// Writes down everything that is logged.
+/// Records all log output.
 #[derive(Clone, Default)]
 struct Everything(Arc<Mutex<String>>);
 
@@ -54,7 +54,7 @@ fn search(text: &str) {
 async fn tokens_are_in_no_log_no_error_and_no_debug() {
     let log = Everything::default();
     let _guard = tracing::subscriber::set_default(log.clone());
-    // The authorization server repeats in its errors what it was sent.
+    // The authorization server echoes the request in its errors.
     let echoed = r#"{"error":"server_said","error_description":"refresh-1 my-secret the-code"}"#;
     let (world, server) = start(World::default());
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Tokens in files.
+//! Token storage in files.
 #![cfg(unix)]
 
 use std::fs;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::person::Person;
 use super::{connect, logged_in, settings, start};
 
-/// A directory with the tokens of somebody who has logged in, and the file that they are in.
+/// Returns a directory with the tokens of a login, and the path of their file.
 async fn kept() -> (Server, TempDir, PathBuf) {
     let (_world, server) = start(World::default());
     let dir = tempfile::tempdir().unwrap();
@@ -32,7 +32,7 @@ fn auth(server: &Server, dir: &TempDir) -> Auth {
 }
 
 #[tokio::test]
-async fn what_others_could_read_is_closed_to_them() {
+async fn permissions_of_other_users_are_removed() {
     let (server, dir, file) = kept().await;
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -48,7 +48,7 @@ async fn a_link_in_place_of_the_file_is_not_followed() {
     symlink(&elsewhere, &file).unwrap();
     let error = auth(&server, &dir).status().await.unwrap_err().to_string();
     assert!(error.contains("it is not a file of its own"), "{error}");
-    // It is nobody's to replace, whatever it leads to.
+    // A login must not replace it either.
     for text in [fs::read(&elsewhere).unwrap(), b"damaged".to_vec()] {
         fs::write(&elsewhere, &text).unwrap();
         let settings =
@@ -101,7 +101,7 @@ async fn a_file_that_is_damaged_is_replaced_by_a_login_and_removed_by_a_logout()
 }
 
 #[tokio::test]
-async fn tokens_of_one_address_are_not_those_of_another() {
+async fn each_address_has_its_own_tokens() {
     let (server, dir, _file) = kept().await;
     for path in ["/mcp/", "/mcp?x", "/other", ""] {
         let settings = settings(&Person::new(&[])).with_store(Arc::new(FileStore::new(dir.path())));
@@ -111,7 +111,7 @@ async fn tokens_of_one_address_are_not_those_of_another() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_behind_but_what_is_kept() {
+async fn no_temporary_files_are_left() {
     let (_server, dir, _file) = kept().await;
     let names: Vec<_> = fs::read_dir(dir.path())
         .unwrap()
@@ -130,7 +130,7 @@ fn logins(server: &Server) -> usize {
     server.requests().iter().filter(|it| it.path == "/token").count()
 }
 
-/// A refresh of another process that was begun before would take the new tokens' place.
+/// A refresh that another process has started earlier would overwrite the new tokens.
 #[tokio::test]
 async fn a_login_is_kept_when_no_other_process_is_at_it() {
     let (server, dir, file) = kept().await;
@@ -150,7 +150,7 @@ async fn a_login_is_kept_when_no_other_process_is_at_it() {
     assert!(fs::read_to_string(&file).unwrap().contains("access-2"));
 }
 
-/// Nobody is waited for where no person logs in, so one process gets the tokens for all.
+/// Without a person there is no long wait, so one process obtains the token for all.
 #[tokio::test]
 async fn two_processes_of_a_program_get_one_token() {
     let world = Arc::new(World::default());

@@ -12,7 +12,7 @@ macro_rules! fixture {
     };
 }
 
-/// One line for a server: name, what it is, and what else is said of it.
+/// Formats a server as one line: name, description, and options.
 fn line(server: &ServerConfig) -> String {
     let mut line = format!("{}: {}", server.name(), server.describe());
     if server.is_disabled() {
@@ -180,7 +180,7 @@ fn gemini() {
         &[
             "pythonTools: python -m my_mcp_server --port 8080, 15s",
             "httpServer: http://localhost:3000/mcp, 5s",
-            // It is not among those that are allowed.
+            // The server is not in the list of allowed ones.
             "sse: https://my-sse-server.com/events, disabled",
         ],
     );

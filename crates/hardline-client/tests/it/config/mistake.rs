@@ -7,7 +7,7 @@ use hardline_client::config::{self, Dialect, Problem};
 
 use super::parse;
 
-/// The mistakes of an entry, without the place that all of them share. Fatal ones leave no server.
+/// Checks the mistakes of an entry, without their common location. Fatal ones leave no server.
 #[track_caller]
 fn check(entry: &str, expected: &[&str]) {
     let text = format!("{{\"mcpServers\": {{\"a\":\n{entry}\n}}}}");
@@ -29,7 +29,7 @@ fn check(entry: &str, expected: &[&str]) {
 }
 
 #[test]
-fn keys_that_nobody_knows() {
+fn unknown_keys() {
     check(
         r#"{"comand": "x", "command": "y"}"#,
         &["comand: unknown key, which is ignored; did you mean command?"],
@@ -122,7 +122,7 @@ fn kinds_of_values() {
 }
 
 #[test]
-fn numbers_in_env_are_taken_and_told() {
+fn numbers_in_env_are_accepted_with_a_warning() {
     check(
         r#"{"command": "x", "env": {"PORT": 8080, "DEBUG": true}}"#,
         &[

@@ -1,4 +1,4 @@
-//! Configuration files: as clients have them, as people break them, and as nobody would write them.
+//! Configuration files: of real clients, with common mistakes, and random ones.
 
 mod client;
 mod mistake;
@@ -15,7 +15,7 @@ fn parse(path: &str, text: &str) -> Result<File, ConfigError> {
     config::parse_in(path, text.as_bytes(), Dialect::of(path), Some(Path::new("/home/ada/shop")))
 }
 
-/// Reads a file in which nothing is wrong.
+/// Parses a file without mistakes.
 #[track_caller]
 fn sound(path: &str, text: &str) -> Vec<ServerConfig> {
     let file = parse(path, text).unwrap();

@@ -1,11 +1,11 @@
-//! Files that nobody would write: no panic, and no secret told.
+//! Random files: no panic, and no secret in any output.
 
 use std::path::Path;
 
 use hardline_client::config::{self, Dialect, Variables};
 use hardline_testkit::generate::{self, Rng};
 
-/// What every variable holds.
+/// Value of every variable.
 const SECRET: &str = "PLANTED-s3cr3t\u{1b}[31m";
 
 struct Secrets;
@@ -113,7 +113,7 @@ fn object(rng: &mut Rng, depth: usize, keys: &[&str]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// An entry that is likely to be a server.
+/// Generates an entry that is likely to be a server.
 fn entry(rng: &mut Rng) -> String {
     let first = rng.pick(&["command", "url", "httpUrl"]);
     let list = |rng: &mut Rng| (0..rng.below(3)).map(|_| text(rng)).collect::<Vec<_>>().join(",");

@@ -1,4 +1,4 @@
-//! Servers with their variables put in.
+//! Resolution of servers with variables.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn a_command_has_its_arguments_and_environment() {
     let command = command(&servers[0], &variables);
     assert_eq!(variable(&command, "TOKEN").as_deref(), Some("s3cr3t"));
     assert_eq!(variable(&command, "LITERAL").as_deref(), Some("a$b"));
-    // Nothing of our own environment but what a program needs.
+    // Of our own environment, only the basic variables.
     assert_eq!(variable(&command, "CARGO_MANIFEST_DIR"), None);
     assert!(variable(&command, "PATH").is_some());
     let shown = format!("{command:?}");
@@ -129,7 +129,7 @@ fn codex_names_the_variables_that_are_passed_on() {
     assert!(error.ends_with("mcp_servers.b.bearer_token_env_var: the variable K is not set; set it in the environment"), "{error}");
 }
 
-/// What VS Code starts in a project.
+/// A server as VS Code starts it in a project.
 #[test]
 fn a_projects_server_runs_in_the_project_and_has_its_env_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What honest servers send goes through as it is.
+//! Messages of honest servers pass unchanged.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{BOTH, greeted};
 use crate::peer::Peer;
 
-/// Documentation of this protocol, as it is written everywhere.
+/// Text about this protocol, as documentation has it.
 const README: &str = r#"# My server
 
 Send it a request:
@@ -28,7 +28,7 @@ It answers with `{"jsonrpc": "2.0", "id": 1, "result": {}}`, or so. 👩‍🚀 
 	Tabs, "quotes", \backslashes\ and <html> & more.
 "#;
 
-/// Has a call answered with `result`, and gives what arrives.
+/// Answers a call with `result`, and returns what the caller receives.
 async fn answer(connection: &Connection, peer: &mut Peer, result: &str) -> String {
     let params = json!({ "name": "read", "arguments": {} });
     let asking = connection.request("tools/call", &params);

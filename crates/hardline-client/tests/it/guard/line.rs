@@ -1,4 +1,4 @@
-//! What only whoever sees the lines can see.
+//! Attacks that only a guard on raw lines can see.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn a_planted_frame_in_a_torn_line_is_never_delivered() {
     assert!(text_of_call.starts_with("a\n") && text_of_call.ends_with("\nz"), "{text_of_call}");
     assert!(text_of_call.contains(PLANTED), "{text_of_call}");
     assert!(notes.take().iter().any(|it| it.starts_with("frame.split")));
-    // Had it been taken for a request, its answer would come first.
+    // If the client had taken it for a request, its answer would come first.
     let calling = tokio::spawn(call(connection));
     let asked = peer.expect("tools/call").await;
     peer.result(&asked, text("fine")).await;
@@ -120,7 +120,7 @@ async fn noise_and_keys_that_stand_twice_cost_their_line() {
 }
 
 #[tokio::test]
-async fn forged_and_duplicate_answers_reach_nobody() {
+async fn forged_and_duplicate_answers_are_dropped() {
     let (connection, mut peer, notes) =
         greeted(Place::Lines, Policy::default(), Settings::default()).await;
     let calling = tokio::spawn(call(connection.clone()));
@@ -139,7 +139,7 @@ async fn forged_and_duplicate_answers_reach_nobody() {
 
 /// Both pipes hold less than one message.
 #[tokio::test]
-async fn two_full_directions_do_not_hold_each_other_up() {
+async fn full_pipes_in_both_directions_do_not_deadlock() {
     let notes = Notes::default();
     let (stream, mut peer) = guarded_stream(&notes.observed(Policy::default()), 256);
     let settings = Settings::default().with_versions(hardline_client::Versions::WithHandshake);
@@ -151,7 +151,7 @@ async fn two_full_directions_do_not_hold_each_other_up() {
             if asked["method"] != "tools/call" {
                 continue;
             }
-            // One that is stopped, so that an error goes back while calls come.
+            // A blocked request, so that an error goes back while calls arrive.
             peer.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "method": "tools/call" })).await;
             let text = asked["params"]["arguments"]["text"].as_str().unwrap().to_owned();
             peer.result(&asked, crate::peer::text(&text)).await;
@@ -197,7 +197,7 @@ async fn an_answer_whose_id_has_another_type_fails_its_call_in_time() {
     assert_eq!(notes.take(), ["session.id-type block"]);
 }
 
-/// Whatever is planted, with newlines as they are: no line of it is taken for a message, and the calls end.
+/// No line of a planted text with raw newlines is taken for a message, and all calls end.
 #[tokio::test(start_paused = true)]
 async fn no_planted_text_is_taken_for_a_message() {
     let (connection, mut peer, _) =
@@ -205,7 +205,7 @@ async fn no_planted_text_is_taken_for_a_message() {
     let serving = tokio::spawn(async move {
         let mut rng = Rng::new(7);
         while let Some(message) = peer.receive().await {
-            // Only a request of the server is answered with a result.
+            // Only a request from the server is answered with a result.
             assert!(message["result"].is_null(), "{message}");
             if message["method"] != "tools/call" {
                 continue;

@@ -1,4 +1,4 @@
-//! The guard on messages, over a transport that a test plays.
+//! The guard on messages, over a scripted transport.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::Notes;
 
-/// Does with each request what the test says, and remembers what was sent.
+/// A transport that answers requests as the test says, and records what was sent.
 struct Script {
     play: Box<Play>,
     sender: mpsc::Sender<Event>,
@@ -32,7 +32,7 @@ type Play = dyn Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync;
 
 enum Played {
     Answer(Value),
-    /// The whole message.
+    /// The complete message.
     Text(String),
     Error(TransportError),
     Silence,
@@ -138,7 +138,7 @@ async fn open(guarded: &Guarded) {
     guarded.notify(Notice::notification(text.to_string())).await.unwrap();
 }
 
-/// Answers `initialize`, and leaves the rest to `play`.
+/// Answers `initialize`, and passes other requests to `play`.
 fn opened(
     play: impl Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync + 'static,
 ) -> impl Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync + 'static {
@@ -179,7 +179,7 @@ async fn what_came_before_an_answer_is_judged_and_there_before_it() {
 }
 
 #[tokio::test]
-async fn nobody_who_takes_no_events_loses_one() {
+async fn a_receiver_that_takes_no_events_loses_none() {
     const COUNT: usize = MAX_EVENTS * 4;
     let (guarded, script, _) =
         guarded("[danger_rules]\nsession.burst = \"allow\"", opened(|_, _| Played::Silence));
@@ -213,7 +213,7 @@ async fn requests_of_the_server_that_are_stopped_are_answered() {
     );
     let mut events = guarded.take_events().unwrap();
     open(&guarded).await;
-    // That is about the notification.
+    // The error is about the notification.
     script.has_sent.notified().await;
     guarded.request(call(1)).await.unwrap();
     script.has_sent.notified().await;
@@ -305,7 +305,7 @@ async fn the_policy_may_close_the_transport() {
     assert!(error.contains("session.wrong-direction"), "{error}");
 }
 
-/// Progress over the budget is kept, and comes before the answer; what else is kept comes in time.
+/// Progress over the budget is held back and delivered before the answer; other held messages come later.
 #[tokio::test(start_paused = true)]
 async fn a_flood_is_thinned_out_and_what_was_kept_comes_in_time() {
     let (guarded, script, notes) = guarded(

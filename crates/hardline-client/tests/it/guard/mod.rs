@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::peer::Peer;
 
-/// Where the guard sits.
+/// The position of the guard.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
     Lines,
@@ -27,7 +27,7 @@ enum Place {
 
 const BOTH: [Place; 2] = [Place::Lines, Place::Messages];
 
-/// What the observer was told.
+/// The notes that the observer received.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -53,7 +53,7 @@ fn strict() -> Policy {
     Policy::profile(Profile::Strict)
 }
 
-/// A guarded stream, and the server at its other end.
+/// Creates a guarded stream, and the server at its other end.
 fn guarded_stream(guard: &GuardSettings, buffer: usize) -> (Arc<Stream>, Peer) {
     let (ours, theirs) = tokio::io::duplex(buffer);
     let (input, output) = tokio::io::split(ours);
@@ -61,7 +61,7 @@ fn guarded_stream(guard: &GuardSettings, buffer: usize) -> (Arc<Stream>, Peer) {
     (Arc::new(Stream::new(input, output, Config::default())), Peer::new(theirs))
 }
 
-/// A connection with a guard, and a server of 2025-11-25.
+/// Opens a guarded connection with a server of 2025-11-25.
 async fn greeted(place: Place, policy: Policy, settings: Settings) -> (Connection, Peer, Notes) {
     let notes = Notes::default();
     let guard = notes.observed(policy);
@@ -83,7 +83,7 @@ async fn greeted(place: Place, policy: Policy, settings: Settings) -> (Connectio
     (connection, peer, notes)
 }
 
-/// Calls the tool `echo`, and gives its text.
+/// Calls the tool `echo` and returns its text.
 async fn call(connection: Connection) -> Result<String, Error> {
     let result = connection.call_tool("echo", json!({})).await?;
     Ok(serde_json::to_value(result).unwrap()["content"][0]["text"].as_str().unwrap().to_owned())

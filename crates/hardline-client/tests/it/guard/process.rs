@@ -1,4 +1,4 @@
-//! Servers that are started, with a guard on their lines.
+//! Servers that are started as processes, with a guard on their lines.
 #![cfg(unix)]
 
 use hardline_client::{Connection, Settings, Versions};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Notes, call};
 
-/// Answers `initialize`, and then does what the test says with each call.
+/// Answers `initialize`; a test's script handles the calls.
 const GREETING: &str = r#"
 id() { expr "$1" : '.*"id":\([0-9]*\)'; }
 read -r line
@@ -50,7 +50,7 @@ async fn a_server_is_guarded_from_its_first_line() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_told_of_with_its_status_and_last_words() {
+async fn reports_the_status_and_stderr_of_a_server_that_dies() {
     let notes = Notes::default();
     let server =
         spawn("read -r line; echo 'out of luck' >&2; printf '{\"json'; exit 3", &notes).await;
@@ -61,7 +61,7 @@ async fn a_server_that_dies_is_told_of_with_its_status_and_last_words() {
     assert_eq!(notes.take(), ["noise {\"json"]);
 }
 
-/// It ends by itself once its input is closed, which is all that it waits for.
+/// The server waits only for the end of its input, so it exits once that is closed.
 #[tokio::test]
 async fn closing_the_connection_closes_the_servers_input() {
     let notes = Notes::default();

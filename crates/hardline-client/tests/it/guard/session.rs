@@ -1,4 +1,4 @@
-//! What the guard does wherever it sits.
+//! Behavior of the guard in every position.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ async fn a_request_that_is_stopped_never_reaches_the_server() {
     }
 }
 
-/// More than may be in flight: had the guard not forgotten them, it would let no more pass.
+/// More requests than may be in flight: if the guard did not forget them, it would block later ones.
 #[tokio::test]
 async fn requests_that_are_given_up_are_forgotten() {
     for place in BOTH {
@@ -153,7 +153,7 @@ async fn every_one_of_a_thousand_requests_ends_once() {
 }
 
 #[tokio::test]
-async fn a_server_may_ask_what_it_was_told_that_it_may() {
+async fn a_server_may_send_the_requests_that_the_client_declares() {
     for place in BOTH {
         let settings = Settings::default().on_sampling(async |_| {
             Ok(CreateMessageResult::new(SamplingMessage::assistant_text("four"), "m".into()))

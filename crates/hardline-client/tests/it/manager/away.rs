@@ -1,4 +1,4 @@
-//! Servers that go away, and how often they are tried. The clock is the test's.
+//! Unavailable servers and the backoff for them, on a paused clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,16 +43,16 @@ async fn a_local_one_that_always_fails_is_left_alone_until_it_is_asked_for() {
     until(&manager, "near", |it| matches!(it, State::Broken { .. })).await;
     assert_near(&stage.gaps(), &[500, 1000, 2000, 4000]);
     sleep(Duration::from_secs(20)).await;
-    // Too soon to try again: whoever calls is told at once.
+    // Too soon for another attempt: a call fails at once.
     let now = Instant::now();
     let error = manager.call_tool_of("near", "echo", json!({}), &Default::default()).await;
     let error = error.unwrap_err();
     assert!(matches!(error, Error::Away { .. }), "{error:?}");
-    assert!(error.to_string().contains("nobody is at home"), "{error}");
+    assert!(error.to_string().contains("no server is listening"), "{error}");
     assert_eq!((now.elapsed(), stage.attempts()), (Duration::ZERO, 5));
     sleep(Duration::from_secs(3600)).await;
     assert_eq!(stage.attempts(), 5);
-    // A call brings about one attempt, and another only after a while.
+    // A call triggers one attempt, and another only after the minimum gap.
     for _ in 0..10 {
         let error = manager.call_tool_of("near", "echo", json!({}), &Default::default()).await;
         assert!(matches!(error, Err(Error::Away { .. })), "{error:?}");
@@ -65,12 +65,12 @@ async fn a_local_one_that_always_fails_is_left_alone_until_it_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_flaps_is_no_storm() {
+async fn a_flapping_server_causes_no_reconnect_storm() {
     let stage = Stage::new(Plan::Flap, true);
     let manager = manager(&[("far", &stage)]);
     sleep(Duration::from_secs(60)).await;
     assert!(stage.attempts() <= 8, "{}", stage.attempts());
-    // Nor if it is asked for all the time.
+    // Constant calls cause no storm either.
     let before = stage.attempts();
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(60) {
@@ -98,7 +98,7 @@ async fn tools_stay_listed_and_marked_while_their_server_is_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_wants_a_login_is_asked_seldom_and_says_what_to_do() {
+async fn a_server_that_needs_a_login_is_retried_slowly_with_advice() {
     let stage = Stage::new(Plan::Login, true);
     let manager = manager(&[("far", &stage)]);
     let state = until(&manager, "far", State::has_failed).await;
@@ -107,13 +107,13 @@ async fn one_that_wants_a_login_is_asked_seldom_and_says_what_to_do() {
     assert!(error.unwrap_err().to_string().contains("hardline login"));
     sleep(Duration::from_secs(100)).await;
     assert!(stage.attempts() <= 4, "{}", stage.attempts());
-    // Somebody has logged in: a call finds out.
+    // After a login elsewhere, a call reconnects.
     stage.plan(Plan::Live);
     manager.call_tool_of("far", "echo", json!({}), &Default::default()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_wants_a_new_start_gets_it_at_once() {
+async fn reconnect_restarts_at_once() {
     let stage = Stage::new(Plan::Refuse, false);
     let manager = manager(&[("near", &stage)]);
     until(&manager, "near", |it| matches!(it, State::Broken { .. })).await;
@@ -122,18 +122,18 @@ async fn whoever_wants_a_new_start_gets_it_at_once() {
     manager.reconnect("near").unwrap();
     until(&manager, "near", State::is_connected).await;
     assert!(now.elapsed() < Duration::from_millis(100));
-    // Also one that is connected.
+    // Also for a connected server.
     let attempts = stage.attempts();
     manager.reconnect("near").unwrap();
     while stage.attempts() == attempts {
         sleep(Duration::from_millis(100)).await;
     }
     manager.call_tool_of("near", "echo", json!({}), &Default::default()).await.unwrap();
-    assert!(manager.reconnect("nobody").is_err());
+    assert!(manager.reconnect("unknown").is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_start_is_no_failure_and_also_for_an_opening_that_hangs() {
+async fn a_restart_counts_as_no_failure_even_during_a_hanging_open() {
     let stage = Stage::local();
     let manager = manager(&[("near", &stage)]);
     manager.listed().await;
@@ -157,20 +157,20 @@ async fn a_new_start_is_no_failure_and_also_for_an_opening_that_hangs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_it_failed_is_known_while_it_is_tried_again() {
+async fn the_last_failure_is_known_during_the_next_attempt() {
     let stage = Stage::new(Plan::Refuse, true);
     let manager = manager(&[("far", &stage)]);
     until(&manager, "far", State::has_failed).await;
     stage.plan(Plan::Hang);
     until(&manager, "far", |it| *it == State::Connecting).await;
     let status = manager.status("far").unwrap();
-    assert!(status.last_failure.unwrap().contains("nobody is at home"));
+    assert!(status.last_failure.unwrap().contains("no server is listening"));
     let error = manager.call_tool_of("far", "echo", json!({}), &Default::default()).await;
-    assert!(error.unwrap_err().to_string().contains("nobody is at home"));
+    assert!(error.unwrap_err().to_string().contains("no server is listening"));
 }
 
 #[tokio::test]
-async fn credentials_that_went_bad_are_looked_up_anew() {
+async fn rejected_credentials_are_looked_up_again() {
     let is_good = Arc::new(AtomicBool::new(false));
     let is_let_in = Arc::clone(&is_good);
     let server = Server::start(async move |it| match it.rpc_method().as_str() {
@@ -201,7 +201,7 @@ async fn credentials_that_went_bad_are_looked_up_anew() {
     manager.close().await;
 }
 
-/// A second is too short for a server that has to start, so it has five.
+/// One second is too short for starting a server, so the open timeout is five.
 #[tokio::test(start_paused = true)]
 async fn the_time_that_is_configured_for_a_server_holds_for_opening_its_session() {
     for (timeout, expected) in [(1000, 5), (8000, 8), (90_000, 60)] {
@@ -222,7 +222,7 @@ async fn the_time_that_is_configured_for_a_server_holds_for_opening_its_session(
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_ends_whatever_a_server_is_at() {
+async fn closing_works_in_every_state() {
     let stages = [Plan::Live, Plan::Refuse, Plan::Hang, Plan::Login, Plan::Flap];
     let stages = stages.map(|plan| Stage::new(plan, true));
     let names = ["live", "refuse", "hang", "login", "flap"];

@@ -1,4 +1,4 @@
-//! Calls to servers that die, come back, or are not there yet.
+//! Calls to servers that die, return, or are not connected yet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn goes_to_the_server_that_has_the_tool() {
         let error = manager.call_tool(name, json!({})).await.unwrap_err().to_string();
         assert!(error.contains(words) && !error.contains('\u{1b}'), "{error}");
     }
-    let error = call(&manager, "nobody", "echo").await.unwrap_err();
+    let error = call(&manager, "unknown", "echo").await.unwrap_err();
     assert!(matches!(error, Error::Unknown(_)), "{error:?}");
     let error = manager.call_tool("one__echo", json!([1])).await.unwrap_err();
     assert!(matches!(error, Error::Params(_)), "{error:?}");
@@ -57,7 +57,7 @@ async fn one_that_does_no_harm_is_made_again_once() {
         manager.listed().await;
         assert_eq!(call(&manager, "near", "die").await.unwrap(), "die");
         assert_eq!(stage.runs("die"), 2);
-        // A server that stays away does not make it wait for ever, and what happened is told.
+        // If the server stays away, the call fails in time, and the error says what happened.
         stage.plan(Plan::Refuse);
         let manager = manager.clone();
         let hanging = tokio::spawn(async move {
@@ -108,13 +108,13 @@ async fn one_waits_no_longer_than_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_is_gone_unnoticed_costs_no_call() {
+async fn a_silently_broken_connection_is_replaced() {
     let stage = Stage::local();
     let manager = manager(&[("near", &stage)]);
     manager.listed().await;
     for round in 0..100 {
         stage.kill();
-        // It may have been sent, and then it is not made again; but it ends, and the next is made.
+        // The call may have been sent, so it is not repeated; but it ends, and the next one succeeds.
         match call(&manager, "near", "echo").await {
             Ok(_) | Err(Error::Lost { .. }) => {}
             Err(error) => panic!("{round}: {error:?}"),
@@ -144,6 +144,6 @@ async fn timeouts_are_those_of_the_server() {
     manager.listed().await;
     let error = call(&manager, "near", "hang").await.unwrap_err();
     assert!(matches!(error, Error::Timeout { after, .. } if after.as_secs() == 3), "{error:?}");
-    // A request that takes too long says nothing about its connection.
+    // A timed-out request casts no doubt on its connection.
     assert!(manager.status("near").unwrap().state.is_connected());
 }

@@ -1,4 +1,4 @@
-//! The lists of tools: how they come, change, and outlive a run.
+//! Tool lists: listing, changes, and the cache.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn names(manager: &Manager) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn follows_what_changes_without_listing_for_each_word() {
+async fn a_burst_of_changes_causes_few_listings() {
     let stage = Stage::local();
     let manager = manager(&[("near", &stage)]);
     manager.listed().await;
@@ -46,7 +46,7 @@ async fn follows_what_changes_without_listing_for_each_word() {
             event => panic!("{event:?}"),
         }
     }
-    assert!(lists <= 3 && 0 < told, "{lists} lists, told {told} times");
+    assert!(lists <= 3 && told > 0, "{lists} lists, told {told} times");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,7 +117,7 @@ async fn a_slow_server_is_listed_as_it_was_and_a_call_waits_for_it() {
     assert_eq!(second.catalog().find("near__echo").unwrap().freshness, Freshness::Current);
 }
 
-/// A server of 2026-07-28, which tells what changed only to those who listen.
+/// A server of 2026-07-28, which notifies only subscribers.
 #[derive(Debug)]
 struct Stateless(mpsc::Sender<Peer>);
 
@@ -141,7 +141,7 @@ impl Connect for Stateless {
     }
 }
 
-/// Answers whatever a manager asks, until it listens: with which request.
+/// Answers the manager's requests until `subscriptions/listen`, and returns that request.
 async fn play(peer: &mut Peer, tool_name: &str) -> Value {
     loop {
         let message = peer.receive().await.unwrap();
@@ -157,7 +157,7 @@ async fn play(peer: &mut Peer, tool_name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_tells_only_listeners_is_listened_to_and_again_when_that_ends() {
+async fn resubscribes_when_the_notification_stream_ends() {
     let (sender, mut peers) = mpsc::channel(1);
     let manager = Manager::new(ManagerSettings::default());
     manager.add("far", Arc::new(Stateless(sender)), None);
@@ -166,7 +166,7 @@ async fn a_server_that_tells_only_listeners_is_listened_to_and_again_when_that_e
     assert_eq!(listen["params"]["notifications"], json!({ "toolsListChanged": true }));
     let method = "notifications/tools/list_changed";
     peer.send(json!({ "jsonrpc": "2.0", "method": method })).await;
-    // The end of the stream: whoever listened listens again, and asks what it missed.
+    // After the end of the stream, the manager subscribes again and lists the tools.
     peer.result(&listen, json!({ "resultType": "complete" })).await;
     let again = play(&mut peer, "new").await;
     assert_ne!(again["id"], listen["id"]);

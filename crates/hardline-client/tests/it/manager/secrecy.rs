@@ -1,4 +1,4 @@
-//! Values of configured servers that nobody is to see, whoever writes them into an error.
+//! Secret values of configured servers never appear in errors, no matter which side wrote them.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ async fn an_address_is_told_without_values() {
     check(&error, "cannot reach http://[hidden].localhost:9");
 }
 
-/// Says where it was sent to, as one that wants a login does.
+/// Refuses with an error that names the URL, as a server that requires a login does.
 #[derive(Debug)]
 struct Wanting(String);
 
@@ -158,7 +158,7 @@ fn what_is_kept_of_a_server_depends_on_its_variables() {
         assert_ne!(one, print(entry, Some("two")), "{entry}");
         assert_eq!(print(entry, None), None, "{entry}");
     }
-    // That is a secret, as a rule, and the name of a file is none.
+    // Such a value is usually secret, and a file name is not.
     let entry = r#""url": "https://h/", "headers": {"X-Key": "${TOK}"}"#;
     assert_eq!(print(entry, Some("one")), print(entry, Some("two")));
 }

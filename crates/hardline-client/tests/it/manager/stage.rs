@@ -1,4 +1,4 @@
-//! Servers that a test plays, each as often as it is connected to.
+//! Servers that a test scripts, for any number of connections.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,19 +14,19 @@ use tokio::time::Instant;
 
 use crate::peer::{Peer, text};
 
-/// What becomes of an attempt to connect.
+/// The outcome of a connection attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Plan {
     Live,
     Refuse,
     Login,
-    /// The attempt has no end.
+    /// The attempt hangs.
     Hang,
-    /// It opens, and ends right after.
+    /// The connection opens and ends right away.
     Flap,
 }
 
-/// A server. Clones are the same.
+/// A scripted server. Clones share its state.
 #[derive(Clone, Debug)]
 pub(super) struct Stage(Arc<Inner>);
 
@@ -37,12 +37,12 @@ struct Inner {
     attempts: Mutex<Vec<Instant>>,
     /// The tools, as JSON.
     tools: Mutex<Vec<Value>>,
-    /// How often each tool ran, by its name.
+    /// Number of runs of each tool, by name.
     runs: Mutex<HashMap<String, u64>>,
-    /// Connections with a lower number are at their end.
+    /// Connections with a lower number have ended.
     killed: watch::Sender<u64>,
     opened: AtomicU64,
-    /// Told when the list of tools is to be called changed.
+    /// Signals that the server should report a changed tool list.
     changed: watch::Sender<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Stage {
         *self.0.plan.lock().unwrap() = plan;
     }
 
-    /// Ends the connection that there is, as a process that dies does.
+    /// Ends the current connection, as the death of a process does.
     pub(super) fn kill(&self) {
         self.0.killed.send_replace(self.0.opened.load(Ordering::SeqCst));
     }
@@ -87,7 +87,7 @@ impl Stage {
         self.0.attempts.lock().unwrap().len()
     }
 
-    /// The times between the attempts, in milliseconds.
+    /// Returns the times between attempts, in milliseconds.
     pub(super) fn gaps(&self) -> Vec<u128> {
         let attempts = self.0.attempts.lock().unwrap();
         attempts.windows(2).map(|it| (it[1] - it[0]).as_millis()).collect()
@@ -150,7 +150,9 @@ impl Connect for Stage {
             let plan = *self.0.plan.lock().unwrap();
             match plan {
                 Plan::Live | Plan::Flap => self.open(settings, plan == Plan::Flap).await,
-                Plan::Refuse => Err(TransportError::Unreachable("nobody is at home".into()).into()),
+                Plan::Refuse => {
+                    Err(TransportError::Unreachable("no server is listening".into()).into())
+                }
                 Plan::Login => Err(TransportError::Login("run `hardline login`".into()).into()),
                 Plan::Hang => std::future::pending().await,
             }
@@ -166,12 +168,12 @@ impl Connect for Stage {
     }
 }
 
-/// A tool as a server lists it.
+/// Returns a tool definition.
 pub(super) fn tool(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
 }
 
-/// A manager with these servers.
+/// Creates a manager with these servers.
 pub(super) fn manager(servers: &[(&str, &Stage)]) -> Manager {
     let manager = Manager::new(ManagerSettings::default());
     for (name, stage) in servers {
@@ -180,7 +182,7 @@ pub(super) fn manager(servers: &[(&str, &Stage)]) -> Manager {
     manager
 }
 
-/// Waits until a server is in such a state.
+/// Waits until a server's state satisfies `is`.
 pub(super) async fn until(manager: &Manager, server: &str, is: impl Fn(&State) -> bool) -> State {
     let mut states = manager.states();
     let wait = async {

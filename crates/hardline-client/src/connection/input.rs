@@ -1,4 +1,4 @@
-//! Results of 2026-07-28 that want something before they are results.
+//! Results of 2026-07-28 that request input from the client before the server answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use super::Inner;
 use super::message::Params;
 use crate::Error;
 
-/// What a server may ask for in the middle of a request.
-const ASKABLE: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
+/// Methods that a server may request as input.
+const INPUT_METHODS: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
 
-/// What a server wants to know before it answers.
+/// An `input_required` result: the input that the server requests before it answers.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Wanted {
+pub(super) struct InputRequired {
     #[serde(default)]
-    input_requests: BTreeMap<String, Asked>,
+    input_requests: BTreeMap<String, InputRequest>,
     request_state: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct InputRequest {
     method: String,
     params: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kind {
+struct ResultType {
     result_type: Option<String>,
 }
 
-/// Reads whether a result is one, or what is wanted first.
-pub(super) fn wanted(method: &str, result: &str) -> Result<Option<Wanted>, Error> {
-    let kind: Kind = super::call::parse(method, result)?;
+/// Returns the requested input if the result is of type `input_required`, and `None` if it is final.
+pub(super) fn input_required(method: &str, result: &str) -> Result<Option<InputRequired>, Error> {
+    let kind: ResultType = super::call::parse(method, result)?;
     match kind.result_type.as_deref() {
         None | Some("complete") => Ok(None),
         Some("input_required") => super::call::parse(method, result).map(Some),
@@ -50,24 +50,25 @@ pub(super) fn wanted(method: &str, result: &str) -> Result<Option<Wanted>, Error
 }
 
 impl Inner {
-    /// Does what the server wants, and gives the parameters to ask it again with.
-    pub(super) async fn fulfil(
+    /// Calls the handlers for the requested input. Returns the parameters for repeating the request with it.
+    pub(super) async fn provide_input(
         self: &Arc<Self>,
-        wanted: &Wanted,
+        required: &InputRequired,
         params: &Params,
     ) -> Result<Params, Error> {
         let mut responses = String::from("{");
-        for (name, asked) in &wanted.input_requests {
-            let handler = ASKABLE.contains(&asked.method.as_str());
-            let handler = handler.then(|| self.settings.handler(&asked.method)).flatten();
-            let method = Excerpt::new(asked.method.as_bytes(), 80);
+        for (name, request) in &required.input_requests {
+            // Only these methods are valid input requests, even if the caller has handlers for others.
+            let is_allowed = INPUT_METHODS.contains(&request.method.as_str());
+            let handler = is_allowed.then(|| self.settings.handler(&request.method)).flatten();
+            let method = Excerpt::new(request.method.as_bytes(), 80);
             let Some(handler) = handler else {
                 return Err(Error::Input(format!(
-                    "the server asks for {method} before it answers, and this client does not do that"
+                    "the server asks for {method} before it answers, and this client has no handler for that"
                 )));
             };
-            // In a task of its own, so that one that panics costs this request alone.
-            let params = asked.params.clone();
+            // A separate task, so that a handler that panics fails only this request.
+            let params = request.params.clone();
             let outcome = self.runtime.spawn(async move { handler(params).await }).await;
             let response = match outcome {
                 Ok(Ok(response)) => response,
@@ -86,10 +87,10 @@ impl Inner {
         }
         responses.push('}');
         let mut params = params.clone();
-        if !wanted.input_requests.is_empty() {
+        if !required.input_requests.is_empty() {
             params = params.with("inputResponses", &responses);
         }
-        if let Some(state) = &wanted.request_state {
+        if let Some(state) = &required.request_state {
             params = params.with("requestState", state.get());
         }
         Ok(params)

@@ -52,7 +52,7 @@ use crate::rule::Rule;
 
 pub(crate) use balance::brackets;
 pub(crate) use mend::mend;
-pub(crate) use prefix::cut_prefix;
+pub(crate) use prefix::{cut_junk, cut_prefix};
 pub(crate) use probable::{
     has_unnamed_answer, is_half_of_answer, is_unnamed_answer, probable_ids, probable_ids_of_lines,
 };

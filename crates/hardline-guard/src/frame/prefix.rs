@@ -27,6 +27,13 @@ pub(crate) fn cut_prefix(text: &[u8]) -> Option<Prefixed<'_>> {
     (is_text && !is_quote).then(|| Prefixed { message, has_words: has_words(prefix) })
 }
 
+/// Cuts off everything before the first brace of a line, if no word stands there: a progress bar, but
+/// also the end of another message.
+pub(crate) fn cut_junk(text: &[u8]) -> Option<&[u8]> {
+    let (prefix, message) = text.split_at_checked(memchr(b'{', text)?)?;
+    (prefix.len() <= MAX_PREFIX && !has_words(prefix)).then_some(message)
+}
+
 /// Whether there is a letter or digit outside of terminal escapes, behind the last carriage return.
 fn has_words(text: &[u8]) -> bool {
     // What stands before a carriage return was written over.

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use hardline_wire::id::Id;
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
-use memchr::{memchr_iter, memchr2_iter, memmem};
+use memchr::{memchr, memchr2_iter, memmem};
 
 use super::balance::brackets;
 
@@ -26,7 +26,8 @@ const MAX_IDS: usize = 8;
 /// there as well. Half of an answer may lack one of them; its brackets do not match.
 pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
     let text = as_utf8(text);
-    let has = |word: &[u8]| memmem::find(&text, word).is_some();
+    let lower = text.to_ascii_lowercase();
+    let has = |word: &[u8]| memmem::find(&lower, word).is_some();
     let has_outcome = has(b"result") || has(b"error");
     let is_half = || has(b"id\"") && brackets(&text, false) != Some(0);
     let is_answer = match (has(b"jsonrpc"), has_outcome) {
@@ -80,23 +81,30 @@ fn find_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
     ids
 }
 
-/// Whether a broken text has more answers in it, or parts of them, than the `named` ones.
+/// Returns true if a broken text has more answers in it, or parts of them, than the `named` ones.
 pub(crate) fn has_unnamed_answer(text: &[u8], named: usize) -> bool {
-    let count = |key: &[u8]| memmem::find_iter(text, key).take(MAX_IDS + 1).count();
+    let text = as_utf8(text).to_ascii_lowercase();
+    let count = |key: &[u8]| memmem::find_iter(&text, key).take(MAX_IDS + 1).count();
+    let methods = count(b"\"method\"");
     let outcomes = count(b"\"result\"") + count(b"\"error\"");
-    let messages = count(b"\"jsonrpc\"").saturating_sub(count(b"\"method\""));
-    // Ids inside of a result do not count: there the brackets match.
-    let is_balanced = brackets(text, false) == Some(0);
-    let keys = count(b"\"id\"").saturating_sub(count(b"\"method\""));
-    let keys = if is_balanced { 0 } else { keys };
-    named < MAX_IDS && outcomes.max(messages).max(keys) > named.max(1)
+    let messages = count(b"\"jsonrpc\"").saturating_sub(methods);
+    let mut parts = outcomes.max(messages);
+    // Where the brackets match, ids and objects are those of a result.
+    if brackets(&text, false) != Some(0) {
+        let keys: [&[u8]; 4] = [b"{\"jsonrpc\"", b"{\"id\"", b"{\"result\"", b"{\"error\""];
+        let starts: usize = keys.into_iter().map(count).sum();
+        let ids = count(b"\"id\"");
+        parts = parts.max(ids.max(starts).saturating_sub(methods));
+    }
+    named < MAX_IDS && parts > named.max(1)
 }
 
 /// Whether a text without an id reads like an answer: it begins with its result, or has the word
 /// `jsonrpc` beside one.
 pub(crate) fn is_unnamed_answer(text: &[u8]) -> bool {
-    let has = |key: &[u8]| memmem::find(text, key).is_some();
-    starts_with_result(text) || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
+    let text = as_utf8(text).to_ascii_lowercase();
+    let has = |key: &[u8]| memmem::find(&text, key).is_some();
+    starts_with_result(&text) || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
 }
 
 /// Whether the first key of an object is `result`. Log lines begin with other things.
@@ -105,31 +113,26 @@ pub(super) fn starts_with_result(text: &[u8]) -> bool {
     object.trim_ascii_start().starts_with(b"\"result\"")
 }
 
-/// Whether a text has the outcome of an answer, and brackets that do not match.
+/// Returns true if a text has a key of an answer, and brackets that do not match.
 pub(crate) fn is_half_of_answer(text: &[u8]) -> bool {
-    let has = |key: &[u8]| memmem::find(text, key).is_some();
-    (has(b"\"result\"") || has(b"\"error\"")) && brackets(text, false) != Some(0)
+    let text = as_utf8(text).to_ascii_lowercase();
+    let keys: [&[u8]; 3] = [b"\"result\"", b"\"error\"", b"\"jsonrpc\""];
+    let has_key = keys.into_iter().any(|key| memmem::find(&text, key).is_some());
+    has_key && brackets(&text, false) != Some(0)
 }
 
-/// Reads UTF-16 of either byte order as UTF-8. A text without NUL bytes is none.
+/// Reads text with NUL bytes as if they were not there: they are padding, or the second half of letters
+/// in UTF-16 of either byte order. A line may have both UTF-8 and UTF-16 on it.
 fn as_utf8(text: &[u8]) -> Cow<'_, [u8]> {
-    let zeros = memchr_iter(0, text).count();
-    if zeros == 0 {
+    if memchr(0, text).is_none() {
         return Cow::Borrowed(text);
     }
-    if zeros < text.len() / 4 {
-        // Padding, and no second half of letters.
-        return Cow::Owned(text.iter().copied().filter(|byte| *byte != 0).collect());
+    let bytes: Vec<u8> = text.iter().copied().filter(|byte| *byte != 0).collect();
+    if str::from_utf8(&bytes).is_ok() {
+        return Cow::Owned(bytes);
     }
-    let (units, _) = text.as_chunks::<2>();
-    // Half of a newline may stand before the first unit. For the letters of Latin-1 that reads as the
-    // other byte order.
-    let is_big_endian = |unit: &&[u8; 2]| unit.first() == Some(&0);
-    let is_big_endian = units.iter().filter(is_big_endian).count() * 2 > units.len();
-    let read = if is_big_endian { u16::from_be_bytes } else { u16::from_le_bytes };
-    let units = units.iter().map(|unit| read(*unit));
-    let chars = char::decode_utf16(units).map(|char| char.unwrap_or('\u{fffd}'));
-    Cow::Owned(chars.collect::<String>().into_bytes())
+    // The first 256 characters of Unicode are those of Latin-1.
+    Cow::Owned(bytes.iter().copied().map(char::from).collect::<String>().into_bytes())
 }
 
 /// Reads what follows the word `id`: the end of its quotes, a colon or an equals sign, and a value.

@@ -13,7 +13,10 @@ use memchr::memmem;
 use super::Guard;
 use super::work::Work;
 use crate::finding::Direction;
-use crate::frame::{cut_prefix, finding_at, has_unnamed_answer, is_half_of_answer, probable_ids};
+use crate::frame::{
+    cut_junk, cut_prefix, finding_at, has_unnamed_answer, is_half_of_answer, is_unnamed_answer,
+    probable_ids,
+};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::Doubt;
@@ -51,6 +54,11 @@ impl Quoted {
         has_room
     }
 
+    /// Returns the ids of these answers.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &Id<'static>> {
+        self.answers.iter().map(|it| &it.id)
+    }
+
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         self.answers.front().map(|it| it.deliver_at)
     }
@@ -80,9 +88,8 @@ impl Guard {
         let Some(id) = answered_id(cut.message, &mut Decoder::new(&self.limits)) else {
             return false;
         };
-        // Where content may stand on a line, a log line may be content as well.
-        let is_suspect = cut.has_words && self.joiner.is_suspicious();
-        if is_suspect || !self.session.is_pending(&id) {
+        // After a torn line, content may have written both the prefix and the answer.
+        if self.joiner.is_suspicious() || !self.session.is_pending(&id) {
             return false;
         }
         let length = text.len() - cut.message.len();
@@ -139,7 +146,7 @@ impl Guard {
         now: Duration,
     ) {
         let ids = probable_ids(text, self.limits.max_id_bytes());
-        let pending: Vec<_> = ids.iter().filter(|id| self.session.is_pending(id)).collect();
+        let pending: Vec<_> = ids.iter().filter_map(|id| self.session.meant_by(id)).collect();
         for id in &pending {
             self.session.doubt(id, Doubt::Damaged, now);
         }
@@ -148,6 +155,13 @@ impl Guard {
         let is_jumble = has_more && !ids.is_empty();
         // After a torn line this may be the other half of an answer, with its id cut in two.
         let is_half = self.joiner.is_suspicious() && is_half_of_answer(text);
+        if is_half {
+            // More of the torn message came, so that still more may follow.
+            self.joiner.suspect(now);
+        }
+        // Behind padding, an answer without an id reads like noise.
+        let is_unnamed = ids.is_empty() && cut_junk(text).is_some_and(is_unnamed_answer);
+        let may_answer = may_answer || is_unnamed;
         if is_jumble || is_half || may_answer && (pending.is_empty() || has_more) {
             self.session.doubt_all(now);
         }

@@ -30,7 +30,8 @@ const MAX_MID_REST: Duration = Duration::from_secs(25);
 const MAX_HELD: usize = 256;
 /// Bytes at the end of a line that are searched for the end of a message.
 const MAX_REST_BYTES: usize = 1024;
-/// Bytes that close something, alone on a line, which the rest of a message has at least.
+/// Fewest closing brackets that make a line the rest of a message. Servers print objects over several
+/// lines, so one bracket alone is an ordinary log line.
 const MIN_CLOSING: usize = 2;
 /// Quotes at the end of a line that are tried as the end of the content.
 const MAX_QUOTES: usize = 32;
@@ -92,10 +93,11 @@ impl Holdback {
         self.torn = Some(now);
     }
 
-    /// Whether an answer to a pending request has to wait.
-    pub(super) fn is_due_for_answers(&self, now: Duration) -> bool {
+    /// Returns true if an answer to a pending request has to wait. It does while the server
+    /// `is_suspect`, so that a second answer with the same id can show that content wrote one of them.
+    pub(super) fn is_due_for_answers(&self, is_suspect: bool, now: Duration) -> bool {
         let is_after_torn = self.torn.is_some_and(|at| now <= at + AFTER_MESSAGE);
-        !self.quiet.is_zero() && is_after_torn
+        !self.quiet.is_zero() && (is_suspect || is_after_torn)
     }
 
     /// Takes note of a message that was put together from several lines.
@@ -136,10 +138,14 @@ impl Holdback {
 
     /// Takes note of a line that has begun and not ended.
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
-        let first = unfinished.trim_ascii_start().first();
-        // No message and no log line begins like that.
-        self.is_mid_rest = matches!(first, Some(b'"' | b'}' | b']' | b',' | b':'));
+        // The line is read only while something depends on it: it may be long.
+        self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
         self.hear(now);
+    }
+
+    /// Returns true if messages wait and the server has begun a line that may be the rest of another.
+    pub(super) fn is_mid_rest(&self) -> bool {
+        self.is_mid_rest && self.is_holding()
     }
 
     /// Returns the time at which messages are released, if some wait.
@@ -166,11 +172,24 @@ impl Holdback {
     }
 }
 
-/// Whether a line has nothing but what closes strings, objects and arrays, `least` bytes or more.
+/// Returns true if a line only closes strings, objects and arrays, with `least` bytes or more. One quote
+/// is enough: no log line consists of it.
 fn is_closing(text: &[u8], least: usize) -> bool {
     let text = text.trim_ascii();
     let is_closing = |byte: &u8| matches!(byte, b'"' | b'}' | b']' | b',' | b' ');
-    text.len() >= least && text.iter().all(is_closing)
+    let has_enough = text.len() >= least || text.contains(&b'"');
+    has_enough && !text.is_empty() && text.iter().all(is_closing)
+}
+
+/// Returns true if a line that has not ended may become the rest of a message.
+fn may_become_rest(unfinished: &[u8]) -> bool {
+    let first = unfinished.trim_ascii_start().first();
+    // No message and no log line begins like that.
+    let begins_inside = matches!(first, Some(b'"' | b'}' | b']' | b',' | b':'));
+    let start = unfinished.len().saturating_sub(MAX_REST_BYTES);
+    let end = unfinished.get(start..).unwrap_or_default();
+    let count = |bytes: [u8; 2]| end.iter().filter(|byte| bytes.contains(byte)).count();
+    begins_inside || end.contains(&b'"') && count([b'}', b']']) > count([b'{', b'['])
 }
 
 /// Whether a line looks like the rest of a message: text, a quote that ends it, and the brackets that

@@ -10,6 +10,7 @@ use hardline_wire::json::{Checker, Kind};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
 use hardline_wire::message::Message;
+use hardline_wire::recover::Ending;
 use memchr::memmem;
 
 use super::content::{self, Subject};
@@ -19,7 +20,7 @@ use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused};
+use crate::frame::{FrameOutcome, Refused, cut_junk};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
@@ -115,12 +116,18 @@ impl Guard {
 
     /// Shows the joiner a line. Says whether it keeps it.
     fn is_held(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
-        let was_holding = self.joiner.is_holding();
+        let (was_holding, was_suspect) = (self.joiner.is_holding(), self.joiner.is_suspicious());
         let taken = self.joiner.handle_line(line, work.now, &self.session);
         if taken == Taken::Held && self.joiner.is_suspicious() {
             self.drop_own_held(work);
         }
-        if was_holding && !self.joiner.is_holding() {
+        let has_joined = was_holding && !self.joiner.is_holding();
+        let is_completed = was_suspect && !self.joiner.is_suspicious();
+        if is_completed {
+            // They stood between the two halves of a message, so content has written them.
+            self.drop_all_held(work);
+        }
+        if has_joined || is_completed {
             // Content may have ended the message that was put together.
             self.holdback.note_joined(work.now);
         }
@@ -188,8 +195,11 @@ impl Guard {
             let meant = text.and_then(|text| meant_id(text, &self.limits));
             refused.responses.extend(meant);
         }
+        if is_from_server && refused.rule == Rule::FrameNoise {
+            self.read_behind_junk(text.unwrap_or_default(), &mut refused);
+        }
         if is_from_server {
-            self.look_for_rest(text.unwrap_or_default(), work);
+            self.look_for_rest(text, work);
             refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
             if refused.is_torn {
                 self.joiner.suspect(work.now);
@@ -203,13 +213,24 @@ impl Guard {
                 self.holdback.note_message(true, work.now);
             }
         }
-        let may_answer = refused.may_answer && refused.rule != Rule::FrameNoise;
+        let is_noise = refused.rule == Rule::FrameNoise && refused.responses.is_empty();
+        let may_answer = refused.may_answer && !is_noise;
         let has_more = refused.has_more_answers;
         let has_failed = self.refuse(direction, refused, work);
         if is_from_server {
             let text = text.unwrap_or_default();
             let may_answer = may_answer && (!has_failed || has_more);
             self.doubt_answers(text, may_answer, usize::from(has_failed), work.now);
+        }
+    }
+
+    /// Names the requests that a broken message behind padding or a progress bar answers.
+    fn read_behind_junk(&mut self, text: &[u8], refused: &mut Refused) {
+        let Some(message) = cut_junk(text).filter(|it| it.len() < text.len()) else { return };
+        let judged = self.frames.from_server.judge_text(message, Ending::Whole);
+        if let FrameOutcome::Refused(inner) = judged.outcome {
+            refused.responses = inner.responses;
+            refused.may_answer = inner.may_answer;
         }
     }
 

@@ -49,9 +49,15 @@ impl Guard {
     pub fn finish_server(&mut self, now: Duration) -> Verdict<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
+        let is_torn =
+            self.joiner.is_holding() || self.joiner.is_suspicious() || self.holdback.is_mid_rest();
         self.joiner.finish(&self.session);
         self.take_joined(&mut work);
-        self.release_held(&mut work);
+        if is_torn {
+            self.drop_own_held(&mut work);
+        } else {
+            self.release_held(&mut work);
+        }
         work.finish()
     }
 

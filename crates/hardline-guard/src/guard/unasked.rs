@@ -5,7 +5,10 @@
 //!
 //! [`Joiner::is_suspicious`]: crate::join::Joiner::is_suspicious
 
+use std::collections::HashSet;
+
 use hardline_wire::frame::Frame;
+use hardline_wire::id::Id;
 use hardline_wire::message::Message;
 use hardline_wire::recover::Ending;
 
@@ -56,7 +59,10 @@ impl Guard {
             }
         };
         let is_due = match (is_awaited, is_answer) {
-            (true, _) => self.holdback.is_due_for_answers(work.now),
+            (true, _) => {
+                let is_suspect = self.joiner.is_suspicious();
+                self.holdback.is_due_for_answers(is_suspect, work.now)
+            }
             // The session drops an answer to no pending request.
             (false, true) => {
                 self.holdback.note_other(work.now);
@@ -74,19 +80,75 @@ impl Guard {
         false
     }
 
-    /// Lets all messages go on that were held back.
+    /// Delivers all messages that were held back, except answers that contradict each other.
     pub(super) fn release_held(&mut self, work: &mut Work<'_>) {
-        for frame in self.holdback.take() {
-            self.take_text(Direction::ServerToClient, frame, work);
+        let held = self.holdback.take();
+        let contested = self.fail_contested(&held, work);
+        for frame in held {
+            if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
+                self.drop_held(&frame, work);
+            } else {
+                self.take_text(Direction::ServerToClient, frame, work);
+            }
         }
     }
 
-    /// Looks whether a line that is no message is the rest of the last message. Then content has ended
-    /// that message, and may have written those since.
-    pub(super) fn look_for_rest(&mut self, text: &[u8], work: &mut Work<'_>) {
-        if !self.holdback.ends_message(text, work.now) {
+    /// Fails the requests that several of these frames answer, and returns their ids. Content has
+    /// written at least one of the answers, and nothing shows which one.
+    fn fail_contested(&mut self, frames: &[Vec<u8>], work: &mut Work<'_>) -> Vec<Id<'static>> {
+        let contested = self.contested_ids(frames);
+        for id in &contested {
+            let reason = "no usable answer: the server sent two after a torn message";
+            self.fail(Reply::new(id.clone(), Rule::FrameSplit, reason), work);
+        }
+        contested
+    }
+
+    /// Returns the ids that several of these frames answer, or one of them and a log line.
+    fn contested_ids(&mut self, frames: &[Vec<u8>]) -> Vec<Id<'static>> {
+        // Without a torn message, the proper answer may follow a log line that quotes it.
+        let is_suspect = self.joiner.is_suspicious();
+        let quoted = self.quoted.ids().filter(|_| is_suspect);
+        let (mut seen, mut contested): (HashSet<_>, Vec<_>) = (quoted.cloned().collect(), vec![]);
+        if frames.len() + seen.len() < 2 {
+            return contested;
+        }
+        for frame in frames {
+            for id in self.answered_ids(frame) {
+                if !seen.insert(id.clone()) {
+                    contested.push(id);
+                }
+            }
+        }
+        contested
+    }
+
+    /// Returns the ids that a frame of the server answers.
+    fn answered_ids(&mut self, frame: &[u8]) -> Vec<Id<'static>> {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
+            FrameOutcome::Frame(Frame::Message(message, _)) => {
+                let id = message.id().filter(|_| is_answer(&message));
+                id.map(|id| id.clone().into_owned()).into_iter().collect()
+            }
+            FrameOutcome::Frame(Frame::Batch(batch)) => {
+                let judge = &mut self.frames.from_server;
+                batch.elements().filter_map(|element| judge.answered_id(element)).collect()
+            }
+            FrameOutcome::Refused(_) | FrameOutcome::Blank => Vec::new(),
+        }
+    }
+
+    /// Checks if a line that is no message is the rest of the last message. Then content has ended that
+    /// message, and may have written those since. A line that was too long to keep may be anything.
+    pub(super) fn look_for_rest(&mut self, text: Option<&[u8]>, work: &mut Work<'_>) {
+        let ends_message = match text {
+            Some(text) => self.holdback.ends_message(text, work.now),
+            None => self.holdback.is_holding(),
+        };
+        if !ends_message {
             return;
         }
+        let text = text.unwrap_or_default();
         let held = self.holdback.take();
         let detail = match (held.is_empty(), self.holdback.has_followed()) {
             (false, _) => {
@@ -110,11 +172,20 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
+    /// Drops all messages that were held back.
+    pub(super) fn drop_all_held(&mut self, work: &mut Work<'_>) {
+        for frame in self.holdback.take() {
+            self.drop_held(&frame, work);
+        }
+    }
+
     /// Drops the messages that the server sent on its own and that were held back: a torn message
     /// followed them. Answers go on.
     pub(super) fn drop_own_held(&mut self, work: &mut Work<'_>) {
-        for frame in self.holdback.take() {
-            if self.answers_pending(&frame) {
+        let held = self.holdback.take();
+        let contested = self.fail_contested(&held, work);
+        for frame in held {
+            if self.answers_pending(&frame, &contested) {
                 self.take_text(Direction::ServerToClient, frame, work);
             } else {
                 self.drop_held(&frame, work);
@@ -122,10 +193,13 @@ impl Guard {
         }
     }
 
-    /// Whether a frame of the server is an answer to a pending request.
-    fn answers_pending(&mut self, frame: &[u8]) -> bool {
+    /// Returns true if a frame of the server is the only answer to a pending request.
+    fn answers_pending(&mut self, frame: &[u8], contested: &[Id<'static>]) -> bool {
         match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
-            FrameOutcome::Frame(Frame::Message(message, _)) => self.is_awaited(&message),
+            FrameOutcome::Frame(Frame::Message(message, _)) => {
+                let is_contested = message.id().is_some_and(|id| contested.contains(id));
+                self.is_awaited(&message) && !is_contested
+            }
             _ => false,
         }
     }
@@ -134,21 +208,14 @@ impl Guard {
     fn drop_held(&mut self, frame: &[u8], work: &mut Work<'_>) {
         let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
-        let mut answered = Vec::new();
-        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
-            FrameOutcome::Frame(Frame::Message(message, _)) => {
-                self.refuse_planted(&message, work);
-                if matches!(message, Message::Error(_)) && !is_answer(&message) {
-                    self.session.doubt_all(work.now);
-                }
-                let id = message.id().filter(|_| is_answer(&message));
-                answered.extend(id.map(|id| id.clone().into_owned()));
+        let answered = self.answered_ids(frame);
+        if let FrameOutcome::Frame(Frame::Message(message, _)) =
+            self.frames.from_server.judge_text(frame, Ending::Whole).outcome
+        {
+            self.refuse_planted(&message, work);
+            if matches!(message, Message::Error(_)) && !is_answer(&message) {
+                self.session.doubt_all(work.now);
             }
-            FrameOutcome::Frame(Frame::Batch(batch)) => {
-                let judge = &mut self.frames.from_server;
-                answered.extend(batch.elements().filter_map(|element| judge.answered_id(element)));
-            }
-            FrameOutcome::Refused(_) | FrameOutcome::Blank => {}
         }
         // The server may still send a proper answer.
         for id in answered {

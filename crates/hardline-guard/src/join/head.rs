@@ -11,7 +11,7 @@ use hardline_wire::recover::{Ending, Recovered, recover};
 use memchr::{memchr2, memmem};
 
 use super::keys::Keys;
-use crate::frame::{brackets, cut_prefix};
+use crate::frame::{brackets, cut_junk};
 
 /// Longest line of opening brackets that counts as the start of a pretty-printed message.
 const MAX_BARE_BYTES: usize = 16;
@@ -32,9 +32,9 @@ pub(super) struct Head {
 impl Head {
     /// Reads a line as a head, if it is one.
     pub(super) fn read(line: &[u8], limits: &Limits) -> Option<Self> {
-        // Behind a progress bar or a terminal escape a message begins as if it stood alone.
-        let undecorated = || cut_prefix(line).filter(|cut| !cut.has_words);
-        Self::read_text(line, limits).or_else(|| Self::read_text(undecorated()?.message, limits))
+        // After a progress bar or the end of another message, a message begins as if it stood alone.
+        let undecorated = || cut_junk(line).filter(|it| is_repr(it) || starts_with_member(it));
+        Self::read_text(line, limits).or_else(|| Self::read_text(undecorated()?, limits))
     }
 
     fn read_text(text: &[u8], limits: &Limits) -> Option<Self> {
@@ -101,7 +101,9 @@ pub(super) fn quotes_incomplete_message(text: &[u8]) -> bool {
 /// before the message does.
 fn is_repr(text: &[u8]) -> bool {
     let object = text.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-    let is_json = matches!(object.trim_ascii_start().first(), None | Some(b'"' | b'{' | b'}'));
+    // A backslash begins JSON inside of a string.
+    let first = object.trim_ascii_start().first();
+    let is_json = matches!(first, None | Some(b'"' | b'{' | b'}' | b'\\'));
     if is_json || memmem::find(text, b"jsonrpc").is_none() {
         return false;
     }

@@ -52,6 +52,8 @@ pub(super) struct Hold {
     after_head: Lexer,
     tries_left: u8,
     max_bytes: usize,
+    /// True once the second reading turned out to be a message.
+    is_read_as_text: bool,
 }
 
 /// What a reading turned out to be.
@@ -95,6 +97,7 @@ impl Hold {
             after_head: lexer,
             tries_left: MAX_TRIES,
             max_bytes,
+            is_read_as_text: false,
         };
         // The second reading goes on in the string after the newline.
         hold.after_head.read(end_bytes(end));
@@ -191,8 +194,13 @@ impl Hold {
         self.after_head
     }
 
-    /// Whether there were more bytes than may be kept.
-    fn has_overflowed(&self) -> bool {
+    /// Returns true if the hold ended with a message in which some of the lines are text.
+    pub(super) fn is_read_as_text(&self) -> bool {
+        self.is_read_as_text
+    }
+
+    /// Returns true if the server sent more bytes than the hold may keep.
+    pub(super) fn has_overflowed(&self) -> bool {
         self.raw.is_empty()
     }
 
@@ -243,10 +251,9 @@ impl Hold {
         }
         let mut lexer = self.after_head;
         lexer.write(tail, &mut joined, self.max_bytes);
-        match Reading::of(&joined, decoder) {
-            Reading::Nothing | Reading::Other => None,
-            reading => Some((reading, joined)),
-        }
+        let reading = Reading::of(&joined, decoder);
+        self.is_read_as_text = !matches!(reading, Reading::Nothing | Reading::Other);
+        self.is_read_as_text.then_some((reading, joined))
     }
 }
 

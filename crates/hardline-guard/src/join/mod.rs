@@ -78,7 +78,9 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{finding_at, has_unnamed_answer, is_unnamed_answer, probable_ids_of_lines};
+use crate::frame::{
+    finding_at, has_unnamed_answer, is_unnamed_answer, probable_ids, probable_ids_of_lines,
+};
 use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, quotes_incomplete_message};
@@ -355,14 +357,20 @@ impl Joiner {
                 self.report(hold, "a torn line that is no message was dropped");
                 let failed_before = self.failed.len();
                 self.fail_answers_in(&text, pending);
-                if self.failed.len() == failed_before && is_unnamed_answer(&text) {
+                let is_unnamed = self.failed.len() == failed_before && is_unnamed_answer(&text);
+                if is_unnamed || self.has_more_answers(hold, pending) {
                     self.push(JoinEvent::Lost);
                 }
             }
         }
+        // Lines that were read as text may have been parts of other answers. A message that is whole
+        // as it came has one meaning.
+        if hold.is_read_as_text() && hold.witness.has_unnamed {
+            self.push(JoinEvent::Lost);
+        }
         self.fail_head(hold, delivered.as_ref(), pending);
         // The lines between may have been answers of their own.
-        self.watch_answers_in(hold.raw(), hold.last(), delivered.as_ref(), pending);
+        self.watch_answers_in(hold, hold.last(), delivered.as_ref(), pending);
         for id in std::mem::take(&mut hold.witness.touched) {
             let is_settled = delivered.as_ref() == Some(&id) || !self.is_owed(&id, pending);
             if !is_settled && !self.watch.add(id.clone(), hold.last() + MAX_WAIT) {
@@ -387,10 +395,9 @@ impl Joiner {
         // The id may stand behind the content.
         self.fail_answers_in(hold.raw(), pending);
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
-        let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
-        let ids = probable_ids_of_lines(hold.raw(), self.limits.max_id_bytes());
-        let has_more = has_unnamed_answer(hold.raw(), ids.into_iter().filter(is_named).count());
-        if is_unnamed || has_more || hold.witness.has_unnamed {
+        let has_more = self.has_more_answers(hold, pending);
+        // Lines that were not kept may have had any number of answers.
+        if is_unnamed || has_more || hold.witness.has_unnamed || hold.has_overflowed() {
             self.push(JoinEvent::Lost);
         }
         for id in &hold.witness.touched {
@@ -398,22 +405,40 @@ impl Joiner {
                 self.fail(id.clone(), "its answer was inside a message that fell apart");
             }
         }
-        self.watch_answers_in(hold.raw(), now, None, pending);
+        self.watch_answers_in(hold, now, None, pending);
         if !self.is_observing {
             self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));
         }
     }
 
-    /// Gives the requests that `text` seems to have answers to some time for a proper one, but for
-    /// the one that has been `delivered`.
+    /// Returns true if the lines of a hold seem to have more answers than those for known requests.
+    fn has_more_answers(&self, hold: &Hold, pending: &impl Pending) -> bool {
+        let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
+        let max_id_bytes = self.limits.max_id_bytes();
+        let ids = probable_ids_of_lines(hold.raw(), max_id_bytes);
+        // One line may have the halves of two answers, while another one is whole.
+        let mut lines = hold.raw().split(|byte| *byte == b'\n');
+        let has_more_on = |line: &[u8]| {
+            let named = probable_ids(line, max_id_bytes).into_iter().filter(is_named).count();
+            has_unnamed_answer(line, named)
+        };
+        let named = ids.into_iter().filter(is_named).count();
+        has_unnamed_answer(hold.raw(), named) || lines.any(has_more_on)
+    }
+
+    /// Gives the requests that held lines seem to answer some time for a proper answer, except the one
+    /// that has been `delivered`.
     fn watch_answers_in(
         &mut self,
-        text: &[u8],
+        hold: &Hold,
         now: Duration,
         delivered: Option<&Id<'static>>,
         pending: &impl Pending,
     ) {
-        for id in probable_ids_of_lines(text, self.limits.max_id_bytes()) {
+        let mut ids = probable_ids_of_lines(hold.raw(), self.limits.max_id_bytes());
+        // The hold does not keep lines once there are too many.
+        ids.extend_from_slice(&hold.witness.probable);
+        for id in ids {
             let is_owed = self.is_owed(&id, pending) && delivered != Some(&id);
             if is_owed && !self.watch.add(id.clone(), now + MAX_WAIT) {
                 self.fail(id, "its answer was inside a message that fell apart");

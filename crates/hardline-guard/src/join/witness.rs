@@ -11,6 +11,7 @@ use hardline_wire::recover::{Ending, Recovered, recover};
 use super::Pending;
 use super::head::starts_with_member;
 use super::keys::Keys;
+use crate::frame::{is_unnamed_answer, probable_ids};
 
 /// Most messages that are shown one by one. The rest is counted.
 const MAX_SHOWN: usize = 8;
@@ -32,6 +33,8 @@ pub(super) struct Witness {
     pub(super) touched: Vec<Id<'static>>,
     /// The same, to be asked.
     seen: HashSet<Id<'static>>,
+    /// Ids of pending requests that broken lines seem to answer; no more than are in flight.
+    pub(super) probable: Vec<Id<'static>>,
 }
 
 /// A message that stood on a held line.
@@ -57,6 +60,7 @@ impl Witness {
         let keys = Keys::of(text);
         if !keys.has_any() {
             self.has_unnamed |= starts_with_member(text);
+            self.note_probable(text, limits, pending);
             return;
         }
         // What has no version is no message; an array may be a batch of nothing.
@@ -80,6 +84,21 @@ impl Witness {
         let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
         let recovered = recover(text, Ending::Whole, limits);
         self.note_recovered(recovered, (text, offset, is_closed), limits, pending);
+        self.note_probable(text, limits, pending);
+    }
+
+    /// Notes the answers that a broken line was probably meant to carry.
+    ///
+    /// The hold may grow too large to keep its lines, so the joiner cannot look for them later.
+    fn note_probable(&mut self, text: &[u8], limits: &Limits, pending: &impl Pending) {
+        let ids = probable_ids(text, limits.max_id_bytes());
+        self.has_unnamed |= ids.is_empty() && is_unnamed_answer(text);
+        for id in ids {
+            let has_room = self.probable.len() < limits.max_in_flight();
+            if has_room && pending.is_pending(&id) && !self.probable.contains(&id) {
+                self.probable.push(id);
+            }
+        }
     }
 
     /// Notes what a line carried that is no frame, or is not kept: its text or how it begins, where
@@ -129,8 +148,10 @@ impl Witness {
             Message::Response(_) | Message::Error(_) => Kind::Answer,
         };
         self.count(kind, text, offset);
-        if let (Kind::Answer, Some(id)) = (kind, message.id()) {
-            self.touch(id.clone().into_owned(), limits, pending);
+        match (kind, message.id()) {
+            (Kind::Answer, Some(id)) => self.touch(id.clone().into_owned(), limits, pending),
+            (Kind::Answer, None) => self.has_unnamed = true,
+            (Kind::Request | Kind::Notification, _) => {}
         }
     }
 

@@ -31,6 +31,10 @@ impl Session {
     ) -> Outcome {
         let request = judge.direction.opposite();
         let mut findings = Vec::new();
+        // A server that changes the type of ids may have meant the other request.
+        if let Some(twin) = self.requests(request).twin_of(&id) {
+            self.doubt_in(request, &twin, Doubt::Lost, now);
+        }
         let (rule, reason) = match self.requests(request).answer(&id) {
             Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
             Match::Ended(Ended::Cancelled) => return Outcome::new(findings, Fate::Drop),

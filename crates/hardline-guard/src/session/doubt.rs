@@ -72,6 +72,11 @@ impl Session {
         self.doubt_in(Direction::ClientToServer, id, doubt, now);
     }
 
+    /// Returns the request of the client that an id on a broken line was probably meant for.
+    pub(crate) fn meant_by(&self, id: &Id<'static>) -> Option<Id<'static>> {
+        self.client.meant_by(id)
+    }
+
     /// Does the same for a request that went in the direction `request`.
     pub(super) fn doubt_in(
         &mut self,

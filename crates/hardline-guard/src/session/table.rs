@@ -81,6 +81,9 @@ pub(super) struct Table {
     next_number: u64,
     /// The earliest deadline, or earlier.
     next_deadline: Option<Duration>,
+    /// True once a request had a number as its id, and once one had a string.
+    has_numbers: bool,
+    has_strings: bool,
 }
 
 #[derive(Debug)]
@@ -112,6 +115,8 @@ impl Table {
             order: VecDeque::new(),
             next_number: 0,
             next_deadline: None,
+            has_numbers: false,
+            has_strings: false,
         }
     }
 
@@ -128,6 +133,9 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, id: Id<'static>, request: InFlight) {
+        let is_string = id.as_str().is_some();
+        self.has_strings |= is_string;
+        self.has_numbers |= !is_string;
         let before = self.requests.insert(id, Request::InFlight(request));
         let was_in_flight = before.is_some_and(|it| it.as_in_flight().is_some());
         self.in_flight += usize::from(!was_in_flight);
@@ -198,10 +206,24 @@ impl Table {
         if let Some(Request::Ended(ended, _)) = self.requests.get(id) {
             return Match::Ended(*ended);
         }
-        match retyped(id).filter(|it| self.get(it).is_some()) {
-            Some(meant) => Match::Mistyped(meant),
-            None => Match::Unknown,
+        self.meant_by(id).map_or(Match::Unknown, Match::Mistyped)
+    }
+
+    /// Returns the id of the request in flight that `id` was probably meant for, of either type.
+    pub(super) fn meant_by(&self, id: &Id<'static>) -> Option<Id<'static>> {
+        if self.get(id).is_some() {
+            return Some(id.clone());
         }
+        retyped(id).filter(|it| self.get(it).is_some())
+    }
+
+    /// Returns the id of a request in flight that reads the same as `id` and has the other type.
+    pub(super) fn twin_of(&self, id: &Id<'static>) -> Option<Id<'static>> {
+        // Clients use ids of one type, so this is hardly ever searched for.
+        if !(self.has_numbers && self.has_strings) {
+            return None;
+        }
+        retyped(id).filter(|it| self.get(it).is_some())
     }
 
     /// Lets a request fail at `deadline`, unless it does so before.

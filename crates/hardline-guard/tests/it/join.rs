@@ -452,7 +452,8 @@ fn a_hold_is_bounded_in_time_and_bytes() {
     assert!(run.joiner.is_holding());
     run.wait(Duration::from_millis(100));
     let critical = "frame.split critical";
-    assert_eq!(run.log, [critical, critical, "failed 1", "failed 2"]);
+    // Lines that were not kept may have answered any request.
+    assert_eq!(run.log, [critical, critical, "failed 1", "lost", "failed 2"]);
 }
 
 #[test]

@@ -22,6 +22,9 @@ const MAX_HEAD: usize = 1000;
 /// Words that make a broken line recognizable as a message.
 const WORDS: [&[u8]; 4] = [b"jsonrpc", b"result", b"error", b"method"];
 
+/// First bytes of a message.
+const STARTS: [&[u8]; 3] = [b"{\"jsonrpc\"", b"{\"id\"", b"{\"result\""];
+
 /// Brackets of a line that are tried as the start of a message.
 const MAX_BRACKETS: usize = 8;
 
@@ -48,8 +51,13 @@ pub(super) fn excuse(
     mark: &str,
     is_answer: bool,
     hold_back: Duration,
+    now: Duration,
 ) -> Option<Limit> {
-    let (lines, planted) = transcript.lines_with(mark);
+    let (mut lines, planted) = transcript.lines_with(mark);
+    // The relay has ended a line that did not go on.
+    if let Some(last) = lines.last_mut() {
+        last.at = now;
+    }
     // A server may write a document twice, and nobody knows which copy was delivered.
     let look = |at| excuse_line(transcript, &lines, at, is_answer, hold_back);
     planted.into_iter().find_map(look)
@@ -69,9 +77,14 @@ fn excuse_line(
         return None;
     }
     let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
-    let first = before.iter().find(is_same).map_or(planted.at, |it| it.at);
+    let first = before.iter().find(is_same).map_or(planted.at, |it| it.begun);
     if transcript.longest_gap(first, planted.at) >= SUSPICION {
         return Some(Limit::LongPause);
+    }
+    // The relay may have taken the lines of two outputs for one torn message.
+    let across = State::after(before.iter().filter(|it| !it.text.trim_ascii().is_empty()));
+    if is_answer && !matches!(across, State::Torn { is_open: true, .. }) {
+        return Some(Limit::ClosedPendingAnswer);
     }
     match State::after(before.iter().filter(is_same)) {
         // An answer that reached the client was pending, or another oracle objects.
@@ -87,19 +100,14 @@ fn excuse_line(
             (is_answer && is_late).then_some(Limit::LatePendingAnswer)
         }
         State::Closed(closed) => {
-            // The last line has not ended, and may still become a message.
-            let is_open = |it: &Told<'_>| {
-                let may_begin = matches!(it.text.trim_ascii_start().first(), Some(b'{' | b'['));
-                may_begin && after.last().is_some_and(|last| std::ptr::eq(last, it))
-            };
-            let is_tail = |it: &&Told<'_>| !is_whole_message(it.text) && !is_open(it);
+            let is_tail = |it: &&Told<'_>| is_rest(it.text);
             let tail = after.iter().filter(is_same).find(is_tail);
             let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
             if is_answer || answers_something(planted.text) {
                 return Some(Limit::ClosedPendingAnswer);
             }
             // An answer that the client waits for releases what is held back.
-            let between = after.iter().filter(is_same).take_while(|it| is_whole_message(it.text));
+            let between = after.iter().filter(is_same).take_while(|it| !is_tail(it));
             if between.into_iter().any(|it| answers_something(it.text)) {
                 return Some(Limit::ClosedPendingAnswer);
             }
@@ -134,7 +142,15 @@ enum State {
 impl State {
     fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>) -> Self {
         let (mut state, mut open, mut first) = (Self::Empty, Vec::new(), Vec::new());
+        // The state before a line of opening brackets, which the next line shows to be a head or text.
+        let mut before_bare = None;
         for line in lines {
+            if let Some(before) = before_bare.take().filter(|_| !goes_on(line.text)) {
+                state = before;
+            }
+            if is_bare(line.text) && !matches!(state, Self::Torn { .. }) {
+                before_bare = Some(state);
+            }
             let is_torn = is_torn(line.text);
             state = match state {
                 Self::Torn { head, last, is_quoted, is_open } => {
@@ -156,14 +172,40 @@ impl State {
                     // A line over the frame limit is not held.
                     let is_open = is_incomplete(&open) && line.text.len() <= MAX_HEAD;
                     let is_quoted = is_quoted(line.text);
-                    Self::Torn { is_open, is_quoted, head: line.at, last: line.at }
+                    // The relay ends a line that does not go on.
+                    Self::Torn { is_open, is_quoted, head: line.begun, last: line.at }
                 }
                 _ if holds_message(line.text) => Self::Closed(line.at),
                 state => state,
             };
         }
-        state
+        // The planted message is whole, so it does not go on with what the brackets began.
+        before_bare.unwrap_or(state)
     }
+}
+
+/// Returns true if a line has nothing but opening brackets.
+fn is_bare(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    !line.is_empty() && line.iter().all(|byte| matches!(byte, b'{' | b'[' | b' ' | b'\t'))
+}
+
+/// Returns true if a line goes on with a message that a line of opening brackets began.
+fn goes_on(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let members = line.strip_prefix(b"{").unwrap_or(line).trim_ascii_start();
+    let is_member = members.first() == Some(&b'"') && has_word(members);
+    is_bare(line) || is_member && !is_whole_message(line)
+}
+
+/// Returns true if a line closes a string or brackets that it did not open, as the rest of a message
+/// does. Other lines of a document look like log lines.
+fn is_rest(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    let count = |bytes: &[u8]| text.iter().filter(|byte| bytes.contains(byte)).count();
+    let is_quotes = !text.is_empty() && text.iter().all(|byte| b"\",".contains(byte));
+    let closes = count(b"}]") > count(b"{[") && matches!(text.last(), Some(b'}' | b']'));
+    parse(line).is_none() && (is_quotes || closes && count(b"\"") > 0)
 }
 
 /// Returns true if a line is an answer, or a batch with one.
@@ -176,9 +218,14 @@ fn answers_something(line: &[u8]) -> bool {
     }
 }
 
-/// Returns true if words stand before the first brace of a line, behind its last carriage return.
+/// Returns true if words stand before the last message that a line begins, behind its last carriage
+/// return.
 fn is_quoted(line: &[u8]) -> bool {
-    let brace = line.iter().position(|byte| *byte == b'{').unwrap_or(line.len());
+    let first = line.iter().position(|byte| *byte == b'{').unwrap_or(line.len());
+    let last = STARTS.iter().filter_map(|start| memmem::rfind(line, start)).max();
+    // One inside of another message is a part of that.
+    let is_apart = |at: &usize| !is_incomplete(line.get(first..*at).unwrap_or_default());
+    let brace = last.filter(is_apart).unwrap_or(first);
     let before = line.get(..brace).unwrap_or_default();
     let shown = before.rsplit(|byte| *byte == b'\r').next().unwrap_or_default();
     shown.iter().any(u8::is_ascii_alphanumeric)
@@ -193,7 +240,8 @@ fn is_whole_message(line: &[u8]) -> bool {
 /// Returns true if a line begins a message, behind noise or not, and does not end it.
 fn is_torn(line: &[u8]) -> bool {
     let rest = from_bracket(line);
-    !holds_message(line) && !rest.is_empty() && (has_word(rest) || is_incomplete(rest))
+    let begins = is_bare(line) || rest.starts_with(b"{\"") && is_incomplete(rest);
+    !holds_message(line) && !rest.is_empty() && (has_word(rest) || begins)
 }
 
 fn has_word(text: &[u8]) -> bool {
@@ -253,7 +301,9 @@ mod tests {
             transcript.add(1, part.as_bytes(), Duration::from_millis(*at));
         }
         let hold_back = Duration::from_millis(2);
-        assert_eq!(excuse(&transcript, "PLANTED1.", is_answer, hold_back), expected, "{parts:?}");
+        let now = parts.last().map_or(Duration::ZERO, |(at, _)| Duration::from_millis(*at));
+        let excused = excuse(&transcript, "PLANTED1.", is_answer, hold_back, now);
+        assert_eq!(excused, expected, "{parts:?}");
     }
 
     #[test]

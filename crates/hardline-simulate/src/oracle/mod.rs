@@ -277,7 +277,7 @@ impl Judge {
     fn look_for_mark(&mut self, message: &Json<'_>, frame: &[u8], now: Duration) {
         let Some(mark) = planted_mark(message) else { return };
         let is_answer = message.get("method").is_none();
-        if limit::excuse(&self.transcript, &mark, is_answer, self.hold_back).is_none() {
+        if limit::excuse(&self.transcript, &mark, is_answer, self.hold_back, now).is_none() {
             let detail = format!("{mark} reached the client: {}", frame.escape_ascii());
             self.fail(Fault::Injected, detail, now);
         }

@@ -25,6 +25,8 @@ pub(super) struct Told<'a> {
     pub(super) text: &'a [u8],
     /// The output that its last byte belongs to.
     pub(super) output: u32,
+    /// The time at which its first byte was read.
+    pub(super) begun: Duration,
     /// The time at which its end was read, or its last byte if it has no end.
     pub(super) at: Duration,
 }
@@ -54,7 +56,8 @@ impl Transcript {
                 marked.push(lines.len());
             }
             let (output, at) = read.map_or_else(Default::default, |it| (it.output, it.at));
-            lines.push(Told { text, output, at });
+            let begun = self.read_of(start).map_or(at, |it| it.at);
+            lines.push(Told { text, output, begun, at });
             start = end + 1;
         }
         (lines, marked)

@@ -72,7 +72,9 @@ pub(super) fn overlong(script: &mut Script<'_>) {
     };
     let mut text = template.fill(&asked.id, &document);
     if script.rng.one_in(4) {
-        script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+        // A notification of the server answers nothing.
+        let meant = if template.is_answer { std::slice::from_ref(&asked.id) } else { &[] };
+        script.say(text.as_bytes(), meant);
         return;
     }
     text.push('\n');

@@ -13,31 +13,15 @@ use hardline_simulate::world::play;
 /// Sessions of each class and profile.
 const SESSIONS: u64 = 1000;
 
-/// Classes of which some sessions are known to break a promise, with the most of a thousand that may.
-///
-/// Two answers written into each other with their ids cut in two, lines over the frame limit with
-/// several answers on them, and documents that close what several lines began: the bytes no longer
-/// tell which request was meant. A mend lowers a number here.
-const KNOWN: [(&str, usize); 7] = [
-    ("closed-answer", 6),
-    ("id-type", 2),
-    ("interleaved", 8),
-    ("mixed", 4),
-    ("no-newline", 2),
-    ("overlong", 20),
-    ("torn", 3),
-];
-
-/// Plays sessions of each class, and shows the first that fails where none may.
+/// Plays sessions of each class, and shows the first that breaks a promise.
 fn check_seeds(profile: Profile) {
     for family in Family::all() {
         let hunt = Hunt { profile: Some(profile), family: Some(family) };
         let caught: Vec<_> = (0..SESSIONS).filter_map(|seed| hunt.play(seed).1).collect();
-        let known = KNOWN.iter().find(|(name, _)| *name == family.name);
-        let most = known.map_or(0, |(_, most)| *most);
         let count = caught.len();
-        let first = caught.into_iter().next().map(|it| it.shrunk().to_string());
-        assert!(count <= most, "{}: {count} of {SESSIONS}\n{first:?}", family.name);
+        if let Some(first) = caught.into_iter().next() {
+            panic!("{}: {count} of {SESSIONS}\n{}", family.name, first.shrunk());
+        }
     }
 }
 

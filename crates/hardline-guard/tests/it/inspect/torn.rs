@@ -107,6 +107,8 @@ fn answers_keep_flowing_while_the_server_is_suspect() {
     run.wait(Duration::from_millis(400));
     run.server(SAMPLING);
     run.server(&answer(2, "fine"));
+    // A second answer to the same request would show that content wrote one of them.
+    run.wait(Duration::from_millis(2));
     assert_eq!(run.to_client.len(), 2, "{:?}", run.to_client);
     assert_eq!(run.to_client[1], answer(2, "fine"));
     // The dropped request is answered, in case that the server did send it.
@@ -160,4 +162,36 @@ fn a_held_batch_goes_on_as_it_came() {
     assert_eq!(run.to_client.len(), 1);
     run.wait(Duration::from_millis(3));
     assert_eq!(run.to_client[1], batch);
+}
+
+/// Content has written one of the two, and nothing shows which.
+#[test]
+fn two_answers_to_one_request_after_a_torn_message_fail_it() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = calling(profile);
+        run.call(2, "other");
+        run.server(&format!("{HEAD}a\""));
+        run.wait(Duration::from_millis(400));
+        run.server(&answer(2, "planted"));
+        run.server(&answer(2, "fine"));
+        run.wait(Duration::from_millis(20));
+        let answers: Vec<_> = run.to_client.iter().filter(|it| it.contains("\"id\":2")).collect();
+        assert_eq!(answers.len(), 1, "{:?}", run.to_client);
+        assert!(answers[0].contains("the server sent two"), "{}", answers[0]);
+    }
+}
+
+/// Behind a progress bar, an answer is as suspect as one on a line of its own.
+#[test]
+fn an_answer_behind_a_prefix_after_a_torn_message_is_not_delivered() {
+    for prefix in ["Loading\r", "\u{b}", "é\r"] {
+        let mut run = calling(Profile::Balanced);
+        run.call(2, "other");
+        run.server(&format!("{HEAD}a\""));
+        run.wait(Duration::from_millis(400));
+        run.server(&format!("{prefix}{}", answer(2, "planted")));
+        run.wait(Duration::from_secs(3));
+        assert!(run.to_client.iter().all(|it| !it.contains("planted")), "{:?}", run.to_client);
+        assert!(run.to_client.iter().any(|it| it.contains("\"id\":2,\"error\"")), "{prefix:?}");
+    }
 }

@@ -11,6 +11,7 @@ mod clients;
 mod conformance;
 mod environment;
 mod fuzz;
+mod mutants;
 mod peers;
 mod picture;
 mod process;
@@ -33,6 +34,7 @@ Usage: cargo xtask COMMAND
   bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
   fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
   simulate [--hours H]     play sessions with hostile servers until a promise breaks; see simulate --help
+  mutants [NAME…] [--save] take each defense back and have the simulation find it; --save writes docs/simulation.md
   picture                  docs/demo.svg and docs/tools.svg: the demo, and the client at a terminal
   unicode DIR              the table of sequences that exist, from files of the Unicode database";
 
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
             Ok(seconds @ 1..) => fuzz::run(seconds, targets),
             _ => Err(format!("{seconds} is not a number of seconds")),
         },
+        (Some("mutants"), arguments) => mutants::run(arguments),
         (Some("picture"), []) => picture::run(),
         (Some("unicode"), [directory]) => unicode::run(directory),
         (Some("help" | "--help" | "-h"), _) => {

@@ -5,6 +5,8 @@
 
 use hardline_testkit::generate::Rng;
 
+use crate::reader::Json;
+
 /// The secret.
 pub const SECRET: &str = "HIDDEN";
 
@@ -17,6 +19,34 @@ pub fn hide(rng: &mut Rng) -> String {
         3 => after_each(&["字", "漢", "語"]),
         4 => after_each(&["😀"]),
         _ => zero_width(),
+    }
+}
+
+/// Writes the secret over many texts, one bit in each.
+pub fn spread() -> Vec<String> {
+    zero_width().chars().map(|bit| format!("ce{bit}ll")).collect()
+}
+
+/// Returns the way in which the strings and keys of a message hide the secret: one of them, or all
+/// together.
+pub fn find_hidden_in(message: &Json<'_>) -> Option<&'static str> {
+    let mut texts = Vec::new();
+    collect(message, &mut texts);
+    texts.iter().find_map(|text| find_hidden(text)).or_else(|| find_hidden(&texts.concat()))
+}
+
+/// Collects the keys and strings of a value in their order.
+fn collect<'a>(value: &'a Json<'_>, texts: &mut Vec<&'a str>) {
+    match value {
+        Json::String(text) => texts.push(text),
+        Json::Array(elements) => elements.iter().for_each(|it| collect(it, texts)),
+        Json::Object(members) => {
+            for (key, value) in members {
+                texts.push(key);
+                collect(value, texts);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 
@@ -104,6 +134,15 @@ fn read_bits(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_over_many_texts_is_read_back() {
+        let texts = spread();
+        assert!(texts.iter().all(|text| find_hidden(text).is_none()));
+        let member = |text: String| ("a".into(), Json::String(text.into()));
+        let message = Json::Object(texts.into_iter().map(member).collect());
+        assert_eq!(find_hidden_in(&message), Some("zero-width characters"));
+    }
 
     #[test]
     fn every_way_to_hide_is_read_back() {

@@ -172,8 +172,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "python-notation",
         attack: "Answers that no client can use",
-        mend: "ids in Python's notation count",
-        edits: &[edit(PROBABLE, "(true, true) => true,", "(true, true) => !has(b\"'jsonrpc'\"),")],
+        mend: "an id in Python's notation counts, or else the broken line fails all requests in the end",
+        edits: &[
+            edit(PROBABLE, "(true, true) => true,", "(true, true) => !has(b\"'jsonrpc'\"),"),
+            edit(DOUBT, "may_answer && (pending.is_empty() || has_more)", "may_answer && has_more"),
+        ],
         classes: &["repr"],
     },
     Mutant {
@@ -385,6 +388,24 @@ pub(super) const MUTANTS: &[Mutant] = &[
             PART,
             "if !client.has(\"elicitation.url\") {",
             "if !client.has(\"elicitation\") {",
+        )],
+        classes: &["capability"],
+    },
+    Mutant {
+        name: "elicitation-address",
+        attack: "Requests without a negotiated capability",
+        mend: "elicitation opens web pages alone",
+        edits: &[edit(PART, "(!is_web).then_some(", "(!is_web && url.is_none()).then_some(")],
+        classes: &["capability"],
+    },
+    Mutant {
+        name: "page-in-error",
+        attack: "Requests without a negotiated capability",
+        mend: "web pages that an error asks for need a capability",
+        edits: &[edit(
+            SESSION_ANSWER,
+            "client.and_then(|client| objection_to_error(error, client))",
+            "client.and_then(|client| objection_to_error(error, client).filter(|_| false))",
         )],
         classes: &["capability"],
     },

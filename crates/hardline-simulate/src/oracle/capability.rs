@@ -46,8 +46,11 @@ impl Offer {
         self.missing(method, message.get("params"))
     }
 
-    /// Returns why the client should never have seen the requests inside this result.
+    /// Returns why the client should never have seen the requests inside this answer.
     pub(super) fn objection_inside(&self, message: &Json<'_>) -> Option<&'static str> {
+        if let Some(error) = message.get("error") {
+            return self.objection_to_error(error);
+        }
         if !self.is_stateless {
             return None;
         }
@@ -55,6 +58,14 @@ impl Offer {
         requests.members().iter().find_map(|(_, request)| {
             self.missing(request.get("method")?.as_str()?, request.get("params"))
         })
+    }
+
+    /// Returns why the client should never have seen the web pages that an error asks it to open.
+    fn objection_to_error(&self, error: &Json<'_>) -> Option<&'static str> {
+        let is_request = matches!(error.get("code")?, Json::Number(code) if code == "-32042");
+        let Json::Array(pages) = error.get("data")?.get("elicitations")? else { return None };
+        let missing = |page| self.missing("elicitation/create", Some(page));
+        is_request.then(|| pages.iter().find_map(missing)).flatten()
     }
 
     /// Returns the capability that a request needs and that was not offered.
@@ -87,6 +98,11 @@ impl Offer {
                     text("mode") == Some("url"),
                     &["elicitation", "url"],
                     "elicitation by URL was not offered",
+                ),
+                (
+                    text("url").is_some_and(|it| !it.starts_with("http")),
+                    &["no client offers this"],
+                    "an address that is no web page",
                 ),
                 (
                     has("task"),

@@ -22,7 +22,7 @@ use hardline_testkit::plant::json_string;
 use memchr::memchr;
 
 use crate::document::MARK;
-use crate::hidden::find_hidden;
+use crate::hidden::find_hidden_in;
 use crate::plan::Part;
 use crate::reader::{Json, parse, read};
 use capability::Offer;
@@ -314,18 +314,6 @@ fn planted_mark(message: &Json<'_>) -> Option<String> {
     let keys = parts.into_iter().flatten().flat_map(Json::members).map(|(key, _)| &**key);
     let marked = method.into_iter().chain(keys).find(|it| it.starts_with(MARK))?;
     Some(marked.to_owned())
-}
-
-/// Returns the way in which a string or a key of the value hides text from people.
-fn find_hidden_in(value: &Json<'_>) -> Option<&'static str> {
-    match value {
-        Json::String(text) => find_hidden(text),
-        Json::Array(elements) => elements.iter().find_map(find_hidden_in),
-        Json::Object(members) => {
-            members.iter().find_map(|(key, it)| find_hidden(key).or_else(|| find_hidden_in(it)))
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) => None,
-    }
 }
 
 /// Reads the messages of a client's line: the line itself, or the elements of a batch.

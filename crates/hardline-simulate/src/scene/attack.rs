@@ -164,12 +164,21 @@ pub(super) fn capability(script: &mut Script<'_>) {
         r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9,"task":{"ttl":1000}}"#,
         r#""method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#,
         r#""method":"elicitation/create","params":{"mode":"url","message":"m","elicitationId":"e","url":"javascript:alert(1)"}"#,
+        r#""method":"elicitation/create","params":{"mode":"url","message":"m","elicitationId":"e","url":"https://example.com/"}"#,
         r#""method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}},"task":{}}"#,
         r#""method":"roots/list""#,
         r#""method":"ping""#,
         r#""method":"tools/call","params":{"name":"t"}"#,
     ]);
     let asked = script.ask();
+    if script.rng.one_in(8) {
+        let url = script.rng.pick(&["https://example.com/", "javascript:alert(1)"]);
+        let id = &asked.id;
+        let error = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32042,"message":"m","data":{{"elicitations":[{{"mode":"url","message":"m","elicitationId":"e","url":"{url}"}}]}}}}}}"#
+        );
+        return script.say(format!("{error}\n").as_bytes(), std::slice::from_ref(id));
+    }
     if script.rng.one_in(4) {
         let id = &asked.id;
         let result = format!(

@@ -1,9 +1,8 @@
 //! Servers that escape properly, with texts that are not what they seem.
 
-use hardline_guard::policy::Profile;
 use hardline_testkit::plant::json_string;
 
-use crate::hidden::hide;
+use crate::hidden::{hide, spread};
 use crate::plan::Part;
 use crate::script::Script;
 
@@ -30,16 +29,30 @@ const READ: [&str; 20] = [
     r#"{"jsonrpc":"2.0","id":"h2","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"t","description":@}}}}}"#,
     r#"{"jsonrpc":"2.0","id":"h3","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":@}}],"maxTokens":9}}"#,
 ];
-/// The same where a program compares the string: only a strict policy keeps all of it away.
+/// The same where a program compares the string, so that nothing may edit it.
 const COMPARED: [&str; 4] = [
     r#"{"jsonrpc":"2.0","id":#,"result":{"content":[],"structuredContent":{@:1}}}"#,
     r#"{"jsonrpc":"2.0","id":#,"result":{"resources":[{"uri":"file:///a","name":@}]}}"#,
     r#"{"jsonrpc":"2.0","id":#,"result":{"prompts":[{"name":@}]}}"#,
     r#"{"jsonrpc":"2.0","id":#,"result":{"tools":[{"name":@,"inputSchema":{"type":"object"}}]}}"#,
 ];
+/// Answers with a list of many strings. The part between two `|` is repeated for each string, as `@`,
+/// with its number as `%`.
+const MANY: [&str; 7] = [
+    r#""result":{"content":[|{"type":"text","text":@}|]}"#,
+    r#""result":{"content":[],"structuredContent":{"rows":[|@|]}}"#,
+    r#""result":{"contents":[|{"uri":"file:///a","text":@}|]}"#,
+    r#""result":{"prompts":[|{"name":"p%","description":@}|]}"#,
+    r#""result":{"resources":[|{"uri":"file:///%","name":"a%","description":@}|]}"#,
+    r#""result":{"tools":[|{"name":"t%","description":@,"inputSchema":{"type":"object"}}|]}"#,
+    r#""error":{"code":-32000,"message":"no","data":[|{"a":@}|]}"#,
+];
 
 /// Text that people do not see, in every place where they or a model read.
 pub(super) fn hidden(script: &mut Script<'_>) {
+    if script.rng.one_in(8) {
+        return spread_out(script);
+    }
     let asked = script.ask();
     let secret = match script.rng.below(6) {
         0 => script.rng.pick(&["\u{1b}[8m", "\u{1b}]8;;x\u{7}", "\u{1b}[2J"]).to_owned(),
@@ -55,12 +68,8 @@ pub(super) fn hidden(script: &mut Script<'_>) {
     } else {
         json_string(&text)
     };
-    let is_strict = script.profile == Profile::Strict;
-    let place = if is_strict && script.rng.one_in(5) {
-        script.rng.pick(&COMPARED)
-    } else {
-        script.rng.pick(&READ)
-    };
+    let is_compared = script.rng.one_in(5);
+    let place = script.rng.pick(if is_compared { &COMPARED } else { &READ });
     let line = place.replacen('#', &asked.id, 1).replacen('@', &text, 1);
     let is_answer = !place.contains("\"method\"");
     script.say(
@@ -71,6 +80,22 @@ pub(super) fn hidden(script: &mut Script<'_>) {
         script.reply();
         script.answer(&asked);
     }
+}
+
+/// Text that people do not see, one bit in each of many strings.
+fn spread_out(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let id = &asked.id;
+    let mut parts = script.rng.pick(&MANY).split('|');
+    let mut next = || parts.next().unwrap_or_default();
+    let (start, each, end) = (next(), next(), next());
+    let fill = |(number, text): (usize, String)| {
+        each.replacen('%', &number.to_string(), 1).replacen('@', &json_string(&text), 1)
+    };
+    let list: Vec<_> = spread().into_iter().enumerate().map(fill).collect();
+    let list = list.join(",");
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{start}{list}{end}}}\n");
+    script.say(line.as_bytes(), std::slice::from_ref(id));
 }
 
 /// A file that is read and written back, whole or in part.

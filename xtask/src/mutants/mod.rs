@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: takes each mend of the guard back, one by one, and has the simulation find it.
+//! `cargo xtask mutants`: takes the guard's defenses back, one by one, and has the simulation find each.
 //!
 //! A mutant is an edit of a copy of the workspace in `target/mutants/tree`. The simulation plays seeds of
 //! the classes that must notice, on the mutant and on the unchanged code. A mutant is found if a session
-//! breaks a promise that the unchanged code keeps in the same session.
+//! breaks a promise with it and none without it, so known failures of the unchanged code do not count.
 
 mod page;
 mod table;
@@ -12,20 +12,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{capture, command, target};
-use table::MUTANTS;
+use table::ATTACKS;
 use tree::Tree;
 
-/// Sessions of one class in which a mutant must be found.
+/// Most sessions of one class that are played to find a mutant.
 const MAX_SESSIONS: u64 = 20_000;
 
-/// A mend, taken back.
+/// An attack, and the mutants without a defense against it.
+#[derive(Clone, Copy, Debug)]
+struct Attack {
+    /// Title of its section in docs/threats.md.
+    title: &'static str,
+    mutants: &'static [Mutant],
+}
+
+/// The code without one of its defenses.
 #[derive(Clone, Copy, Debug)]
 struct Mutant {
     name: &'static str,
-    /// Section of docs/threats.md that describes the attack.
-    attack: &'static str,
-    /// The mend that the edits take back.
-    mend: &'static str,
+    /// The defense that the edits take back.
+    defense: &'static str,
     edits: &'static [Edit],
     /// Classes of the simulation, each of which must find the mutant.
     classes: &'static [&'static str],
@@ -39,6 +45,10 @@ struct Edit {
     /// Text that occurs once in the file.
     find: &'static str,
     replace: &'static str,
+}
+
+const fn edit(file: &'static str, find: &'static str, replace: &'static str) -> Edit {
+    Edit { file, find, replace }
 }
 
 /// The outcome of one class on one mutant.
@@ -61,8 +71,8 @@ struct Found {
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     let is_saved = arguments.contains(&"--save");
     let names: Vec<_> = arguments.iter().copied().filter(|it| *it != "--save").collect();
-    if let Some(unknown) = names.iter().find(|name| MUTANTS.iter().all(|it| it.name != **name)) {
-        let known: Vec<_> = MUTANTS.iter().map(|it| it.name).collect();
+    if let Some(unknown) = names.iter().find(|name| mutants().all(|it| it.name != **name)) {
+        let known: Vec<_> = mutants().map(|it| it.name).collect();
         return Err(format!("no mutant is called {unknown}; there are {}", known.join(", ")));
     }
     if is_saved && !names.is_empty() {
@@ -70,25 +80,28 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     }
     let tree = Tree::copy(&target().join("mutants/tree"))?;
     println!("building the unchanged simulation");
-    let original = keep_program(&build(&tree)?)?;
+    let unchanged = keep_program(&build(&tree)?)?;
     let mut outcomes = Vec::new();
-    for mutant in MUTANTS.iter().filter(|it| names.is_empty() || names.contains(&it.name)) {
-        let played = tree.with(mutant.edits, || play(*mutant, &build(&tree)?, &original))?;
-        for outcome in &played {
-            println!("{}", page::row(outcome));
-        }
+    for mutant in mutants().filter(|it| names.is_empty() || names.contains(&it.name)) {
+        let played = tree.with(mutant.edits, || play(mutant, &build(&tree)?, &unchanged));
+        let played = played.map_err(|reason| format!("{}: {reason}", mutant.name))?;
+        played.iter().for_each(|outcome| println!("{}", page::row(outcome)));
         outcomes.extend(played);
     }
+    let survivors = outcomes.iter().filter(|it| it.found.is_none());
+    let survivors: Vec<_> =
+        survivors.map(|it| format!("{} ({})", it.mutant.name, it.class)).collect();
     if is_saved {
         page::save(&outcomes)?;
     }
-    let survivors: Vec<_> = outcomes.iter().filter(|it| it.found.is_none()).collect();
-    if survivors.is_empty() {
-        return Ok(());
+    match survivors.len() {
+        0 => Ok(()),
+        count => Err(format!("{count} survived: {}", survivors.join(", "))),
     }
-    let names: Vec<_> =
-        survivors.iter().map(|it| format!("{} ({})", it.mutant.name, it.class)).collect();
-    Err(format!("{} survived: {}", survivors.len(), names.join(", ")))
+}
+
+fn mutants() -> impl Iterator<Item = Mutant> {
+    ATTACKS.iter().flat_map(|it| it.mutants).copied()
 }
 
 /// Builds the simulation in the tree. Returns the path of the program.
@@ -98,36 +111,38 @@ fn build(tree: &Tree) -> Result<PathBuf, String> {
     let mut cargo = command("cargo", &build);
     cargo.current_dir(tree.root()).env("CARGO_TARGET_DIR", &folder);
     match capture(&mut cargo) {
-        (true, _) => {
-            Ok(folder.join(format!("debug/examples/simulate{}", std::env::consts::EXE_SUFFIX)))
-        }
-        (false, printed) => Err(format!("a mutant does not compile:\n{printed}")),
+        (true, _) => Ok(folder.join("debug/examples").join(program_name("simulate"))),
+        (false, printed) => Err(format!("the simulation cannot be built:\n{printed}")),
     }
 }
 
 /// Copies a program to a place where no later build replaces it.
 fn keep_program(program: &Path) -> Result<PathBuf, String> {
-    let kept = program.with_file_name(format!("unchanged{}", std::env::consts::EXE_SUFFIX));
+    let kept = program.with_file_name(program_name("unchanged"));
     std::fs::copy(program, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     Ok(kept)
 }
 
+fn program_name(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
+}
+
 /// Plays each class of a mutant.
-fn play(mutant: Mutant, program: &Path, original: &Path) -> Result<Vec<Outcome>, String> {
+fn play(mutant: Mutant, program: &Path, unchanged: &Path) -> Result<Vec<Outcome>, String> {
     let outcome = |class: &&'static str| {
-        Ok(Outcome { mutant, class, found: find(class, program, original)? })
+        Ok(Outcome { mutant, class, found: find(class, program, unchanged)? })
     };
     mutant.classes.iter().map(outcome).collect()
 }
 
-/// Looks for a session that breaks a promise with `program` and none with `original`.
-fn find(class: &str, program: &Path, original: &Path) -> Result<Option<Found>, String> {
+/// Looks for a session that breaks a promise with `program` and none with `unchanged`.
+fn find(class: &str, program: &Path, unchanged: &Path) -> Result<Option<Found>, String> {
     let mut first = 0;
     while first < MAX_SESSIONS {
         let Some(found) = hunt(program, class, first, MAX_SESSIONS - first)? else {
             return Ok(None);
         };
-        if hunt(original, class, found.seed, 1)?.is_none() {
+        if hunt(unchanged, class, found.seed, 1)?.is_none() {
             return Ok(Some(found));
         }
         first = found.seed + 1;
@@ -164,7 +179,7 @@ mod tests {
 
     #[test]
     fn every_edit_of_a_mutant_fits_its_file() {
-        for mutant in MUTANTS {
+        for mutant in mutants() {
             for edit in mutant.edits {
                 let text = fs::read_to_string(root().join(edit.file)).unwrap();
                 let count = text.matches(edit.find).count();
@@ -175,18 +190,36 @@ mod tests {
     }
 
     #[test]
-    fn every_mutant_has_a_name_of_its_own_an_attack_and_classes() {
-        let scenes = root().join("crates/hardline-simulate/src/scene/mod.rs");
-        let scenes = fs::read_to_string(scenes).unwrap();
-        let threats = fs::read_to_string(root().join("docs/threats.md")).unwrap();
+    fn every_mutant_has_a_name_of_its_own_an_attack_classes_and_a_row_on_the_page() {
+        let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+        let scenes = read("crates/hardline-simulate/src/scene/mod.rs");
+        let (threats, page) = (read("docs/threats.md"), read("docs/simulation.md"));
+        for Attack { title, .. } in ATTACKS {
+            assert!(threats.contains(&format!("\n## {title}\n")), "{title}");
+        }
         let mut names = HashSet::new();
-        for mutant in MUTANTS {
+        for mutant in mutants() {
             assert!(names.insert(mutant.name), "{}", mutant.name);
-            assert!(threats.contains(&format!("\n## {}\n", mutant.attack)), "{}", mutant.attack);
             assert!(!mutant.edits.is_empty() && !mutant.classes.is_empty(), "{}", mutant.name);
             for class in mutant.classes {
                 assert!(scenes.contains(&format!("family(\"{class}\",")), "{class}");
+                let row = page::row_start(&mutant, class);
+                assert!(page.contains(&row), "run cargo xtask mutants --save: {row}");
             }
+        }
+    }
+
+    #[test]
+    fn the_page_names_tests_of_the_page_on_threats() {
+        let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+        let (threats, page) = (read("docs/threats.md"), read("docs/simulation.md"));
+        let (_, section) =
+            page.split_once("\n## Attacks that the simulation does not see\n").unwrap();
+        let names: Vec<_> =
+            section.split('`').skip(1).step_by(2).filter(|it| it.contains('_')).collect();
+        assert!(names.len() > 5, "{names:?}");
+        for name in names {
+            assert!(threats.contains(&format!("`{name}`")), "{name}");
         }
     }
 

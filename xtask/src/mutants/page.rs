@@ -1,30 +1,33 @@
-//! The table of mutants, printed and in `docs/simulation.md`.
+//! The tables of mutants, printed and in `docs/simulation.md`.
 
 use std::fs;
 
-use super::{Found, Outcome};
+use super::table::ATTACKS;
+use super::{Attack, Found, Mutant, Outcome};
 use crate::process::root;
 
-/// Lines of the page between which the table stands.
+/// Lines of the page between which the tables stand.
 const START: &str = "<!-- mutants: written by `cargo xtask mutants --save` -->";
 const END: &str = "<!-- end of mutants -->";
 const HEADER: &str = "\
-| mutant | attack | defense taken back | class | sessions | broken promise |
-|---|---|---|---|---|---|
-";
+| mutant | defense taken back | class | sessions | broken promise |
+|---|---|---|---|---|";
 
 /// Writes the row of one class on one mutant.
 pub(super) fn row(outcome: &Outcome) -> String {
-    let Outcome { mutant, class, found } = outcome;
-    let (sessions, fault) = match found {
-        Some(Found { seed, fault }) => ((seed + 1).to_string(), format!("`{fault}`")),
-        None => ("–".to_owned(), "none: **survived**".to_owned()),
-    };
-    let (name, attack, mend) = (mutant.name, mutant.attack, mutant.mend);
-    format!("| `{name}` | {attack} | {mend} | `{class}` | {sessions} | {fault} |")
+    let start = row_start(&outcome.mutant, outcome.class);
+    match &outcome.found {
+        Some(Found { seed, fault }) => format!("{start} {} | `{fault}` |", seed + 1),
+        None => format!("{start} – | none: **survived** |"),
+    }
 }
 
-/// Replaces the table of the page.
+/// Writes the part of a row that does not depend on the outcome.
+pub(super) fn row_start(mutant: &Mutant, class: &str) -> String {
+    format!("| `{}` | {} | `{class}` |", mutant.name, mutant.defense)
+}
+
+/// Replaces the tables of the page.
 pub(super) fn save(outcomes: &[Outcome]) -> Result<(), String> {
     let path = root().join("docs/simulation.md");
     let told = |error| format!("{}: {error}", path.display());
@@ -33,10 +36,18 @@ pub(super) fn save(outcomes: &[Outcome]) -> Result<(), String> {
         let (_, after) = rest.split_once(END)?;
         Some((before, after))
     });
-    let (before, after) = parts.ok_or_else(|| format!("{} has no table", path.display()))?;
-    let rows: Vec<_> = outcomes.iter().map(row).collect();
-    let page = format!("{before}{START}\n\n{HEADER}{}\n\n{END}{after}", rows.join("\n"));
-    fs::write(&path, page).map_err(told)?;
+    let (before, after) = parts.ok_or_else(|| format!("{} has no tables", path.display()))?;
+    let tables: String = ATTACKS.iter().map(|attack| table(attack, outcomes)).collect();
+    fs::write(&path, format!("{before}{START}\n\n{tables}{END}{after}")).map_err(told)?;
     println!("written to {}", path.display());
     Ok(())
+}
+
+/// Writes the table of one attack, under a heading that leads to its description.
+fn table(attack: &Attack, outcomes: &[Outcome]) -> String {
+    let title = attack.title;
+    let anchor = title.to_lowercase().replace(' ', "-");
+    let is_here = |it: &&Outcome| attack.mutants.iter().any(|mutant| mutant.name == it.mutant.name);
+    let rows: Vec<_> = outcomes.iter().filter(is_here).map(row).collect();
+    format!("### [{title}](threats.md#{anchor})\n\n{HEADER}\n{}\n\n", rows.join("\n"))
 }

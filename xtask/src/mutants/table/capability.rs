@@ -1,0 +1,97 @@
+//! Mutants of the defenses against "Requests without a negotiated capability".
+
+use crate::mutants::{Attack, Mutant, edit};
+
+const CHECK: &str = "crates/hardline-guard/src/session/check.rs";
+const EMBEDDED: &str = "crates/hardline-guard/src/session/embedded.rs";
+const PART: &str = "crates/hardline-guard/src/session/part.rs";
+const SESSION_ANSWER: &str = "crates/hardline-guard/src/session/answer.rs";
+
+/// The attack, and the defenses against it.
+pub(super) const ATTACK: Attack = Attack {
+    title: "Requests without a negotiated capability",
+    mutants: &[
+        Mutant {
+            name: "sampling-tools",
+            defense: "tools in sampling need a capability",
+            edits: &[edit(
+                PART,
+                "let wants_tools = has(\"tools\") || has(\"toolChoice\");",
+                "let wants_tools = false;",
+            )],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "sampling-context",
+            defense: "context in sampling needs a capability",
+            edits: &[edit(
+                PART,
+                "context.is_some_and(|context| context != \"none\")",
+                "context.is_some_and(|context| context == \"x\")",
+            )],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "task",
+            defense: "requests as tasks need a capability",
+            edits: &[edit(PART, "let is_task = has(\"task\");", "let is_task = false;")],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "elicitation-url",
+            defense: "web pages in elicitation need a capability",
+            edits: &[edit(
+                PART,
+                "if !client.has(\"elicitation.url\") {",
+                "if !client.has(\"elicitation\") {",
+            )],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "elicitation-address",
+            defense: "elicitation opens web pages alone",
+            edits: &[edit(PART, "(!is_web).then_some(", "(!is_web && url.is_none()).then_some(")],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "page-in-error",
+            defense: "web pages that an error asks for need a capability",
+            edits: &[edit(
+                SESSION_ANSWER,
+                "client.and_then(|client| objection_to_error(error, client))",
+                "client.and_then(|client| objection_to_error(error, client).filter(|_| false))",
+            )],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "request-as-notification",
+            defense: "a request method without an id is dropped",
+            edits: &[edit(
+                CHECK,
+                "let lacks_id = is_server && !is_request && method.kind == MethodKind::Request;",
+                "let lacks_id = is_server && method.kind == MethodKind::Request && false;",
+            )],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "undeclared-method",
+            defense: "a request needs its capability",
+            edits: &[edit(
+                CHECK,
+                "let is_blocked = is_request && direction == Direction::ServerToClient;",
+                "let is_blocked = false;",
+            )],
+            classes: &["capability"],
+        },
+        Mutant {
+            name: "request-in-result",
+            defense: "requests inside a result are checked",
+            edits: &[edit(
+                EMBEDDED,
+                "let requests = result.get(\"inputRequests\")?;",
+                "let requests = result.get(\"inputRequest\")?;",
+            )],
+            classes: &["capability"],
+        },
+    ],
+};

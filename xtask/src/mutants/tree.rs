@@ -29,9 +29,9 @@ impl Tree {
                 continue;
             }
             if let Some(folder) = copy.parent() {
-                fs::create_dir_all(folder).map_err(|error| told(folder, &error))?;
+                fs::create_dir_all(folder).map_err(|error| with_path(folder, &error))?;
             }
-            fs::write(&copy, content).map_err(|error| told(&copy, &error))?;
+            fs::write(&copy, content).map_err(|error| with_path(&copy, &error))?;
         }
         Ok(Self { root: to.to_path_buf() })
     }
@@ -50,7 +50,7 @@ impl Tree {
         let mut edited: BTreeMap<PathBuf, String> = BTreeMap::new();
         for Edit { file, find, replace } in edits {
             let path = self.root.join(file);
-            let text = fs::read_to_string(&path).map_err(|error| told(&path, &error))?;
+            let text = fs::read_to_string(&path).map_err(|error| with_path(&path, &error))?;
             let text = edited.remove(&path).unwrap_or_else(|| {
                 originals.insert(path.clone(), text.clone());
                 text
@@ -69,9 +69,9 @@ impl Tree {
 fn write_all(files: &BTreeMap<PathBuf, String>) -> Result<(), String> {
     files
         .iter()
-        .try_for_each(|(path, text)| fs::write(path, text).map_err(|error| told(path, &error)))
+        .try_for_each(|(path, text)| fs::write(path, text).map_err(|error| with_path(path, &error)))
 }
 
-fn told(path: &Path, error: &std::io::Error) -> String {
+fn with_path(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }

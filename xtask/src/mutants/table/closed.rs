@@ -33,8 +33,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "an unfinished line that may be the rest keeps messages waiting",
             edits: &[edit(
                 HOLDBACK,
-                "self.is_mid_rest = matches!(first, ",
-                "self.is_mid_rest = false && matches!(first, ",
+                "let quiet = if self.is_mid_rest {",
+                "let quiet = if self.is_mid_rest && false {",
             )],
             classes: &["closed-answer"],
         },

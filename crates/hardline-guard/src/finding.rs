@@ -1,4 +1,4 @@
-//! What the guard saw, and where.
+//! Findings: matches of a rule, with their severity, direction and place.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,25 +7,25 @@ use thiserror::Error;
 
 use crate::rule::Rule;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[expect(clippy::exhaustive_enums, reason = "a contract: scripts compare with these four")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Informational.
     Low,
-    /// Worth a look.
+    /// Suspicious; worth a review.
     Medium,
-    /// Almost certainly wrong, or an attack.
+    /// Almost certainly a fault or an attack.
     High,
     /// An attack that works on most clients.
     Critical,
 }
 
 impl Severity {
-    /// All of them, least first.
+    /// All severities, lowest first.
     pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// Its name: `low`, `medium`, `high` or `critical`.
+    /// Returns the name: `low`, `medium`, `high` or `critical`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -50,24 +50,24 @@ impl FromStr for Severity {
     }
 }
 
-/// A name that is none of a severity.
+/// Error returned when a string is not the name of a severity.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("no such severity: there are low, medium, high and critical")]
 #[non_exhaustive]
 pub struct UnknownSeverity;
 
-/// Which way a frame goes.
+/// Direction in which a frame travels.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a session has two ends")]
 pub enum Direction {
-    /// From the server to the client: where most attacks come from.
+    /// From the server to the client. Most attacks come this way.
     ServerToClient,
     /// From the client to the server.
     ClientToServer,
 }
 
 impl Direction {
-    /// The other one.
+    /// Returns the other direction.
     pub const fn opposite(self) -> Self {
         match self {
             Self::ServerToClient => Self::ClientToServer,
@@ -75,7 +75,7 @@ impl Direction {
         }
     }
 
-    /// Its name in reports.
+    /// Returns the name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ServerToClient => "server-to-client",
@@ -84,30 +84,31 @@ impl Direction {
     }
 }
 
-/// Something that a rule found.
+/// One match of a rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The rule that found it.
+    /// The rule that matched.
     pub rule: Rule,
-    /// How bad it is: the rule's own severity, or another where the rule says so.
+    /// Severity of this match: the default of the rule, unless the rule sets another.
     pub severity: Severity,
-    /// Which way the frame goes.
+    /// Direction of the frame.
     pub direction: Direction,
-    /// Where in the frame's JSON, as `$.result.content[0].text`; none for what is no part of a value.
+    /// Path in the JSON of the frame, such as `$.result.content[0].text`. `None` if the match is
+    /// not part of a JSON value.
     pub path: Option<String>,
-    /// Where it starts, in bytes from the start of the frame or text.
+    /// Start of the match, in bytes from the start of the frame or text.
     pub offset: usize,
-    /// How many bytes it takes there.
+    /// Length of the match in bytes.
     pub length: usize,
-    /// What stands there, escaped and shortened: fit for a terminal.
+    /// The matched text, escaped and shortened, safe to print on a terminal.
     pub excerpt: String,
-    /// What it is, in words for a person.
+    /// Description of the match for people.
     pub detail: String,
 }
 
 impl Finding {
-    /// A finding of `rule` that is in no frame, as bad as the rule is.
+    /// Creates a finding that belongs to no frame, with the default severity of `rule`.
     pub fn new(
         rule: Rule,
         direction: Direction,

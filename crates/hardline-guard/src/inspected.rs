@@ -1,9 +1,11 @@
-//! Proof that something was looked at.
+//! A proof type for data that the guard has inspected.
 
 use std::borrow::Cow;
 
-/// Something that the guard has looked at and lets go on. Only the guard makes one, so whoever takes
-/// nothing else cannot forget to ask.
+/// Data that the guard has inspected and lets pass.
+///
+/// Only the guard can create one. Code that accepts nothing but `Inspected` cannot skip the
+/// inspection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Inspected<T>(T);
 
@@ -12,19 +14,19 @@ impl<T> Inspected<T> {
         Self(inner)
     }
 
-    /// What was looked at.
+    /// Returns the inspected data.
     pub fn get(&self) -> &T {
         &self.0
     }
 
-    /// What was looked at, to be sent on.
+    /// Returns the inspected data, for sending.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 impl<T: ?Sized + ToOwned> Inspected<Cow<'_, T>> {
-    /// The same, with nothing borrowed.
+    /// Returns the same data without a borrow.
     pub fn into_owned(self) -> Inspected<Cow<'static, T>> {
         Inspected(Cow::Owned(self.0.into_owned()))
     }

@@ -1,6 +1,8 @@
-//! The judge of MCP traffic: nothing gets through that nobody sent on purpose.
+//! Inspects MCP traffic between a client and a server, and decides what may pass: a message that
+//! its sender did not write on purpose does not get through.
 //!
-//! Pure: bytes and times in, findings and verdicts out; no I/O, no clock, no threads.
+//! The crate is pure: bytes and times in, findings and verdicts out. It has no I/O, no clock and no
+//! threads.
 
 mod content;
 pub mod explain;

@@ -1,58 +1,61 @@
-//! Making hits harmless, at the level of one text.
+//! Makes matches in one text harmless.
 //!
-//! A planted line gets a visible prefix, after which no reader takes it for JSON, however it cuts
-//! and trims lines. A message behind an encoding, or inside a line, gets the same words right after
-//! its opening brace: decoded, they stand where a key has to. Control and hidden characters become
-//! marks like `<U+200B>`.
+//! A planted line gets a visible prefix. With it, no reader takes the line for JSON, no matter how
+//! the reader splits and trims lines. An encoded message, and a message inside a line, gets the
+//! same words right after its opening brace: after decoding, they stand where JSON requires a key.
+//! Control and hidden characters become marks like `<U+200B>`.
 //!
 //! Invariants:
-//! - What no edit names stays byte for byte.
-//! - There are no more edits than hits can be listed, and one for each few bytes of the text.
-//! - What [`clean`] returns has no hit left of those that it was asked to remove, so that cleaning
-//!   it again changes nothing.
+//! - Bytes outside of the edits stay unchanged.
+//! - There are at most as many edits as a scan can list hits, and at most one per few bytes of
+//!   text.
+//! - The text that [`clean`] returns contains none of the hits that it was asked to remove, so
+//!   cleaning it again changes nothing.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::scan::{Hit, Scanner, is_control, is_invisible};
 
-/// The words before a planted line, and inside an encoded one.
+/// The words put before a planted line, and into an encoded message.
 ///
-/// No angle brackets and no comment sign: what strips markup or comments must not strip them.
+/// They contain no angle brackets and no comment sign, so that a reader that strips markup or
+/// comments does not strip them.
 pub const BLOCKED: &str = "blocked by hardline: ";
 
-/// What is left of a message that words inside it do not break.
+/// Replacement for a message that [`BLOCKED`] inside it does not break.
 pub(crate) const REMOVED: &str = "(removed by hardline)";
 
-/// A change of a text.
+/// One replacement in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Edit {
-    /// What is replaced, in bytes of the text; empty where something is put in.
+    /// The replaced bytes of the text; empty for an insertion.
     pub range: Range<usize>,
-    /// What stands there afterwards.
+    /// The new text.
     pub replacement: Cow<'static, str>,
 }
 
-/// A text that was made harmless.
+/// A text after sanitizing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Cleaned {
-    /// The text.
+    /// The sanitized text.
     pub text: String,
-    /// How many edits were made.
+    /// Number of edits made.
     pub edits: usize,
 }
 
-/// Rounds of scanning and editing before messages are cut out, and again before it is given up.
+/// Limit on the rounds of scanning and editing before messages are cut out, and on the rounds of
+/// cutting before [`clean`] gives up.
 ///
-/// One round does for what is found at first. Another is needed where an edit uncovers something:
-/// a message that a control character tore in two, or one inside another.
+/// Most texts need one round. Another is needed if an edit uncovers a message: one that a control
+/// character tore in two, or one inside another.
 const MAX_ROUNDS: usize = 4;
 
-/// Scans `text` and makes harmless what `is_wanted` picks, until nothing of it is left.
+/// Scans `text` and makes the hits that `is_wanted` selects harmless, until none of them is left.
 ///
-/// Returns `None` if something is left all the same: such a text must not go on.
+/// Returns `None` if a hit remains after all rounds. Such a text must not be sent.
 pub fn clean(
     scanner: &mut Scanner,
     text: &str,
@@ -65,6 +68,7 @@ pub fn clean(
         if hits.is_empty() {
             return Some(cleaned);
         }
+        // Editing did not converge, so the messages are cut out instead.
         let is_late = round >= MAX_ROUNDS;
         let edits = if is_late { cuts(&hits) } else { edits(&cleaned.text, &hits) };
         cleaned.edits += edits.len();
@@ -73,14 +77,14 @@ pub fn clean(
     None
 }
 
-/// Edits that are made one by one. If there are more, those near each other become one edit, which
-/// writes what stands between them as it is.
+/// Limit on single edits. Beyond it, edits near each other are merged into one, which repeats the
+/// text between them unchanged.
 const MAX_ALONE: usize = 1000;
 
-/// How many bytes apart edits are near each other.
+/// Distance in bytes below which two edits count as near.
 const NEAR: usize = 64;
 
-/// The edits that make `hits` harmless, in order and apart from each other.
+/// Returns the edits that make `hits` harmless, sorted and without overlaps.
 pub fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
     let mut places: Vec<Range<usize>> = Vec::new();
     for hit in hits {
@@ -91,6 +95,7 @@ pub fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
     if places.len() <= MAX_ALONE {
         return places.into_iter().map(|it| edit(text, it)).collect();
     }
+    // Bounds the number of edits: a hostile text may have a hit every few bytes.
     let mut edits: Vec<Edit> = Vec::new();
     for place in places {
         match edits.last_mut() {
@@ -115,12 +120,13 @@ fn edit(text: &str, place: Range<usize>) -> Edit {
     Edit { range: place, replacement: replacement.into() }
 }
 
-/// Writes what stands at a place after it was edited.
+/// Appends the edited form of the text at `place`.
 fn push_edited(result: &mut String, text: &str, place: &Range<usize>) {
     if place.is_empty() {
         return result.push_str(BLOCKED);
     }
     for char in text.get(place.clone()).unwrap_or_default().chars() {
+        // A separator at a hit ends a line for some readers, so the mark must replace it too.
         let is_separator = matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b');
         if is_control(char) || is_separator || is_invisible(char) {
             push_mark(result, char.into());
@@ -130,10 +136,11 @@ fn push_edited(result: &mut String, text: &str, place: &Range<usize>) {
     }
 }
 
-/// Writes a mark like `<U+200B>`.
+/// Appends a mark like `<U+200B>`.
 fn push_mark(result: &mut String, code: u32) {
     result.push_str("<U+");
     for shift in [20, 16, 12, 8, 4, 0] {
+        // At least four digits, as Unicode writes code points.
         if shift < 16 || code >> shift != 0 {
             let digit = char::from_digit(code >> shift & 15, 16).unwrap_or_default();
             result.push(digit.to_ascii_uppercase());
@@ -142,7 +149,7 @@ fn push_mark(result: &mut String, code: u32) {
     result.push('>');
 }
 
-/// Makes the edits, which are in order and apart from each other.
+/// Applies `edits`, which must be sorted and must not overlap.
 pub fn apply(text: &str, edits: &[Edit]) -> String {
     let mut result = String::with_capacity(text.len() + edits.len() * BLOCKED.len());
     let mut done = 0;
@@ -156,7 +163,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> String {
     result
 }
 
-/// Cuts out what is hit; where many hits are one, what is between them too.
+/// Replaces each hit as a whole. Overlapping hits become one edit.
 fn cuts(hits: &[Hit]) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     for hit in hits {

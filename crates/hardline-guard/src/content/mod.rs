@@ -1,11 +1,11 @@
-//! The strings of a message, each with its place and with what may be done to it.
+//! Iterates over the strings of a message, each with its place and its readers.
 //!
-//! Every string is looked at, keys included: what one client shows to nobody another hands to its model.
-//! Some must never be edited, since a machine will send them back or compare them:
-//! cursors, states, ids, addresses, names, binary data, metadata, keys, values of a choice. What is wrong with
-//! one of those is reported, or the frame is blocked: [`reader`] has the table.
+//! Every string is inspected, keys included: a string that one client hides another passes to its
+//! model. Some strings must never be edited, because a machine sends them back or compares them:
+//! cursors, states, ids, addresses, names, binary data, metadata, keys, values of a choice. A match
+//! in one of those is reported, or the frame is blocked: see the table in [`reader`].
 //!
-//! Invariants: each byte of the message is looked at once; paths are put together only for findings.
+//! Invariants: each byte of the message is read once; paths are built only for findings.
 
 mod place;
 mod reader;
@@ -17,7 +17,7 @@ pub(crate) use place::Place;
 pub(crate) use reader::Reader;
 pub(crate) use text::Text;
 
-/// Calls `take` with each string of `value`, where it is, and whether it is a key.
+/// Calls `take` with each string of `value`, its place, and whether it is a key.
 pub(crate) fn for_each_string<'a>(
     value: Value<'a>,
     mut take: impl FnMut(Value<'a>, &Place<'a>, bool),
@@ -28,6 +28,7 @@ pub(crate) fn for_each_string<'a>(
             Step::Enter(kind, _) => place.enter(kind == Kind::Array),
             Step::Leave(_) => place.leave(),
             Step::Key(key) => {
+                // A key belongs to the object itself, not to the member before it.
                 place.next_key();
                 take(key, &place, true);
                 place.key(key);

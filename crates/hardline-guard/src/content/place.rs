@@ -1,4 +1,4 @@
-//! Where in a value a string stands.
+//! The place of a string in a JSON value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,52 +8,52 @@ use hardline_wire::json::Value;
 
 use super::reader::{self, Reader};
 
-/// Most bytes of a key in a path.
+/// Limit on the bytes of a key in a path.
 const KEY_BYTES: usize = 64;
 
-/// The way from the root to a value, as `$.result.content[0].text`.
+/// Path from the root to a value, such as `$.result.content[0].text`.
 #[derive(Debug, Default)]
 pub(crate) struct Place<'a> {
     levels: Vec<At<'a>>,
 }
 
-/// An array or object that is open, and where in it.
+/// Position in an open array or object.
 #[derive(Debug)]
 enum At<'a> {
     /// Before the first key.
     Object,
     Key(Value<'a>),
-    /// The element that is next.
+    /// Index of the next element.
     Index(usize),
 }
 
 impl<'a> Place<'a> {
-    /// An array or object begins.
+    /// Enters an array or object.
     pub(crate) fn enter(&mut self, is_array: bool) {
         self.levels.push(if is_array { At::Index(0) } else { At::Object });
     }
 
-    /// The innermost one ends.
+    /// Leaves the innermost array or object.
     pub(crate) fn leave(&mut self) {
         self.levels.pop();
         self.done();
     }
 
-    /// The value of a member of the innermost object comes next.
+    /// Sets the key of the member whose value comes next.
     pub(crate) fn key(&mut self, key: Value<'a>) {
         if let Some(level) = self.levels.last_mut() {
             *level = At::Key(key);
         }
     }
 
-    /// The member before has ended: what comes next is the object's own.
+    /// Ends the previous member: the next string is a key of the object.
     pub(crate) fn next_key(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             *level = At::Object;
         }
     }
 
-    /// A value has ended.
+    /// Ends a value: the next one in an array has the next index.
     pub(crate) fn done(&mut self) {
         if let Some(At::Index(index)) = self.levels.last_mut() {
             *index += 1;
@@ -67,7 +67,7 @@ impl<'a> Place<'a> {
         reader::of(&names, is_key)
     }
 
-    /// Whether it is inside the value that these keys lead to from the root.
+    /// Returns true if the place is inside the value that these keys lead to from the root.
     pub(crate) fn is_inside(&self, keys: &[&str]) -> bool {
         let is_key = |(level, name): (&At<'_>, &&str)| level.name().is_some_and(|it| it == **name);
         keys.len() < self.levels.len() && self.levels.iter().zip(keys).all(is_key)
@@ -75,7 +75,7 @@ impl<'a> Place<'a> {
 }
 
 impl<'a> At<'a> {
-    /// The key of the member, if it is one.
+    /// Returns the key of the current member, if there is one.
     fn name(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Key(key) => key.as_str(),
@@ -105,7 +105,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Whether a key can stand after a dot.
+/// Returns true if a key can be written after a dot.
 fn is_plain(key: &str) -> bool {
     let starts =
         key.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_' || char == '$');

@@ -1,28 +1,29 @@
-//! The readers of a message's strings: people and models, machines, or both.
+//! The readers of a string: people and models, machines, or both.
 //!
-//! The table here is about what a server sends. It follows the schemas of all versions of MCP; a test has an
-//! entry for each of their strings. What no version knows is text.
+//! The table covers the messages of a server. It follows the schemas of all versions of MCP, and a
+//! test has an entry for each of their strings. A string that no version defines is text.
 //!
-//! | | is read | is compared or sent back | what is wrong with it |
+//! | | is read | is compared or sent back | a match |
 //! |---|---|---|---|
-//! | [`Reader::Person`] | yes | no | is made harmless |
-//! | [`Reader::Both`], [`Reader::Name`] | yes | yes | blocks what it is part of: editing would name something else |
+//! | [`Reader::Person`] | yes | no | is sanitized |
+//! | [`Reader::Both`], [`Reader::Name`] | yes | yes | blocks the message: an edit renames something |
 //! | [`Reader::Machine`] | no | yes | is reported; a planted message blocks |
 
-/// Readers of a string.
+/// The readers of a string.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reader {
-    /// People and models read it, and nothing depends on its exact characters.
+    /// Read by people and models; nothing depends on the exact characters.
     Person,
-    /// People and models see it, and machines compare it: addresses, keys, values of a choice.
+    /// Seen by people and models, and compared by machines: addresses, keys, values of a choice.
     Both,
-    /// The same, and it is what people and models call something by: an identifier needs no invisible character.
+    /// Same as `Both`, and people and models call something by it: an identifier needs no invisible
+    /// character.
     Name,
-    /// Machines alone: cursors, states, binary data.
+    /// Read by machines alone: cursors, states, binary data.
     Machine,
 }
 
-/// Members that hold what is passed on unread, wherever they stand.
+/// Members that clients pass on unread, at any depth.
 const MACHINE: [&str; 11] = [
     "cursor",
     "elicitationId",
@@ -37,7 +38,7 @@ const MACHINE: [&str; 11] = [
     "toolUseId",
 ];
 
-/// Members that hold binary data and its size, each below one of some members.
+/// Members that hold binary data or its size, each with the parents below which it does.
 const BINARY: [(&str, &[&str]); 4] = [
     ("blob", &["contents", "resource"]),
     ("data", &["content"]),
@@ -45,7 +46,7 @@ const BINARY: [(&str, &[&str]); 4] = [
     ("src", &["icons"]),
 ];
 
-/// Members that hold a word of the protocol, a name or an address, wherever they stand.
+/// Members that hold a keyword of the protocol, a name or an address, at any depth.
 const BOTH: [&str; 29] = [
     "action",
     "audience",
@@ -78,13 +79,13 @@ const BOTH: [&str; 29] = [
     "websiteUrl",
 ];
 
-/// Parts of a result or of parameters that are about the session, and that no person or model is shown.
+/// Parts of a result or of parameters that concern the session and are shown to no person or model.
 const SETTINGS: [&str; 3] = ["capabilities", "metadata", "modelPreferences"];
 
-/// The server's description of itself, in a place that is otherwise for machines.
+/// The server's description of itself, inside `_meta`, which is otherwise for machines.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Returns the readers of the string that `names` lead to; if `is_key`, of a key there.
+/// Returns the readers of the string at the path `names`; if `is_key`, of a key there.
 pub(super) fn of(names: &[&str], is_key: bool) -> Reader {
     let inside = |reader| if is_key { Reader::Both } else { reader };
     for (at, name) in names.iter().enumerate() {
@@ -92,12 +93,13 @@ pub(super) fn of(names: &[&str], is_key: bool) -> Reader {
             (names.get(..at).unwrap_or_default(), names.get(at + 1..).unwrap_or_default());
         match *name {
             "inputSchema" | "outputSchema" | "requestedSchema" => return of_schema(after, is_key),
-            // What a tool returned, and what a model called one with, as they like.
+            // Free-form data: results of a tool, and arguments that a model passed to one.
             "structuredContent" => return inside(Reader::Person),
             "input" if before.ends_with(&["messages", "content"]) => return inside(Reader::Person),
             "data" if is_free(before) && after.first() != Some(&"elicitations") => {
                 return inside(Reader::Person);
             }
+            // Falls through to the table, because clients show this description to people.
             "_meta" if after.first() == Some(&SERVER_INFO) && after.len() > 1 => {}
             "_meta" => return Reader::Machine,
             name if SETTINGS.contains(&name) && matches!(before, ["result"] | [.., "params"]) => {
@@ -109,7 +111,8 @@ pub(super) fn of(names: &[&str], is_key: bool) -> Reader {
     inside(of_member(names))
 }
 
-/// Returns whether the `data` below this is an error's or a log message's: anything, for people.
+/// Returns true if a `data` member below this path belongs to an error or a log message: free-form,
+/// for people.
 fn is_free(names: &[&str]) -> bool {
     matches!(names, ["error" | "params"])
 }
@@ -118,7 +121,7 @@ fn of_member(names: &[&str]) -> Reader {
     let Some((name, before)) = names.split_last() else { return Reader::Person };
     let is_below = |of: &[&str]| before.last().is_some_and(|it| of.contains(it));
     match *name {
-        // These are addressed by something else, so that their name is a title.
+        // These are addressed by another member (a URI), so their name is only a title.
         "name" if is_title(before) => Reader::Person,
         name if MACHINE.contains(&name) => Reader::Machine,
         "name" => Reader::Name,
@@ -128,21 +131,22 @@ fn of_member(names: &[&str]) -> Reader {
     }
 }
 
-/// Returns whether a name below this is for people: that of a resource, of a link to one, or of a server.
+/// Returns true if a `name` below this path is a title for people: of a resource, of a link to one,
+/// or of a server.
 fn is_title(names: &[&str]) -> bool {
     match names.last() {
         Some(&("resources" | "resourceTemplates" | "serverInfo" | SERVER_INFO)) => true,
-        // A sampling request has calls of tools there.
+        // In a sampling request, `content` holds tool calls, whose names are identifiers.
         Some(&"content") => !names.contains(&"params"),
         _ => false,
     }
 }
 
-/// Keywords of JSON Schema below which names follow, each with a schema.
+/// Keywords of JSON Schema whose members are named by the author, each with a schema.
 const NAMED: [&str; 5] =
     ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 
-/// Keywords with a schema, or a list of them.
+/// Keywords of JSON Schema with a schema, or a list of schemas.
 const NESTED: [&str; 16] = [
     "additionalItems",
     "additionalProperties",
@@ -162,7 +166,7 @@ const NESTED: [&str; 16] = [
     "unevaluatedProperties",
 ];
 
-/// Keywords whose strings machines compare.
+/// Keywords of JSON Schema whose strings machines compare.
 const EXACT: [&str; 17] = [
     "$anchor",
     "$dynamicAnchor",
@@ -183,8 +187,8 @@ const EXACT: [&str; 17] = [
     "type",
 ];
 
-/// Returns the readers of a string in a schema, or of a key there: a title or description is text, a value of a
-/// choice is not.
+/// Returns the readers of a string in a schema, or of a key there. Titles and descriptions are
+/// text; values of a choice are not.
 fn of_schema(names: &[&str], is_key: bool) -> Reader {
     let mut names = names.iter();
     while let Some(name) = names.next() {
@@ -199,6 +203,6 @@ fn of_schema(names: &[&str], is_key: bool) -> Reader {
             _ => return Reader::Person,
         }
     }
-    // A keyword, or a string where a schema should be.
+    // Either a keyword, or a string in place of a schema.
     Reader::Both
 }

@@ -1,4 +1,4 @@
-//! What a JSON string stands for, and where each of its characters is written.
+//! Decoded JSON strings, with a mapping from each character to its bytes in the frame.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use memchr::memchr;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
     content: &'a str,
-    /// As it is written, without its quotes.
+    /// The source text, without its quotes.
     raw: &'a str,
-    /// Where `raw` starts.
+    /// Offset of `raw` in the frame.
     start: usize,
 }
 
 impl<'a> Text<'a> {
-    /// Reads a string, with `buffer` for what its escapes stand for; `None` for any other value.
+    /// Decodes a string, using `buffer` if it has escapes. Returns `None` for any other value.
     pub(crate) fn read<'b: 'a>(string: Value<'b>, buffer: &'a mut String) -> Option<Self> {
         let raw = string.text().strip_prefix('"')?.strip_suffix('"')?;
         let start = string.offset() + 1;
@@ -31,15 +31,16 @@ impl<'a> Text<'a> {
         Some(Self { content: buffer, raw, start })
     }
 
-    /// What it stands for.
+    /// Returns the decoded text.
     pub(crate) fn content(&self) -> &'a str {
         self.content
     }
 
-    /// Where its parts are written: worked out once for all of them.
+    /// Returns the mapping to the source. Compute it once and use it for all parts.
     pub(crate) fn origin(&self) -> Origin {
         let (mut marks, mut length) = (Vec::new(), 0);
         if self.raw.len() != self.content.len() {
+            // Every escape is longer than its character, so equal lengths mean that there are none.
             let first = memchr(b'\\', self.raw.as_bytes()).unwrap_or(self.raw.len());
             for_each_escape(self.raw, first, |before, char, end| {
                 length += before.len() + char.map_or(0, char::len_utf8);
@@ -50,18 +51,19 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Knows where each character of a string is written.
+/// Maps positions in the decoded text to positions in the frame.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    /// Where the string's first character is written.
+    /// Offset of the first character in the frame.
     start: usize,
-    /// After each escape: how far it is in the content, and where it is written. Between two of them,
-    /// bytes are written as they are.
+    /// For each escape, the positions right after it: in the decoded text and in the frame. Between
+    /// two escapes, bytes map one to one.
     marks: Vec<(usize, usize)>,
 }
 
 impl Origin {
-    /// Where a part of the content, from and to the start of a character, is written in the frame.
+    /// Returns the range in the frame of a part of the decoded text. The part must start and end at
+    /// a character boundary.
     pub(crate) fn written(&self, range: &Range<usize>) -> Range<usize> {
         self.written_at(range.start)..self.written_at(range.end)
     }
@@ -74,8 +76,8 @@ impl Origin {
     }
 }
 
-/// Calls `take` for each escape of `raw`, of which `first` is the first: with what stands before it
-/// as it is, the character, and where it ends. The rest comes last, without a character.
+/// Calls `take` for each escape of `raw`, starting with the one at `first`: with the plain text
+/// before it, the character, and its end. The rest of the text comes last, without a character.
 fn for_each_escape(
     raw: &str,
     first: usize,
@@ -93,7 +95,7 @@ fn for_each_escape(
     Some(())
 }
 
-/// Reads what follows a backslash: the character, and how many bytes it took.
+/// Decodes the escape after a backslash. Returns the character and the length in bytes.
 fn unescape(rest: &[u8]) -> Option<(char, usize)> {
     let plain = match rest.first()? {
         b'u' => {
@@ -101,7 +103,7 @@ fn unescape(rest: &[u8]) -> Option<(char, usize)> {
             if !(0xd800..0xdc00).contains(&unit) {
                 return Some((char::from_u32(unit)?, 5));
             }
-            // A checked value has no half of a pair.
+            // A checked value has no lone surrogates, so the low half follows.
             let low = hex(rest.get(7..11)?)?;
             let code = 0x1_0000 + ((unit - 0xd800) << 10) + low.checked_sub(0xdc00)?;
             return Some((char::from_u32(code)?, 11));

@@ -40,7 +40,7 @@ pub enum EntryError {
     #[error("it is empty")]
     Empty,
     /// It is a path from wherever the client happens to be.
-    #[error("a path must start with `/`: from where another would be read, nobody knows")]
+    #[error("a path must start with `/`: a relative one would depend on the directory of the client")]
     Relative,
     /// `**` stands somewhere but at the end.
     #[error("`**` can only be the last one")]

@@ -1,4 +1,5 @@
-//! What is wrong with a policy, where, and what to do about it. Always the writer's doing.
+//! Errors in a policy, each with its place and a suggestion. Only the author of the text causes
+//! them.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +7,7 @@ use std::ops::Range;
 use hardline_wire::excerpt::Excerpt;
 use thiserror::Error;
 
-/// Why a text is no policy: everything that is wrong with it, in the order of the text.
+/// Error returned when a text is not a valid policy. Lists its faults in the order of the text.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{}", Listing(self))]
 pub struct PolicyError {
@@ -16,42 +17,42 @@ pub struct PolicyError {
 }
 
 impl PolicyError {
-    /// Most faults kept; the others are counted.
+    /// Limit on stored faults; further ones are only counted.
     ///
-    /// Bounds the work on a file that is no policy at all.
+    /// Bounds the work on a file that is not a policy at all.
     pub const MAX_FAULTS: usize = 100;
 
-    /// The error for a text of more than `limit` bytes.
+    /// Creates the error for a text of more than `limit` bytes.
     pub(super) fn too_long(limit: usize) -> Self {
         let message = format!("the text is longer than {limit} bytes");
         let fault = Fault { line: 1, column: 1, key: String::new(), message, help: None };
         Self { faults: vec![fault], more: 0 }
     }
 
-    /// What is wrong, first things first.
+    /// Returns the stored faults in the order of the text.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// How many faults there are besides.
+    /// Returns the number of faults that were counted but not stored.
     pub fn more(&self) -> usize {
         self.more
     }
 }
 
-/// One thing that is wrong with a policy.
+/// One fault in a policy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Fault {
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Its column in characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The key it is about, as `server.docs.rules`; empty for a fault of the text's syntax.
+    /// Path of the key, such as `server.docs.rules`; empty for a syntax error.
     pub key: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// What to do about it, where we know.
+    /// Suggestion for fixing it, if there is one.
     pub help: Option<String>,
 }
 
@@ -75,7 +76,7 @@ impl fmt::Display for Listing<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(PolicyError { faults, more }) = self;
         for (index, fault) in faults.iter().enumerate() {
-            if 0 < index {
+            if index > 0 {
                 formatter.write_str("\n")?;
             }
             fault.fmt(formatter)?;
@@ -87,11 +88,11 @@ impl fmt::Display for Listing<'_> {
     }
 }
 
-/// Collects faults, and knows where the lines of the text begin.
+/// Collects faults and converts byte offsets into lines and columns.
 #[derive(Debug)]
 pub(super) struct Faults<'t> {
     text: &'t str,
-    /// Where each line starts, in bytes.
+    /// Byte offset at which each line starts.
     starts: Vec<usize>,
     found: Vec<Fault>,
     more: usize,
@@ -104,12 +105,12 @@ impl<'t> Faults<'t> {
         Self { text, starts: [0].into_iter().chain(after_newlines).collect(), found, more: 0 }
     }
 
-    /// Notes a fault.
+    /// Records a fault.
     pub(super) fn add(&mut self, span: Range<usize>, key: &str, message: impl Into<String>) {
         self.push(span, key, message.into(), None);
     }
 
-    /// Notes a fault, and what to do about it.
+    /// Records a fault with a suggestion.
     pub(super) fn add_with_help(
         &mut self,
         span: Range<usize>,
@@ -120,21 +121,23 @@ impl<'t> Faults<'t> {
         self.push(span, key, message.into(), Some(help.into()));
     }
 
-    /// Whether no more faults are kept. If so one is counted, and need not be put into words.
+    /// Returns true if no more faults are stored. In that case it also counts one more fault, so
+    /// the caller need not build its message.
     pub(super) fn is_full(&mut self) -> bool {
         let is_full = self.found.len() == PolicyError::MAX_FAULTS;
         self.more += usize::from(is_full);
         is_full
     }
 
-    /// The line of a byte, from 1.
+    /// Returns the line number of a byte offset, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at).max(1)
     }
 
-    /// All that were noted, if there are any.
+    /// Returns the recorded faults as an error, or `None` if there are none.
     pub(super) fn into_error(self) -> Option<PolicyError> {
         let Self { found: mut faults, more, .. } = self;
+        // Tables are read by key, not in the order of the text.
         faults.sort_by_key(|fault| (fault.line, fault.column));
         (!faults.is_empty()).then_some(PolicyError { faults, more })
     }
@@ -146,12 +149,13 @@ impl<'t> Faults<'t> {
         let line = self.line(span.start);
         let start = self.starts.get(line - 1).copied().unwrap_or_default();
         let before = self.text.get(start..span.start).unwrap_or_default();
+        // Columns count characters, because editors do.
         let column = before.chars().count() + 1;
         self.found.push(Fault { line, column, key: key.to_owned(), message, help });
     }
 }
 
-/// A word of the policy in backquotes, escaped and shortened.
+/// Quotes a word of the policy in backquotes, escaped and shortened.
 pub(super) fn quoted(word: &str) -> String {
     format!("`{}`", Excerpt::new(word.as_bytes(), 80))
 }

@@ -1,8 +1,8 @@
-//! What a policy says of how servers are started.
+//! Policy settings for starting servers.
 
 use crate::launch::Entry;
 
-/// How a server may be started, and with which environment.
+/// Restrictions on the start of a server: its program, search path, directory and environment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Launch {
     pub(super) programs: Option<Vec<Entry>>,
@@ -13,8 +13,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Where a program is looked for that is named without a directory, if the policy does not say:
-    /// directories that only the system's owner writes to.
+    /// Default search path for a program that is named without a directory. Only the owner of the
+    /// system can write to these directories.
     pub const STANDARD_PATH: &[&str] = &[
         "/usr/local/bin",
         "/usr/local/sbin",
@@ -27,27 +27,27 @@ impl Launch {
         "/snap/bin",
     ];
 
-    /// The programs that may be started; all, if there is no list.
+    /// Returns the programs that may be started, or `None` if all may.
     pub fn programs(&self) -> Option<&[Entry]> {
         self.programs.as_deref()
     }
 
-    /// The directories in which programs are looked for, instead of those in `PATH`.
+    /// Returns the search path that replaces `PATH`.
     pub fn path(&self) -> Option<&[String]> {
         self.path.as_deref()
     }
 
-    /// The directory that the server is started in, instead of the client's.
+    /// Returns the directory in which the server starts, if it is not the client's.
     pub fn directory(&self) -> Option<&str> {
         self.directory.as_deref()
     }
 
-    /// Whether the server gets only a few variables of the environment.
+    /// Returns true if the server receives only a few environment variables.
     pub fn is_env_clean(&self) -> bool {
         self.is_env_clean
     }
 
-    /// Variables that it gets besides.
+    /// Returns the variables that a server with a clean environment receives in addition.
     pub fn env(&self) -> &[String] {
         &self.env
     }

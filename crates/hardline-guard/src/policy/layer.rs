@@ -1,9 +1,10 @@
-//! What a policy says, statement by statement, from the general to the particular.
+//! The statements of a policy, from the general to the specific.
 //!
 //! Invariants:
-//! - The table used on the hot path and the explanation given to people come from the same
-//!   statements, applied by the same function, so they cannot disagree.
-//! - A layer has at most one statement for each rule and direction: no two contradict each other.
+//! - The table used on the hot path and the explanation shown to people apply the same statements
+//!   with the same function, so they cannot disagree.
+//! - A layer has at most one statement per rule and direction, so no two of them contradict each
+//!   other.
 
 use std::collections::HashMap;
 
@@ -12,30 +13,30 @@ use super::{Origin, Profile};
 use crate::finding::Direction;
 use crate::rule::{Action, Rule};
 
-/// The rules that find JSON-RPC in content: `allow_jsonrpc` is about these.
+/// The rules that match JSON-RPC in content. `allow_jsonrpc` applies to these.
 const JSONRPC_RULES: [Rule; 3] =
     [Rule::ContentJsonrpc, Rule::ContentFrame, Rule::ContentEncodedFrame];
 
-/// One statement and where it stands.
+/// One statement and its place in the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Statement {
     pub(super) says: Says,
     pub(super) origin: Origin,
 }
 
-/// What a statement says.
+/// Content of a statement.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Says {
-    /// Everything is as in this profile.
+    /// Resets all actions to those of this profile.
     Profile(Profile),
-    /// JSON-RPC in content is at most logged, or no longer.
+    /// If true, JSON-RPC in content is logged at most; if false, that exception ends.
     AllowJsonrpc(bool),
-    /// What is done about a rule, in one direction or both.
+    /// Sets the action for a rule, in one direction or in both.
     Rule(Rule, Option<Direction>, Action),
 }
 
 impl Says {
-    /// Whether it says anything about `rule` in `direction`.
+    /// Returns true if the statement affects `rule` in `direction`.
     pub(super) fn is_about(&self, rule: Rule, direction: Direction) -> bool {
         match self {
             Self::Profile(_) => true,
@@ -44,7 +45,7 @@ impl Says {
         }
     }
 
-    /// Does what it says.
+    /// Applies the statement to `actions`.
     pub(super) fn apply(&self, actions: &mut Actions) {
         match *self {
             Self::Profile(profile) => *actions = Actions::of(profile),
@@ -60,20 +61,21 @@ impl Says {
     }
 }
 
-/// What is said at one place: of all servers, of one server, or of one tool.
+/// The statements of one scope: all servers, one server, or one tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Layer {
-    /// In the order in which they apply: profile, `allow_jsonrpc`, rules.
+    /// In the order of application: profile, `allow_jsonrpc`, rules.
     statements: Vec<Statement>,
 }
 
 impl Layer {
-    /// Adds a statement that overrides those before it.
+    /// Adds a statement that overrides the earlier ones.
     pub(super) fn push(&mut self, statement: Statement) {
         self.statements.push(statement);
     }
 
-    /// Adds a statement. Returns the one that it would contradict, if there is one.
+    /// Adds a statement, unless it contradicts an earlier one. Returns the earlier one in that
+    /// case.
     pub(super) fn add(&mut self, statement: Statement) -> Option<&Statement> {
         let contradicts = |it: &Statement| match (&it.says, &statement.says) {
             (Says::Rule(one, one_way, _), Says::Rule(other, other_way, _)) => {
@@ -91,14 +93,14 @@ impl Layer {
     }
 }
 
-/// Everything that a policy says of actions.
+/// All statements of a policy about actions.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Layers {
     pub(super) global: Layer,
     pub(super) servers: HashMap<String, ServerLayer>,
 }
 
-/// What is said of a server and of its tools.
+/// The statements about one server and about its tools.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ServerLayer {
     pub(super) own: Layer,
@@ -106,9 +108,9 @@ pub(super) struct ServerLayer {
 }
 
 impl Layers {
-    /// The statements that hold for a tool, the general ones first.
+    /// Returns the statements that apply to a tool, from the general to the specific.
     ///
-    /// Of several `allow_jsonrpc` only the most particular one holds.
+    /// Of several `allow_jsonrpc` statements only the most specific one applies.
     pub(super) fn chain(&self, server: Option<&str>, tool: Option<&str>) -> Vec<&Statement> {
         let server = server.and_then(|server| self.servers.get(server));
         let tool = server.zip(tool).and_then(|(server, tool)| server.tools.get(tool));
@@ -116,6 +118,8 @@ impl Layers {
         let mut chain: Vec<_> =
             layers.into_iter().flatten().flat_map(|layer| &layer.statements).collect();
         let is_jsonrpc = |it: &&Statement| matches!(it.says, Says::AllowJsonrpc(_));
+        // A general `allow_jsonrpc` lowers actions, and a specific `false` could not raise them
+        // again.
         if let Some(last) = chain.iter().rposition(is_jsonrpc) {
             let mut index = 0;
             chain.retain(|it| {
@@ -126,7 +130,7 @@ impl Layers {
         chain
     }
 
-    /// The table for a tool.
+    /// Returns the action table for a tool.
     pub(super) fn actions(
         &self,
         base: Profile,

@@ -1,8 +1,8 @@
-//! What is done about findings, for which server and which tool.
+//! Policies: the action for each finding, by server and tool.
 //!
-//! A [`Policy`] starts from a [`Profile`] and is changed by a text in TOML, from the general to the
-//! particular; what is said of a tool beats what is said of its server, and that beats what is said
-//! of all.
+//! A [`Policy`] starts from a [`Profile`]. A text in TOML changes it, from the general to the
+//! specific: a statement about a tool overrides one about its server, which overrides one about all
+//! servers.
 //!
 //! ```
 //! use hardline_guard::policy::Policy;
@@ -51,18 +51,17 @@
 //! `max_depth`), `[burst]` (`count`, `window_ms`), `[rules]` for frames from servers and
 //! `[client_rules]` for those from the client, the same again in `[server.NAME]`, there also
 //! `allow_jsonrpc`; `allow_jsonrpc`, `rules` and `client_rules` in `[server.NAME.tool.NAME]`;
-//! `[[allow]]` for both directions; and what weakens protection for every server:
+//! `[[allow]]` for both directions; and the keys that weaken protection for every server:
 //! `[danger_rules]`, `[danger_client_rules]`, `danger_allow_jsonrpc`.
 //!
-//! Reading the file, and which server a frame is from, are left to others.
+//! The caller reads the file and knows which server a frame comes from.
 //!
 //! Invariants:
-//! - A `Policy` is valid by construction; whatever a text says that we do not understand is an
-//!   error, with its line.
-//! - [`Policy::action`] looks at most into two hash tables and one array.
-//! - [`Policy::explain`] and [`Policy::action`] agree: both come from the same statements.
-//! - An action that a policy names holds for findings of every severity; only profiles are milder
-//!   with findings below a rule's usual severity.
+//! - A `Policy` is valid by construction. Anything unknown in a text is an error with its line.
+//! - [`Policy::action`] does at most two hash table lookups and one array access.
+//! - [`Policy::explain`] and [`Policy::action`] agree: both use the same statements.
+//! - An action named in a policy applies to findings of every severity. Only profiles are milder
+//!   with findings below the usual severity of their rule.
 
 use std::collections::HashMap;
 
@@ -92,18 +91,18 @@ pub use switch::Switches;
 pub use table::Actions;
 pub use why::Explanation;
 
-/// What is done about findings.
+/// Decides the action for each finding.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Policy {
     profile: Profile,
     layers: Layers,
     settings: Settings,
-    /// For all servers that have no table of their own.
+    /// The actions for all servers without a table of their own.
     actions: Actions,
     servers: HashMap<String, Server>,
 }
 
-/// What was worked out for a server of which something is said.
+/// The precomputed tables of a server that the policy names.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Server {
     actions: Actions,
@@ -112,13 +111,12 @@ struct Server {
 }
 
 impl Policy {
-    /// Longest text of a policy in bytes.
+    /// Limit on the length of a policy in bytes; a longer text is refused.
     ///
-    /// Bounds what is read before anything is known of it: a thousand servers fit. A longer text is
-    /// refused.
+    /// Bounds the text that is read before it is checked. A thousand servers fit.
     pub const MAX_BYTES: usize = 1 << 20;
 
-    /// The policy that says nothing but its profile.
+    /// Creates a policy that consists of a profile alone.
     pub fn profile(profile: Profile) -> Self {
         let read = Read {
             profile,
@@ -129,31 +127,32 @@ impl Policy {
         Self::new(read)
     }
 
-    /// Reads a policy in TOML.
+    /// Parses a policy in TOML.
     ///
     /// # Errors
     ///
-    /// [`PolicyError`] with all that is wrong with the text; if it is not even TOML, with all that
-    /// is wrong with that.
+    /// [`PolicyError`] with all faults of the text. If the text is not valid TOML, with its syntax
+    /// errors only.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         Self::parse_as(text, None)
     }
 
-    /// Reads a policy in TOML, on top of `profile` instead of the one that the text names.
+    /// Parses a policy in TOML, but starts from `profile` instead of the profile that the text
+    /// names.
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse).
+    /// Same as [`parse`](Self::parse).
     pub fn parse_with_profile(text: &str, profile: Profile) -> Result<Self, PolicyError> {
         Self::parse_as(text, Some(profile))
     }
 
-    /// The profile that it starts from.
+    /// Returns the profile that the policy starts from.
     pub fn base(&self) -> Profile {
         self.profile
     }
 
-    /// The profile of a server: its own if it has one.
+    /// Returns the profile of a server: its own, or that of the policy.
     pub fn base_of(&self, server: Option<&str>) -> Profile {
         let chain = self.layers.chain(server, None);
         let own = chain.iter().rev().find_map(|statement| match statement.says {
@@ -163,9 +162,9 @@ impl Policy {
         own.unwrap_or(self.profile)
     }
 
-    /// What is done about a finding of `rule` with the rule's own severity.
+    /// Returns the action for a finding of `rule` with the default severity of the rule.
     ///
-    /// A tool is looked for among those of its server; without a server there is none.
+    /// A tool is looked up among those of its server. Without a server, `tool` has no effect.
     pub fn action(
         &self,
         rule: Rule,
@@ -176,13 +175,13 @@ impl Policy {
         self.actions(server, tool).action(rule, direction)
     }
 
-    /// What is done about `finding`, as bad as it is.
+    /// Returns the action for `finding`, according to its own severity.
     pub fn decide(&self, finding: &Finding, server: Option<&str>, tool: Option<&str>) -> Action {
         let Finding { rule, severity, direction, .. } = *finding;
         self.actions(server, tool).action_at(rule, severity, direction)
     }
 
-    /// What is done about every finding: for one frame, look it up once.
+    /// Returns the table of all actions for a tool. Look it up once per frame.
     pub fn actions(&self, server: Option<&str>, tool: Option<&str>) -> &Actions {
         let Some(server) = server.and_then(|server| self.servers.get(server)) else {
             return &self.actions;
@@ -190,20 +189,21 @@ impl Policy {
         tool.and_then(|tool| server.tools.get(tool)).unwrap_or(&server.actions)
     }
 
-    /// The settings for a server.
+    /// Returns the settings for a server.
     pub fn settings(&self, server: Option<&str>) -> &Settings {
         let server = server.and_then(|server| self.servers.get(server));
         server.map_or(&self.settings, |server| &server.settings)
     }
 
-    /// Whether JSON-RPC is what a tool's content is about, as with documentation.
+    /// Returns true if JSON-RPC is legitimate content of the tool, as in documentation.
     ///
-    /// [`action`](Self::action) knows: the rules that find JSON-RPC are then logged at most.
+    /// [`action`](Self::action) accounts for it: the rules that match JSON-RPC are then logged at
+    /// most.
     pub fn allows_jsonrpc(&self, server: Option<&str>, tool: Option<&str>) -> bool {
         self.actions(server, tool).allows_jsonrpc()
     }
 
-    /// Which statement decides about a rule, and what it overrides.
+    /// Returns the statement that decides about a rule, and those that it overrides.
     pub fn explain(
         &self,
         rule: Rule,
@@ -214,14 +214,14 @@ impl Policy {
         Explanation::new(&self.layers, self.profile, (rule, direction), server, tool)
     }
 
-    /// The servers of which something is said, sorted.
+    /// Returns the names of the servers in the policy, sorted.
     pub fn servers(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.servers.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
     }
 
-    /// The tools of a server of which something is said, sorted.
+    /// Returns the names of the tools in the policy for a server, sorted.
     pub fn tools(&self, server: &str) -> Vec<&str> {
         let tools = self.servers.get(server).into_iter().flat_map(|server| server.tools.keys());
         let mut names: Vec<_> = tools.map(String::as_str).collect();
@@ -230,10 +230,10 @@ impl Policy {
     }
 
     fn parse_as(text: &str, profile: Option<Profile>) -> Result<Self, PolicyError> {
-        if Self::MAX_BYTES < text.len() {
+        if text.len() > Self::MAX_BYTES {
             return Err(PolicyError::too_long(Self::MAX_BYTES));
         }
-        // Editors on Windows put one there.
+        // Editors on Windows write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         read::read(text, profile).map(Self::new)
     }
@@ -242,6 +242,7 @@ impl Policy {
         let Read { profile, layers, settings, server_settings } = read;
         let mut own: HashMap<_, _> = server_settings.into_iter().collect();
         let servers = layers.servers.iter().map(|(name, layer)| {
+            // All tables are built here, so that the hot path only looks them up.
             let table = |tool| layers.actions(profile, Some(name), tool);
             let tools = layer.tools.keys().map(|tool| (tool.clone(), table(Some(tool)))).collect();
             let settings = own.remove(name).unwrap_or_else(|| settings.clone());
@@ -258,25 +259,25 @@ impl Default for Policy {
     }
 }
 
-/// Where a statement stands.
+/// Origin of a statement.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Origin {
-    /// Where it is written, if it is.
+    /// Place of the statement.
     pub place: Place,
-    /// What is written there, as `server.docs.rules.content.frame = "log"`.
+    /// Text of the statement, such as `server.docs.rules.content.frame = "log"`.
     pub key: String,
-    /// The reason given for it.
+    /// The reason that the policy gives for it.
     pub reason: Option<String>,
 }
 
-/// Where a statement is written.
+/// Place where a statement is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Place {
-    /// Nowhere: a profile does it.
+    /// Not in the text: it comes from a profile or a command line switch.
     Builtin,
-    /// On this line of the policy, from 1.
+    /// This line of the policy, from 1.
     Line(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The profiles: what is done about a finding where a policy says nothing.
+//! The profiles: the actions for findings that a policy does not mention.
 //!
 //! | from the server | `observe` | `balanced` | `strict` |
 //! |---|---|---|---|
@@ -6,10 +6,10 @@
 //! | `content.frame`, `content.encoded-frame` below `high` | log | log | log; `content.encoded-frame` block |
 //! | `frame.split` with a planted frame (critical) | log | sanitize | block |
 //!
-//! Frames from the client get the same, with two exceptions. `content.*` is at most logged: they
-//! are arguments that somebody wants to reach a tool (a file to be written, a message to be sent),
-//! JSON escapes them, and editing them would change what is done. `session.burst` is allowed: the
-//! limit binds the server alone.
+//! Frames from the client get the same actions, with two exceptions. `content.*` is logged at most:
+//! the client sends arguments that are meant to reach a tool (a file to write, a message to send),
+//! JSON escapes them, and editing them would change the effect of the call. `session.burst` is
+//! allowed: the limit applies to the server alone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,24 +19,24 @@ use thiserror::Error;
 use crate::finding::{Direction, Severity};
 use crate::rule::{Action, Rule};
 
-/// A named starting point of policies.
+/// A named base for policies.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a contract: command lines name these three")]
 pub enum Profile {
-    /// Everything is reported and nothing is changed.
+    /// Reports everything and changes nothing.
     Observe,
-    /// What nobody could have meant is made harmless or blocked; documentation passes.
+    /// Sanitizes or blocks only what has no legitimate use; documentation passes.
     #[default]
     Balanced,
-    /// What might be an attack is blocked.
+    /// Blocks everything that might be an attack.
     Strict,
 }
 
 impl Profile {
-    /// All of them, mildest first.
+    /// All profiles, mildest first.
     pub const ALL: [Self; 3] = [Self::Observe, Self::Balanced, Self::Strict];
 
-    /// Its name: `observe`, `balanced` or `strict`.
+    /// Returns the name: `observe`, `balanced` or `strict`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Observe => "observe",
@@ -45,12 +45,13 @@ impl Profile {
         }
     }
 
-    /// What it does about a finding.
+    /// Returns the action for a finding.
     pub fn action(self, rule: Rule, severity: Severity, direction: Direction) -> Action {
         let action = match self {
             Self::Observe => return Action::Log,
             Self::Balanced => match rule {
-                // Other protocols' examples, and what no reader unpacks on the way.
+                // Below `high` are examples of other protocols, and encodings that no reader on the
+                // way decodes.
                 Rule::ContentFrame | Rule::ContentEncodedFrame if severity < Severity::High => {
                     Action::Log
                 }
@@ -58,6 +59,7 @@ impl Profile {
             },
             Self::Strict => match rule {
                 Rule::ContentFrame if severity < Severity::High => Action::Log,
+                // A planted frame is an attack for certain; joining the parts is not enough then.
                 Rule::FrameSplit if severity == Severity::Critical => Action::Block,
                 _ => rule.strict(),
             },
@@ -85,7 +87,7 @@ impl FromStr for Profile {
     }
 }
 
-/// A name that is none of a profile.
+/// Error returned when a string is not the name of a profile.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("no such profile: there are observe, balanced and strict")]
 #[non_exhaustive]

@@ -1,9 +1,10 @@
-//! From TOML to statements and settings.
+//! Parses TOML into statements and settings.
 //!
 //! Invariants:
-//! - Nothing is skipped: a key, rule, action or profile that is not known is a fault.
-//! - All faults are collected; the text is a policy only if there are none.
-//! - What holds for every server can only make a profile stricter, unless its name has `danger`.
+//! - Nothing is skipped: an unknown key, rule, action or profile is a fault.
+//! - All faults are collected. The text is a policy only if there are none.
+//! - A statement for every server can only make the profile stricter, unless its key starts with
+//!   `danger`.
 
 use std::ops::Range;
 
@@ -22,13 +23,13 @@ use crate::rule::{Action, Rule};
 
 use Direction::{ClientToServer, ServerToClient};
 
-/// What a text says.
+/// Content of a parsed policy.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) profile: Profile,
     pub(super) layers: Layers,
     pub(super) settings: Settings,
-    /// For servers that have settings of their own.
+    /// Only for servers whose settings differ from the global ones.
     pub(super) server_settings: Vec<(String, Settings)>,
 }
 
@@ -69,14 +70,14 @@ const SERVER_KEYS: &[&str] = &[
 const TOOL_KEYS: &[&str] = &["allow_jsonrpc", "rules", "client_rules"];
 const ALLOW_KEYS: &[&str] = &["rule", "server", "tool", "reason"];
 
-/// Reads `text`; `profile`, if there is one, counts instead of the text's own.
+/// Parses `text`. If `profile` is given, it replaces the one that the text names.
 pub(super) fn read(text: &str, profile: Option<Profile>) -> Result<Read, PolicyError> {
     let mut faults = Faults::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         faults.add(error.span().unwrap_or(0..0), "", error.message());
     }
-    // What follows a fault of syntax may be read wrongly, and blamed wrongly.
+    // After a syntax error the rest of the text may be misread, so its faults would mislead.
     if !errors.is_empty()
         && let Some(error) = faults.into_error()
     {
@@ -95,7 +96,7 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
     let scope = Scope { table: top, path: String::new() };
     reader.known_keys(&scope, TOP_KEYS);
     if let Some(value) = top.get("allow_jsonrpc") {
-        let message = "here it would hold for every server";
+        let message = "at the top level it would apply to every server";
         let help = "write it in `[server.NAME.tool.NAME]` or `[server.NAME]`";
         reader.faults.add_with_help(value.span(), "allow_jsonrpc", message, help);
     }
@@ -103,10 +104,12 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
     let profile = given.or(own.as_ref().map(|(profile, _)| *profile)).unwrap_or_default();
 
     let mut layers = Layers::default();
+    // A profile of the text that the caller replaced must not appear as an origin.
     if let Some((own, origin)) = own.filter(|(own, _)| *own == profile) {
         layers.global.add(Statement { says: Says::Profile(own), origin });
     }
     allow_jsonrpc(reader, &scope, "danger_allow_jsonrpc", &mut layers.global);
+    // `rules` may only tighten the profile; the `danger_` keys have no such bound.
     for (key, direction, is_bound) in [
         ("rules", ServerToClient, true),
         ("client_rules", ClientToServer, true),
@@ -136,7 +139,7 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
     Read { profile, layers, settings, server_settings }
 }
 
-/// Reads one server's table. Returns its settings if they are not everybody's.
+/// Parses the table of one server. Returns its settings if they differ from the global ones.
 fn server(
     reader: &mut Reader<'_>,
     scope: &Scope<'_, '_>,
@@ -146,6 +149,7 @@ fn server(
     reader.known_keys(scope, SERVER_KEYS);
     let mut settings = everybody.clone();
     if let Some((profile, origin)) = profile(reader, scope) {
+        // A profile sets only these three; the other settings are inherited.
         let Settings { burst, close_after, hold_back_ms, .. } = Settings::of(profile);
         settings = Settings { burst, close_after, hold_back_ms, ..settings };
         layer.own.add(Statement { says: Says::Profile(profile), origin });
@@ -187,7 +191,7 @@ fn allow_jsonrpc(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, key: &str, laye
     }
 }
 
-/// Reads a table of rules: `content.frame = "log"`, or `"content.frame" = "log"`.
+/// Parses a table of rules: `content.frame = "log"`, or `"content.frame" = "log"`.
 fn rules(
     reader: &mut Reader<'_>,
     scope: &Scope<'_, '_>,
@@ -199,6 +203,7 @@ fn rules(
     let Some(rules) = reader.table(scope, key) else { return };
     for (name, value) in rules.table {
         match value.get_ref() {
+            // TOML reads the dot of `content.frame` as a nested table.
             DeValue::Table(inner) if !name.get_ref().contains('.') => {
                 for (last, value) in inner {
                     let name = format!("{}.{}", name.get_ref(), last.get_ref());
@@ -231,6 +236,8 @@ fn one_rule(
     let Some(action) = action else { return };
 
     if let Some(profile) = at_least {
+        // Compares with the strictest action of the profile, because an action of the policy
+        // applies to all severities.
         let all = Severity::ALL.map(|severity| profile.action(rule, severity, direction));
         let own = all.into_iter().max().unwrap_or(Action::Close);
         if action < own {
@@ -255,7 +262,7 @@ fn one_rule(
     add(reader, value, &path, layer, statement);
 }
 
-/// Reads the `[[allow]]` entries.
+/// Parses the `[[allow]]` entries.
 fn allows(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, layers: &mut Layers) {
     let Some(value) = scope.table.get("allow") else { return };
     let DeValue::Array(entries) = value.get_ref() else {
@@ -284,11 +291,12 @@ fn allow(reader: &mut Reader<'_>, entry: &Node<'_>, scope: &Scope<'_, '_>, layer
         "add `server = \"NAME\"`, the name that findings show; to change a rule for every server \
          there is `[danger_rules]`",
     );
-    let reason = reader.required(entry, scope, "reason", "say for others why this is fine");
+    let reason = reader.required(entry, scope, "reason", "explain why it is a false alarm");
     let tool = match reader.string(scope, "tool") {
         Some((tool, _)) => Some(tool),
+        // A `tool` of the wrong type was already reported as a fault.
         None if scope.table.contains_key("tool") => return,
-        // What is found in bytes and sessions belongs to no tool; the rest does.
+        // Findings about bytes, sessions and starts belong to no tool. All other rules need one.
         None if named.is_none_or(|(rule, _)| rule.is_without_tool()) => None,
         None => {
             let help = "add `tool = \"NAME\"`, or `tool = \"*\"` for every tool of this server";
@@ -316,7 +324,7 @@ fn allow(reader: &mut Reader<'_>, entry: &Node<'_>, scope: &Scope<'_, '_>, layer
     add(reader, value, path, layer, statement);
 }
 
-/// Adds a statement to its layer, unless that contradicts itself.
+/// Adds a statement to its layer, or reports a fault if the layer already decides the same.
 fn add(
     reader: &mut Reader<'_>,
     value: &Node<'_>,
@@ -334,6 +342,7 @@ fn rule(reader: &mut Reader<'_>, name: &str, span: Range<usize>, path: &str) -> 
     if let Ok(rule) = name.parse() {
         return Some(rule);
     }
+    // Searching for the nearest rule is expensive, and the result would be thrown away.
     if reader.faults.is_full() {
         return None;
     }

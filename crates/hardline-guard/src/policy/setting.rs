@@ -1,4 +1,4 @@
-//! Settings of a policy besides actions: sizes, bursts, times, when a session is closed.
+//! Settings of a policy other than actions: sizes, bursts, times, and the closing of sessions.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The greatest value of `close_after`.
+    /// Limit on `close_after`.
     pub const MAX_CLOSE_AFTER: u32 = 1 << 20;
-    /// The greatest value of `hold_back_ms`.
+    /// Limit on `hold_back_ms`.
     pub const MAX_HOLD_BACK_MS: u32 = 10_000;
 
-    /// What `profile` sets.
+    /// Returns the settings of `profile`.
     pub fn of(profile: Profile) -> Self {
         let (burst, close_after, hold_back_ms) = match profile {
             Profile::Observe => (Burst::BALANCED, None, 0),
@@ -43,54 +43,57 @@ impl Settings {
         }
     }
 
-    /// Which tools the client may see and call. Default: all.
+    /// Returns the filter for the tools that the client may see and call. Default: all tools.
     pub fn tools(&self) -> &ToolFilter {
         &self.tools
     }
 
-    /// How the server is started.
+    /// Returns the restrictions on the start of the server.
     pub fn launch(&self) -> &Launch {
         &self.launch
     }
 
-    /// The limits of the wire, with the largest frame and the greatest depth that were set.
+    /// Returns the wire limits, including the configured frame size and depth.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Most bytes of text scanned in one frame; at least 1, at most the largest frame.
+    /// Returns the limit on the bytes of text scanned in one frame; at least 1, at most the frame
+    /// limit.
     ///
-    /// Bounds the work that one frame can ask for. A frame with more text is not passed on
-    /// unscanned: it counts as `frame.too-large`. Default: the largest frame, so that nothing is
-    /// refused for it.
+    /// Bounds the work that one frame can cause. A frame with more text is not passed on unscanned:
+    /// it counts as `frame.too-large`. Default: the frame limit, so that no frame is refused for
+    /// it.
     pub fn max_content_bytes(&self) -> usize {
         let max_frame_bytes = self.limits.max_frame_bytes();
         self.max_content_bytes.unwrap_or(max_frame_bytes).min(max_frame_bytes)
     }
 
-    /// How many notifications a server may send at once.
+    /// Returns the limit on the notifications that a server may send at once.
     pub fn burst(&self) -> Burst {
         self.burst
     }
 
-    /// After how many blocked findings of `session.*` the session is closed, if it is.
+    /// Returns the number of blocked `session.*` findings after which the session is closed, or
+    /// `None` if it never is.
     ///
-    /// Default: 8 under `strict`, never under the others.
+    /// Default: 8 under `strict`, never under the other profiles.
     pub fn close_after(&self) -> Option<u32> {
         self.close_after
     }
 
-    /// Time that a message which the server sends on its own right after an answer is held back.
+    /// Returns the time for which the guard holds back a message that the server sends on its own
+    /// right after an answer.
     ///
-    /// The message is dropped if the rest of the answer comes within that time: then content has ended
-    /// the answer too early, and wrote the message itself. Default: 2 ms, under `strict` 20 ms, under
-    /// `observe` none.
+    /// The guard drops the message if the rest of the answer arrives within that time: then content
+    /// ended the answer too early and wrote the message itself. Default: 2 ms, under `strict` 20
+    /// ms, under `observe` none.
     pub fn hold_back(&self) -> Duration {
         Duration::from_millis(self.hold_back_ms.into())
     }
 }
 
-/// A budget of notifications: `count` at once, refilled evenly over `window`.
+/// A token bucket for notifications: `count` at once, refilled evenly over `window`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Burst {
     pub(super) count: u32,
@@ -98,27 +101,27 @@ pub struct Burst {
 }
 
 impl Burst {
-    /// The greatest count.
+    /// Limit on the count.
     pub const MAX_COUNT: u32 = 1 << 20;
-    /// The longest window in milliseconds.
+    /// Limit on the window in milliseconds.
     pub const MAX_WINDOW_MS: u32 = 3_600_000;
 
-    /// 256 at once, 128 a second.
+    /// 256 at once, 128 per second.
     pub(super) const BALANCED: Self = Self { count: 256, window_ms: 2000 };
-    /// 64 at once, 32 a second.
+    /// 64 at once, 32 per second.
     pub(super) const STRICT: Self = Self { count: 64, window_ms: 2000 };
 
-    /// Most notifications at once; at least 1.
+    /// Returns the size of the token bucket; at least 1.
     ///
-    /// Bounds what a flood can make a client do. What is over it is coalesced or dropped, and
-    /// counted; answers never are. Default: 256, under `strict` 64.
+    /// Bounds the effect of a flood on the client. Notifications beyond it are coalesced or
+    /// dropped, and counted; answers never are. Default: 256, under `strict` 64.
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// How long it takes until a budget used up is whole again; never zero.
+    /// Returns the time in which an empty token bucket refills completely; never zero.
     ///
-    /// Default: 2 s, which refills 128 a second, under `strict` 32.
+    /// Default: 2 s, which refills 128 per second, under `strict` 32.
     pub fn window(self) -> Duration {
         Duration::from_millis(self.window_ms.into())
     }

@@ -1,4 +1,4 @@
-//! From TOML to settings.
+//! Parses TOML into settings.
 
 use toml::de::DeValue;
 
@@ -8,7 +8,7 @@ use super::value::{Node, Reader, Scope, join};
 use crate::launch::{Entry, is_variable};
 use crate::tools::{Glob, ToolFilter};
 
-/// Reads sizes, bursts, `close_after`, tools and starts.
+/// Parses limits, bursts, `close_after`, `hold_back_ms`, tools and launch settings.
 pub(super) fn read_settings(
     reader: &mut Reader<'_>,
     scope: &Scope<'_, '_>,
@@ -19,6 +19,7 @@ pub(super) fn read_settings(
         let most = 1 << 30;
         if let Some(bytes) = reader.integer(&limits, "max_frame_bytes", most) {
             let limits = settings.limits.clone().with_max_frame_bytes(bytes);
+            // `integer` has checked the range, so the fallback is never taken.
             settings.limits = limits.unwrap_or(settings.limits.clone());
         }
         if let Some(bytes) = reader.integer(&limits, "max_content_bytes", most) {
@@ -46,7 +47,7 @@ pub(super) fn read_settings(
     }
 }
 
-/// Reads which tools the client may see. A server's own list takes the place of everybody's.
+/// Parses the tool filter. A list of the server replaces the global one.
 fn read_tools(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, tools: &mut ToolFilter) {
     let globs = |patterns: Vec<&str>| patterns.into_iter().map(Glob::new).collect();
     if let Some(patterns) = strings(reader, scope, "allow_tools") {
@@ -73,6 +74,7 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
     if let Some(directories) = strings(reader, scope, "path") {
         for directory in &directories {
             if !is_absolute(directory)
+                // The span of the whole list is precise enough; one fault is reported for it.
                 && let Some(value) = scope.table.get("path")
             {
                 let message = "each must be an absolute path";
@@ -132,14 +134,14 @@ fn read_program(reader: &mut Reader<'_>, value: &Node<'_>, path: &str) -> Option
     }
 }
 
-/// The strings at `key`, if it is there: at least one.
+/// Returns the strings at `key`, or `None` if the key is absent. An empty list is a fault.
 fn strings<'a>(reader: &mut Reader<'_>, scope: &Scope<'a, '_>, key: &str) -> Option<Vec<&'a str>> {
     let path = join(&scope.path, key);
     let values = list(reader, scope, key)?;
     values.iter().map(|value| reader.as_string(value, &path)).collect()
 }
 
-/// The list at `key`, if it is there: at least one value.
+/// Returns the list at `key`, or `None` if the key is absent. An empty list is a fault.
 fn list<'a, 'd>(
     reader: &mut Reader<'_>,
     scope: &Scope<'a, 'd>,
@@ -151,6 +153,7 @@ fn list<'a, 'd>(
         reader.faults.add_with_help(value.span(), &path, "expected a list", help);
         return None;
     };
+    // An empty list could mean "none" or "no restriction"; the author must choose.
     if values.is_empty() {
         let help = match key {
             "allow_tools" => {

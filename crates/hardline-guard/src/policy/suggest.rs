@@ -1,26 +1,28 @@
-//! What somebody may have meant by a word that is not known.
+//! Suggestions for misspelled words.
 
 use crate::rule::Rule;
 
-/// Longer words are no typing errors, and comparing takes the product of the lengths.
+/// Limit on compared words in characters. Longer words are no typing errors, and the cost of a
+/// comparison is the product of the lengths.
 const MAX_WORD_CHARS: usize = 40;
 
-/// The known word that is most like `word`, if one is like it at all.
+/// Returns the known word that is most similar to `word`, if one is similar enough.
 pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let length = word.chars().take(MAX_WORD_CHARS + 1).count();
-    if MAX_WORD_CHARS < length {
+    if length > MAX_WORD_CHARS {
         return None;
     }
     let word = word.to_lowercase().replace(['_', ' '], "-");
     known
         .into_iter()
         .map(|it| (strsim::damerau_levenshtein(&word, &it.replace('_', "-")), it))
+        // One edit per three characters: more would suggest unrelated words.
         .filter(|(distance, _)| *distance <= length / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, it)| it)
 }
 
-/// The rule that is most like `name`, also if its layer is missing or another.
+/// Returns the rule that is most similar to `name`, even if its layer is missing or wrong.
 pub(super) fn nearest_rule(name: &str) -> Option<&'static str> {
     let names = Rule::ALL.iter().map(|rule| rule.name());
     nearest(name, names.clone()).or_else(|| {
@@ -32,13 +34,13 @@ pub(super) fn nearest_rule(name: &str) -> Option<&'static str> {
 }
 
 impl Rule {
-    /// The rule that somebody may have meant by a name that is none.
+    /// Returns the rule that an unknown name was probably meant for.
     pub fn nearest(name: &str) -> Option<Self> {
         nearest_rule(name)?.parse().ok()
     }
 }
 
-/// A suggestion in words: the nearest word, or all of them if they are few.
+/// Builds a suggestion: the nearest word, or all words if there are at most eight.
 pub(super) fn help(word: &str, known: &[&str]) -> Option<String> {
     match nearest(word, known.iter().copied()) {
         Some(it) => Some(format!("did you mean `{it}`?")),
@@ -47,7 +49,7 @@ pub(super) fn help(word: &str, known: &[&str]) -> Option<String> {
     }
 }
 
-/// Words in backquotes, with an "and" before the last.
+/// Lists words in backquotes, with "and" before the last.
 pub(super) fn list(words: &[&str]) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {

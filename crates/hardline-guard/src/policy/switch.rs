@@ -1,4 +1,4 @@
-//! What a command line says besides the policy: it holds for one server, above all else.
+//! Command line switches that change the policy of one server and override everything else.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use crate::tools::Glob;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Switches {
-    /// The largest frame.
+    /// Limit on the size of a frame in bytes.
     pub max_frame_bytes: Option<usize>,
-    /// How many notifications at once, and how long until all of them are allowed again.
+    /// Size of the token bucket for notifications, and the time in which it refills completely.
     pub burst: Option<(u32, Duration)>,
-    /// Whether JSON-RPC is what the content is about, as with documentation.
+    /// Treats JSON-RPC as legitimate content, as in documentation.
     pub allows_jsonrpc: bool,
-    /// Tools that the client may see and call, besides what the policy says; all if there are none.
+    /// Tools that the client may see and call, in addition to the policy; all if the list is empty.
     pub allowed_tools: Vec<Glob>,
-    /// Tools that it may not.
+    /// Tools that the client may neither see nor call.
     pub denied_tools: Vec<Glob>,
-    /// Whether it may only see and call tools that only read.
+    /// Restricts the client to tools that only read.
     pub is_read_only: bool,
-    /// Whether the server gets only a few variables of the environment.
+    /// Starts the server with only a few environment variables.
     pub is_env_clean: bool,
-    /// Variables that it then gets besides.
+    /// Variables that the server receives in addition to those.
     pub env: Vec<String>,
-    /// Whether everything is allowed, and nothing is reported. Protects nobody.
+    /// Allows everything and reports nothing. Removes all protection.
     pub allows_everything: bool,
 }
 
 impl Policy {
-    /// The same with switches for a server.
+    /// Returns the policy with switches applied to one server.
     ///
     /// # Errors
     ///
-    /// If a limit is out of its range.
+    /// [`LimitError`] if a limit is out of range.
     pub fn with_switches(mut self, server: &str, switches: &Switches) -> Result<Self, LimitError> {
         let mut settings = self.settings(Some(server)).clone();
         if let Some(bytes) = switches.max_frame_bytes {
@@ -64,6 +64,7 @@ impl Policy {
             layer.own.push(said("--allow-jsonrpc", Says::AllowJsonrpc(true)));
         }
         if switches.allows_everything {
+            // Statements about the tools of this server would otherwise override the switch.
             layer = ServerLayer::default();
             for &rule in Rule::ALL {
                 let says = Says::Rule(rule, None, Action::Allow);

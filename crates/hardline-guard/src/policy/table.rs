@@ -1,4 +1,4 @@
-//! Actions by rule, severity and direction, in one small array.
+//! The actions by rule, severity and direction, in one small array.
 
 use crate::finding::{Direction, Severity};
 use crate::rule::{Action, Rule};
@@ -8,7 +8,7 @@ use super::Profile;
 const RULES: usize = Rule::ALL.len();
 const SEVERITIES: usize = Severity::ALL.len();
 
-/// What is done about every finding of one server or tool.
+/// The actions for all findings of one server or tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Actions {
     from_server: [[Action; SEVERITIES]; RULES],
@@ -17,7 +17,7 @@ pub struct Actions {
 }
 
 impl Actions {
-    /// What `profile` does.
+    /// Returns the actions of `profile`.
     pub(super) fn of(profile: Profile) -> Self {
         let blank = [[Action::Block; SEVERITIES]; RULES];
         let mut actions = Self { from_server: blank, from_client: blank, allows_jsonrpc: false };
@@ -35,12 +35,12 @@ impl Actions {
         actions
     }
 
-    /// What is done about a finding of `rule` with the rule's own severity.
+    /// Returns the action for a finding of `rule` with the default severity of the rule.
     pub fn action(&self, rule: Rule, direction: Direction) -> Action {
         self.action_at(rule, rule.severity(), direction)
     }
 
-    /// What is done about a finding of `rule` that is as bad as `severity`.
+    /// Returns the action for a finding of `rule` with the given severity.
     #[inline]
     pub fn action_at(&self, rule: Rule, severity: Severity, direction: Direction) -> Action {
         let rows = match direction {
@@ -48,11 +48,12 @@ impl Actions {
             Direction::ClientToServer => &self.from_client,
         };
         let cell = rows.get(rule as usize).and_then(|row| row.get(severity as usize));
-        // Every rule and severity has a cell; without one we would fail closed.
+        // Every rule and severity has a cell. A missing one would fail closed.
         cell.copied().unwrap_or(Action::Block)
     }
 
-    /// Makes content harmless that would be blocked, one way: for what somebody approved.
+    /// Lowers the actions for content that a user has approved: `content.*` sanitizes at most and
+    /// `tool.poison` logs at most, in one direction.
     pub(crate) fn soften(&mut self, direction: Direction) {
         let content = Rule::ALL.iter().filter(|rule| rule.layer() == "content");
         for &rule in content {
@@ -65,23 +66,24 @@ impl Actions {
         }
     }
 
-    /// Whether JSON-RPC is what the content is about, as with documentation.
+    /// Returns true if JSON-RPC is legitimate content, as in documentation.
     pub fn allows_jsonrpc(&self) -> bool {
         self.allows_jsonrpc
     }
 
-    /// Whether all of `rule` is allowed one way, so that nobody need look for it.
+    /// Returns true if `rule` is allowed at every severity in this direction, so that scanning for
+    /// it is unnecessary.
     pub fn allows(&self, rule: Rule, direction: Direction) -> bool {
         let is_allowed = |it| self.action_at(rule, it, direction) == Action::Allow;
         Severity::ALL.into_iter().all(is_allowed)
     }
 
-    /// Sets all severities of `rule`.
+    /// Sets the action for all severities of `rule`.
     pub(super) fn set(&mut self, rule: Rule, direction: Direction, action: Action) {
         self.row_mut(rule, direction).fill(action);
     }
 
-    /// Says whether JSON-RPC is what content is about; if so, `rules` are logged at most.
+    /// Sets whether JSON-RPC is legitimate content. If it is, `rules` are logged at most.
     pub(super) fn set_allows_jsonrpc(&mut self, allows: bool, rules: &[Rule]) {
         self.allows_jsonrpc = allows;
         if !allows {

@@ -1,4 +1,4 @@
-//! Values of TOML by their type, with a fault where it is another.
+//! Typed access to TOML values; a value of the wrong type is a fault.
 
 use hardline_wire::excerpt::Excerpt;
 use toml::Spanned;
@@ -7,10 +7,10 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Faults, quoted};
 use super::suggest::{help, nearest};
 
-/// A value of the document, with its place.
+/// A value of the document with its span.
 pub(super) type Node<'d> = Spanned<DeValue<'d>>;
 
-/// A table of the document and its path.
+/// A table of the document with its path.
 #[derive(Clone, Debug)]
 pub(super) struct Scope<'a, 'd> {
     pub(super) table: &'a DeTable<'d>,
@@ -24,7 +24,7 @@ pub(super) struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// Notes every key of a table that is not `known`.
+    /// Records a fault for each key of a table that is not in `known`.
     pub(super) fn known_keys(&mut self, scope: &Scope<'_, '_>, known: &[&str]) {
         for (key, value) in scope.table {
             if known.contains(&&**key.get_ref()) || self.faults.is_full() {
@@ -33,6 +33,7 @@ impl Reader<'_> {
             let path = join(&scope.path, key.get_ref());
             let message = "no such key";
             let near = nearest(key.get_ref(), known.iter().copied());
+            // An unquoted dot in a server name splits it into nested tables.
             if near.is_none() && value.get_ref().is_table() && path.starts_with("server.") {
                 let help = "a name with a dot in it is written in quotes, as in `[server.\"a.b\"]`";
                 self.faults.add_with_help(key.span(), &path, message, help);
@@ -45,7 +46,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The table at `key`, if there is one.
+    /// Returns the table at `key`, if there is one.
     pub(super) fn table<'a, 'd>(
         &mut self,
         scope: &Scope<'a, 'd>,
@@ -56,7 +57,7 @@ impl Reader<'_> {
         Some(Scope { table, path })
     }
 
-    /// A value as a table.
+    /// Returns a value as a table.
     pub(super) fn as_table<'a, 'd>(
         &mut self,
         value: &'a Node<'d>,
@@ -65,12 +66,12 @@ impl Reader<'_> {
         self.typed(value, path, "a table", value.get_ref().as_table())
     }
 
-    /// A value as a string.
+    /// Returns a value as a string.
     pub(super) fn as_string<'a>(&mut self, value: &'a Node<'_>, path: &str) -> Option<&'a str> {
         self.typed(value, path, "a string", value.get_ref().as_str())
     }
 
-    /// The string at `key`, if there is one.
+    /// Returns the string at `key`, if there is one.
     pub(super) fn string<'a, 'd>(
         &mut self,
         scope: &Scope<'a, 'd>,
@@ -80,7 +81,7 @@ impl Reader<'_> {
         Some((self.as_string(value, &join(&scope.path, key))?, value))
     }
 
-    /// The string at `key`, which must be there and not be empty.
+    /// Returns the string at `key`, which must exist and must not be empty.
     pub(super) fn required<'a, 'd>(
         &mut self,
         around: &Node<'_>,
@@ -102,7 +103,7 @@ impl Reader<'_> {
         Some((string, value))
     }
 
-    /// The truth value at `key`, if there is one.
+    /// Returns the boolean at `key`, if there is one.
     pub(super) fn boolean<'a, 'd>(
         &mut self,
         scope: &Scope<'a, 'd>,
@@ -114,7 +115,7 @@ impl Reader<'_> {
         Some((boolean, value))
     }
 
-    /// The number at `key`, if there is one, between 1 and `most`.
+    /// Returns the integer at `key`, if there is one; it must be between 1 and `most`.
     pub(super) fn integer<N>(&mut self, scope: &Scope<'_, '_>, key: &str, most: N) -> Option<N>
     where
         N: Copy + Ord + TryFrom<u64> + std::fmt::Display,
@@ -124,7 +125,7 @@ impl Reader<'_> {
         let integer = value.get_ref().as_integer();
         let integer = self.typed(value, &path, "a whole number", integer)?;
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
-        let number = number.filter(|it| 0 < *it).and_then(|it| N::try_from(it).ok());
+        let number = number.filter(|it| *it > 0).and_then(|it| N::try_from(it).ok());
         let number = number.filter(|it| *it <= most);
         if number.is_none() {
             self.faults.add(value.span(), &path, format!("it must be between 1 and {most}"));
@@ -132,7 +133,7 @@ impl Reader<'_> {
         number
     }
 
-    /// What a word stands for, or a fault that says what there is.
+    /// Returns `known`, or records a fault that suggests a name if it is `None`.
     pub(super) fn one_of<T>(
         &mut self,
         value: &Node<'_>,
@@ -170,7 +171,7 @@ impl Reader<'_> {
     }
 }
 
-/// The path of `key` in the table at `path`, quoted where TOML would quote it.
+/// Returns the path of `key` in the table at `path`, quoted where TOML requires it.
 pub(super) fn join(path: &str, key: &str) -> String {
     let is_bare = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
     let key = match key {

@@ -1,4 +1,4 @@
-//! Why something is blocked: which line of a policy decided, and what it overrode.
+//! Explanations of a decision: the deciding statement of a policy, and those that it overrides.
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use super::{Origin, Place, Profile};
 use crate::finding::Direction;
 use crate::rule::{Action, Rule};
 
-/// What is done about a rule, and who says so.
+/// The action for a rule, and the statements that lead to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The rule.
     pub rule: Rule,
-    /// Which way the frame goes.
+    /// Direction of the frame.
     pub direction: Direction,
-    /// What is done.
+    /// The resulting action.
     pub action: Action,
-    /// The statement that decided.
+    /// The deciding statement.
     pub decided_by: Origin,
-    /// What more general statements said, the most general first.
+    /// The overridden statements with their actions, the most general first.
     pub overridden: Vec<(Origin, Action)>,
 }
 
@@ -41,7 +41,7 @@ impl Explanation {
             if !statement.says.is_about(rule, direction) {
                 continue;
             }
-            // The text names the profile that we started from.
+            // The text names the base profile: its line is a better origin than the built-in name.
             if decided_by.place == Place::Builtin && statement.says == Says::Profile(base) {
                 decided_by = statement.origin.clone();
                 continue;
@@ -49,7 +49,7 @@ impl Explanation {
             let before = actions.action(rule, direction);
             statement.says.apply(&mut actions);
             let after = actions.action(rule, direction);
-            // `allow_jsonrpc` decides nothing where the action was mild already.
+            // `allow_jsonrpc` changes nothing if the action was mild enough already.
             if before == after && matches!(statement.says, Says::AllowJsonrpc(_)) {
                 continue;
             }

@@ -1,14 +1,14 @@
-//! Which tools whoever set Hardline up lets a client see and call.
+//! The filter that decides which tools of a server its client may see and call.
 
 use std::fmt;
 
 use super::Glob;
 
-/// Which tools a client may see and call. Without anything said, all of them.
+/// Decides which tools a client may see and call. The default allows all of them.
 ///
-/// A tool passes if some pattern of each list of allowed ones fits its name, none of the denied ones
-/// does, and, where only reading is allowed, the server says of it that it only reads. A denied name
-/// is denied whatever its case: a server may be less exact than its client.
+/// A tool passes if a pattern of every allow list matches its name, no deny pattern matches it,
+/// and, in read-only mode, the server annotates it as read-only. Deny patterns ignore case, because
+/// a server may match names less strictly than its client.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ToolFilter {
     allowed: Vec<Vec<Glob>>,
@@ -16,7 +16,7 @@ pub struct ToolFilter {
     is_read_only: bool,
 }
 
-/// Why a tool does not pass.
+/// Reason for which a tool does not pass.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Denial {
     Denied,
@@ -25,25 +25,26 @@ pub(crate) enum Denial {
 }
 
 impl Denial {
-    /// For whoever called it.
+    /// Returns the reason as an error text for the caller of the tool.
     pub(crate) fn reason(self) -> &'static str {
         match self {
-            Self::Denied => "this tool is denied here",
-            Self::NotAllowed => "this tool is not among those allowed here",
+            Self::Denied => "this tool is on the list of denied tools",
+            Self::NotAllowed => "this tool is not on the list of allowed tools",
             Self::NotReadOnly => {
-                "only tools that their server lists as read-only are allowed here, and this is none"
+                "only tools that their server lists as read-only are allowed here, and this one is not"
             }
         }
     }
 }
 
 impl ToolFilter {
-    /// One that lets everything pass.
+    /// Creates a filter that lets every tool pass.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets only those pass that fit one of these as well. An empty list changes nothing.
+    /// Adds an allow list: a tool must also match one of these patterns. An empty list changes
+    /// nothing.
     #[must_use]
     pub fn allow(mut self, patterns: impl IntoIterator<Item = Glob>) -> Self {
         let list: Vec<_> = patterns.into_iter().collect();
@@ -53,14 +54,14 @@ impl ToolFilter {
         self
     }
 
-    /// Denies those that fit one of these as well.
+    /// Also denies the tools that match one of these patterns.
     #[must_use]
     pub fn deny(mut self, patterns: impl IntoIterator<Item = Glob>) -> Self {
         self.denied.extend(patterns);
         self
     }
 
-    /// Lets only those pass of which their server says `readOnlyHint`.
+    /// If `is_read_only`, lets only tools pass that their server annotates with `readOnlyHint`.
     #[must_use]
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.is_read_only |= is_read_only;
@@ -79,17 +80,18 @@ impl ToolFilter {
         self.is_read_only = is_read_only;
     }
 
-    /// Whether everything passes.
+    /// Returns true if every tool passes.
     pub fn is_open(&self) -> bool {
         self.allowed.is_empty() && self.denied.is_empty() && !self.is_read_only
     }
 
-    /// Whether only tools pass that only read.
+    /// Returns true if only read-only tools pass.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }
 
-    /// Why a tool of this name does not pass, if it does not; `only_reads` is what its server says.
+    /// Returns the reason for which a tool does not pass, or `None`. `only_reads` is the annotation
+    /// of its server.
     pub(crate) fn denial(&self, name: &str, only_reads: bool) -> Option<Denial> {
         if self.denied.iter().any(|glob| glob.matches_any_case(name)) {
             return Some(Denial::Denied);
@@ -102,7 +104,7 @@ impl ToolFilter {
 }
 
 impl fmt::Display for ToolFilter {
-    /// In words: `allowed: a*, b; denied: c; read-only ones`.
+    /// Writes a summary, such as `allowed: a*, b; denied: c; read-only ones`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list =
             |globs: &[Glob]| globs.iter().map(Glob::to_string).collect::<Vec<_>>().join(", ");

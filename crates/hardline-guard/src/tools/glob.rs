@@ -1,8 +1,8 @@
-//! Patterns for names: `*` is any run of characters, `?` is one.
+//! Glob patterns for names: `*` matches any number of characters, `?` matches one.
 
 use std::fmt;
 
-/// A pattern for names. Everything but `*` and `?` stands for itself.
+/// A glob pattern for names. All characters except `*` and `?` match themselves.
 ///
 /// ```
 /// use hardline_guard::tools::Glob;
@@ -16,29 +16,30 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// A pattern.
+    /// Creates a pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into() }
     }
 
-    /// Whether it fits more than one name.
+    /// Returns true if the pattern can match more than one name.
     pub fn has_wildcard(&self) -> bool {
         self.pattern.contains(['*', '?'])
     }
 
-    /// Whether all of `name` fits.
+    /// Returns true if the pattern matches the whole name.
     pub fn matches(&self, name: &str) -> bool {
         fits(self.pattern.chars().collect(), name.chars().collect())
     }
 
-    /// The same, whatever the case.
+    /// Returns true if the pattern matches the whole name, ignoring case.
     pub fn matches_any_case(&self, name: &str) -> bool {
         let lower = |text: &str| text.chars().flat_map(char::to_lowercase).collect();
         fits(lower(&self.pattern), lower(name))
     }
 }
 
-/// Goes back to the last `*` where it does not fit: no more than the product of both lengths in steps.
+/// Matches with backtracking to the last `*` only, so the number of steps is at most the product of
+/// both lengths.
 fn fits(pattern: Vec<char>, name: Vec<char>) -> bool {
     let (mut at, mut done, mut last) = (0, 0, None);
     while let Some(char) = name.get(done) {
@@ -49,6 +50,7 @@ fn fits(pattern: Vec<char>, name: Vec<char>) -> bool {
             }
             Some(wanted) if *wanted == '?' || wanted == char => (at, done) = (at + 1, done + 1),
             _ => {
+                // The last `*` takes one character more.
                 let Some((after, taken)) = last else { return false };
                 (at, done) = (after, taken + 1);
                 last = Some((after, taken + 1));

@@ -1,15 +1,15 @@
-//! Which tools of a server its client sees and may call.
+//! Decides which tools of a server its client sees and may call.
 //!
-//! Two things decide: a [`ToolFilter`], set up by a person, and the pins, kept by a [`PinKeeper`]. What
-//! a server lists is reviewed by a `Roster`: it pins what a server lists first, finds what changed
-//! since, and remembers what is hidden, so that no client calls it. It does the same for the server's
-//! instructions.
+//! Two parts decide: a [`ToolFilter`] that the user configures, and the pins that a [`PinKeeper`]
+//! stores. A `Roster` reviews the tool lists of a server: it pins the first list, finds later
+//! changes, and remembers hidden tools, so that no client can call them. It does the same for the
+//! instructions of the server.
 //!
 //! Invariants:
-//! - A tool that is hidden cannot be called.
-//! - A tool with something planted in its definition is never pinned by itself.
-//! - What cannot be pinned counts as new, in every list.
-//! - What is hidden because of its pin can be called as soon as somebody approved it.
+//! - A hidden tool cannot be called.
+//! - A tool with planted text in its definition is never pinned without an approval.
+//! - A tool that cannot be pinned counts as new in every list.
+//! - A tool that is hidden because of its pin can be called as soon as a person has approved it.
 
 mod filter;
 mod glob;
@@ -28,5 +28,6 @@ pub(crate) use roster::Roster;
 /// Name of a server's instructions where a policy names a tool: `tool = "(instructions)"`.
 pub const INSTRUCTIONS: &str = "(instructions)";
 
-/// The rule that errors for calls of denied tools name. There is no finding of it.
+/// Rule name in the errors for calls of denied tools. It is not a [`Rule`](crate::Rule): there are
+/// no findings of it.
 pub const TOOL_DENIED: &str = "tool.denied";

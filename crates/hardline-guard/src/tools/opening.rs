@@ -1,4 +1,4 @@
-//! The server's instructions, beside their pin.
+//! Compares the instructions of a server with their pin.
 
 use super::INSTRUCTIONS;
 use super::keeper::PinKeeper;
@@ -12,19 +12,19 @@ pub(crate) struct Objection {
     pub(crate) rule: Rule,
     pub(crate) action: Action,
     pub(crate) detail: String,
-    /// Set if it was not told yet in this session.
+    /// Set if it was not reported yet in this session.
     pub(crate) is_news: bool,
 }
 
 impl Objection {
-    /// Returns true if the client must not see them.
+    /// Returns true if the client must not see the instructions.
     pub(crate) fn hides(&self) -> bool {
-        Action::Block <= self.action
+        self.action >= Action::Block
     }
 }
 
 impl Roster {
-    /// Takes note of the name that the client gives itself.
+    /// Passes the name with which the client identifies itself to the keeper.
     pub(crate) fn meet_client(&mut self, server: &str, client: &str) {
         if let Some(keeper) = self.keeper.as_mut() {
             keeper.meet_client(server, client);
@@ -32,18 +32,19 @@ impl Roster {
         self.has_met_client = true;
     }
 
-    /// Returns true if the client's name is of interest, and not known yet.
+    /// Returns true if the keeper needs the name of the client and does not have it yet.
     pub(crate) fn wants_client(&self) -> bool {
         self.keeper.is_some() && !self.has_met_client
     }
 
-    /// Returns true if instructions are compared.
+    /// Returns true if instructions are pinned and compared.
     pub(crate) fn pins_instructions(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| keeper.pins_instructions())
     }
 
-    /// Reviews a server's instructions: pins them at first use, and compares them from then on. What
-    /// has something planted in it is not pinned: then the server counts as one that had none.
+    /// Reviews the instructions of a server: pins them at first use, and compares them afterwards.
+    /// Instructions with planted text are not pinned; the server then counts as one without
+    /// instructions.
     pub(crate) fn review_instructions(
         &mut self,
         server: &str,
@@ -63,13 +64,13 @@ impl Roster {
             let detail = "the server's instructions cannot be pinned".to_owned();
             (Rule::ToolNew, detail)
         } else {
-            // The content rules have told what is planted in them.
+            // The content rules have already reported the planted text.
             let difference = lock.compare_instructions(server, instructions);
             let difference = difference.filter(|_| !is_first)?;
             (difference.rule()?, difference.to_string())
         };
         let action = decide(rule);
-        if Action::Block <= action {
+        if action >= Action::Block {
             detail.push_str(&remedy(&**keeper, server, "left out"));
         }
         let fingerprint = Some(instructions.fingerprint());
@@ -78,7 +79,7 @@ impl Roster {
     }
 }
 
-/// The command that lets something through, for people.
+/// Returns a sentence with the command that approves the hidden part.
 pub(super) fn remedy(keeper: &dyn PinKeeper, server: &str, what: &str) -> String {
     format!("\n{what} until a person runs `{}`", keeper.approval(server))
 }

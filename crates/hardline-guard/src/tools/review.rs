@@ -1,4 +1,4 @@
-//! What a review of a list is about, and what comes of it.
+//! The input and output of a review of a tool list.
 
 use hardline_wire::json::Value;
 
@@ -6,30 +6,31 @@ use super::filter::{Denial, ToolFilter};
 use crate::pin::{Definition, DefinitionError};
 use crate::rule::{Action, Rule};
 
-/// A tool that a server lists.
+/// A tool of a list.
 #[derive(Debug)]
 pub(crate) struct Listed {
-    /// Empty if it has none: nobody can call it.
+    /// Empty if the tool has none: no client can call it.
     pub(crate) name: String,
     pub(crate) definition: Result<Definition, DefinitionError>,
-    /// Whether its server says that it only reads.
+    /// Set if its server annotates it as read-only.
     pub(crate) only_reads: bool,
-    /// Why it is not for the client, if somebody said so.
+    /// The reason for which the filter removes it, if it does.
     pub(crate) denial: Option<Denial>,
-    /// Whether something is planted in its definition.
+    /// Set if its definition contains planted text.
     pub(crate) is_poisoned: bool,
-    /// Set if the same tool stands before it on the list.
+    /// Set if an identical tool stands before it on the list.
     pub(crate) is_copy: bool,
-    /// The rule that hides it, if one does.
+    /// The rule that hides it, if any.
     pub(crate) hidden: Option<Rule>,
 }
 
 impl Listed {
-    /// Takes an element of a list.
+    /// Reads an element of a list.
     pub(crate) fn new(tool: Value<'_>, filter: &ToolFilter) -> Self {
         let name = tool.get("name").and_then(|name| name.as_str()).unwrap_or_default().into_owned();
         let annotations = tool.get("annotations");
         let hint = annotations.and_then(|it| it.get("readOnlyHint")).and_then(|it| it.as_bool());
+        // A hint that is missing or not a boolean does not count as read-only.
         let only_reads = hint == Some(true);
         let denial = filter.denial(&name, only_reads);
         let definition = Definition::new(tool);
@@ -44,16 +45,16 @@ impl Listed {
         }
     }
 
-    /// Whether the client does not see it.
+    /// Returns true if the client does not see the tool.
     pub(crate) fn is_gone(&self) -> bool {
         self.denial.is_some() || self.hidden.is_some()
     }
 }
 
-/// Something found about a tool of a list.
+/// A match of a rule in a tool of a list.
 #[derive(Debug)]
 pub(crate) struct Notice {
-    /// Which one.
+    /// Index of the tool on the page.
     pub(crate) index: usize,
     pub(crate) rule: Rule,
     pub(crate) action: Action,

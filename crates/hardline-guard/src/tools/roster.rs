@@ -1,4 +1,4 @@
-//! The tools of one session's server.
+//! The tools of one session's server: reviews lists, and decides about calls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,40 +13,44 @@ use super::shadow;
 use crate::pin::{Definition, Fingerprint, Lock};
 use crate::rule::{Action, Rule};
 
-/// Most tools that are remembered as hidden or read-only, and most findings as told.
+/// Limit on the tools remembered as hidden, as read-only or as compared, and on the findings
+/// remembered as reported.
 ///
-/// Bounds what a server can make us remember. A list with more hidden ones is refused, those that read
-/// count as others, and what is over it is told again.
+/// Bounds the memory that a server can make the guard use. At the limit, a list with more hidden
+/// tools is refused, further read-only tools do not count as read-only, and further findings are
+/// reported again.
 const MAX_NAMES: usize = 1 << 16;
-/// Most bytes of a name that are shown.
+/// Limit on the bytes of a name that are shown.
 const NAME_BYTES: usize = 80;
 
-/// The tools of a server: what its client may see and call.
+/// Tracks which tools of a server its client may see and call.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     filter: ToolFilter,
     pub(super) keeper: Option<Box<dyn PinKeeper>>,
-    /// Set once the client's name is known.
+    /// Set once the name of the client is known.
     pub(super) has_met_client: bool,
     hidden: HashMap<String, Hidden>,
-    /// Names that the pages of the current list hid: one that is hidden on one page stays so, also if
-    /// another page has a tool of that name that might be seen.
+    /// Names that the pages of the current list hid. A name hidden on one page stays hidden, even
+    /// if another page has a visible tool of that name.
     held: HashSet<String>,
-    /// Tools of this server that were compared with their pins, and may be called.
+    /// Tools of this server that match their pins and may be called.
     compared: HashSet<String>,
-    /// Whether the server says of a tool that it only reads, as far as only such tools pass.
+    /// For each listed tool, true if its server annotates it as read-only. Filled only in read-only
+    /// mode.
     readers: HashMap<String, bool>,
-    /// Whether the server has no pins but those of this session, and has not listed all yet.
+    /// Set while the server has no pins from earlier sessions and has not listed all of its tools
+    /// yet.
     is_pinning: bool,
-    /// Whether the first page of what is pinned was there.
+    /// Set once the first page of the pinned list has arrived.
     has_begun: bool,
-    /// What the page that came last named as the next.
+    /// Hash of the cursor that the last page named as the next one.
     pub(crate) next_page: Option<u64>,
-    /// Findings that were told already: a client lists the tools again and again.
+    /// Findings that were already reported. A client lists the tools again and again.
     told: HashSet<(Rule, String, Option<Fingerprint>)>,
 }
 
-/// The parts of a review that every tool of a page needs.
+/// The arguments of a review that every tool of a page needs.
 struct Review<'a, F> {
     server: &'a str,
     keeper: &'a mut dyn PinKeeper,
@@ -58,18 +62,19 @@ struct Review<'a, F> {
 #[derive(Clone, Copy, Debug)]
 struct Hidden {
     rule: Rule,
-    /// What it was when it was hidden. Pinned as just that, it is approved.
+    /// Fingerprint at the time of hiding. The tool is approved once it is pinned with exactly this
+    /// one.
     fingerprint: Option<Fingerprint>,
 }
 
-/// Why a call is refused.
+/// Rule and reason of a refused call.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) rule: &'static str,
     pub(crate) reason: String,
 }
 
-/// There are more hidden tools than can be remembered.
+/// Error returned when there are more hidden tools than the roster can remember.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
@@ -86,40 +91,41 @@ impl Roster {
         &self.filter
     }
 
-    /// Begins anew with another server: what it lists is not known yet.
+    /// Resets the state for a new server process, whose tools are not known yet.
     pub(crate) fn restart(&mut self) {
         self.compared.clear();
         self.readers.clear();
         self.next_page = None;
     }
 
-    /// Whether lists need no review for their own sake.
+    /// Returns true if lists need no review by the roster.
     pub(crate) fn is_open(&self) -> bool {
         self.keeper.is_none() && self.filter.is_open()
     }
 
-    /// Whether every call may reach the server, if tools that changed may.
+    /// Returns true if every call may reach the server, as long as no rule blocks changed tools.
     pub(crate) fn lets_all_pass(&self) -> bool {
         self.filter.is_open() && self.hidden.is_empty()
     }
 
-    /// Whether tools are pinned.
+    /// Returns true if tools are pinned.
     pub(crate) fn has_pins(&self) -> bool {
         self.keeper.is_some()
     }
 
-    /// What its keeper has to complain about.
+    /// Returns the errors of the keeper since the last call.
     pub(crate) fn take_trouble(&mut self) -> Option<String> {
         self.keeper.as_mut()?.take_trouble()
     }
 
-    /// Whether somebody approved a tool as it is, whatever is in it.
+    /// Returns true if a person approved this exact definition, including any planted text.
     pub(crate) fn is_approved(&mut self, server: &str, tool: &Definition) -> bool {
         let lock = self.keeper.as_mut().map(|keeper| keeper.lock());
         lock.is_some_and(|lock| is_pinned_as(&lock, server, tool.name(), tool.fingerprint()))
     }
 
-    /// Returns the reason for which a tool may not be called, if any. `decide` has the policy's actions.
+    /// Returns the reason for which a tool may not be called, if any. `decide` returns the actions
+    /// of the policy.
     pub(crate) fn refusal(
         &mut self,
         server: &str,
@@ -137,14 +143,15 @@ impl Roster {
             };
             return Some(Refusal { rule: TOOL_DENIED, reason: reason.to_owned() });
         }
-        let is_blocked = || Action::Block <= decide(Rule::ToolNew);
-        if Definition::MAX_NAME_BYTES < tool.len() && self.has_pins() && is_blocked() {
+        let is_blocked = || decide(Rule::ToolNew) >= Action::Block;
+        if tool.len() > Definition::MAX_NAME_BYTES && self.has_pins() && is_blocked() {
             let reason = "this tool is hidden: its name is too long to be pinned".to_owned();
             return Some(Refusal { rule: Rule::ToolNew.name(), reason });
         }
         let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
             return self.refusal_of_unlisted(server, tool, decide);
         };
+        // A person may have approved the tool since it was hidden.
         let keeper = self.keeper.as_mut();
         let (lock, approval) = keeper.map(|it| (it.lock(), it.approval(server))).unzip();
         if let (Some(lock), Some(fingerprint)) = (lock, fingerprint)
@@ -168,7 +175,8 @@ impl Roster {
         Some(Refusal { rule: rule.name(), reason })
     }
 
-    /// The same for a tool that is not hidden, but was not on a list of this session either.
+    /// Returns the refusal for a tool that is not hidden, but was not listed in this session
+    /// either.
     fn refusal_of_unlisted(
         &mut self,
         server: &str,
@@ -178,12 +186,12 @@ impl Roster {
         if self.compared.contains(tool) {
             return None;
         }
-        let blocks = |rule| Action::Block <= decide(rule);
+        let blocks = |rule| decide(rule) >= Action::Block;
         if !blocks(Rule::ToolChanged) && !blocks(Rule::ToolNew) {
             return None;
         }
         let lock = self.keeper.as_mut()?.lock();
-        // One of which nothing is pinned has nothing to be compared with.
+        // A server without pins has nothing to compare with.
         if !lock.has_list(server) {
             return None;
         }
@@ -200,8 +208,9 @@ impl Roster {
         })
     }
 
-    /// Reviews a page of what a server lists: pins it if it is the first, compares it, and remembers
-    /// what may be called. Says what it found, and hides what `decide` says is to be blocked.
+    /// Reviews a page of a tool list: pins it if the server has no pins, compares it, and remembers
+    /// which tools may be called. Returns the findings, and hides the tools for which `decide`
+    /// returns `block`.
     pub(crate) fn review(
         &mut self,
         server: &str,
@@ -210,11 +219,13 @@ impl Roster {
         decide: impl Fn(Rule, &str) -> Action,
     ) -> Result<Vec<Notice>, TooMany> {
         let mut notices = Vec::new();
+        // Taken out, because `compare` needs the keeper and `self` at once.
         if let Some(mut keeper) = self.keeper.take() {
             self.compare(server, tools, page, &decide, &mut *keeper, &mut notices);
             self.keeper = Some(keeper);
         }
         if page.is_first {
+            // A new list decides anew which names are hidden.
             self.held.clear();
         }
         for tool in tools.iter().filter(|tool| !tool.is_copy) {
@@ -233,8 +244,8 @@ impl Roster {
         notices: &mut Vec<Notice>,
     ) {
         let mut lock = keeper.lock();
-        // A list that never ends does not pin for ever: the next one has begun. Nor does one whose
-        // pages do not follow one another.
+        // A list without an end must not pin forever, so a second first page ends the pinning. A
+        // page that does not follow the previous one ends it too.
         self.is_pinning &= if page.is_first { !self.has_begun } else { page.is_next };
         self.is_pinning |= !lock.has_list(server);
         self.has_begun |= self.is_pinning;
@@ -254,6 +265,7 @@ impl Roster {
         }
         let own = tools.iter().filter_map(|tool| tool.definition.as_ref().ok());
         let all: Vec<Definition> = own.cloned().collect();
+        // Pins before comparing, so that the tools of a first list are not reported as new.
         if self.is_pinning {
             let is_new = |tool: &&Listed| {
                 let is_fit = !tool.is_poisoned && tool.hidden.is_none();
@@ -267,7 +279,7 @@ impl Roster {
         }
         review.keeper.list(server, &all, page);
         for (index, tool) in tools.iter_mut().enumerate() {
-            // What is told of it already says more than that it is new.
+            // The other finding already says more than that the tool is new.
             let is_told = tool.is_poisoned || shadowing.contains(&index);
             let Some((rule, detail)) = difference(&lock, server, tool) else { continue };
             if rule == Rule::ToolChanged || !is_told {
@@ -285,14 +297,15 @@ impl Roster {
         review: &mut Review<'_, impl Fn(Rule, &str) -> Action>,
     ) {
         let action = (review.decide)(rule, &tool.name);
-        if Action::Block <= action {
+        if action >= Action::Block {
             tool.hidden.get_or_insert(rule);
         }
-        // No client sees it anyway. But one that was pinned was seen, and is not what it was.
+        // A denied tool is invisible to the client anyway. A pinned one, however, was visible
+        // before and has changed since.
         if tool.denial.is_some() && rule != Rule::ToolChanged {
             return;
         }
-        if Action::Block <= action {
+        if action >= Action::Block {
             detail.push_str(&remedy(review.keeper, review.server, "hidden"));
         }
         let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
@@ -301,7 +314,7 @@ impl Roster {
         }
     }
 
-    /// Returns true if something was not told yet. It counts as told from now on.
+    /// Returns true if a finding was not reported yet, and marks it as reported.
     pub(super) fn take_news(
         &mut self,
         rule: Rule,
@@ -309,14 +322,14 @@ impl Roster {
         fingerprint: Option<Fingerprint>,
     ) -> bool {
         let has_room = self.told.len() < MAX_NAMES;
-        // Of a name that is too long to be one, its beginning will do.
+        // A prefix is enough to recognize a name that is too long to be pinned.
         let name = name.get(..name.floor_char_boundary(Definition::MAX_NAME_BYTES));
         !has_room || self.told.insert((rule, name.unwrap_or_default().to_owned(), fingerprint))
     }
 
     fn remember(&mut self, tool: &Listed) -> Result<(), TooMany> {
-        // A name that cannot be pinned is refused for its length, and need not be remembered.
-        if Definition::MAX_NAME_BYTES < tool.name.len() {
+        // The length alone refuses a name that cannot be pinned, so it need not be remembered.
+        if tool.name.len() > Definition::MAX_NAME_BYTES {
             return Ok(());
         }
         let has_room = self.readers.len() < MAX_NAMES || self.readers.contains_key(&tool.name);
@@ -334,7 +347,8 @@ impl Roster {
             return Ok(());
         };
         self.compared.remove(&tool.name);
-        if MAX_NAMES <= self.hidden.len() && !self.hidden.contains_key(&tool.name) {
+        // Fails closed: a hidden tool that is not remembered could be called.
+        if self.hidden.len() >= MAX_NAMES && !self.hidden.contains_key(&tool.name) {
             return Err(TooMany);
         }
         let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
@@ -348,14 +362,14 @@ fn is_pinned_as(lock: &Lock, server: &str, tool: &str, fingerprint: Fingerprint)
     lock.tool(server, tool).is_some_and(|pinned| pinned.fingerprint() == fingerprint)
 }
 
-/// How a tool differs from its pin.
+/// Returns the difference between a tool and its pin, if any.
 fn difference(lock: &Lock, server: &str, tool: &Listed) -> Option<(Rule, String)> {
     match &tool.definition {
         Ok(definition) => {
             let difference = lock.compare_tool(server, definition)?;
             Some((difference.rule()?, difference.to_string()))
         }
-        // What cannot be pinned may be another tool the next time.
+        // A tool that cannot be pinned may be a different one the next time.
         Err(error) => match lock.tool(server, &tool.name) {
             Some(_) => Some((Rule::ToolChanged, format!("it cannot be compared: {error}"))),
             None => Some((Rule::ToolNew, format!("it cannot be pinned: {error}"))),

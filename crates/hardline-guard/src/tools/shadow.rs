@@ -1,4 +1,4 @@
-//! Newcomers of a list that can be taken for other tools.
+//! Detects new tools that can be mistaken for other tools.
 
 use std::collections::HashSet;
 
@@ -6,11 +6,11 @@ use super::keeper::PinKeeper;
 use super::review::Listed;
 use crate::pin::{Definition, Lock, Newcomers, Twins};
 
-/// Finds the tools of a list that can be taken for others: each by its index, and in words.
+/// Returns the index of each tool that can be mistaken for another one, with a description.
 ///
-/// A newcomer has the name of a neighbor's tool, or one that looks like it, or one that looks like that
-/// of another tool of its own server, pinned or on the same list. A tool that was pinned is no
-/// newcomer.
+/// Only new tools count; a pinned tool does not. A new tool is reported if its name equals the name
+/// of a neighbor's tool or looks like it, or if it looks like the name of another tool of the same
+/// server, pinned or on the same list.
 pub(super) fn find(
     lock: &Lock,
     keeper: &mut dyn PinKeeper,
@@ -28,7 +28,8 @@ pub(super) fn find(
     if newcomers.is_empty() {
         return Vec::new();
     }
-    // Of two on one list that look alike, the plain one is the tool and the other its look-alike.
+    // Of two similar names on one list, the one in plain characters is the original and the other
+    // the look-alike.
     newcomers.sort_by_key(|(index, name)| (!is_plain(name), *index));
     let neighbors = keeper.neighbors(server);
     let mut others = Newcomers::new(server, newcomers.iter().map(|(_, name)| *name));
@@ -46,7 +47,7 @@ pub(super) fn find(
     found.collect()
 }
 
-/// Finds tools that stand on a list a second time, without a difference: each by its index.
+/// Returns the index of each tool that repeats an earlier one of the list without a difference.
 pub(super) fn copies(tools: &[Listed]) -> Vec<usize> {
     let mut seen = HashSet::new();
     let mut copies = Vec::new();

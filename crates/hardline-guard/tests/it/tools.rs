@@ -241,7 +241,7 @@ fn read_only_keeps_what_says_that_it_only_reads() {
     assert_eq!(run.call("look"), None);
     assert_eq!(run.call("write").as_deref(), Some("tool.denied"));
     let refused = run.ask("tools/call", &json!({"name": "write"}));
-    assert!(refused[0].1.contains("and this is none"), "{refused:?}");
+    assert!(refused[0].1.contains("and this one is not"), "{refused:?}");
     // It says so no more.
     assert_eq!(run.list(&json!([tool("look", "")])), Vec::<String>::new());
     assert_eq!(run.call("look").as_deref(), Some("tool.denied"));

@@ -32,8 +32,8 @@ fn what_weakens_every_server_has_danger_in_its_name() {
     );
     check_faults(
         "allow_jsonrpc = true",
-        &["line 1, column 17: allow_jsonrpc: here it would hold for every server; write it in \
-           `[server.NAME.tool.NAME]` or `[server.NAME]`"],
+        &["line 1, column 17: allow_jsonrpc: at the top level it would apply to every server; \
+           write it in `[server.NAME.tool.NAME]` or `[server.NAME]`"],
     );
     check(
         "danger_allow_jsonrpc = true\n[danger_rules]\ncontent.hidden = \"allow\"",
@@ -48,7 +48,7 @@ fn an_allow_must_be_narrow_and_have_a_reason() {
         &[
             "line 1, column 1: allow[0]: `server` is missing; add `server = \"NAME\"`, the name \
              that findings show; to change a rule for every server there is `[danger_rules]`",
-            "line 1, column 1: allow[0]: `reason` is missing; say for others why this is fine",
+            "line 1, column 1: allow[0]: `reason` is missing; explain why it is a false alarm",
             "line 1, column 1: allow[0]: `tool` is missing; add `tool = \"NAME\"`, or `tool = \"*\"` \
              for every tool of this server",
         ],

@@ -1,4 +1,4 @@
-//! Commands in containers.
+//! Inspects commands that run in containers.
 
 use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family};
 use super::inspect::{CodeKind, Inspector};
@@ -6,9 +6,11 @@ use super::package::Registry;
 use super::search::Owner;
 
 impl Inspector<'_> {
-    /// Looks at the command that a container is started with: its files are others, and so are its links.
+    /// Inspects the command that a container starts with. The caller's links do not apply to it,
+    /// because a container has files of its own.
     pub(super) fn follow_container(&mut self, at: usize, family: &Family, depth: usize) {
         let mut verb = at;
+        // `docker container run`: groups come before the verb.
         loop {
             let Some(index) = self.walk(verb + 1, family).operand else { return };
             verb = index;
@@ -29,6 +31,7 @@ impl Inspector<'_> {
                 None => (self.word(index), self.word(index + 1)),
             };
             if CONTAINER_ENTRIES.contains(&name) {
+                // A shell form or a list is a whole command in one value.
                 if value.contains([' ', '[']) {
                     return self.add(at, index, CodeKind::Inline);
                 }
@@ -36,9 +39,12 @@ impl Inspector<'_> {
                 places.insert(0, index);
             }
         }
+        // The entry point takes the arguments behind the image, so both are inspected as one
+        // command.
         let mut inside = Inspector::new(&inner, &|_| Vec::new(), self.left.get());
         inside.follow(0, depth + 1);
         self.left.set(inside.left.get());
+        // Other kinds concern files inside the container, which the image decides.
         for code in inside.look.code {
             if let (CodeKind::Inline, Some(place)) = (code.kind, places.get(code.index)) {
                 self.add(at, *place, CodeKind::Inline);

@@ -1,4 +1,4 @@
-//! One line of a list of programs that may be started.
+//! One entry of the list of allowed programs.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use super::inspect::{Code, CodeKind, Links, Look, inspect_with};
 use super::package::{Package, Registry};
 use crate::tools::Glob;
 
-/// The pattern for all arguments that are left.
+/// The pattern that matches all remaining arguments.
 const REST: &str = "**";
-/// Bytes of an option of one letter.
+/// Length of a one-letter option such as `-c`, in bytes.
 const SHORT_OPTION_BYTES: usize = 2;
-/// Bytes of an argument that are shown.
+/// Limit on the bytes of an argument that are shown.
 const SHOWN_BYTES: usize = 80;
 
 /// A program that may be started.
 ///
-/// Named alone, it may have any arguments but those that are code, name code to be loaded, choose where code
-/// comes from, or are options of an interpreter that are not known. With patterns for its arguments it may have
-/// just those; `**` at the end stands for any others, and these may be no code either, nor name another
-/// package. A wildcard stands for no `-` at the start, no `:` and no `..`, makes no code welcome, and where a
-/// package is named it stands for a name in the registry, perhaps with a version or tag: everything else
-/// must be spelled out.
+/// An entry without patterns allows any arguments, except those that are code, name code to load,
+/// choose the source of code, or are unknown options of an interpreter. An entry with patterns
+/// allows exactly those arguments; `**` at the end allows any further ones, which again must not be
+/// code nor name another package. A wildcard matches no `-` at the start, no `:` and no `..`, and
+/// never allows code. In place of a package, a wildcard matches a name in the registry, optionally
+/// with a version or tag. Everything else must be spelled out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
     program: String,
@@ -32,27 +32,29 @@ pub struct Entry {
     has_rest: bool,
 }
 
-/// Why a text is no program.
+/// Error returned when an entry is not valid.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum EntryError {
-    /// It is empty.
+    /// The entry is empty.
     #[error("it is empty")]
     Empty,
-    /// It is a path from wherever the client happens to be.
-    #[error("a path must start with `/`: a relative one would depend on the directory of the client")]
+    /// A relative path, which would depend on the working directory of the client.
+    #[error(
+        "a path must start with `/`: a relative one would depend on the directory of the client"
+    )]
     Relative,
-    /// `**` stands somewhere but at the end.
-    #[error("`**` can only be the last one")]
+    /// `**` is not the last pattern.
+    #[error("`**` is only allowed at the end")]
     RestInside,
 }
 
 impl Entry {
-    /// A program with arguments that are no code.
+    /// Creates an entry that allows any arguments that are not code.
     ///
     /// # Errors
     ///
-    /// [`EntryError`], if it is no name and no path from the root.
+    /// [`EntryError`] if `program` is neither a name nor an absolute path.
     pub fn program(program: &str) -> Result<Self, EntryError> {
         let is_path = program.contains(['/', '\\']);
         let is_absolute = program.starts_with('/') || program.get(1..3) == Some(":\\");
@@ -63,11 +65,11 @@ impl Entry {
         }
     }
 
-    /// A program with arguments that fit these patterns, one each.
+    /// Creates an entry that allows arguments that match these patterns, one pattern per argument.
     ///
     /// # Errors
     ///
-    /// [`EntryError`].
+    /// [`EntryError`] if `program` is not valid, or if `**` is not the last pattern.
     pub fn with_arguments(program: &str, patterns: &[&str]) -> Result<Self, EntryError> {
         let has_rest = patterns.last() == Some(&REST);
         let patterns = patterns.get(..patterns.len() - usize::from(has_rest)).unwrap_or_default();
@@ -78,23 +80,23 @@ impl Entry {
         Ok(Self { arguments, has_rest, ..Self::program(program)? })
     }
 
-    /// Its name, or the path of its file.
+    /// Returns the name of the program, or the path of its file.
     pub fn name(&self) -> &str {
         &self.program
     }
 
-    /// Returns true if it lists the arguments that its program may have.
+    /// Returns true if the entry lists the arguments that its program may have.
     pub fn has_arguments(&self) -> bool {
         self.arguments.is_some()
     }
 
-    /// Whether it is named by a path.
+    /// Returns true if the program is given as a path.
     pub fn is_path(&self) -> bool {
         self.program.contains(['/', '\\'])
     }
 
-    /// Why these arguments, of a command whose program is the one meant, are not covered, if they are
-    /// not. `links` says where words of the command lead.
+    /// Returns the reason for which this entry does not allow a command, or `None` if it does. The
+    /// caller has already matched the program. `links` resolves words of the command to files.
     pub fn objection(&self, command: &[String], links: Links<'_>) -> Option<String> {
         let look = inspect_with(command, links);
         if let Some(objection) = self.free_objection(command, links, &look) {
@@ -105,12 +107,14 @@ impl Entry {
             let is_image = |it: &&Package| it.registry == Registry::Image;
             let images: Vec<usize> =
                 look.packages.iter().filter(is_image).map(|it| it.index).collect();
+            // Only an image may have a `:` in the place of a wildcard: it separates the tag.
             let all_fit = patterns.iter().zip(given).zip(1..).all(|((glob, word), index)| {
                 if images.contains(&index) { fits_name(glob, word) } else { fits(glob, word) }
             });
-            let is_as_long = match self.has_rest {
-                true => patterns.len() <= given.len(),
-                false => patterns.len() == given.len(),
+            let is_as_long = if self.has_rest {
+                patterns.len() <= given.len()
+            } else {
+                patterns.len() == given.len()
             };
             if !all_fit || !is_as_long {
                 return Some(format!("its arguments are not those of `{self}`"));
@@ -132,7 +136,8 @@ impl Entry {
 }
 
 impl Entry {
-    /// Why arguments are not covered that no pattern is for, of a program that runs anything by them.
+    /// Returns an objection if the program can run any code by its arguments and no pattern
+    /// restricts them.
     fn free_objection(&self, command: &[String], links: Links<'_>, look: &Look) -> Option<String> {
         let program = command.first().map_or("", String::as_str);
         let runs_anything =
@@ -142,7 +147,7 @@ impl Entry {
         if !runs_anything || !is_free || command.len() <= patterns.len() + 1 {
             return None;
         }
-        // What is behind the image is for the container.
+        // Arguments after the image belong to the program in the container.
         let is_image = |it: &Package| it.registry == Registry::Image && it.index <= patterns.len();
         let words: Vec<String> = patterns.iter().map(ToString::to_string).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -152,7 +157,7 @@ impl Entry {
         Some(format!("the arguments of `{self}` can be code: list those that it may have"))
     }
 
-    /// Why a package is not covered that a wildcard or `**` stands for.
+    /// Returns an objection to a package that a wildcard or `**` matches.
     fn package_objection(&self, command: &[String], look: &Look) -> Option<String> {
         for package in &look.packages {
             let word = command.get(package.index).map_or("", String::as_str);
@@ -168,18 +173,19 @@ impl Entry {
         None
     }
 
-    /// The pattern for the word at an index of the command.
+    /// Returns the pattern for the word at an index of the command.
     fn pattern(&self, index: usize) -> Option<&Glob> {
         self.arguments.as_deref().unwrap_or_default().get(index.checked_sub(1)?)
     }
 
-    /// Checks if code is wanted: the entry has just the word, or lets the program run any package.
+    /// Returns true if the entry allows this code: it spells the word out, or lets the program run
+    /// any package.
     fn covers(&self, code: &Code, command: &[String]) -> bool {
         let is_package = code.kind == CodeKind::Package;
         let Some(pattern) = self.pattern(code.index) else {
             return is_package && self.arguments.is_none();
         };
-        // The option itself is spelled out, and what it names is looked at as a package.
+        // The option is spelled out; its value is checked as a package.
         let word = command.get(code.index).map_or("", String::as_str);
         let length = word.find('=').map_or(SHORT_OPTION_BYTES, |sign| sign + 1);
         let option = word.get(..length);
@@ -188,22 +194,22 @@ impl Entry {
     }
 }
 
-/// Whether an argument fits. A wildcard stands for part of a name: not for an option, another source or a
-/// way out of a directory.
+/// Returns true if an argument matches. A wildcard matches part of a name only: no option, no other
+/// source and no way out of a directory.
 fn fits(glob: &Glob, word: &str) -> bool {
     let pattern = glob.to_string();
-    // What is there more often than in the pattern is what a wildcard stands for.
+    // Parts that occur more often in the word than in the pattern come from a wildcard.
     let adds = |part: &str| count(&pattern, part) < count(word, part);
     fits_name(glob, word) && !(glob.has_wildcard() && (adds("..") || adds(":")))
 }
 
-/// Checks if a name fits that may have a tag behind a `:`.
+/// Returns true if a name matches; it may have a tag after a `:`.
 fn fits_name(glob: &Glob, word: &str) -> bool {
     let is_option = word.starts_with('-') && !glob.to_string().starts_with('-');
     !(glob.has_wildcard() && is_option) && glob.matches(word)
 }
 
-/// Number of places where a part begins.
+/// Counts the occurrences of `part`, overlapping ones included.
 fn count(text: &str, part: &str) -> usize {
     text.char_indices()
         .filter(|(at, _)| text.get(*at..).is_some_and(|it| it.starts_with(part)))

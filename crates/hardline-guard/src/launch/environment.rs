@@ -1,13 +1,14 @@
-//! Variables of the environment that make programs run other code.
+//! Environment variables that make programs run other code.
 //!
-//! Some do nothing else ([`injects_code`]). Others choose among much that a program needs where its code comes
-//! from ([`chooses_code`]): the home of its user, its own place, its configuration, its certificates. People
-//! have those in honest sessions, so a server is started without them rather than not at all.
+//! Some have no other use ([`injects_code`]). Others are needed by a program and also choose where
+//! its code comes from ([`chooses_code`]): the home directory, the installation directory, the
+//! configuration, certificates. Honest sessions have those too, so a server is started without them
+//! instead of being refused.
 
 use super::family::has;
 use super::inspect::{CodeKind, inspect};
 
-/// Variables that load code into any program, or into any of its kind.
+/// Variables that load code into every program, or into every program of one runtime.
 const ALWAYS: &[&str] = &[
     "BASH_ENV",
     "SHELLOPTS",
@@ -68,8 +69,8 @@ const ALWAYS: &[&str] = &[
     "MAKEFILES",
 ];
 
-/// Variables that begin like this configure loaders, interpreters and runners, and what those run. In any
-/// case.
+/// Prefixes of variables that configure loaders, interpreters and runners, and the code that those
+/// run. Case is ignored.
 const BEGINNINGS: &[&str] = &[
     "ld_",
     "dyld_",
@@ -86,8 +87,9 @@ const BEGINNINGS: &[&str] = &[
     "bash_func_",
 ];
 
-/// Variables, in lower case, that choose where programs find code: their own place, their user's, plug-ins,
-/// other programs, configurations that name commands, certificates by which downloads are trusted.
+/// Variables, in lower case, that choose where programs find code: installation and home
+/// directories, plug-ins, other programs, configurations that name commands, certificates that
+/// downloads are checked with.
 const CHOOSING: &str = "home shell tmpdir tmp temp terminfo terminfo_dirs termcap nlspath hostaliases \
     cdpath ifs manopt less lesskey lesskeyin \
     lesskeyin_system ssl_cert_file ssl_cert_dir sslkeylogfile requests_ca_bundle \
@@ -101,7 +103,7 @@ const CHOOSING: &str = "home shell tmpdir tmp temp terminfo terminfo_dirs termca
     m2_home emacsloadpath viminit exinit vimruntime chrome_path chrome_bin \
     playwright_browsers_path glibc_tunables";
 
-/// Variables, in lower case, that begin like this belong to a runtime or to a manager of packages.
+/// Prefixes, in lower case, of variables that belong to a runtime or to a package manager.
 const CHOOSING_BEGINNINGS: &str = "xdg_ node_ npm_ pnpm_ yarn_ corepack_ bun_ deno_ volta_ nvm_ fnm_ \
     python pyenv_ conda_ mamba_ pipx_ poetry_ pdm_ pipenv_ rye_ ruby rbenv_ rvm_ bundle_ bundler_ perl \
     php_ composer_ java_ jdk_ maven_ mvn_ gradle_ kotlin_ sbt_ dotnet_ coreclr_ cor_ complus_ nuget_ \
@@ -109,13 +111,14 @@ const CHOOSING_BEGINNINGS: &str = "xdg_ node_ npm_ pnpm_ yarn_ corepack_ bun_ de
     mise_ sdkman_ direnv_ ld_ dyld_ gtk_ gdk_ gio_ gst_ gi_ qt_ qml openssl_ git_config git_ssh git_ssl \
     git_curl git_http git_trace tf_cli_args electron_";
 
-/// Other variables of Git, in lower case. Servers have settings of their own that begin with `GIT_`.
+/// Other variables of Git, in lower case. They are listed one by one, because servers have own
+/// settings that start with `GIT_`.
 const GIT: &str = "git_dir git_common_dir git_work_tree git_index_file git_object_directory \
     git_alternate_object_directories git_namespace git_attr_source \
     git_ceiling_directories git_diff_opts git_merge_autoedit git_protocol git_allow_protocol \
     git_discovery_across_filesystem";
 
-/// Names, in lower case, that end like this name a program or something it loads.
+/// Suffixes, in lower case, of variables that name a program or a file that it loads.
 const CHOOSING_ENDINGS: [&str; 7] = [
     "_executable_path",
     "_executable",
@@ -126,7 +129,7 @@ const CHOOSING_ENDINGS: [&str; 7] = [
     "_plugin_path",
 ];
 
-/// Variables of the above, in lower case, that choose no code.
+/// Exceptions to the lists above, in lower case: variables that choose no code.
 const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_session_desktop \
     xdg_current_desktop xdg_seat xdg_vtnr xdg_menu_prefix node_env \
     node_debug node_debug_native node_no_warnings node_pending_deprecation node_disable_colors node_options \
@@ -138,10 +141,11 @@ const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_se
     dotnet_nologo dotnet_cli_telemetry_optout dotnet_running_in_container rustc_log qt_qpa_platform \
     qt_scale_factor gtk_theme gdk_backend gdk_scale";
 
-/// Endings, in lower case, of names of secrets, which are data.
+/// Suffixes, in lower case, of variables that hold secrets, which are data.
 const SECRETS: [&str; 5] = ["_token", "_api_key", "_secret", "_password", "_access_key"];
 
-/// Directories that only the system's owner writes to: what is there is as good as the programs there.
+/// Directories that only the owner of the system writes to. Files there are as trustworthy as the
+/// programs there.
 const SYSTEM: [&str; 10] = [
     "/etc",
     "/usr",
@@ -154,42 +158,46 @@ const SYSTEM: [&str; 10] = [
     "/System",
     "/snap",
 ];
-/// Variables, in lower case, whose value is a command: a program of the system does anything by its arguments.
+/// Variables, in lower case, whose value is a command. A path of the system does not make it safe:
+/// with the right arguments, a system program can do anything.
 const COMMANDS: &str = "editor visual pager browser manpager lessopen lessclose sudo_editor \
     kubectl_external_diff git_editor git_sequence_editor git_pager git_askpass ssh_askpass sudo_askpass";
-/// Beginnings, in lower case, of settings of managers of packages, of which some are paths of the system.
+/// Prefixes, in lower case, of settings of package managers. Such a setting is harmless if it is a
+/// path of the system.
 const MANAGERS: [&str; 3] = ["npm_config_", "uv_", "pip_"];
 
-/// Directories for temporary files that the system itself names. What is below others is anybody's.
+/// Directories for temporary files that the system itself names. Any user may own a directory below
+/// others.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/private/tmp"];
-/// Beginning of such a directory on macOS, where only the system makes any.
+/// Prefix of such directories on macOS, where only the system creates them.
 const TEMPORARY_BEGINNING: &str = "/var/folders/";
 
-/// What options of Node.js that load code have in them. `-r` does so too.
+/// Parts of Node.js options that load code. `-r` does so too.
 const NODE: [&str; 6] = ["--require", "--import", "loader", "--eval", "--env-file", "-config"];
 
-/// Whether a text can be the name of a variable, or a pattern for names.
+/// Returns true if `name` can be the name of a variable, or a pattern for names.
 pub fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
 
-/// Whether a variable with this value makes programs run code that their command line does not name.
+/// Returns true if a variable with this value makes programs run code that their command line does
+/// not name.
 pub fn injects_code(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
     }
     let lower = name.to_lowercase();
     if lower == "node_options" {
-        // Quotes, backslashes in them and underscores make no difference to it.
+        // Node.js removes quotes and backslashes, and treats `_` as `-`.
         let value = value.replace('_', "-").replace(['"', '\'', '\\'], "");
         let loads = |word: &str| word.starts_with("-r") || NODE.iter().any(|it| word.contains(it));
         return value.split_whitespace().any(loads) || is_code_to_node(&value);
     }
-    // The name of a file to shells, and of anything to others.
+    // Shells read the file that it names; other programs use it for anything, such as `production`.
     if name == "ENV" {
         return value.contains(['/', '$', '`', '.']);
     }
-    // A category of warnings with a dot in it is a module that is loaded.
+    // Python imports the module of a warning category with a dot.
     if name == "PYTHONWARNINGS" {
         return value.contains('.');
     }
@@ -197,7 +205,7 @@ pub fn injects_code(name: &str, value: &str) -> bool {
     ALWAYS.contains(&name) || BEGINNINGS.iter().any(|it| lower.starts_with(it)) && !is_setting
 }
 
-/// Checks if a value is nothing but paths in directories of the system.
+/// Returns true if the value consists of paths in system directories only.
 fn is_system(value: &str) -> bool {
     let is_inside = |path: &str, directory: &str| {
         path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -206,8 +214,8 @@ fn is_system(value: &str) -> bool {
     value.split(':').all(|path| is_plain(path) && SYSTEM.iter().any(|it| is_inside(path, it)))
 }
 
-/// Checks if a variable with this value chooses where programs find the code that they run, or what they load
-/// besides. A server whose programs are listed is started without it.
+/// Returns true if a variable with this value chooses where programs find the code that they run or
+/// load. A server with a list of programs is started without it.
 pub fn chooses_code(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
@@ -218,10 +226,12 @@ pub fn chooses_code(name: &str, value: &str) -> bool {
         let is_inside = place.starts_with(TEMPORARY_BEGINNING) && !place.contains("..");
         return !TEMPORARY.contains(&place) && !is_inside;
     }
+    // The directory that systemd creates for the user.
     let is_own_run = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_digit());
     if name == "xdg_runtime_dir" && value.strip_prefix("/run/user/").is_some_and(is_own_run) {
         return false;
     }
+    // A secret may have the prefix of a package manager: `NPM_TOKEN`.
     if has(HARMLESS, &name) || SECRETS.iter().any(|end| name.ends_with(end)) {
         return false;
     }
@@ -234,8 +244,9 @@ pub fn chooses_code(name: &str, value: &str) -> bool {
     is_known && !is_system(value)
 }
 
-/// Checks if an option in `NODE_OPTIONS` loads code, or lets a debugger do so.
+/// Returns true if an option in `NODE_OPTIONS` loads code, or lets a debugger do so.
 fn is_code_to_node(options: &str) -> bool {
+    // The script is a dummy: without one, Node.js would read code from standard input.
     let words = ["node"].into_iter().chain(options.split_whitespace()).chain(["x.js"]);
     let command: Vec<String> = words.map(str::to_owned).collect();
     inspect(&command).code.iter().any(|code| code.kind != CodeKind::Doubtful)

@@ -1,4 +1,4 @@
-//! Which arguments of a command are code, and which commands it starts.
+//! Finds the arguments of a command that are code, and the commands that it starts.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -12,60 +12,62 @@ use super::package::Package;
 use super::search::Owner;
 use super::source::{is_code, is_line};
 
-/// Wrappers around wrappers are followed this far. One more counts as code: nobody honest has it.
+/// Limit on nested wrappers. A command with more counts as code, because no honest one has as many.
 const MAX_NESTED: usize = 8;
-/// Words of a command line that are looked at, and how often one is, all in all. More counts as code, too.
+/// Limit on the words of a command, and on the total number of steps over them. A command beyond
+/// either limit counts as code.
 const MAX_WORDS: usize = 4096;
 const MAX_STEPS: usize = 1 << 15;
-/// What many call a script of their package, although there are programs of these names.
+/// Names that are often scripts of a package, although there are also programs of these names.
 const SCRIPT_NAMES: &str = "start watch command eval exec time view";
-/// How much of an argument is shown.
+/// Limit on the bytes of an argument that are shown.
 const SHOWN_BYTES: usize = 40;
 
-/// What a command would run.
+/// Result of an inspection.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Look {
-    /// Arguments that are code, or name code.
+    /// Arguments that are code or name code.
     pub code: Vec<Code>,
-    /// Where the commands begin that others start with their own arguments: `sh` in `env sh x`.
+    /// Indexes at which nested commands begin, such as `sh` in `env sh x`.
     pub nested: Vec<usize>,
     /// Words that name packages.
     pub(super) packages: Vec<Package>,
 }
 
-/// An argument that is code, or names code.
+/// An argument that is code or names code.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Code {
-    /// Its place on the command line; 0 is the program.
+    /// Index of the argument in the command; 0 is the program.
     pub index: usize,
-    /// Which of the two.
+    /// Kind of the code.
     pub kind: CodeKind,
-    /// The program and the argument, escaped and cut short.
+    /// The program and the argument, escaped and shortened.
     pub shown: String,
 }
 
-/// What an argument is.
+/// Kind of an argument that concerns code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CodeKind {
-    /// Code, or something that makes the program take the next for it.
+    /// Code, or an option that makes the program treat the next argument as code.
     Inline,
-    /// It names a module, file or library besides the program's own that is run or loaded.
+    /// Names a module, file or library that is run or loaded besides the program's own.
     Named,
-    /// It chooses where code comes from: a registry, a cache, a configuration, a debugger.
+    /// Chooses where code comes from: a registry, a cache, a configuration, a debugger.
     Source,
-    /// It names a package or a project whose code is run besides, or in place of, the operand's.
+    /// Names a package or project whose code runs besides the operand's, or in its place.
     Package,
-    /// It is an option that is not known: nobody can tell whether the next word is its own.
+    /// An unknown option. It cannot be decided if the next word is its value.
     Doubtful,
 }
 
-/// The files that a word stands for besides the one that it names: where links lead, one after another.
+/// Returns the files that a word leads to besides the one that it names: the targets of its
+/// symbolic links, one after another.
 pub type Links<'a> = &'a dyn Fn(&str) -> Vec<String>;
 
-/// Looks at a command, the program first, by the names on it alone.
+/// Inspects a command, the program first, by its words alone.
 ///
 /// ```
 /// use hardline_guard::launch::{CodeKind, inspect};
@@ -83,8 +85,8 @@ pub fn inspect(command: &[String]) -> Look {
     inspect_with(command, &|_| Vec::new())
 }
 
-/// Looks at a command by the names on it, and by those of the files that `links` says they stand for: a link
-/// to a shell is a shell, whatever it is called.
+/// Inspects a command by its words and by the files that `links` resolves them to: a link to a
+/// shell is a shell, no matter its name.
 ///
 /// ```
 /// use hardline_guard::launch::{CodeKind, inspect_with};
@@ -100,6 +102,7 @@ pub fn inspect_with(command: &[String], links: Links<'_>) -> Look {
     let words = command.get(..MAX_WORDS).unwrap_or(command);
     let mut inspector = Inspector::new(words, links, MAX_STEPS);
     inspector.follow(0, 0);
+    // Fails closed: the words that were not inspected may be code.
     if words.len() < command.len() || inspector.left.get() == 0 {
         inspector.add(0, 0, CodeKind::Inline);
     }
@@ -110,9 +113,9 @@ pub(super) struct Inspector<'a> {
     pub(super) command: &'a [String],
     links: Links<'a>,
     pub(super) look: Look,
-    /// The programs that were looked at, by where they stand and what they are.
+    /// Programs that were inspected already, by index and name.
     seen: HashSet<(usize, String)>,
-    /// How many words may still be looked at.
+    /// Number of steps left.
     pub(super) left: Cell<usize>,
 }
 
@@ -124,13 +127,13 @@ impl<'a> Inspector<'a> {
 }
 
 impl Inspector<'_> {
-    /// Takes note of work to be done. Says whether it may be.
+    /// Spends steps of the budget. Returns false if it is used up.
     pub(super) fn spend(&self, steps: usize) -> bool {
         self.left.set(self.left.get().saturating_sub(steps));
-        0 < self.left.get()
+        self.left.get() > 0
     }
 
-    /// Walks over options, if there is still work to be done.
+    /// Walks over options, unless the budget is used up.
     pub(super) fn walk(&self, start: usize, family: &Family) -> Walk {
         if !self.spend(1) {
             return Walk::default();
@@ -144,11 +147,12 @@ impl Inspector<'_> {
         self.command.get(index).map_or("", String::as_str)
     }
 
-    /// The known programs that a word stands for.
+    /// Returns the known programs that a word stands for.
     pub(super) fn programs(&self, word: &str) -> Vec<String> {
         let is_known = family::of(word).is_some();
         let mut all: Vec<String> = is_known.then(|| word.to_owned()).into_iter().collect();
         for link in (self.links)(word) {
+            // Shims and multi-call binaries act by the name that they are called by.
             let is_other = family::of(&link).is_some() && !family::is_builtin(&link);
             let is_many = family::is_shim(&link) || is_known && family::is_many(&link);
             let is_same = |it: &String| family::plain_name(it) == family::plain_name(&link);
@@ -159,18 +163,19 @@ impl Inspector<'_> {
         all
     }
 
-    /// Whether a word stands for standard input, or is code itself.
+    /// Returns true if a word stands for standard input, or is code itself.
     pub(super) fn is_code(&self, word: &str) -> bool {
         is_code(word) || (self.links)(word).iter().any(|link| is_code(link))
     }
 
-    /// Looks at the command that begins at an index.
+    /// Inspects the command that begins at an index.
     pub(super) fn follow(&mut self, at: usize, depth: usize) {
         let Some(program) = self.command.get(at) else { return };
         if depth == MAX_NESTED {
             return self.add(at, at, CodeKind::Inline);
         }
         let programs = self.programs(program);
+        // An unknown program may start another one that its arguments name.
         if programs.is_empty() {
             return self.look_ahead(at, Owner::Unknown);
         }
@@ -180,6 +185,7 @@ impl Inspector<'_> {
     }
 
     fn follow_as(&mut self, program: &str, at: usize, depth: usize) {
+        // Links can lead to the same program more than once; each is inspected once.
         if !self.seen.insert((at, family::plain_name(program))) || !self.spend(1) {
             return;
         }
@@ -190,17 +196,14 @@ impl Inspector<'_> {
         if family.operand == Operand::Container {
             return self.follow_container(at, &family, depth);
         }
-        let start = match family.assigns {
-            true => self.skip_assignments(at, at + 1),
-            false => at + 1,
-        };
-        // What is behind a verb is read in its turn.
+        let start = if family.assigns { self.skip_assignments(at, at + 1) } else { at + 1 };
+        // The words after a verb are read when the verb is followed.
         let is_verb = matches!(family.operand, Operand::Verb(_));
         let first = Family { reads_on: family.reads_on && !is_verb, ..family };
         let walk = self.walk(start, &first);
         self.add_met(at, &walk.met);
         self.add_packages(&walk, &family);
-        // What follows is for the code.
+        // The remaining words are arguments of the code.
         if walk.has_inline() && matches!(family.operand, Operand::Script | Operand::Code) {
             return;
         }
@@ -213,14 +216,14 @@ impl Inspector<'_> {
             (None, Some(index)) => self.follow_operand(at, index, &family, depth),
             (None, None) => self.add_input(at, &family, &walk),
         }
-        // Nobody can tell where the other program begins.
+        // An unknown option hides where the other program begins, so every later word is tried.
         let starts = matches!(family.operand, Operand::Program(_) | Operand::Package);
         if starts && (walk.is_open || walk.operand.is_none() && !walk.is_over) {
             self.look_ahead(at, Owner::Starter);
         }
     }
 
-    /// Adds an interpreter that is left with its standard input to read code from.
+    /// Reports an interpreter without a script, which reads code from its standard input.
     fn add_input(&mut self, at: usize, family: &Family, walk: &Walk) {
         if family.reads_stdin && walk.operand.is_none() && !walk.has_main && !walk.has_inline() {
             self.add(at, at, CodeKind::Inline);
@@ -241,11 +244,12 @@ impl Inspector<'_> {
         }
         self.add_operand(at, index, family);
         match family.operand {
+            // Some interpreters read arguments from `@file`.
             Operand::Script if word.starts_with('@') => self.add(at, index, CodeKind::Named),
             Operand::Script => {
                 let is_runner =
                     |it: &String| family::of(it).is_some_and(|it| it.operand == Operand::Package);
-                // An interpreter in front of a runner is the runner.
+                // An interpreter that runs the script of a package runner acts as the runner.
                 if depth < MAX_NESTED && self.programs(&word).iter().any(is_runner) {
                     self.follow(index, depth + 1);
                 }
@@ -266,7 +270,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// Looks at what is behind a verb that runs something.
+    /// Inspects the words after a verb that runs something.
     fn follow_verb(&mut self, at: usize, verb: usize, family: &Family, depth: usize) {
         let walk = self.walk(verb + 1, family);
         self.add_met(at, &walk.met);
@@ -291,7 +295,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// Looks at the program that another starts, so many operands behind the one at an index.
+    /// Inspects the program that another one starts, `before` operands after the one at `index`.
     fn follow_program(
         &mut self,
         at: usize,
@@ -311,14 +315,14 @@ impl Inspector<'_> {
             index = operand;
         }
         if family.assigns {
-            // A dash alone is an option to it.
+            // `env` treats a single dash as an option.
             index += usize::from(self.word(index) == "-");
             index = self.skip_assignments(at, index);
         }
         self.start(index, depth);
     }
 
-    /// Looks at a program that another starts.
+    /// Inspects a program that another one starts.
     fn start(&mut self, index: usize, depth: usize) {
         if index < self.command.len() {
             self.add_nested(index);
@@ -332,7 +336,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// Skips the `NAME=value` of `env`.
+    /// Skips the `NAME=value` words of `env`, and reports those that concern code.
     fn skip_assignments(&mut self, at: usize, start: usize) -> usize {
         let mut index = start;
         while let Some((name, value)) = self.word(index).split_once('=') {
@@ -349,7 +353,7 @@ impl Inspector<'_> {
         index
     }
 
-    /// Adds options that matter.
+    /// Reports the options that concern code.
     fn add_met(&mut self, at: usize, met: &[(usize, Met)]) {
         for (index, met) in met {
             let kind = match met {

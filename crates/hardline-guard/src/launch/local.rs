@@ -1,23 +1,25 @@
-//! Files of a working directory that choose what a command runs.
+//! Files in the working directory that choose the code that a command runs.
 //!
-//! `npx` prefers what is in `node_modules`, and asks the registry that an `.npmrc` names; `python -m` loads a
-//! module from the directory that it is started in. Who opens a stranger's project is in such a directory.
+//! `npx` prefers packages in `node_modules`, and uses the registry that an `.npmrc` names. `python
+//! -m` loads modules from the working directory. A user who opens the project of a stranger is in
+//! such a directory.
 
 use super::family::plain_name;
 use super::inspect::{CodeKind, Links, inspect_with};
 use super::package::Registry;
 
-/// A file or directory that chooses code if it is there.
+/// A file or directory that chooses code if it exists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Local {
-    /// Its path from the working directory.
+    /// Path relative to the working directory.
     pub path: String,
-    /// True if the directories above count as well.
+    /// Set if the same path in parent directories counts too.
     pub is_above: bool,
 }
 
-/// Files that a runner of JavaScript's packages reads besides `node_modules`, by its name.
+/// Files that JavaScript package runners read besides `node_modules`, by prefix of the runner's
+/// name.
 const NPM: [(&str, &[&str]); 4] = [
     ("yarn", &[".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".npmrc"]),
     ("pnp", &[".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"]),
@@ -25,7 +27,7 @@ const NPM: [(&str, &[&str]); 4] = [
     ("np", &[".npmrc"]),
 ];
 const DENO: [&str; 2] = ["deno.json", "deno.jsonc"];
-/// Files that load code for a script elsewhere, by the program that runs it.
+/// Files that load code for a script outside of the directory, by the program that runs it.
 const SCRIPTS: [(&str, &[&str]); 5] = [
     ("bun", &["bunfig.toml"]),
     ("deno", &DENO),
@@ -33,11 +35,11 @@ const SCRIPTS: [(&str, &[&str]); 5] = [
     ("ts-node", &["tsconfig.json"]),
     ("uv", &["pyproject.toml", "uv.toml"]),
 ];
-/// Options of `uv` that name another project than that of the working directory, or none.
+/// Options of `uv` that select another project than the one in the working directory, or none.
 const PROJECTS: [&str; 3] = ["--directory", "--project", "--no-project"];
 
-/// Finds the files that would choose what a command runs, were they in its working directory. `links` says
-/// where words of the command lead.
+/// Returns the files that would choose the code of a command if they existed in its working
+/// directory. `links` resolves words of the command to files.
 pub fn local_sources(command: &[String], links: Links<'_>) -> Vec<Local> {
     let look = inspect_with(command, links);
     let mut found = Vec::new();
@@ -60,15 +62,17 @@ pub fn local_sources(command: &[String], links: Links<'_>) -> Vec<Local> {
             _ => {}
         }
     }
+    // These options replace the project of the working directory.
     let is_elsewhere = |word: &String| PROJECTS.iter().any(|option| word.starts_with(option));
     if has_script_elsewhere(command) && !command.iter().any(is_elsewhere) {
         let names = names(command.first(), links);
         let files = SCRIPTS.iter().filter(|(name, _)| names.iter().any(|it| it == name));
         files.for_each(|(_, files)| add_above(&mut found, *files));
     }
-    // What is behind the module is for the module.
+    // Words after the module are arguments of the module.
     let mut named = look.code.iter().filter(|code| code.kind == CodeKind::Named);
     if let Some(code) = named.next().filter(|_| is_python(command, links)) {
+        // `-m` may be glued to its value, and to other short options before it: `-um`, `-ma`.
         let glued = command.get(code.index).and_then(|word| word.split_once('m')).map(|it| it.1);
         let next = command.get(code.index + 1).map(String::as_str);
         let module = glued.filter(|it| !it.is_empty()).or(next).unwrap_or_default();
@@ -89,7 +93,7 @@ fn add_above<'a>(
     found.extend(locals);
 }
 
-/// The files that the last runner among these words reads.
+/// Returns the files that the last runner among these words reads.
 fn runner_files(words: &[String], links: Links<'_>) -> &'static [&'static str] {
     let names = words.iter().rev().flat_map(|word| [vec![word.clone()], links(word)].concat());
     let mut files = names.filter_map(|name| {
@@ -99,14 +103,16 @@ fn runner_files(words: &[String], links: Links<'_>) -> &'static [&'static str] {
     files.next().unwrap_or_default()
 }
 
-/// A package's name without its version.
+/// Returns the name of a package without its version.
 fn npm_name(spec: &str) -> &str {
+    // The `@` of a scope does not start a version.
     let scope = usize::from(spec.starts_with('@'));
     let version = spec.get(scope..).and_then(|rest| rest.find('@'));
     version.and_then(|at| spec.get(..scope + at)).unwrap_or(spec)
 }
 
-/// Checks if a script is named by its whole path. Any other is meant to be that of the directory.
+/// Returns true if a script is given by its absolute path. A relative one is meant to use the files
+/// of the directory.
 fn has_script_elsewhere(command: &[String]) -> bool {
     let is_script = |word: &&str| {
         let ending = word.rsplit_once('.').map(|(_, ending)| ending);
@@ -121,7 +127,7 @@ fn is_python(command: &[String], links: Links<'_>) -> bool {
     names.iter().any(|name| matches!(&**name, "python" | "pythonw" | "pypy" | "py"))
 }
 
-/// The names of a program, and of what it leads to.
+/// Returns the names of a program and of the files that it leads to.
 fn names(program: Option<&String>, links: Links<'_>) -> Vec<String> {
     let Some(program) = program else { return Vec::new() };
     let all = [vec![program.clone()], links(program)].concat();

@@ -1,11 +1,11 @@
-//! What a command line would run, besides the program that it names.
+//! Analyzes a command line: the code that it would run besides the program that it names.
 //!
-//! A list of programs that may be started is worth nothing if one of them runs whatever its arguments
-//! say: `npx -c`, `env sh -c`, `python -m`, `node --require`. [`inspect`] knows the interpreters,
-//! runners and wrappers of this field, and says which argument is code, which one names code, and
-//! which commands are started by another. [`Entry`] is one line of such a list.
+//! An allow list of programs is worth nothing if one of them runs any code that its arguments name:
+//! `npx -c`, `env sh -c`, `python -m`, `node --require`. [`inspect`] knows the interpreters,
+//! runners and wrappers of this field. It reports which argument is code, which one names code, and
+//! which commands another command starts. [`Entry`] is one entry of such an allow list.
 //!
-//! Nothing here looks at files: which file a name stands for is for others to find out, and to say with
+//! This module reads no files. The caller resolves names to files and passes the result as
 //! [`Links`].
 
 mod container;

@@ -1,47 +1,47 @@
-//! The options of a command line, one by one.
+//! Parses the options of a command line one by one.
 
 use super::family::{Family, has};
 use super::source::{is_code, is_module};
 
-/// So many letters of a cluster are looked at: no program has as many.
+/// Limit on the letters of a cluster such as `-lc` that are read; no program has as many options.
 const MAX_LETTERS: usize = 128;
 
-/// An option that matters.
+/// An option that concerns code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Met {
     Inline,
     Named,
-    /// It chooses where code comes from.
+    /// Chooses where code comes from.
     Source,
-    /// It names a package or a project.
+    /// Names a package or a project.
     Package,
-    /// It may take the next word or not.
+    /// Unknown: the next word may be its value or not.
     Doubtful,
 }
 
-/// What was met on the way to the first operand.
+/// Result of a walk over options up to the first operand.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Options that matter, by the index of their argument.
+    /// Options that concern code, by the index of their word.
     pub(super) met: Vec<(usize, Met)>,
-    /// Packages that options name: the index of the word, and where in it the name begins.
+    /// Packages that options name: the index of the word, and the start of the name in it.
     pub(super) packages: Vec<(usize, usize)>,
-    /// The index of the first operand, if there is one.
+    /// Index of the first operand, if there is one.
     pub(super) operand: Option<usize>,
-    /// Whether that operand may be the value of the option before it.
+    /// Set if that operand may be the value of the option before it.
     pub(super) is_open: bool,
-    /// Where an option, or two dashes, say that another program begins.
+    /// Index at which an option, or `--`, says that another program begins.
     pub(super) begun: Option<usize>,
-    /// Whether an option brings the program along, or asks about this one.
+    /// Set if an option provides the program, or only asks for information such as the version.
     pub(super) has_main: bool,
-    /// Whether two dashes or an option say that no more options follow.
+    /// Set if `--` or an option ends the options.
     pub(super) is_over: bool,
-    /// How many words were looked at.
+    /// Number of words read.
     pub(super) steps: usize,
 }
 
 impl Walk {
-    /// Whether an option is code.
+    /// Returns true if an option is code.
     pub(super) fn has_inline(&self) -> bool {
         self.met.iter().any(|(_, met)| *met == Met::Inline)
     }
@@ -53,8 +53,8 @@ impl Walk {
     }
 }
 
-/// Walks over the options of `command` from `start`, up to the first operand; if the program reads on, over
-/// all that are behind it too.
+/// Walks over the options of `command` from `start` to the first operand. If the program also reads
+/// options after operands, the walk covers those too.
 pub(super) fn walk(command: &[String], start: usize, family: &Family) -> Walk {
     let mut walk = Walk::default();
     let mut index = start;
@@ -88,7 +88,7 @@ pub(super) fn walk(command: &[String], start: usize, family: &Family) -> Walk {
             walk.met.extend((1..=met.takes).map(|behind| (index + behind, Met::Source)));
         }
         walk.has_main |= met.is_main;
-        // What is listed as a value may be none to another version of the program.
+        // An option that takes a value here may take none in another version of the program.
         for at in index + 1..=index + met.takes {
             let is_inline =
                 |it: &String| is_option(it) && meet(it, None, family).kind == Some(Met::Inline);
@@ -106,31 +106,31 @@ pub(super) fn walk(command: &[String], start: usize, family: &Family) -> Walk {
     walk
 }
 
-/// Whether a word is an option. A plus sign turns one of a shell off.
+/// Returns true if a word is an option. A plus sign turns an option of a shell off.
 pub(super) fn is_option(word: &str) -> bool {
-    1 < word.len() && word.starts_with(['-', '+'])
+    word.len() > 1 && word.starts_with(['-', '+'])
 }
 
-/// What one option is.
+/// The meaning of one option.
 #[derive(Default)]
 struct Meeting {
     kind: Option<Met>,
-    /// How many of the next words belong to it.
+    /// Number of following words that belong to it.
     takes: usize,
     is_main: bool,
     rest: Rest,
-    /// Place where the name of its package begins: in the word itself, or at 0 in the next one.
+    /// Start of the name of its package: an offset in the word itself, or 0 for the next word.
     package: Option<usize>,
 }
 
-/// What is behind an option.
+/// The meaning of the words after an option.
 #[derive(Clone, Copy)]
 enum Rest {
-    /// More options, or operands. If it is open, the next word may be a value.
+    /// More options, or operands. If open, the next word may be a value.
     Options { is_open: bool },
-    /// Arguments of what the option runs.
+    /// Arguments of the code that the option runs.
     Arguments,
-    /// Another program, with its arguments.
+    /// Another program with its arguments.
     Program,
 }
 
@@ -156,7 +156,7 @@ fn meet(given: &str, next: Option<&str>, family: &Family) -> Meeting {
         return meeting;
     }
     let mut meeting = Meeting::default();
-    // What is behind the sign is a value.
+    // The part after the sign is a value.
     let letters = name.char_indices().skip(1).take(MAX_LETTERS);
     for (at, letter) in letters {
         let rest = word.get(at + letter.len_utf8()..).unwrap_or_default();
@@ -174,7 +174,7 @@ fn meet(given: &str, next: Option<&str>, family: &Family) -> Meeting {
 }
 
 impl Meeting {
-    /// Meets one letter of a cluster. Says whether no more letters follow.
+    /// Adds one letter of a cluster. Returns true if no more letters follow.
     fn meet_letter(
         &mut self,
         letter: &str,
@@ -190,12 +190,15 @@ impl Meeting {
         let (is_named, is_end) = (has(family.named, letter), has(family.ends, letter));
         let is_main = is_end || has(family.mains, letter);
         let is_alone = has(family.plain, letter);
-        let has_value = 0 < takes || has(family.glued, letter) || is_named && !is_alone;
-        let value = match has_value {
-            true if rest.is_empty() && 0 < takes => next.unwrap_or_default(),
-            true => rest,
-            false => "",
+        let has_value = takes > 0 || has(family.glued, letter) || is_named && !is_alone;
+        let value = if !has_value {
+            ""
+        } else if rest.is_empty() && takes > 0 {
+            next.unwrap_or_default()
+        } else {
+            rest
         };
+        // `python -m` takes a name; anything more is an expression.
         let is_more = has(family.modules, letter) && !is_module(value);
         self.is_main |= is_main;
         if (is_named || is_main) && is_code(value) || is_more {
@@ -225,22 +228,23 @@ impl Meeting {
             return false;
         }
         // The rest of the cluster is its value.
-        self.takes += takes - usize::from(0 < takes && !rest.is_empty());
+        self.takes += takes - usize::from(takes > 0 && !rest.is_empty());
         has_value || is_end
     }
 }
 
-/// Checks if a value makes an option of one letter load code.
+/// Returns true if a value makes a one-letter option load code.
 fn is_loading(family: &Family, letter: &str, value: &str) -> bool {
     let mut loads = family.loads.split_whitespace().filter_map(|it| it.split_once('='));
     loads.any(|(option, part)| match part {
-        // The third part is the category.
+        // The third part of a warning filter is the category, which may name a module.
         "." => option == letter && value.split(':').nth(2).is_some_and(|it| it.contains('.')),
         _ => option == letter && value.contains(part),
     })
 }
 
-/// An option as most write it: some take underscores, any number of dashes, and `no-` twice for nothing.
+/// Normalizes an option: some programs accept underscores, any number of dashes, and ignore a
+/// double `no-`.
 fn tidy(word: &str) -> String {
     if !word.starts_with("--") {
         return word.to_owned();
@@ -249,24 +253,25 @@ fn tidy(word: &str) -> String {
     while let Some(twice) = rest.strip_prefix("no-no-") {
         rest = twice;
     }
-    // What is behind the sign is a value.
+    // The value after the sign stays as it is.
     let (name, value) = rest.split_at(rest.find('=').unwrap_or(rest.len()));
     format!("--{}{value}", name.replace('_', "-"))
 }
 
-/// Whether a word with one dash is a long option to this family: `-javaagent`.
+/// Returns true if a word with one dash is a long option of this family, such as `-javaagent`.
 fn is_long(name: &str, family: &Family) -> bool {
     let words = family.options().filter(|it| it.starts_with('-') && !it.starts_with("--"));
     let mut longs = words.filter(|it| *it != "-");
     longs.any(|it| it == name || extends(it, name))
 }
 
-/// How often an option stands in a list: so many words it takes.
+/// Counts an option in a list; this is the number of words that it takes.
 fn count(list: &str, option: &str) -> usize {
     list.split_whitespace().filter(|it| *it == option).count()
 }
 
-/// Whether a name begins like a listed option. What is as short as `--c` or `-e` means itself.
+/// Returns true if a name starts with a listed option. A listed option as short as `--c` or `-e`
+/// matches only itself.
 fn extends(listed: &str, name: &str) -> bool {
     match listed.strip_suffix('*') {
         Some(start) => name.starts_with(start),
@@ -277,20 +282,23 @@ fn extends(listed: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a name is the beginning of a listed option, or one of those that it stands for.
+/// Returns true if a name abbreviates a listed option, or matches one with a star.
 fn shortens(listed: &str, name: &str) -> bool {
     listed.ends_with('*') && extends(listed, name)
-        || listed.starts_with('-') && 3 < name.len() && listed.starts_with(name)
+        || listed.starts_with('-') && name.len() > 3 && listed.starts_with(name)
 }
 
 fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Family) -> Meeting {
     let is_listed = family.options().any(|it| it == name);
-    // `--eva` is `--eval` to many. What is listed means itself.
-    let means = |list: &str| match is_listed {
-        true => has(list, name),
-        false => list.split_whitespace().any(|it| shortens(it, name)),
+    // Many programs accept abbreviations: `--eva` is `--eval`. A listed option means only itself.
+    let means = |list: &str| {
+        if is_listed {
+            has(list, name)
+        } else {
+            list.split_whitespace().any(|it| shortens(it, name))
+        }
     };
-    // `--env-file-of-sorts` is as good as `--env-file`.
+    // Fails closed: an unlisted `--env-file-of-sorts` counts as `--env-file`.
     let is_like = |list: &str| {
         means(list)
             || !is_listed
@@ -298,10 +306,10 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
     };
     let is_glued = value.is_some();
     let mut takes = if is_glued { 0 } else { count(family.valued, name) };
-    let is_given = is_glued || 0 < takes;
-    // A runner of packages takes any setting, as `--@scope:registry=…`.
+    let is_given = is_glued || takes > 0;
+    // A package runner accepts any setting, such as `--@scope:registry=…`.
     let is_setting = is_glued && !is_listed && family.registry.is_some();
-    let value = value.or(next.filter(|_| 0 < takes)).unwrap_or_default();
+    let value = value.or(next.filter(|_| takes > 0)).unwrap_or_default();
     let is_end = has(family.ends, name);
     let is_main = is_end || means(family.mains) || matches!(name, "--help" | "--version");
     let is_alone = means(family.plain) || has(family.begins, name);
@@ -320,6 +328,7 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
     } else if is_given && !is_setting || is_alone || is_main {
         None
     } else {
+        // A greedy parser takes the next word for an unknown option, except after `--no-`.
         let is_off = name.starts_with("--no-");
         let is_word = next.is_some_and(|next| !next.starts_with('-'));
         takes = usize::from(family.is_greedy && !is_off && is_word && !is_glued);

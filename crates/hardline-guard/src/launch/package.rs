@@ -1,46 +1,48 @@
 //! Names of packages, as their runners read them.
 //!
-//! A runner takes more than names: `npx a@/tmp/b` is a directory, `npx a/b` a repository, `uvx 'a @ git+…'` an
-//! address, `docker run a.example/b` an image from elsewhere. What a wildcard stands for must be a name that
-//! a registry knows, perhaps with a version or a tag: everything else is written out in the list.
+//! A runner accepts more than names: `npx a@/tmp/b` is a directory, `npx a/b` a repository, `uvx 'a
+//! @ git+…'` an address, `docker run a.example/b` an image from another registry. In place of a
+//! wildcard, only a name in the registry is allowed, optionally with a version or a tag. Everything
+//! else must be spelled out in the list.
 
 use super::family::{self, Family};
 use super::inspect::Inspector;
 use super::option::{Met, Walk};
 use crate::tools::Glob;
 
-/// Registry that a program fetches packages from.
+/// The registry from which a program fetches packages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Registry {
-    /// npm's, for all runners of JavaScript.
+    /// npm's, for all JavaScript runners.
     Npm,
     /// PyPI.
     Python,
-    /// npm's and JSR, each with its prefix. Without one it is a file or an address.
+    /// npm and JSR, each with its prefix. A word without a prefix is a file or an address.
     Deno,
-    /// One for images of containers. The name says which.
+    /// A registry for container images. The name says which.
     Image,
 }
 
-/// A word of a command line that names a package.
+/// A word of a command that names a package.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Package {
-    /// Place of the word on the command line.
+    /// Index of the word in the command.
     pub(super) index: usize,
-    /// Place in the word where the name begins: behind `--package=`.
+    /// Start of the name in the word, for example after `--package=`.
     pub(super) start: usize,
     pub(super) registry: Registry,
 }
 
-/// Endings by which runners take a name for a file.
+/// Suffixes by which runners recognize a file.
 const FILES: [&str; 11] = [
     ".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz", ".tbz", ".zip", ".whl", ".py", ".pyz", ".git",
 ];
-/// Digits of a digest of an image.
+/// Number of digits in the digest of an image.
 const DIGEST_DIGITS: usize = 64;
 
 impl Package {
-    /// Checks if a word is a plain name in the registry. `pattern` is the one that it fits; `**` is none.
+    /// Returns true if a word is a plain name in the registry. `pattern` is the one that matches
+    /// it, or `None` for `**`.
     pub(super) fn is_plain(&self, word: &str, pattern: Option<&Glob>) -> bool {
         let spec = word.get(self.start..).unwrap_or_default();
         match self.registry {
@@ -57,7 +59,8 @@ impl Package {
 }
 
 impl Inspector<'_> {
-    /// Adds the packages that options name, and what may be one behind an option that is not known.
+    /// Adds the packages that options name. A word after an unknown option counts too, because it
+    /// may be one.
     pub(super) fn add_packages(&mut self, walk: &Walk, family: &Family) {
         let Some(registry) = family.registry else { return };
         for (index, start) in &walk.packages {
@@ -70,7 +73,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// Adds the operand of a runner, if that is a package.
+    /// Adds the operand of a runner if it is a package.
     pub(super) fn add_operand(&mut self, at: usize, index: usize, family: &Family) {
         let Some(registry) = family.registry else { return };
         let words = self.command.get(at + 1..index).unwrap_or_default();
@@ -88,7 +91,7 @@ impl Inspector<'_> {
     }
 }
 
-/// `name`, `@scope/name`, each perhaps with `@1.2.3` or `@tag`.
+/// Matches `name` and `@scope/name`, each with an optional `@1.2.3` or `@tag`.
 fn is_npm(spec: &str) -> bool {
     let (scope, rest) = match spec.strip_prefix('@') {
         Some(scoped) => match scoped.split_once('/') {
@@ -105,7 +108,7 @@ fn is_npm(spec: &str) -> bool {
     is_named && version.is_none_or(|version| is_version(version) && !is_file(version))
 }
 
-/// `name`, `name[extra]`, each perhaps with `==1.2.3`, `@1.2.3` or `@latest`.
+/// Matches `name` and `name[extra]`, each with an optional `==1.2.3`, `@1.2.3` or `@latest`.
 fn is_python(spec: &str) -> bool {
     let end = spec.find(['=', '@']).unwrap_or(spec.len());
     let (name, version) = spec.split_at(end);
@@ -116,7 +119,7 @@ fn is_python(spec: &str) -> bool {
         },
         None => name,
     };
-    // Behind `@`, what is no version is a path.
+    // After `@`, anything but a version is a path.
     let is_number = |version: &str| version.starts_with(|first: char| first.is_ascii_digit());
     let is_fixed = match (version.strip_prefix("=="), version.strip_prefix('@')) {
         (Some(version), _) | (_, Some(version)) => {
@@ -127,7 +130,8 @@ fn is_python(spec: &str) -> bool {
     is_name(name) && is_fixed
 }
 
-/// `path/name`, perhaps with a registry before it, a tag or a digest behind it. A wildcard stands for no registry.
+/// Matches `path/name`, with an optional registry before it and an optional tag or digest after it.
+/// A wildcard matches no registry.
 fn is_image(spec: &str, pattern: &Glob) -> bool {
     let (named, digest) = match spec.split_once('@') {
         Some((named, digest)) => (named, Some(digest)),
@@ -140,6 +144,7 @@ fn is_image(spec: &str, pattern: &Glob) -> bool {
     let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
     let path = match named.split_once('/') {
         Some((host, path)) if is_host(host) => {
+            // A wildcard must not choose the registry: `mcp*` would match `mcp.evil.example/a`.
             let is_literal = pattern.to_string().starts_with(&format!("{host}/"));
             if !is_literal {
                 return false;
@@ -155,14 +160,14 @@ fn is_image(spec: &str, pattern: &Glob) -> bool {
     path.split('/').all(is_name) && tag.is_none_or(is_version) && digest.is_none_or(is_digest)
 }
 
-/// Checks if it is one part of a package's name, and cannot be a file or a directory.
+/// Returns true if `name` is one part of a package name, and cannot be a file or a directory.
 fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_first = |first: char| first.is_ascii_alphanumeric();
     name.starts_with(is_first) && name.bytes().all(is_part) && !is_file(name)
 }
 
-/// Checks if it is a version or a tag, and no range, address or path.
+/// Returns true if it is a version or a tag, and not a range, address or path.
 fn is_version(version: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+!".contains(&byte);
     version.starts_with(|first: char| first.is_ascii_alphanumeric()) && version.bytes().all(is_part)

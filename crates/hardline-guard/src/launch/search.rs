@@ -1,30 +1,32 @@
-//! Code behind words that nobody can tell the meaning of.
+//! Searches for code behind words whose meaning is unknown.
 
 use super::family::{self, Family, Operand};
 use super::inspect::{Code, CodeKind, Inspector};
 use super::option::{Met, is_option};
 use super::source::is_text;
 
-/// Options of programs that are not known, behind which a command is usual.
+/// Options of unknown programs after which a command usually follows.
 const EXECUTE: &str = "exec execdir ok okdir execute command cmd run program e x";
 
-/// So many words behind an option that is not known may be its values: none that is known takes as many.
+/// Limit on the words after an unknown option that may be its values. No known option takes as
+/// many.
 const MAX_VALUES: usize = 64;
 
-/// What it costs to follow a link, in words that are looked at.
+/// Cost of following a link, in steps.
 const LINK_STEPS: usize = 16;
 
-/// Whose arguments are searched.
+/// The program whose arguments are searched.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Owner {
-    /// A program that starts another: any word may be that.
+    /// Starts another program: any word may be that program.
     Starter,
-    /// A program that is not known: a word behind an option is its value, if that makes sense.
+    /// Unknown program: a word after an option is its value, if that makes sense.
     Unknown,
 }
 
 impl Inspector<'_> {
-    /// The options of a program that are code, also behind words that may be values of others.
+    /// Returns the indexes of the options that are code, even after words that may be values of
+    /// other options.
     pub(super) fn find_inline(&self, start: usize, family: &Family) -> Vec<usize> {
         let mut found = Vec::new();
         let mut start = start;
@@ -40,7 +42,7 @@ impl Inspector<'_> {
             if is_open && family::has(family.verbs, word) {
                 found.push(index);
             }
-            // What reads on was read to the end.
+            // A program that reads options after operands was read to the end.
             let is_read = family.reads_on && family.verbs.is_empty();
             if !is_value || walk.is_over || is_read || family.is_script(word) {
                 return found;
@@ -51,18 +53,21 @@ impl Inspector<'_> {
         found
     }
 
-    /// Looks for interpreters that are given code anywhere behind a program that may start them.
+    /// Searches the words after a program that may start others for interpreters with code.
     pub(super) fn look_ahead(&mut self, at: usize, owner: Owner) {
+        // One match is enough to refuse the command, so earlier words need no search.
         for index in at + 1..self.command.len() {
             let is_inline = |code: &Code| index < code.index && code.kind == CodeKind::Inline;
             if self.look.code.iter().any(is_inline) {
                 continue;
             }
             let word = self.word(index);
-            let programs = match word.contains('/') {
-                true if !self.spend(LINK_STEPS) => return,
-                true => self.programs(word),
-                false => vec![word.to_owned()],
+            let programs = if !word.contains('/') {
+                vec![word.to_owned()]
+            } else if self.spend(LINK_STEPS) {
+                self.programs(word)
+            } else {
+                return;
             };
             let is_value = owner == Owner::Unknown && self.is_value(index);
             for family in programs.iter().filter_map(|it| family::of(it)) {
@@ -70,6 +75,7 @@ impl Inspector<'_> {
                     continue;
                 }
                 for place in self.find_inline(index + 1, &family) {
+                    // A value such as `--lang python` must not turn a later `-c 1` into code.
                     if !is_value || is_text(self.word(place + 1)) {
                         self.add(index, place, CodeKind::Inline);
                     }
@@ -78,7 +84,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// Whether a word is most likely the value of the option before it.
+    /// Returns true if a word is most likely the value of the option before it.
     fn is_value(&self, index: usize) -> bool {
         let before = self.word(index.saturating_sub(1));
         let is_given = before.contains('=');

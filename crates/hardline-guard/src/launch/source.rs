@@ -1,14 +1,15 @@
-//! Words that stand for code without being a file of it: standard input, `data:` addresses.
+//! Words that stand for code but are not a file with code: standard input, `data:` addresses.
 
-/// Whether a word, or what it sets, is code or the way to standard input.
+/// Returns true if a word, or the value that it sets, is code or a path to standard input.
 ///
-/// A server reads the protocol there, which the client writes: it cannot read its code as well.
+/// The client writes the protocol to the standard input of a server, so a server cannot read its
+/// code from there.
 pub(super) fn is_code(word: &str) -> bool {
     let set = word.rsplit('=').next().unwrap_or(word);
     [word, set].into_iter().any(|it| is_input(it) || is_address(it))
 }
 
-/// Whether a word is the way to standard input, or to another file that is open already.
+/// Returns true if a word is a path to standard input, or to another file that is already open.
 fn is_input(word: &str) -> bool {
     if word == "-" {
         return true;
@@ -23,7 +24,8 @@ fn is_input(word: &str) -> bool {
     }
 }
 
-/// Whether a word is an address that has the code in it. Who reads addresses drops blanks.
+/// Returns true if a word is an address that contains the code. Readers of addresses ignore blanks
+/// in it.
 fn is_address(word: &str) -> bool {
     let start: String = word
         .chars()
@@ -34,19 +36,20 @@ fn is_address(word: &str) -> bool {
     start == "data:" || start == "php:/"
 }
 
-/// Whether a word is the name of a module, perhaps with what is wanted of it.
+/// Returns true if a word is the name of a module, optionally with the imported names.
 pub(super) fn is_module(word: &str) -> bool {
     word.chars().all(|char| char.is_alphanumeric() || "_:=,./-".contains(char))
 }
 
-/// Whether a shell would read one word as a command with arguments.
+/// Returns true if a shell would read one word as a command with arguments.
 pub(super) fn is_line(word: &str) -> bool {
     let mut parts = word.split_whitespace();
+    // A path may contain blanks: `/opt/My App/run`.
     let is_first_path = parts.next().is_some_and(|first| first.contains(['/', '\\']));
     word.contains([';', '|', '&', '$', '<', '>', '`']) || parts.next().is_some() && !is_first_path
 }
 
-/// Whether a word is most likely a program's text, and no name or number.
+/// Returns true if a word is most likely source code, not a name or number.
 pub(super) fn is_text(word: &str) -> bool {
     is_line(word) || word.contains('(')
 }

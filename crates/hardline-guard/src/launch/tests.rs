@@ -1,4 +1,4 @@
-//! Command lines of servers, honest and not.
+//! Command lines of honest and hostile servers.
 
 mod edge;
 mod hostile;
@@ -6,7 +6,8 @@ mod list;
 
 use super::{CodeKind, inspect, inspect_with};
 
-/// `command` with words apart by a blank: what is inline and what is named, by index.
+/// Checks the indexes of inline and of named code in `command`, whose words are separated by
+/// blanks.
 #[track_caller]
 fn check(command: &str, inline: &[usize], named: &[usize]) {
     let words: Vec<String> = command.split(' ').map(String::from).collect();

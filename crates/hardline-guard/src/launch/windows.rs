@@ -1,11 +1,11 @@
-//! Windows' shells, which read their options in another way.
+//! Inspects commands of the Windows shells, which parse their options differently.
 
 use super::inspect::{CodeKind, Inspector};
 use super::source::is_code;
 
-/// PowerShell's options that are code, by any of their beginnings.
+/// Options of PowerShell that are code. Every prefix of them counts.
 const INLINE: [&str; 7] = ["command", "commandwithargs", "cwa", "encodedcommand", "ec", "k", "r"];
-/// PowerShell's options that take the next word, by any of their beginnings.
+/// Options of PowerShell that take the next word. Every prefix of them counts.
 const VALUED: [&str; 16] = [
     "executionpolicy",
     "ep",
@@ -26,13 +26,13 @@ const VALUED: [&str; 16] = [
 ];
 
 impl Inspector<'_> {
-    /// `/c` of `cmd`, and any beginning of PowerShell's `-Command` and `-EncodedCommand`.
+    /// Finds `/c` of `cmd`, and every prefix of PowerShell's `-Command` and `-EncodedCommand`.
     pub(super) fn follow_windows(&mut self, is_cmd: bool, at: usize, depth: usize) {
         let mut index = at + 1;
         while let Some(word) = self.command.get(index) {
             let word = word.to_lowercase();
             let Some(option) = option(&word, is_cmd) else {
-                // PowerShell takes what is no file for a command.
+                // PowerShell treats a word that is not a script as a command.
                 if !word.ends_with(".ps1") {
                     self.add(at, index, CodeKind::Inline);
                 }
@@ -51,19 +51,21 @@ impl Inspector<'_> {
                 }
                 return;
             }
-            let is_clear = 1 < option.len() || matches!(option, "w" | "o");
+            // A single letter may abbreviate several options, of which not all take a value.
+            let is_clear = option.len() > 1 || matches!(option, "w" | "o");
             index += 1 + usize::from(!is_cmd && is_clear && is_one_of(&VALUED));
         }
-        // It reads its commands.
+        // Without a command, the shell reads commands from standard input.
         self.add(at, at, CodeKind::Inline);
     }
 
-    /// What `cmd` runs. It goes on reading after `/k`.
+    /// Inspects the command that `cmd` runs. After `/k`, `cmd` also reads further commands.
     fn follow_cmd(&mut self, option: &str, at: usize, index: usize, depth: usize) {
         let rest = self.command.get(index + 1..).unwrap_or_default();
-        // A program and its arguments are just that, unless the shell would read more into them.
+        // A program and its arguments are plain words, unless they contain characters that the
+        // shell interprets.
         let is_more = |it: &String| it.contains(['&', '|', '<', '>', '^', '%']);
-        // One word with blanks is read anew; of several, each stays in its quotes.
+        // `cmd` parses a single word with blanks again; of several words, each stays quoted.
         let is_line = |it: &String| {
             let is_file =
                 [".exe", ".cmd", ".bat"].iter().any(|end| it.to_lowercase().ends_with(end));
@@ -79,7 +81,8 @@ impl Inspector<'_> {
     }
 }
 
-/// A word without the sign of an option, if it is one. To PowerShell, a path is none.
+/// Returns a word without the sign of an option, if it is one. PowerShell does not treat a path as
+/// an option.
 fn option(word: &str, is_cmd: bool) -> Option<&str> {
     match word.strip_prefix('/') {
         Some(rest) if is_cmd || !rest.contains('/') && !rest.ends_with(".ps1") => Some(rest),

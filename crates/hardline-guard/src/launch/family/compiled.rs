@@ -1,4 +1,4 @@
-//! Languages of the Java and Erlang machines, Lisps and Haskell.
+//! Languages of the Java and Erlang virtual machines, Lisps and Haskell.
 
 use super::Family;
 use super::table::{NONE, Row};
@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     ("elixir", ELIXIR),
     ("iex", Family { reads_stdin: true, ..ELIXIR }),
-    // Two dashes end the values of an option, and no more.
+    // `--` only ends the values of an option, not the options.
     (
         "erl",
         Family {

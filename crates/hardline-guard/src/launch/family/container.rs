@@ -3,14 +3,14 @@
 use super::table::NONE;
 use super::{Family, Operand};
 
-/// Words before a verb.
+/// Groups of subcommands, which stand before a verb.
 pub(in super::super) const CONTAINER_GROUPS: &str = "container compose";
-/// Verbs with a command.
+/// Verbs after which a command follows.
 pub(in super::super) const CONTAINER_VERBS: &str = "run exec create";
-/// Options that name the program to be run in place of the image's own.
+/// Options that replace the entry point of the image.
 pub(in super::super) const CONTAINER_ENTRIES: [&str; 2] = ["--entrypoint", "--command"];
 
-/// All options that take a value are known, so that the image is found.
+/// Lists every option that takes a value, because the image is the first operand.
 pub(super) const CONTAINER: Family = Family {
     valued: "--entrypoint --command --context H --host l --log-level --config f --file --profile \
              --project-name --project-directory a --attach --add-host --annotation --blkio-weight c \

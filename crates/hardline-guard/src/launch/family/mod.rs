@@ -1,7 +1,7 @@
-//! Programs that run what their arguments say, by kind.
+//! Programs that run code from their arguments, by family.
 //!
-//! An option that stands in no list of its family may take the next word or not: it is doubtful, and
-//! whoever allows programs by a list must spell it out. Which programs there are stands in `table`.
+//! An option in no list of its family is doubtful: it may take the next word or not. A list of
+//! allowed programs must spell it out. The programs are in `table`.
 
 mod compiled;
 mod container;
@@ -21,66 +21,72 @@ use super::package::Registry;
 pub(super) use container::{CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS};
 pub(super) use name::plain_name;
 
-/// How a program reads its arguments: words apart by blanks. Options of one letter count in clusters too: `-lc`.
-/// A star at the end of an option stands for any that begin so.
+/// The options and operands of a family of programs. Each list holds words separated by blanks.
+/// One-letter options also match in clusters such as `-lc`. A star at the end of an option matches
+/// any suffix.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Family {
-    /// Options whose argument, or who themselves, are code. A plus sign stands for all that begin with it.
+    /// Options that are code themselves, or whose argument is. A plus sign matches all options that
+    /// start with it.
     pub(super) inline: &'static str,
-    /// Options that name code to be run or loaded. Those that begin like one of these count as well.
+    /// Options that name code to run or load. Longer options that start with one of these count
+    /// too.
     pub(super) named: &'static str,
-    /// Options that choose where code comes from: registries, caches, configurations, debuggers. Those that
-    /// begin like one of these count as well.
+    /// Options that choose where code comes from: registries, caches, configurations, debuggers.
+    /// Longer options that start with one of these count too.
     pub(super) sources: &'static str,
-    /// Options whose value names a package that is run or installed. Those that begin like one count as well.
+    /// Options whose value names a package to run or install. Longer options that start with one of
+    /// these count too.
     pub(super) packages: &'static str,
-    /// Options whose value is a directory or a file with a project whose code is run.
+    /// Options whose value is a directory or file of a project whose code is run.
     pub(super) projects: &'static str,
-    /// Values of options of one letter that load code, as `X=part`: the part is somewhere in the value.
+    /// Values of one-letter options that load code, as `X=part`: the value contains the part.
     pub(super) loads: &'static str,
-    /// Registry of the packages that it fetches, if it does.
+    /// The registry from which the program fetches packages, if it does.
     pub(super) registry: Option<Registry>,
-    /// Subcommands before a package. Without any, the first operand is one.
+    /// Subcommands before a package. If empty, the first operand is a package.
     pub(super) fetches: &'static str,
-    /// Options of one letter whose value is the name of a module. More than a name is code.
+    /// One-letter options whose value is the name of a module. A value that is more than a name is
+    /// code.
     pub(super) modules: &'static str,
-    /// Options that bring the program along, so that no operand has to.
+    /// Options that provide the program, so that no operand has to.
     pub(super) mains: &'static str,
-    /// Options that bring the program along, and behind which everything is for that.
+    /// Options that provide the program and leave all later words to it.
     pub(super) ends: &'static str,
-    /// Options behind which another program begins, with its arguments. Behind a verb, it begins nowhere else.
+    /// Options after which another program begins, with its arguments. After a verb, it begins
+    /// nowhere else.
     pub(super) begins: &'static str,
-    /// Options that take the next argument. One that takes two stands there twice.
+    /// Options that take the next argument. An option that takes two is listed twice.
     pub(super) valued: &'static str,
-    /// Options of one letter whose value can only stand in the same word.
+    /// One-letter options whose value can only stand in the same word.
     pub(super) glued: &'static str,
-    /// Options that take no other argument. Those in no other list do no harm. Two dashes among them end no
-    /// options.
+    /// Options that take no argument. Those in no other list are harmless. If `--` is listed here,
+    /// it does not end the options.
     pub(super) plain: &'static str,
     /// Subcommands whose arguments are code.
     pub(super) verbs: &'static str,
-    /// Subcommands before what is run.
+    /// Subcommands before the program that is run.
     pub(super) runs: &'static str,
-    /// How the names of its scripts end.
+    /// File extensions of its scripts.
     pub(super) scripts: &'static str,
-    /// What the first operand is.
+    /// Meaning of the first operand.
     pub(super) operand: Operand,
-    /// Whether it runs what it reads, given no operand.
+    /// Set if it runs code from standard input when it has no operand.
     pub(super) reads_stdin: bool,
-    /// Whether a shell reads what it runs, so that one word can be a whole command.
+    /// Set if a shell parses its command, so that one word can be a whole command.
     pub(super) is_line: bool,
-    /// Whether variables are set before the operand.
+    /// Set if assignments of variables may stand before the operand.
     pub(super) assigns: bool,
-    /// Whether a cluster goes on after a letter that takes the next argument.
+    /// Set if a cluster continues after a letter that takes the next argument.
     pub(super) goes_on: bool,
-    /// Whether options count behind operands too.
+    /// Set if options count after operands too.
     pub(super) reads_on: bool,
-    /// Whether an option that is not known takes the next word, unless that is an option.
+    /// Set if an unknown option takes the next word, unless that is an option.
     pub(super) is_greedy: bool,
 }
 
 impl Family {
-    /// All options that are listed.
+    /// Returns all listed options.
     pub(super) fn options(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             self.inline,
@@ -97,43 +103,46 @@ impl Family {
         all.into_iter().flat_map(str::split_whitespace)
     }
 
-    /// Whether the name of a file ends like one of its scripts.
+    /// Returns true if the name of a file has the extension of its scripts.
     pub(super) fn is_script(&self, word: &str) -> bool {
         let ending = word.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
         ending.is_some_and(|it| has(self.scripts, &it))
     }
 }
 
-/// What the first argument that is no option is.
+/// Meaning of the first argument that is not an option.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Operand {
-    /// A file; what follows is for the code in it.
+    /// A file; the words after it are for the code in it.
     Script,
     /// Code.
     Code,
-    /// A package or a program from one: its arguments follow, and it may be an interpreter.
+    /// A package, or a program from one. Its arguments follow, and it may be an interpreter.
     Package,
-    /// Another program, with its arguments. So many operands come before it.
+    /// Another program with its arguments, after this number of operands.
     Program(usize),
-    /// A subcommand; behind those that run something there is another program, after so many operands.
+    /// A subcommand. After one that runs something, another program follows, after this number of
+    /// operands.
     Verb(usize),
     /// An image or a container, with a command of its own.
     Container,
 }
 
-/// What is known of a program, by the name of its file.
+/// Returns the family of a program, by the name of its file.
 pub(super) fn of(program: &str) -> Option<Family> {
     let name = plain_name(program);
     let mut rows = table::FAMILIES.into_iter().flatten();
     rows.find(|(names, _)| has(names, &name)).map(|(_, family)| *family)
 }
 
-/// Whether a program can be made to run anything by its arguments, in ways that are not looked for.
+/// Returns true if the arguments of a program can make it run any code, in ways that the inspection
+/// does not cover.
 pub(super) fn runs_anything(program: &str) -> bool {
     has(table::RUN_ANYTHING, &plain_name(program))
 }
 
-/// Checks if what is behind these words is for the code that they name, and not for the program itself.
+/// Returns true if the words after these are for the code that they name, and not for the program
+/// itself.
 pub(super) fn passes_rest_on(program: &str, words: &[&str]) -> bool {
     let is_file = |it: &&str| it.ends_with(".dll") && !it.starts_with('-');
     match &*plain_name(program) {
@@ -144,27 +153,27 @@ pub(super) fn passes_rest_on(program: &str, words: &[&str]) -> bool {
     }
 }
 
-/// Whether one file is many programs, and does what the name says that it is called by.
+/// Returns true if one file is many programs and acts by the name that it is called by.
 pub(super) fn is_many(program: &str) -> bool {
     has(table::MANY, &plain_name(program))
 }
 
-/// Whether a link to it starts another program, by the name of the link.
+/// Returns true if a link to the program starts another program, by the name of the link.
 pub(super) fn is_shim(program: &str) -> bool {
     has(table::SHIMS, &plain_name(program))
 }
 
-/// Whether it is a word of shells alone: no file is meant.
+/// Returns true for a word that only shells know: it names no file.
 pub(super) fn is_builtin(program: &str) -> bool {
     has(table::BUILTINS, &plain_name(program))
 }
 
-/// Whether it is one of Windows' shells, which read their options in another way.
+/// Returns true for a Windows shell, which parses its options differently.
 pub(super) fn is_windows_shell(program: &str) -> bool {
     matches!(&*plain_name(program), "pwsh" | "powershell" | "cmd")
 }
 
-/// Whether a word stands in a list of words.
+/// Returns true if a list contains a word.
 pub(super) fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|it| it == word)
 }

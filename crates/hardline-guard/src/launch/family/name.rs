@@ -1,30 +1,32 @@
-//! The names of programs, without what says nothing of their kind.
+//! Normalizes the names of programs: removes the parts that do not identify the family.
 
 use super::{has, table};
 
-/// What may stand behind a version: builds of Python without a lock, with checks, for Windows.
+/// Suffixes after a version: builds of Python without a lock, with checks, for Windows.
 const BUILDS: &str = "t d m u w td dm mu dmu rc";
-/// The same behind a dash, each perhaps with more behind it: other builds, and processors.
+/// The same after a dash, possibly with more text: other builds, and processors.
 const KINDS: [&str; 14] = [
     "dbg", "debug", "intel64", "32", "64", "x86", "i386", "i686", "amd64", "aarch64", "arm",
     "linux", "darwin", "static",
 ];
-/// Shorter names than this have numbers of their own: `r2` and `ed25519` are neither `r` nor `ed`.
+/// Minimum of letters before a version. A number in a shorter name is part of it: `r2`, `ed25519`.
 const MIN_LETTERS: usize = 3;
 
-/// The name of a program's file, without ending and version: `/usr/bin/python3.12` is `python`.
+/// Returns the file name of a program without extension and version: `/usr/bin/python3.12` is
+/// `python`.
 pub(in super::super) fn plain_name(program: &str) -> String {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_lowercase();
     let without =
         |ends: &[&str]| ends.iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
     let name = match without(&[".js", ".mjs", ".cjs"]) {
-        // Somebody's `start.js` is not `start`.
+        // A server's own `start.js` is not the command `start`.
         Some(script) => match script.trim_end_matches("-cli") {
             script if has(table::SCRIPTS, script) => script.to_owned(),
             _ => return name,
         },
         None => without(&[".exe", ".cmd", ".bat", ".com", ".ps1"]).unwrap_or(name),
     };
+    // Dynamic loaders have the processor in their name, and start the program that follows.
     if ["ld-linux", "ld-musl", "ld.so"].iter().any(|it| name.starts_with(it)) {
         return "ld-linux".to_owned();
     }
@@ -36,7 +38,7 @@ pub(in super::super) fn plain_name(program: &str) -> String {
     unversioned(name).unwrap_or(name).to_owned()
 }
 
-/// A name without its version, if it has one.
+/// Returns a name without its version, or `None` if it has none.
 fn unversioned(name: &str) -> Option<&str> {
     let (bare, version) = name.split_at(name.find(|char: char| char.is_ascii_digit())?);
     let bare = bare.trim_end_matches(['-', '.', '_']);

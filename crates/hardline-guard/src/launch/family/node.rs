@@ -1,4 +1,4 @@
-//! Runtimes of JavaScript, and what runs its packages.
+//! JavaScript runtimes and package runners.
 
 use super::table::{NONE, Row};
 use super::{Family, Operand, Registry};
@@ -10,7 +10,7 @@ const NODE: Family = Family {
     named: "r --require --import --loader --experimental-loader --env-file --env-file-if-exists \
              --snapshot-blob --build-snapshot --build-snapshot-config --openssl-config \
              --experimental-config-file --test-reporter --test-global-setup --icu-data-dir",
-    // A debugger runs what it likes.
+    // A debugger can run any code.
     sources: "--inspect --inspect-brk --inspect-wait --inspect-port --debug-port",
     mains: "--run --test --prof-process --v8-options --completion-bash --experimental-sea-config",
     valued: "r C --require --import --loader --experimental-loader --conditions --title \
@@ -63,7 +63,7 @@ const NODE: Family = Family {
     ..NONE
 };
 
-/// An option that `npx` does not know takes the next word; `--c` is `--call` to it.
+/// `npx` gives the next word to an unknown option, and accepts `--c` for `--call`.
 const NPX: Family = Family {
     inline: "c --c --ca --call --shell-mode",
     named: "n --node-arg --node-options --shell --script-shell --userconfig --globalconfig",
@@ -160,7 +160,7 @@ pub(super) const ROWS: &[Row] = &[
         },
     ),
     ("npx pnpx bunx", NPX),
-    // In `npm exec`, `-p` takes nothing.
+    // In `npm exec`, `-p` takes no value.
     (
         "npm",
         Family {

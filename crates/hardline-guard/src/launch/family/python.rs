@@ -1,4 +1,4 @@
-//! Python, and what runs its packages.
+//! Python and its package runners.
 
 use super::table::{NONE, Row};
 use super::{Family, Operand, Registry};
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
             named: "m",
             ends: "m",
             valued: "m W X Q --check-hash-based-pycs",
-            // The name of a category of warnings may be that of a class in a module.
+            // A warning category may be a class in a module, which Python then imports.
             loads: "X=pycache_prefix X=presite W=.",
             plain: "b B d E h I O P q s S t u v V x R 0 1 2 3 4 5 6 7 8 9 . ? --help --version \
                      --help-env --help-xoptions --help-all",

@@ -1,4 +1,4 @@
-//! Interpreters of languages for scripts.
+//! Interpreters of scripting languages.
 
 use super::table::{NONE, Row};
 use super::{Family, Operand};

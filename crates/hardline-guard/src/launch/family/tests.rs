@@ -1,10 +1,10 @@
-//! What holds for every row of the table.
+//! Properties of every row of the table.
 
 use super::super::{CodeKind, inspect};
 use super::table::FAMILIES;
 use super::{Family, Operand, has};
 
-/// All programs, each with its family.
+/// Returns all programs, each with its family.
 fn programs() -> impl Iterator<Item = (&'static str, &'static Family)> {
     FAMILIES
         .into_iter()
@@ -12,13 +12,13 @@ fn programs() -> impl Iterator<Item = (&'static str, &'static Family)> {
         .flat_map(|(names, family)| names.split_whitespace().map(move |name| (name, family)))
 }
 
-/// An option of a list, as it is written.
+/// Returns an option of a list as it is written on a command line.
 fn written(option: &str) -> String {
     let option = option.trim_end_matches('*');
     if option.starts_with('-') { option.to_owned() } else { format!("-{option}") }
 }
 
-/// Whether code is seen in a command, from an index on.
+/// Returns true if the inspection finds code at or after an index.
 fn is_seen(command: &[&str], from: usize) -> bool {
     let command: Vec<String> = command.iter().map(|it| (*it).to_owned()).collect();
     let look = inspect(&command);
@@ -30,7 +30,7 @@ fn code_is_seen_behind_every_option_that_has_a_value() {
     let mut count = 0;
     for (program, family) in programs() {
         let ends = |it: &&str| has(family.ends, it) || has(family.begins, it);
-        // Some that name code take no other word.
+        // Some options that name code take no value.
         let is_alone = |it: &&str| has(family.plain, it) || has(family.glued, it);
         let named = family.named.split_whitespace().filter(|it| !is_alone(it));
         let options = named.chain(family.valued.split_whitespace());
@@ -55,7 +55,7 @@ fn code_is_seen_behind_every_option_that_has_a_value() {
             }
         }
     }
-    assert!(5_000 < count, "{count}");
+    assert!(count > 5_000, "{count}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn code_is_seen_behind_options_that_nobody_knows() {
     for (program, family) in programs() {
         for inline in family.inline.split_whitespace().map(written) {
             for before in [&["--zzz", "/a/value"][..], &["--zzz", "a.b", "c"], &["--zzz"]] {
-                // To these, one word is the value, and the next a package.
+                // A greedy family takes the first word as the value and the next as a package.
                 if family.is_greedy && before.len() == 3 {
                     continue;
                 }

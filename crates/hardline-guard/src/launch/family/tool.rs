@@ -1,4 +1,4 @@
-//! Tools that take commands among their arguments.
+//! Tools that accept commands among their arguments.
 
 use super::table::{NONE, Row};
 use super::{Family, Operand};

@@ -1,14 +1,14 @@
-//! Programs that start another.
+//! Programs that start another program.
 
 use super::table::{NONE, Row};
 use super::{Family, Operand};
 
-/// A program in front of another, with options of its own.
+/// Creates the family of a wrapper with options of its own.
 const fn wrapper(valued: &'static str, plain: &'static str, before: usize) -> Family {
     Family { valued, plain, operand: Operand::Program(before), ..NONE }
 }
 
-/// A program with verbs, some of which start another.
+/// Creates the family of a program with verbs, some of which start another program.
 const fn verbs(runs: &'static str, valued: &'static str, plain: &'static str) -> Family {
     Family { runs, valued, plain, operand: Operand::Verb(0), ..NONE }
 }
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
         "env",
         Family {
             inline: "S --split-string",
-            // Another `PATH` is another program.
+            // Another `PATH` may select another program.
             named: "P",
             valued: "u --unset C --chdir P a --argv0",
             plain: "i 0 v --ignore-environment --null --debug --block-signal --default-signal \
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "sudo",
         Family {
-            // With these, a shell reads the command.
+            // With these, a shell parses the command.
             inline: "s i --shell --login",
             valued: "u g h p C r t T U D R --user --group --host --prompt --close-from --role \
                      --type --chdir --chroot --other-user --command-timeout",
@@ -70,7 +70,7 @@ pub(super) const ROWS: &[Row] = &[
             ..NONE
         },
     ),
-    // It has a shell read the command of the server.
+    // A shell parses the command of the server.
     (
         "supergateway",
         Family {
@@ -114,7 +114,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     ("chroot taskset chrt setarch linux", wrapper("", "", 1)),
     ("cross-env", Family { assigns: true, ..wrapper("", "", 0) }),
-    // Python's has a verb, the one of Node has none.
+    // The Python tool has a verb, the Node.js one has none.
     (
         "dotenv",
         Family {
@@ -188,7 +188,7 @@ pub(super) const ROWS: &[Row] = &[
             )
         },
     ),
-    // Another one is a server of databases: it has no verbs.
+    // Another program of this name is a database server without verbs.
     (
         "toolbox",
         verbs(

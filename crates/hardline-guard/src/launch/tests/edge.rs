@@ -1,9 +1,9 @@
-//! Ways around, and honest servers that look like code.
+//! Evasions, and honest servers that look like code.
 
 use super::super::{CodeKind, inspect, inspect_with};
 use super::check;
 
-/// Whether a command is code, with words apart by a blank.
+/// Returns true if a command, with words separated by blanks, contains inline code.
 fn is_inline(command: &str) -> bool {
     let words: Vec<String> = command.split(' ').map(String::from).collect();
     inspect(&words).code.iter().any(|code| code.kind == CodeKind::Inline)
@@ -16,7 +16,7 @@ fn check_all(commands: &[&str], expected: bool) {
     }
 }
 
-/// Where the programs begin that others start.
+/// Checks the indexes at which nested programs begin.
 #[track_caller]
 fn check_nested(command: &str, nested: &[usize]) {
     let words: Vec<String> = command.split(' ').map(String::from).collect();
@@ -75,7 +75,8 @@ fn a_value_that_is_a_file_hides_no_code() {
     check("bun --unheard-of @a/b -e 1", &[3], &[]);
     check("deno --unheard-of a.b eval 1", &[3], &[]);
     check("launcher node --unheard-of /a/b -e 1", &[4], &[]);
-    // What takes no value here may be what another version takes for code.
+    // An option that takes a value here may take none in another version, so that the next word is
+    // code.
     check("python -W -c 1", &[2], &[]);
     check("make -C -E x", &[2], &[]);
 }

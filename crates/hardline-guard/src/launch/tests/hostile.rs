@@ -1,4 +1,4 @@
-//! Command lines that would take for ever.
+//! Command lines that would take excessive time.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! What an entry of a list of programs covers, and what it does not.
+//! Commands that an entry of the list of programs covers, and commands that it does not.
 
 use super::super::Entry;
 
@@ -6,7 +6,7 @@ fn words(command: &str) -> Vec<String> {
     command.split(' ').map(String::from).collect()
 }
 
-/// `entry` with words apart by a blank; alone, it is the program.
+/// Checks an entry, with words separated by blanks; a single word is a program without patterns.
 #[track_caller]
 fn check(entry: &str, covered: &[&str], others: &[&str]) {
     let mut parts = entry.split(' ');
@@ -93,7 +93,7 @@ fn packages_of_python_deno_and_containers_are_names_too() {
     check("uvx --with=mcp-* x", &["uvx --with=mcp-a x"], &["uvx --with=mcp-a,./b x"]);
     check("uv tool run mcp-*", &["uv tool run mcp-a"], &["uv tool run mcp-a@./b"]);
     check("pipx run mcp-*", &["pipx run mcp-a"], &["pipx run mcp-a/b", "pipx run mcp-a.py"]);
-    // A script is a file.
+    // A script is a file, not a package.
     check("uv run /srv/*.py **", &["uv run /srv/a/b.py -c x"], &["uv run /srv/../b.py"]);
     check(
         "deno run -A npm:@a/*",

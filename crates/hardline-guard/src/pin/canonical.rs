@@ -1,30 +1,30 @@
-//! One spelling for every JSON value.
+//! A canonical form for every JSON value.
 //!
 //! RFC 8785 (JCS): members sorted by the UTF-16 code units of their keys, no whitespace, strings
-//! with the shortest escapes in lower case and everything else as it is (no Unicode normalization),
-//! numbers as ECMAScript writes them. It differs from JCS in one thing: a number is the decimal
-//! number that is written, not the double nearest to it. So `9007199254740993` stays what it is
-//! (JCS: `9007199254740992`), and `1e400` is a number: readers that keep more than a double see
-//! a change there, and so must a pin. For numbers of up to fifteen digits within the range of
-//! doubles the two agree. An exponent of more than fifteen digits is kept as it is written.
+//! with the shortest escapes in lower case and otherwise unchanged (no Unicode normalization),
+//! numbers as ECMAScript writes them. It differs from JCS in one point: a number keeps its decimal
+//! value and is not rounded to the nearest double. So `9007199254740993` stays unchanged (JCS:
+//! `9007199254740992`), and `1e400` is a number: readers with more precision than a double see a
+//! change there, so a pin must too. For numbers of up to fifteen digits within the range of doubles
+//! the two agree. An exponent of more than fifteen digits is kept as written.
 //!
 //! Invariants:
-//! - Values that differ only in the order of members, in whitespace, in escapes or in how a number
-//!   is written get one spelling; all others get different ones.
-//! - Nothing here sees a value deeper than [`MAX_DEPTH`], so recursion is bounded by it.
+//! - Values that differ only in the order of members, in whitespace, in escapes or in the notation
+//!   of a number have the same canonical form. All others have different ones.
+//! - No value is deeper than [`MAX_DEPTH`], so recursion is bounded by it.
 
 use hardline_wire::json::{Kind, Step, Value};
 
-/// Deepest nesting of a definition; the outermost object counts as 1.
+/// Limit on the nesting of a definition; the outermost object counts as 1.
 ///
-/// Bounds recursion here and in whoever reads the definition. The wire's own limit is the same by
-/// default; a deeper definition is refused.
+/// Bounds recursion here and in the code that reads the definition. The default limit of the wire
+/// is the same. A deeper definition is refused.
 pub(super) const MAX_DEPTH: usize = 128;
 
 /// A JSON value in its canonical form.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Json {
-    /// `null`, `true`, `false` or a number, as it is spelled.
+    /// `null`, `true`, `false` or a number in canonical form.
     Word(String),
     String(String),
     Array(Vec<Json>),
@@ -33,9 +33,9 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// Takes a value in. `None` if it is deeper than [`MAX_DEPTH`].
+    /// Converts a value. Returns `None` if it is deeper than [`MAX_DEPTH`].
     pub(super) fn new(value: Value<'_>) -> Option<Self> {
-        // The arrays and objects that have begun, outermost first, each with its own key.
+        // The open arrays and objects, outermost first, each with its own key.
         let mut open: Vec<(Option<String>, Self)> = Vec::new();
         let mut key = None;
         for step in value.steps() {
@@ -70,19 +70,19 @@ impl Json {
         None
     }
 
-    /// The member `key`, if it is an object that has it.
+    /// Returns the member `key`, if the value is an object that has it.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The string, if it is one.
+    /// Returns the string, if the value is one.
     pub(super) fn as_str(&self) -> Option<&str> {
         let Self::String(string) = self else { return None };
         Some(string)
     }
 
-    /// Writes it in its one spelling.
+    /// Appends the canonical form.
     pub(super) fn write(&self, text: &mut String) {
         match self {
             Self::Word(word) => text.push_str(word),
@@ -108,7 +108,7 @@ impl Json {
         }
     }
 
-    /// Its one spelling.
+    /// Returns the canonical form.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);
@@ -124,7 +124,7 @@ impl Json {
     }
 }
 
-/// Writes a string as RFC 8785 says.
+/// Appends a string as RFC 8785 requires.
 fn write_string(string: &str, text: &mut String) {
     text.push('"');
     for char in string.chars() {
@@ -143,7 +143,7 @@ fn write_string(string: &str, text: &mut String) {
     text.push('"');
 }
 
-/// Spells a JSON number as ECMAScript would, were its numbers decimal and unbounded.
+/// Returns a JSON number in ECMAScript notation, with arbitrary decimal precision.
 fn number(written: &str) -> String {
     let (sign, unsigned) = match written.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -168,13 +168,14 @@ fn number(written: &str) -> String {
     // The value is 0.DIGITS × 10^point.
     let point = whole_len - zeros + exponent;
     let Ok(count) = i64::try_from(digits.len()) else { return written.to_owned() };
+    // ECMAScript switches to exponents at 1e21 and below 1e-6.
     let nothing = |many: i64| "0".repeat(usize::try_from(many).unwrap_or_default());
     let unsigned = if count <= point && point <= 21 {
         format!("{digits}{}", nothing(point - count))
-    } else if 0 < point && point <= 21 {
+    } else if point > 0 && point <= 21 {
         let (before, after) = digits.split_at(usize::try_from(point).unwrap_or_default());
         format!("{before}.{after}")
-    } else if -6 < point && point <= 0 {
+    } else if point > -6 && point <= 0 {
         format!("0.{}{digits}", nothing(-point))
     } else {
         let (first, rest) = digits.split_at(1);
@@ -184,10 +185,11 @@ fn number(written: &str) -> String {
     format!("{sign}{unsigned}")
 }
 
-/// An exponent that surely leaves room for reckoning.
+/// Parses an exponent. Returns `None` if it has more than fifteen digits, so that later sums cannot
+/// overflow.
 fn short_exponent(written: &str) -> Option<i64> {
     let digits = written.trim_start_matches(['+', '-']).trim_start_matches('0');
-    if 15 < digits.len() {
+    if digits.len() > 15 {
         return None;
     }
     let exponent: i64 = if digits.is_empty() { 0 } else { digits.parse().ok()? };

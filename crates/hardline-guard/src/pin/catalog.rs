@@ -1,4 +1,4 @@
-//! Tools with one name, or with names that look alike.
+//! Finds tools with the same name, or with names that look alike.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,13 +8,13 @@ use hardline_wire::excerpt::Excerpt;
 use super::definition::shown;
 use super::skeleton::{folded, skeleton};
 
-/// The names of the tools of several servers: notices when two servers have one name, or confusable
-/// ones. [`Twins`] does the same within one server.
+/// The tool names of several servers. Finds names that two servers share, and names that are
+/// confusable. [`Twins`] does the same within one server.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    /// By skeleton and by the name without case, in the order in which they came.
+    /// By skeleton and by folded name, in the order of insertion.
     names: HashMap<String, Vec<Listed>>,
-    /// Number of names in all, at most [`Catalog::MAX_NAMES`].
+    /// Number of names, at most [`Catalog::MAX_NAMES`].
     len: usize,
 }
 
@@ -25,19 +25,19 @@ struct Listed {
 }
 
 impl Catalog {
-    /// Most names remembered.
+    /// Limit on stored names.
     ///
-    /// Bounds what servers can make us remember. At the limit further names are still compared with
-    /// those remembered, and forgotten.
+    /// Bounds the memory that servers can make us use. At the limit, further names are still
+    /// compared with the stored ones, but not stored.
     pub const MAX_NAMES: usize = 1 << 16;
 
-    /// Creates an empty one.
+    /// Creates an empty catalog.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Notes that `server` lists `tool`. Returns the other server's tool that it shadows, if any:
-    /// one of exactly that name if there is one, else the first that looks like it.
+    /// Adds a tool of `server`. Returns the tool of another server that it shadows, if any: the one
+    /// with exactly this name, or else the first one that looks like it.
     pub fn insert(&mut self, server: &str, tool: &str) -> Option<Shadow> {
         let keys = keys(tool);
         let mut alike = keys.iter().filter_map(|key| self.names.get(key)).flatten();
@@ -49,7 +49,7 @@ impl Catalog {
             first_server: first.server.clone(),
             first_tool: first.tool.clone(),
         });
-        // A server that lists a thousand confusable names makes itself one entry, not a thousand.
+        // A server with a thousand confusable names takes one entry, not a thousand.
         let is_known = alike.any(|it| it.server == server);
         if !is_known && self.len < Self::MAX_NAMES {
             for key in keys {
@@ -61,17 +61,18 @@ impl Catalog {
         shadow
     }
 
-    /// Forgets all tools of `server`.
+    /// Removes all tools of `server`.
     pub fn remove_server(&mut self, server: &str) {
         self.names.retain(|_, alike| {
             alike.retain(|it| it.server != server);
             !alike.is_empty()
         });
+        // Every name is stored once under each of its keys.
         self.len = self.names.values().map(Vec::len).sum::<usize>() / KEYS;
     }
 }
 
-/// The names of one server's tools: notices those that look like one another.
+/// The tool names of one server. Finds names that look like one another.
 ///
 /// ```
 /// use hardline_guard::pin::Twins;
@@ -84,17 +85,17 @@ impl Catalog {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Twins {
-    /// The first name of each skeleton, at most [`Catalog::MAX_NAMES`].
+    /// The first name of each key, at most twice [`Catalog::MAX_NAMES`].
     names: HashMap<String, String>,
 }
 
 impl Twins {
-    /// Creates an empty one.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Notes that `server` lists `tool`. Returns the other tool of it that `tool` looks like, if any.
+    /// Adds a tool of `server`. Returns the tool of the same server that it looks like, if any.
     pub fn insert(&mut self, server: &str, tool: &str) -> Option<Shadow> {
         let keys = keys(tool);
         let first = keys.iter().filter_map(|key| self.names.get(key)).find(|it| **it != tool);
@@ -113,16 +114,16 @@ impl Twins {
     }
 }
 
-/// The names of newcomers, to be looked for among those of other servers.
+/// The names of new tools, to be searched among those of other servers.
 ///
-/// It remembers the newcomers, and not the others: however many tools those have, none of them is
-/// overlooked.
+/// It stores the new names and not the others, so it misses none of the others, no matter how many
+/// there are.
 #[derive(Debug)]
 pub(crate) struct Newcomers<'a> {
     server: &'a str,
-    /// The first other server that has a tool of exactly that name.
+    /// The first other server that has a tool of exactly this name.
     exact: HashMap<&'a str, Option<String>>,
-    /// The first tool of another server that looks like it, by the texts that names are found by.
+    /// The first tool of another server that looks like the new one, by key.
     alike: HashMap<String, Option<Listed>>,
 }
 
@@ -133,7 +134,7 @@ impl<'a> Newcomers<'a> {
         Self { server, exact, alike }
     }
 
-    /// Takes note of a tool of another server.
+    /// Compares a tool of another server with the new ones.
     pub(crate) fn compare(&mut self, server: &str, tool: &str) {
         if let Some(first) = self.exact.get_mut(tool) {
             first.get_or_insert_with(|| server.to_owned());
@@ -146,7 +147,7 @@ impl<'a> Newcomers<'a> {
         }
     }
 
-    /// Returns the other tool that a newcomer can be taken for, if any.
+    /// Returns the tool that a new one can be mistaken for, if any.
     pub(crate) fn shadow(&self, name: &str) -> Option<Shadow> {
         let exact = self.exact.get(name).cloned().flatten();
         let exact = exact.map(|server| Listed { server, tool: name.to_owned() });
@@ -161,38 +162,38 @@ impl<'a> Newcomers<'a> {
     }
 }
 
-/// Texts that a name is found by.
+/// Number of keys per name.
 const KEYS: usize = 2;
 
-/// The texts that a name is found by: names that look alike share one of them.
+/// Returns the keys of a name. Names that look alike have at least one key in common.
 fn keys(name: &str) -> [String; KEYS] {
-    // No skeleton has a control character, so that one kind of text is never taken for the other.
+    // No skeleton contains a control character, so the two kinds of keys never collide.
     [skeleton(name), format!("\0{}", folded(name))]
 }
 
-/// A newcomer with the name of another tool, or one that looks like it: `tool.shadow`.
+/// A new tool with the name of another tool, or with a name that looks like it: `tool.shadow`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Shadow {
-    /// The newcomer's server.
+    /// Server of the new tool.
     pub server: String,
-    /// The newcomer.
+    /// Name of the new tool.
     pub tool: String,
-    /// The server that had the name first.
+    /// Server that had the name first.
     pub first_server: String,
-    /// The tool that it had.
+    /// Name of its tool.
     pub first_tool: String,
 }
 
 impl Shadow {
-    /// Returns true if the names are the same, not only alike.
+    /// Returns true if the names are equal, not only similar.
     pub fn is_exact(&self) -> bool {
         self.tool == self.first_tool
     }
 }
 
 impl fmt::Display for Shadow {
-    /// For people, with names escaped.
+    /// Writes a description for people, with names escaped.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (tool, server) = (spelled(&self.tool), shown(&self.server));
         let (first, first_server) = (spelled(&self.first_tool), shown(&self.first_server));
@@ -209,13 +210,13 @@ impl fmt::Display for Shadow {
     }
 }
 
-/// A name whose letters can be told apart: what is no ASCII is written by its number.
+/// Spells a name so that its letters can be distinguished: every character outside of ASCII as its
+/// code point.
 fn spelled(name: &str) -> String {
-    let letters = name.chars().map(|char| match char.is_ascii() {
-        true => char.to_string(),
-        false => format!("\\u{{{:x}}}", u32::from(char)),
+    let letters = name.chars().map(|char| {
+        if char.is_ascii() { char.to_string() } else { format!("\\u{{{:x}}}", u32::from(char)) }
     });
-    // Escaped already, but for what is shown of ASCII.
+    // Everything but ASCII is already escaped; `of_json` does not escape the backslashes again.
     let spelled: String = letters.collect();
     format!("`{}`", Excerpt::of_json(&spelled, 80))
 }

@@ -1,4 +1,4 @@
-//! Differences between what a server says now and what was pinned.
+//! Compares the current state of a server with its pins.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,28 +9,28 @@ use super::instructions::Instructions;
 use super::lock::Lock;
 use crate::rule::Rule;
 
-/// A difference between a server's tools and its pins.
+/// A difference between a server and its pins.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// A tool is not what was pinned: `tool.changed`.
+    /// A tool differs from its pin: `tool.changed`.
     Changed {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
         /// The changes.
         diff: Diff,
     },
-    /// A tool was not there when the server was pinned: `tool.new`.
+    /// A tool is not pinned, although its server is: `tool.new`.
     New {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
     },
-    /// A tool is pinned and not listed any more. There is no rule about it: no client can call it.
+    /// A tool is pinned and no longer listed. No rule covers it, because no client can call it.
     Removed {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
     },
-    /// The server's instructions are not what was pinned: `tool.changed`.
+    /// The instructions of the server differ from their pin: `tool.changed`.
     Instructions {
         /// The changes.
         diff: Diff,
@@ -38,7 +38,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The rule that it breaks, if it breaks one.
+    /// Returns the rule that the difference violates, if any.
     pub fn rule(&self) -> Option<Rule> {
         match self {
             Self::Changed { .. } | Self::Instructions { .. } => Some(Rule::ToolChanged),
@@ -47,7 +47,7 @@ impl Difference {
         }
     }
 
-    /// The tool's name, as the server writes it; empty for the server's instructions.
+    /// Returns the name of the tool, as the server writes it; empty for instructions.
     pub fn tool(&self) -> &str {
         match self {
             Self::Instructions { .. } => "",
@@ -57,7 +57,7 @@ impl Difference {
 }
 
 impl fmt::Display for Difference {
-    /// For people, with names and values escaped.
+    /// Writes a description for people, with names and values escaped.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tool = shown(self.tool());
         let indent = |formatter: &mut fmt::Formatter<'_>, diff: &Diff| {
@@ -79,9 +79,10 @@ impl fmt::Display for Difference {
 }
 
 impl Lock {
-    /// Compares one tool with its pin: for lists that come in pages.
+    /// Compares one tool with its pin, for lists that arrive in pages.
     ///
-    /// `None` if it is as pinned, and for a server whose list is not pinned: its first use pins.
+    /// Returns `None` if the tool matches its pin, or if the list of its server is not pinned: its
+    /// first use pins.
     pub fn compare_tool(&self, server: &str, tool: &Definition) -> Option<Difference> {
         if !self.has_list(server) {
             return None;
@@ -96,9 +97,9 @@ impl Lock {
         Some(Difference::Changed { tool: name, diff: Diff::between(pinned, tool) })
     }
 
-    /// Compares a server's instructions with those that were pinned.
+    /// Compares the instructions of a server with their pin.
     ///
-    /// `None` if they are the same, and if none were ever pinned: the first use pins.
+    /// Returns `None` if they match, or if none were ever pinned: the first use pins.
     pub fn compare_instructions(
         &self,
         server: &str,
@@ -112,8 +113,8 @@ impl Lock {
         Some(Difference::Instructions { diff })
     }
 
-    /// Compares a server's whole list with its pins: first what is listed, in its order, then what
-    /// is gone.
+    /// Compares the whole tool list of a server with its pins. Returns the differences of listed
+    /// tools, in the order of the list, and then the removed tools.
     ///
     /// A name that is listed twice is compared twice. A server without pins has no differences: its
     /// first use pins.

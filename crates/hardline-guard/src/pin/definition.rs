@@ -1,4 +1,4 @@
-//! One tool's definition and its fingerprint.
+//! The definition of one tool and its fingerprint.
 
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Kind, Value};
@@ -9,19 +9,20 @@ use super::canonical::{Json, MAX_DEPTH};
 use super::fingerprint::Fingerprint;
 use super::outline::outline;
 
-/// Stands before the outlines that are digested. No canonical JSON begins like it.
+/// Prefix of outlines before hashing. No canonical JSON starts with it.
 const OUTLINE_LABEL: &str = "hardline outline\n";
 
-/// A tool as its server defines it: everything of its definition but `_meta`.
+/// The definition of a tool: everything that its server lists except `_meta`.
 ///
 /// All other members count, known or not: name, title, description, schemas, annotations, icons,
-/// `execution` and what versions to come add. `_meta` does not: hosts and servers keep versions,
-/// times and caches there, models do not see it, and a pin that alarms at every start is soon
-/// ignored. Only the definition's own `_meta` is left out; a property of that name in a schema
-/// counts.
+/// `execution` and the members of future versions. `_meta` does not count: hosts and servers store
+/// versions, times and caches there, models do not see it, and users soon ignore a pin that raises
+/// an alarm at every start. Only the definition's own `_meta` is left out; a property of that name
+/// in a schema counts.
 ///
-/// A definition over [`MAX_BYTES`](Self::MAX_BYTES) (a tool with a large icon) is kept as an outline:
-/// its short parts as they are, digests of the others. Every change changes the fingerprint all the same.
+/// A definition over [`MAX_BYTES`](Self::MAX_BYTES) (a tool with a large icon) is stored as an
+/// outline: its short parts unchanged, and digests of the others. Every change still changes the
+/// fingerprint.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Definition {
     name: String,
@@ -32,110 +33,113 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Longest definition that is kept whole, in bytes of canonical JSON.
+    /// Limit on a definition that is stored whole, in bytes of canonical JSON.
     ///
-    /// Bounds what one tool can put into the lock file. The largest schemas seen in the field have
-    /// less than half of that. A longer definition is kept as an outline.
+    /// Bounds the space that one tool can take in the lock file. The largest schemas seen in the
+    /// field have less than half of it. A longer definition is stored as an outline.
     pub const MAX_BYTES: usize = 256 << 10;
 
-    /// Longest name in bytes.
+    /// Limit on a name in bytes; a longer one is refused.
     ///
-    /// Names are the keys of the lock file, and kept whole. MCP recommends 128 characters at most. A
-    /// longer one is refused.
+    /// Names are the keys of the lock file, and stored whole. MCP recommends at most 128
+    /// characters.
     pub const MAX_NAME_BYTES: usize = 1 << 10;
 
-    /// Takes an element of a `tools/list` result.
+    /// Creates a definition from an element of a `tools/list` result.
     ///
     /// # Errors
     ///
-    /// [`DefinitionError`] if it is no object with a name, or over a limit.
+    /// [`DefinitionError`] if it is not an object with a name, or exceeds a limit.
     pub fn new(value: Value<'_>) -> Result<Self, DefinitionError> {
         if value.kind() != Kind::Object {
             return Err(DefinitionError::NotAnObject);
         }
         let mut json = Json::new(value).ok_or(DefinitionError::TooDeep { limit: MAX_DEPTH })?;
         if let Json::Object(members) = &mut json {
+            // Only the top level: a property of that name in a schema counts.
             members.retain(|(key, _)| key != "_meta");
         }
         Self::of(&json)
     }
 
-    /// Its name, as the server writes it.
+    /// Returns the name, as the server writes it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The SHA-256 of the canonical JSON; of a definition that is too long to be kept, that of its
-    /// outline behind a label.
+    /// Returns the SHA-256 of the canonical JSON. For an outline, it is the SHA-256 of a label and
+    /// the outline.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The definition as canonical JSON, or its outline.
+    /// Returns the definition as canonical JSON, or its outline.
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
 
-    /// Returns true if it was too long to be kept whole.
+    /// Returns true if the definition was too long to be stored whole.
     pub fn is_outline(&self) -> bool {
         self.is_outline
     }
 
-    /// Takes a definition whose `_meta` is gone.
+    /// Creates a definition from an object without `_meta`.
     pub(super) fn of(json: &Json) -> Result<Self, DefinitionError> {
         let name = name(json)?;
         Ok(Self::named(name, json))
     }
 
-    /// Takes an outline as the lock file has it.
+    /// Creates a definition from an outline of the lock file.
     pub(super) fn of_outline(json: &Json) -> Result<Self, DefinitionError> {
         let name = name(json)?;
         Ok(Self::outlined(name, json))
     }
 
-    /// Takes an object under a name of ours.
+    /// Creates a definition from an object, under a name that the caller chooses.
     pub(super) fn named(name: &str, json: &Json) -> Self {
         let canonical = json.to_text();
-        if Self::MAX_BYTES < canonical.len() {
+        if canonical.len() > Self::MAX_BYTES {
             return Self::outlined(name, &outline(json));
         }
         let fingerprint = Fingerprint::of(&canonical);
         Self { name: name.to_owned(), canonical, is_outline: false, fingerprint }
     }
 
-    /// Takes an outline under a name of ours.
+    /// Creates a definition from an outline, under a name that the caller chooses.
     pub(super) fn outlined(name: &str, outline: &Json) -> Self {
         let canonical = outline.to_text();
+        // The label keeps an outline from having the fingerprint of a whole definition with the
+        // same text.
         let fingerprint = Fingerprint::labelled(OUTLINE_LABEL, &canonical);
         Self { name: name.to_owned(), canonical, is_outline: true, fingerprint }
     }
 
-    /// The definition as a value.
+    /// Returns the definition as a value.
     pub(super) fn json(&self) -> Json {
         let limits = Limits::default();
         let checked = Checker::new(&limits).check(self.canonical.as_bytes()).ok();
-        // It was made from a checked value within the same limits, so it is one.
+        // Never `None`: the text was written from a checked value within the same limits.
         checked.and_then(|it| Json::new(it.value)).unwrap_or(Json::Object(Vec::new()))
     }
 }
 
-/// Why a value is no definition that can be pinned. Always the server's doing.
+/// Error returned when a value cannot be pinned. Only the server causes it.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// It is no object.
-    #[error("a tool's definition is no object")]
+    /// The value is not an object.
+    #[error("a tool's definition is not an object")]
     NotAnObject,
-    /// It has no `name`, or one that is no string.
+    /// `name` is missing or not a string.
     #[error("a tool's definition has no name")]
     NoName,
-    /// It is nested too deeply.
+    /// The value is nested too deeply.
     #[error("a tool's definition is nested deeper than {limit}")]
     TooDeep {
         /// The limit in force.
         limit: usize,
     },
-    /// Its name is too long.
+    /// The name is too long.
     #[error("a tool's name is longer than {limit} bytes")]
     TooLong {
         /// The limit in force.
@@ -146,10 +150,10 @@ pub enum DefinitionError {
 fn name(json: &Json) -> Result<&str, DefinitionError> {
     let name = json.get("name").and_then(Json::as_str).ok_or(DefinitionError::NoName)?;
     let limit = Definition::MAX_NAME_BYTES;
-    if limit < name.len() { Err(DefinitionError::TooLong { limit }) } else { Ok(name) }
+    if name.len() > limit { Err(DefinitionError::TooLong { limit }) } else { Ok(name) }
 }
 
-/// A name that a server gave, in backquotes, escaped and shortened.
+/// Quotes a name that a server gave in backquotes, escaped and shortened.
 pub(super) fn shown(name: &str) -> String {
     format!("`{}`", Excerpt::new(name.as_bytes(), 80))
 }

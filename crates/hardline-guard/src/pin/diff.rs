@@ -1,4 +1,4 @@
-//! What changed in a definition, in words.
+//! Readable differences between two definitions.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,13 +9,13 @@ use super::canonical::Json;
 use super::definition::Definition;
 use super::outline::{outline, words};
 
-/// What differs between two definitions of a tool.
+/// The differences between two definitions of a tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Diff {
     /// The changes, in the order of the canonical form; at most [`Diff::MAX_CHANGES`].
     pub changes: Vec<Change>,
-    /// How many changes there are besides; what changed in one of their members counts once.
+    /// Number of changes that are not listed. All changes inside one of their members count as one.
     pub more: usize,
 }
 
@@ -23,25 +23,25 @@ pub struct Diff {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Change {
-    /// Where, as `inputSchema.properties.path`.
+    /// Path of the value, such as `inputSchema.properties.path`.
     pub path: String,
-    /// What.
+    /// Kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What happened to a value. Values are JSON, escaped and shortened: fit for a terminal.
+/// Kind of a change. Values are JSON, escaped and shortened, safe to print on a terminal.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// It was not there.
+    /// The value is new.
     Added(String),
-    /// It is not there any more.
+    /// The value was removed.
     Removed(String),
-    /// It was one thing and is another.
+    /// The value changed.
     Changed {
-        /// What it was.
+        /// The old value.
         before: String,
-        /// What it is.
+        /// The new value.
         after: String,
     },
     /// A list has the same elements in another order.
@@ -49,23 +49,24 @@ pub enum ChangeKind {
 }
 
 impl Diff {
-    /// Most changes kept; the others are counted.
+    /// Limit on listed changes; further ones are only counted.
     ///
-    /// Bounds what a server that changes everything can make us print.
+    /// Bounds the output if a server changes everything.
     pub const MAX_CHANGES: usize = 50;
 
-    /// What differs between the two.
+    /// Returns the differences between two definitions.
     pub fn between(before: &Definition, after: &Definition) -> Self {
         let mut diff = Self::default();
         if before.fingerprint() != after.fingerprint() {
             let (mut old, mut new) = (before.json(), after.json());
-            // Side by side with an outline, what is long must not look changed where it is the same.
+            // Compares outlines with outlines: otherwise, equal long parts would look changed.
             if before.is_outline() && !after.is_outline() {
                 new = outline(&new);
             } else if after.is_outline() && !before.is_outline() {
                 old = outline(&old);
             }
             diff.compare("", &old, &new);
+            // No stored part differs, so only the fingerprints can show the change.
             if diff.is_empty() {
                 let whole = |it: &Definition| format!("SHA-256 {}", it.fingerprint());
                 let kind = ChangeKind::Changed { before: whole(before), after: whole(after) };
@@ -75,7 +76,7 @@ impl Diff {
         diff
     }
 
-    /// Whether nothing differs.
+    /// Returns true if nothing differs.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -130,7 +131,8 @@ impl Diff {
         }
     }
 
-    /// Compares lists of plain values (`required`, `enum`) as sets: which are gone, which are new.
+    /// Compares lists of plain values (`required`, `enum`) as sets, and reports removed and added
+    /// values.
     fn compare_sets(&mut self, path: &str, old: &[Json], new: &[Json]) {
         let sorted = |list: &[Json]| {
             let mut texts: Vec<_> = list.iter().map(Json::to_text).collect();
@@ -151,7 +153,7 @@ impl Diff {
         }
     }
 
-    /// Compares lists by position, between what is the same at both ends.
+    /// Compares lists by position, after removing equal elements at both ends.
     fn compare_lists(&mut self, path: &str, old: &[Json], new: &[Json]) {
         let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
         let (old, new) =
@@ -173,7 +175,8 @@ impl Diff {
         }
     }
 
-    /// Whether no more changes are kept. If so one is counted, and need not be put into words.
+    /// Returns true if no more changes are listed. In that case it also counts one more change, so
+    /// the caller need not describe it.
     fn is_full(&mut self) -> bool {
         let is_full = self.changes.len() == Self::MAX_CHANGES;
         self.more += usize::from(is_full);
@@ -188,7 +191,7 @@ impl Diff {
 }
 
 impl fmt::Display for Diff {
-    /// One change a line.
+    /// Writes one change per line.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, change) in self.changes.iter().enumerate() {
             if index > 0 {
@@ -217,14 +220,14 @@ impl fmt::Display for Change {
     }
 }
 
-/// Most bytes shown of a value.
+/// Limit on the bytes of a value that are shown.
 const MAX_EXCERPT: usize = 120;
-/// Most bytes shown of a key.
+/// Limit on the bytes of a key that are shown.
 const MAX_KEY: usize = 60;
-/// What is shown before a difference in a long string.
+/// Number of bytes shown before a difference in a long string.
 const CONTEXT: usize = 20;
 
-/// The elements of two sorted lists side by side: those that are equal together.
+/// Merges two sorted lists; equal elements come together.
 fn pairs<'a, T>(
     old: &'a [T],
     new: &'a [T],
@@ -255,26 +258,27 @@ fn excerpt(json: &Json) -> String {
     Excerpt::of_json(&json.to_text(), MAX_EXCERPT).to_string()
 }
 
-/// Where to begin showing two strings: a little before they differ, if that is far in.
+/// Returns the offset from which two strings are shown: a little before the difference, if that is
+/// far in.
 fn start_of_difference(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
     if same <= 2 * CONTEXT { 0 } else { one.floor_char_boundary(same - CONTEXT) }
 }
 
-/// A string from `start` on, in quotes.
+/// Returns a quoted string from `start` on.
 fn excerpt_from(string: &str, start: usize) -> String {
     let rest = string.get(start..).unwrap_or_default();
     let dots = if start == 0 { "" } else { "…" };
     let quoted = Json::String(rest.to_owned()).to_text();
-    // Cut before the quote, so that a string that is cut has none.
+    // The excerpt includes the closing quote, so a shortened string has none.
     let inner = quoted.strip_prefix('"').unwrap_or(&quoted);
     format!("\"{dots}{}", Excerpt::of_json(inner, MAX_EXCERPT))
 }
 
-/// The path of a member, with a key that needs it in brackets.
+/// Returns the path of a member; a key with special characters is written in brackets.
 fn member(path: &str, key: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "_-$".contains(char);
-    if key.is_empty() || MAX_KEY < key.len() || !key.chars().all(is_plain) {
+    if key.is_empty() || key.len() > MAX_KEY || !key.chars().all(is_plain) {
         return format!("{path}[\"{}\"]", Excerpt::new(key.as_bytes(), MAX_KEY));
     }
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }

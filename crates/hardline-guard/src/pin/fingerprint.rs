@@ -1,26 +1,26 @@
-//! SHA-256 digests of what is pinned.
+//! SHA-256 digests of pinned definitions.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// A SHA-256, written as 64 hexadecimal digits.
+/// A SHA-256 digest, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Digests a text.
+    /// Hashes a text.
     pub(super) fn of(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }
 
-    /// Digests `label`, then a text: no other label has the same digest, nor a text alone that does
-    /// not begin with it.
+    /// Hashes `label` and then a text. The result differs from that of every other label, and from
+    /// that of a text that does not start with the label.
     pub(super) fn labelled(label: &str, text: &str) -> Self {
         Self(Sha256::new().chain_update(label).chain_update(text).finalize().into())
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the digest.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! A server's instructions, which hosts put into the system prompt.
+//! The instructions of a server, which hosts put into the system prompt.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,19 @@ use super::canonical::Json;
 use super::definition::Definition;
 use super::fingerprint::Fingerprint;
 
-/// The member of a result that holds them, and of what is kept of them.
+/// Key of the instructions, in a result and in their stored form.
 const KEY: &str = "instructions";
 
-/// A server's `instructions`, or that it has none: pinned as a tool is.
+/// The `instructions` of a server, or their absence. They are pinned like a tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Instructions {
-    /// An object with the one member `instructions`, or without any.
+    /// An object with the single member `instructions`, or an empty one.
     pub(super) definition: Definition,
 }
 
 impl Instructions {
-    /// Takes those in a result of `initialize` or `server/discover`. A value that is no string counts
-    /// as the text that it is written with: some hosts print what they get.
+    /// Reads the instructions from a result of `initialize` or `server/discover`. A value that is
+    /// not a string counts as its JSON text, because some hosts print it.
     pub fn of_result(result: Value<'_>) -> Self {
         let value = result.get(KEY).filter(|value| value.kind() != Kind::Null);
         let Some(value) = value else { return Self::none() };
@@ -28,22 +28,22 @@ impl Instructions {
         Self::of(&Json::Object(vec![(KEY.to_owned(), Json::String(text))]))
     }
 
-    /// Those of a server that has none.
+    /// Returns the instructions of a server that has none.
     pub fn none() -> Self {
         Self::of(&Json::Object(Vec::new()))
     }
 
-    /// Returns true if the server has none.
+    /// Returns true if the server has no instructions.
     pub fn is_none(&self) -> bool {
         *self == Self::none()
     }
 
-    /// The SHA-256 of what is kept.
+    /// Returns the SHA-256 of the stored form.
     pub fn fingerprint(&self) -> Fingerprint {
         self.definition.fingerprint()
     }
 
-    /// The text for people, if it was short enough to be kept: not escaped.
+    /// Returns the text, not escaped, if it was short enough to be stored.
     pub fn text(&self) -> Option<String> {
         self.definition.json().get(KEY).and_then(Json::as_str).map(str::to_owned)
     }

@@ -1,7 +1,7 @@
-//! The pins of servers, and the text of the lock files that keep them.
+//! The pins of servers, and the format of the lock files that store them.
 //!
-//! A file is JSON, indented, sorted by server and tool, with one member a line down to a few
-//! levels, so that versions of it can be compared and merged line by line:
+//! A file is indented JSON, sorted by server and tool. Down to a few levels, each member has a line
+//! of its own, so that versions of the file can be compared and merged line by line:
 //!
 //! ```json
 //! {
@@ -29,16 +29,17 @@
 //! }
 //! ```
 //!
-//! A definition is kept whole, so that a change can be shown in words; one that is too long has an
-//! `outline` instead. Characters that people do not see are written as `\u` escapes: a reviewer of the
-//! file sees them. A server without the member `tools` has not listed any yet, and one without
-//! `instructions` was pinned before those were; an empty `definition` says that it has none.
+//! A definition is stored whole, so that a change can be shown; one that is too long has an
+//! `outline` instead. Invisible characters are written as `\u` escapes, so that a reviewer of the
+//! file sees them. A server without the member `tools` has not listed any tools yet. A server
+//! without `instructions` was pinned by a version that did not pin those; an empty `definition`
+//! means that the server has none.
 //!
 //! Invariants:
 //! - The same pins give the same bytes.
-//! - What is written can be read again, and is the same.
-//! - A definition that does not match its fingerprint is an error: a merge went wrong, or somebody
-//!   edited one of the two.
+//! - A written file can be read again, with the same result.
+//! - A definition that does not match its fingerprint is an error: a merge went wrong, or one of
+//!   the two was edited.
 //! - No server takes the room of another: each has limits of its own.
 
 use std::collections::BTreeMap;
@@ -51,9 +52,9 @@ use super::definition::Definition;
 use super::instructions::Instructions;
 use super::write::write_tool;
 
-/// The pins of some servers.
+/// The pins of several servers.
 ///
-/// Clones share what neither of them changes.
+/// Clones share all parts that neither of them changes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Lock {
     servers: BTreeMap<String, Arc<ServerPins>>,
@@ -62,11 +63,11 @@ pub struct Lock {
 /// The pins of one server.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ServerPins {
-    /// `None` if they were never looked at.
+    /// `None` if they were never inspected.
     pub(super) instructions: Option<Instructions>,
-    /// By name. `None` if the server has not listed any yet: its first list pins.
+    /// By name. `None` if the server has not listed any tools yet; its first list is pinned.
     tools: Option<BTreeMap<String, Pin>>,
-    /// Bytes that the tools take in the file, at most [`Lock::MAX_SERVER_BYTES`].
+    /// Size of the tools in the file in bytes, at most [`Lock::MAX_SERVER_BYTES`].
     written: usize,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct ServerPins {
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Pin {
     definition: Definition,
-    /// Bytes that it takes in the file.
+    /// Size in the file in bytes.
     written: usize,
 }
 
@@ -87,12 +88,12 @@ impl Pin {
 }
 
 impl ServerPins {
-    /// The tools, sorted by name; `None` if there was no list of them yet.
+    /// Returns the tools, sorted by name; `None` if none were listed yet.
     pub(super) fn tools(&self) -> Option<impl Iterator<Item = &Definition>> {
         Some(self.tools.as_ref()?.values().map(|pin| &pin.definition))
     }
 
-    /// Puts a tool in the place of one with its name.
+    /// Adds a tool, or replaces the one with its name.
     fn insert(&mut self, pin: Pin) {
         self.written += pin.written;
         let tools = self.tools.get_or_insert_default();
@@ -107,67 +108,67 @@ impl ServerPins {
 }
 
 impl Lock {
-    /// The version of the format.
+    /// Version of the format.
     pub const VERSION: i64 = 1;
 
-    /// Most bytes of one file, but for what frames the tools in it.
+    /// Limit on the size of one file in bytes, without the syntax around the tools.
     ///
-    /// Bounds what servers can make us keep in a file that they share. Pins that would make it longer
-    /// are refused.
+    /// Bounds the space that servers can take in a file that they share. Pins beyond it are
+    /// refused.
     pub const MAX_BYTES: usize = 64 << 20;
 
-    /// Most bytes that the tools of one server take in a file.
+    /// Limit on the size of the tools of one server in a file, in bytes.
     ///
-    /// Bounds what one server can make us keep and read, and leaves room for others in a file that
-    /// they share: the largest servers seen in the field have a twentieth of that. Pins that would make
-    /// it more are refused.
+    /// Bounds the data that one server can make us store and read, and leaves room for the other
+    /// servers of a shared file. The largest servers seen in the field take a twentieth of it. Pins
+    /// beyond it are refused.
     pub const MAX_SERVER_BYTES: usize = 16 << 20;
 
-    /// Most tools of one server. Further ones are refused.
+    /// Limit on the tools of one server. Further ones are refused.
     pub const MAX_TOOLS: usize = 1 << 16;
 
-    /// Creates one without pins.
+    /// Creates a lock without pins.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The servers of which something is pinned, sorted.
+    /// Returns the names of the pinned servers, sorted.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Returns true if anything of a server is pinned, be it that it has no tools.
+    /// Returns true if anything of a server is pinned, even an empty list of tools.
     pub fn has_server(&self, server: &str) -> bool {
         self.servers.contains_key(server)
     }
 
-    /// Returns true if a server's list of tools is pinned, be it an empty one.
+    /// Returns true if the tool list of a server is pinned, even an empty one.
     pub fn has_list(&self, server: &str) -> bool {
         self.servers.get(server).is_some_and(|pins| pins.tools.is_some())
     }
 
-    /// The pinned tools of a server, sorted by name.
+    /// Returns the pinned tools of a server, sorted by name.
     pub fn tools(&self, server: &str) -> impl Iterator<Item = &Definition> {
         self.servers.get(server).and_then(|pins| pins.tools()).into_iter().flatten()
     }
 
-    /// A pinned tool.
+    /// Returns a pinned tool.
     pub fn tool(&self, server: &str, tool: &str) -> Option<&Definition> {
         self.servers.get(server)?.tools.as_ref()?.get(tool).map(|pin| &pin.definition)
     }
 
-    /// The pinned instructions of a server; `None` if they were never pinned.
+    /// Returns the pinned instructions of a server, or `None` if they were never pinned.
     pub fn instructions(&self, server: &str) -> Option<&Instructions> {
         self.servers.get(server)?.instructions.as_ref()
     }
 
-    /// Pins a server with just these tools, in place of those that were pinned. Its instructions stay.
+    /// Pins exactly these tools of a server, in place of the earlier ones. Its instructions stay.
     ///
-    /// Of several tools of one name the first is pinned; the others then count as changed.
+    /// Of several tools with the same name the first is pinned; the others then count as changed.
     ///
     /// # Errors
     ///
-    /// [`LockFull`], and the pins are as they were.
+    /// [`LockFull`] if a limit is exceeded; the pins stay unchanged.
     pub fn pin<'d>(
         &mut self,
         server: &str,
@@ -186,11 +187,11 @@ impl Lock {
         Ok(())
     }
 
-    /// Pins one tool as it is now, and its server if that was not.
+    /// Pins one tool as it is now, and its server if that was not pinned.
     ///
     /// # Errors
     ///
-    /// [`LockFull`], and the pins are as they were.
+    /// [`LockFull`] if a limit is exceeded; the pins stay unchanged.
     pub fn approve(&mut self, server: &str, tool: &Definition) -> Result<(), LockFull> {
         let pin = Pin::new(tool);
         let (count, written) = self.servers.get(server).map_or((0, 0), |pins| {
@@ -203,30 +204,31 @@ impl Lock {
         Ok(())
     }
 
-    /// Pins a server's instructions as they are now.
+    /// Pins the instructions of a server as they are now.
     ///
     /// # Errors
     ///
-    /// [`LockFull`], and the pins are as they were.
+    /// [`LockFull`] if a limit is exceeded; the pins stay unchanged.
     pub fn approve_instructions(
         &mut self,
         server: &str,
         instructions: &Instructions,
     ) -> Result<(), LockFull> {
-        // They have a limit of their own, so that tools do not take their room.
-        if Self::MAX_BYTES < self.written() + instructions.definition.canonical().len() {
+        // Instructions do not count against the limit for tools, so that tools cannot take their
+        // room.
+        if self.written() + instructions.definition.canonical().len() > Self::MAX_BYTES {
             return Err(LockFull::Bytes);
         }
         self.of_mut(server).instructions = Some(instructions.clone());
         Ok(())
     }
 
-    /// Forgets a server and its tools. Returns whether it was pinned.
+    /// Removes a server and its tools. Returns true if it was pinned.
     pub fn forget(&mut self, server: &str) -> bool {
         self.servers.remove(server).is_some()
     }
 
-    /// Forgets one tool. Returns whether it was pinned.
+    /// Removes one tool. Returns true if it was pinned.
     pub fn forget_tool(&mut self, server: &str, tool: &str) -> bool {
         if self.tool(server, tool).is_none() {
             return false;
@@ -237,26 +239,26 @@ impl Lock {
         true
     }
 
-    /// The pins of those servers alone that are wanted.
+    /// Returns a lock with the pins of the selected servers only.
     #[must_use]
     pub fn select(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
         let wanted = self.servers.iter().filter(|(server, _)| is_wanted(server));
         Self { servers: wanted.map(|(server, pins)| (server.clone(), Arc::clone(pins))).collect() }
     }
 
-    /// Takes over the pins of servers of which nothing is pinned here.
+    /// Adds the pins of the servers that are not pinned here.
     pub fn absorb(&mut self, others: Self) {
         for (server, pins) in others.servers {
             self.servers.entry(server).or_insert(pins);
         }
     }
 
-    /// Adds what was read of a server.
+    /// Adds the pins of a server that were read from a file.
     pub(super) fn add_server(&mut self, server: String, pins: ServerPins) {
         self.servers.insert(server, Arc::new(pins));
     }
 
-    /// The pins of all servers.
+    /// Returns the pins of all servers.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &ServerPins)> {
         self.servers.iter().map(|(server, pins)| (server.as_str(), &**pins))
     }
@@ -269,16 +271,16 @@ impl Lock {
         self.servers.values().map(|pins| pins.written).sum()
     }
 
-    /// Checks the limits for so many tools, of so many bytes. Less than before is always within them.
+    /// Checks the limits for the given number and size of tools. A decrease is always allowed.
     fn check(&self, server: &str, count: usize, written: usize) -> Result<(), LockFull> {
         let before = self.servers.get(server).map_or((0, 0), |it| (it.count(), it.written));
-        if before.0 < count && Self::MAX_TOOLS < count {
+        if before.0 < count && count > Self::MAX_TOOLS {
             return Err(LockFull::Tools);
         }
-        if before.1 < written && Self::MAX_SERVER_BYTES < written {
+        if before.1 < written && written > Self::MAX_SERVER_BYTES {
             return Err(LockFull::ServerBytes);
         }
-        if before.1 < written && Self::MAX_BYTES < self.written() - before.1 + written {
+        if before.1 < written && self.written() - before.1 + written > Self::MAX_BYTES {
             return Err(LockFull::Bytes);
         }
         Ok(())
@@ -286,7 +288,8 @@ impl Lock {
 }
 
 impl ServerPins {
-    /// Pins as they were read: a file that was written under other limits still counts.
+    /// Creates the pins of a server from a file. The limits are not checked, so that a file from a
+    /// version with other limits still counts.
     pub(super) fn read(instructions: Option<Instructions>, tools: Option<Vec<Definition>>) -> Self {
         let mut pins = Self { instructions, ..Self::default() };
         if let Some(tools) = tools {
@@ -298,7 +301,7 @@ impl ServerPins {
 }
 
 impl fmt::Display for Lock {
-    /// The text of a lock file.
+    /// Writes the text of a lock file.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&super::write::write(self))
     }
@@ -308,13 +311,13 @@ impl fmt::Display for Lock {
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum LockFull {
-    /// The server would have more than [`Lock::MAX_TOOLS`].
-    #[error("a server may have {} pinned tools", Lock::MAX_TOOLS)]
+    /// The server would have more than [`Lock::MAX_TOOLS`] tools.
+    #[error("a server may have at most {} pinned tools", Lock::MAX_TOOLS)]
     Tools,
-    /// The server's tools would take more than [`Lock::MAX_SERVER_BYTES`].
-    #[error("the pinned tools of a server may take {} bytes", Lock::MAX_SERVER_BYTES)]
+    /// The tools of the server would take more than [`Lock::MAX_SERVER_BYTES`].
+    #[error("the pinned tools of a server may take at most {} bytes", Lock::MAX_SERVER_BYTES)]
     ServerBytes,
     /// The file would have more than [`Lock::MAX_BYTES`].
-    #[error("a file of pins may have {} bytes", Lock::MAX_BYTES)]
+    #[error("a file of pins may have at most {} bytes", Lock::MAX_BYTES)]
     Bytes,
 }

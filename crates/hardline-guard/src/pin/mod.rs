@@ -1,11 +1,13 @@
-//! Pins: a tool that was approved stays what it was, or somebody hears of it.
+//! Pins: stored definitions of tools that later ones are compared with, so that no change goes
+//! unnoticed.
 //!
-//! A [`Definition`] is a tool as its server lists it, with a [`Fingerprint`] over its canonical JSON
-//! (see [`Definition`] for what counts). [`Instructions`] are the same for what a server tells the
-//! model about itself. A [`Lock`] keeps those that were seen first or approved since, server by server;
-//! its text is that of a lock file. Comparing a list with it gives [`Difference`]s, with a [`Diff`] in
-//! words. A [`Catalog`] notices two servers with one name, or with names that look alike, and
-//! [`Twins`] two such names of one server.
+//! A [`Definition`] is a tool as its server lists it, with a [`Fingerprint`] over its canonical
+//! JSON (see [`Definition`] for the parts that count). [`Instructions`] are the same for the text
+//! with which a server instructs the model. A [`Lock`] stores those that were seen first or
+//! approved since, by server; its text is the content of a lock file. Comparing a list with it
+//! returns [`Difference`]s, each with a readable [`Diff`]. A [`Catalog`] finds tools of two servers
+//! with the same name, or with names that look alike, and [`Twins`] finds such names within one
+//! server.
 //!
 //! ```
 //! use hardline_guard::Rule;
@@ -34,7 +36,7 @@
 //! # Ok::<_, hardline_guard::pin::LockFull>(())
 //! ```
 //!
-//! Reading and writing the file, and what becomes of a tool that changed, are left to others.
+//! The caller reads and writes the file, and decides about changed tools.
 
 mod canonical;
 mod catalog;

@@ -1,42 +1,45 @@
-//! Outlines: definitions that are too long to be kept, with digests in the place of their long parts.
+//! Outlines: definitions that are too long to store, with digests in place of their long parts.
 //!
-//! A server may list a tool with an icon of megabytes. Its pin keeps everything that is short, so that
-//! a change is still shown in words, and a digest of everything else, so that no change goes unnoticed:
+//! A server may list a tool with an icon of megabytes. Its pin stores the short parts, so that a
+//! change in them can be shown, and a digest of each long part, so that no change goes unnoticed:
 //!
 //! ```json
 //! {"description": "Buys.", "icons": [{"src": {"$elided": {"bytes": 2097152, "sha256": "4ebd…"}}}], "name": "buy"}
 //! ```
 //!
 //! Invariants:
-//! - Definitions that differ have outlines that differ. An object of the server's own with a member
-//!   `$elided` is elided itself, so that no server can write a mark.
+//! - Definitions that differ have outlines that differ. An object of the server that has a member
+//!   `$elided` is elided itself, so that no server can forge a mark.
 //! - An outline is at most [`MAX_BYTES`] long.
 
 use super::canonical::Json;
 use super::fingerprint::Fingerprint;
 
-/// Longest outline in bytes of canonical JSON.
+/// Limit on an outline, in bytes of canonical JSON.
 pub(super) const MAX_BYTES: usize = 64 << 10;
 
-/// The member that marks what is elided.
+/// The key that marks an elided value.
 const MARK: &str = "$elided";
-/// Longest string, and longest key, that an outline keeps.
+/// Limit on the strings and keys that an outline keeps, in bytes.
 const MAX_STRING_BYTES: usize = 4 << 10;
-/// Deepest array or object that an outline keeps: a mark must stay within the depth of definitions.
+/// Limit on the depth of arrays and objects that an outline keeps: a mark must stay within the
+/// depth limit of definitions.
 const MAX_OUTLINE_DEPTH: usize = 32;
-/// Longest member of the definition that an outline keeps if all that is short is too much.
+/// Limit on a member of the definition that an outline keeps, in bytes, if all short parts together
+/// are too long.
 const MAX_MEMBER_BYTES: usize = 1 << 10;
 
 /// Returns the outline of a definition, which is an object.
 pub(super) fn outline(definition: &Json) -> Json {
     let strings = shorten(definition, 0);
+    // A definition with the key of the mark is elided as a whole, which would lose its name.
     if !is_mark(&strings) && strings.to_text().len() <= MAX_BYTES {
         return strings;
     }
     let Json::Object(members) = definition else { return elided(definition) };
     let is_kept = |key: &String| key.len() <= MAX_STRING_BYTES && key != MARK;
     let short = |(key, value): &(String, Json)| {
-        let is_long = MAX_MEMBER_BYTES < value.to_text().len();
+        let is_long = value.to_text().len() > MAX_MEMBER_BYTES;
         (key.clone(), if is_long { elided(value) } else { shorten(value, 1) })
     };
     if members.iter().all(|(key, _)| is_kept(key)) {
@@ -45,14 +48,15 @@ pub(super) fn outline(definition: &Json) -> Json {
             return short;
         }
     }
-    // Thousands of short members: its name, and one digest of it all. The mark sorts first.
+    // Thousands of short members: keeps the name, and one digest of everything. The mark sorts
+    // first.
     let Json::Object(mut least) = elided(definition) else { return elided(definition) };
     let name = members.iter().find(|(key, value)| key == "name" && value.as_str().is_some());
     least.extend(name.cloned());
     Json::Object(least)
 }
 
-/// The length and digest of a value that an outline leaves out, in words; `None` if it is no mark.
+/// Returns the length and digest of an elided value for people, or `None` if the value is no mark.
 pub(super) fn words(json: &Json) -> Option<String> {
     let Json::Object(members) = json else { return None };
     let [(key, mark)] = &**members else { return None };
@@ -67,19 +71,20 @@ fn is_mark(json: &Json) -> bool {
     json.get(MARK).is_some()
 }
 
-/// Elides long strings, objects with long keys or with one that is the mark's, and what is deep.
+/// Elides long strings and numbers, deep values, and objects with a long key or with the key of the
+/// mark.
 fn shorten(json: &Json, depth: usize) -> Json {
     match json {
         Json::Array(_) | Json::Object(_) if depth == MAX_OUTLINE_DEPTH => elided(json),
-        Json::String(string) if MAX_STRING_BYTES < string.len() => elided(json),
+        Json::String(string) if string.len() > MAX_STRING_BYTES => elided(json),
         // A number can have as many digits as a frame has bytes.
-        Json::Word(word) if MAX_STRING_BYTES < word.len() => elided(json),
+        Json::Word(word) if word.len() > MAX_STRING_BYTES => elided(json),
         Json::Word(_) | Json::String(_) => json.clone(),
         Json::Array(elements) => {
             Json::Array(elements.iter().map(|it| shorten(it, depth + 1)).collect())
         }
         Json::Object(members) => {
-            let is_odd = |(key, _): &(String, Json)| key == MARK || MAX_STRING_BYTES < key.len();
+            let is_odd = |(key, _): &(String, Json)| key == MARK || key.len() > MAX_STRING_BYTES;
             if members.iter().any(is_odd) {
                 return elided(json);
             }
@@ -89,7 +94,7 @@ fn shorten(json: &Json, depth: usize) -> Json {
     }
 }
 
-/// The mark that stands for a value.
+/// Returns the mark that replaces a value.
 fn elided(json: &Json) -> Json {
     let text = json.to_text();
     let bytes = Json::Word(text.len().to_string());

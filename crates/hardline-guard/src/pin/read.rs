@@ -1,4 +1,4 @@
-//! Reads lock files.
+//! Parses lock files.
 
 use hardline_wire::json::{Checker, JsonError, Kind, Value};
 use hardline_wire::limits::Limits;
@@ -10,18 +10,19 @@ use super::fingerprint::Fingerprint;
 use super::instructions::Instructions;
 use super::lock::{Lock, ServerPins};
 
-/// Why a text is no lock file. The doing of whoever wrote, edited or merged it.
+/// Error returned when a text is not a valid lock file. Its author, or the merge of two versions,
+/// caused it.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("line {line}, column {column}: {}{message}", prefix(key))]
 #[non_exhaustive]
 pub struct LockError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The column in bytes, from 1.
+    /// Column in bytes, from 1.
     pub column: usize,
-    /// Where in the file, as ``servers.`docs` ``; empty for faults of its syntax.
+    /// Path in the file, such as ``servers.`docs` ``; empty for a syntax error.
     pub key: String,
-    /// What is wrong, and what to do.
+    /// Description of the fault, and the next step.
     pub message: String,
 }
 
@@ -29,21 +30,21 @@ fn prefix(key: &str) -> String {
     if key.is_empty() { String::new() } else { format!("{key}: ") }
 }
 
-/// What frames a tool in the file: added to the limits of definitions.
+/// Depth of the syntax around a tool in the file, added to the depth limit of definitions.
 const FRAME_DEPTH: usize = 6;
 
 impl Lock {
-    /// Reads the text of a lock file.
+    /// Parses the text of a lock file.
     ///
     /// # Errors
     ///
-    /// [`LockError`], which says where the text is no lock file, and what to do.
+    /// [`LockError`] with the place of the first fault, and the next step.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         Reader { text }.lock()
     }
 }
 
-/// A value as the file has it.
+/// A value as it is stored in the file.
 enum Kept {
     Whole(Json),
     Outline(Json),
@@ -55,7 +56,7 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn lock(&self) -> Result<Lock, LockError> {
-        // Twice the limit leaves room for what frames the tools, and for other spellings.
+        // Twice the limit leaves room for the syntax around the tools, and for other formatting.
         let limits = Limits::default()
             .with_max_frame_bytes(2 * Lock::MAX_BYTES)
             .and_then(|limits| limits.with_max_depth(MAX_DEPTH + FRAME_DEPTH))
@@ -67,7 +68,7 @@ impl Reader<'_> {
         let [version, servers] = self.members(top, "", ["version", "servers"])?;
         if version.as_i64() != Some(Lock::VERSION) {
             let message = match version.as_i64() {
-                Some(newer) if Lock::VERSION < newer => {
+                Some(newer) if newer > Lock::VERSION => {
                     format!("version {newer} is from a newer Hardline: update this one")
                 }
                 _ => format!("expected {}, the version of the format", Lock::VERSION),
@@ -121,7 +122,7 @@ impl Reader<'_> {
         Ok(definition)
     }
 
-    /// Reads what is kept of a tool or of instructions, and compares it with its digest.
+    /// Parses the stored definition of a tool or of instructions, and compares it with its digest.
     fn pin(
         &self,
         value: Value<'_>,
@@ -144,7 +145,7 @@ impl Reader<'_> {
             return Err(self.error(written.offset(), key, message));
         };
         let sha256_text = sha256.as_str().unwrap_or_default();
-        // Definitions up to four times as long used to be kept whole.
+        // Older versions stored definitions up to four times as long whole.
         let is_old = whole.is_some() && Fingerprint::of(&json.to_text()).to_string() == sha256_text;
         let kept = if whole.is_some() { Kept::Whole(json) } else { Kept::Outline(json) };
         let definition =
@@ -158,7 +159,7 @@ impl Reader<'_> {
         Ok(definition)
     }
 
-    /// The members of an object that has these and no others.
+    /// Returns the members of an object that has exactly these.
     fn members<'a, const N: usize>(
         &self,
         value: Value<'a>,
@@ -170,11 +171,11 @@ impl Reader<'_> {
             let message = format!("`{missing}` is missing");
             return Err(self.error(value.offset(), key, message));
         }
-        // All are there: the value itself stands in for none.
+        // None is missing here, so the fallback is never used.
         Ok(found.map(|it| it.unwrap_or(value)))
     }
 
-    /// The members of an object that may have these and has no others.
+    /// Returns the members of an object that may have these and no others.
     fn optional<'a, const N: usize>(
         &self,
         value: Value<'a>,
@@ -204,6 +205,7 @@ impl Reader<'_> {
 
     fn syntax(&self, error: JsonError) -> LockError {
         let at = self.text.get(..error.offset).map_or(0, str::len);
+        // A merge conflict is the usual cause of a syntax error, so it gets its own message.
         let is_conflict = |line: &str| line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>");
         let message = if self.text.lines().any(is_conflict) {
             "the file has conflict markers: resolve the merge first".to_owned()

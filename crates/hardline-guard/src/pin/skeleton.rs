@@ -1,30 +1,31 @@
-//! Skeletons: one text for all names that people and models take for one another.
+//! Skeletons: one text for all names that people and models confuse with one another.
 //!
-//! A skeleton is a name without what the eye passes over. It starts from UTS 39, with the tables of
-//! `unicode-security`, and goes further where tool names are loose:
-//! - compatibility forms (ligatures, fullwidth, enclosed, raised and mathematical letters) become
-//!   what they stand for;
-//! - characters that no font draws, combining marks, white space, and what separates words (`-`,
-//!   `_`, `.`, `/`, `:`, dashes) fall away;
-//! - case falls away, and a look-alike of a capital letter counts as one of the small letter;
-//! - `i`, `l`, `1` and `|` are one, `0` and `o` are one, and `m` is `rn`, as in UTS 39.
+//! A skeleton is a name without the parts that readers overlook. It starts from UTS 39, with the
+//! tables of `unicode-security`, and goes further where tool names vary:
+//! - compatibility forms (ligatures, fullwidth, enclosed, raised and mathematical letters) are
+//!   replaced by the letters that they represent;
+//! - invisible characters, combining marks, white space and word separators (`-`, `_`, `.`, `/`,
+//!   `:`, dashes) are removed;
+//! - case is removed, and a look-alike of a capital letter counts as one of the small letter;
+//! - `i`, `l`, `1` and `|` are the same, `0` and `o` are the same, and `m` is `rn`, as in UTS 39.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Most characters of a name that count.
+/// Limit on the characters of a name that count.
 ///
 /// Bounds the memory for names that servers choose. Names that differ only after that many
-/// characters are taken for one another, as people would.
+/// characters count as confusable, because people would confuse them.
 const MAX_CHARS: usize = 256;
 
-/// Rounds of mapping characters to what they look like: a prototype may itself look like a letter.
+/// Limit on the rounds of mapping a character to its prototype: a prototype may itself look like
+/// another letter.
 const MAX_ROUNDS: usize = 3;
 
-/// Small capitals, which UTS 39 keeps apart from the capitals that they look like.
+/// Small capitals, which UTS 39 does not map to the capitals that they look like.
 const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ\0ʏᴢ";
 
-/// Returns what is left of `name`: two names with one skeleton are confusable.
+/// Returns the skeleton of `name`. Two names with the same skeleton are confusable.
 ///
 /// ```
 /// use hardline_guard::pin::skeleton;
@@ -45,16 +46,17 @@ pub fn skeleton(name: &str) -> String {
     skeleton
 }
 
-/// Returns a name without case and without what the eye passes over, and nothing else changed.
+/// Returns a name without case and without the characters that readers overlook, otherwise
+/// unchanged.
 ///
-/// Some capitals look like one letter and their small form like another, so that the skeletons of
-/// `Γ` and `γ` differ. Two names are alike if either of the two texts is the same.
+/// Some capitals look like one letter and their small form like another, so the skeletons of `Γ`
+/// and `γ` differ. Two names are confusable if their skeletons or their folded texts are equal.
 pub(super) fn folded(name: &str) -> String {
     let seen = name.nfkd().filter(|char| !is_passed_over(*char)).take(MAX_CHARS);
     seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// Adds a small letter, the same one for letters that look alike in most fonts.
+/// Appends a small letter. Letters that look alike in most fonts become the same letter.
 fn push_merged(skeleton: &mut String, letter: char) {
     match letter {
         'i' | '1' | '|' => skeleton.push('l'),
@@ -64,7 +66,7 @@ fn push_merged(skeleton: &mut String, letter: char) {
     }
 }
 
-/// The ASCII letters that `char` looks like, in small letters, or the nearest to them there is.
+/// Returns the ASCII letters that `char` looks like, in lower case, or the nearest other text.
 fn plain(char: char) -> String {
     let mut text = prototype(&char.to_string());
     for _ in 1..MAX_ROUNDS {
@@ -76,8 +78,8 @@ fn plain(char: char) -> String {
     text
 }
 
-/// One round: of the UTS 39 prototypes of a character, of its capital and of its small form, the first
-/// that is ASCII.
+/// Maps each character once: to the first ASCII text among the UTS 39 prototypes of the character,
+/// of its capital and of its small form.
 fn prototype(text: &str) -> String {
     let look = |text: &str| {
         let like = unicode_security::skeleton(text).nfkd();
@@ -95,6 +97,7 @@ fn prototype(text: &str) -> String {
             result.push_str(&own);
             continue;
         }
+        // UTS 39 often maps only one of the two cases to a Latin letter.
         let capital: String = look(&char.to_uppercase().collect::<String>());
         let small: String = look(&char.to_lowercase().collect::<String>());
         let ascii = [capital, small].into_iter().find(|it| it.is_ascii());
@@ -108,7 +111,7 @@ fn of_small_capital(char: char) -> Option<char> {
     u32::try_from(place).ok().and_then(|place| char::from_u32(u32::from('a') + place))
 }
 
-/// Returns true for what the eye passes over: not drawn, a mark, or between words.
+/// Returns true for characters that readers overlook: invisible ones, marks, and word separators.
 fn is_passed_over(char: char) -> bool {
     if char.is_control() || char.is_whitespace() {
         return true;
@@ -138,8 +141,8 @@ fn is_connector(char: char) -> bool {
     )
 }
 
-/// Returns true for what fonts draw as nothing although Unicode does not say so: a Braille pattern
-/// without dots, placeholders, annotations, a note without a head, controls of hieroglyphs.
+/// Returns true for characters that fonts draw blank although Unicode does not say so: a Braille
+/// pattern without dots, placeholders, annotations, a note without a head, controls of hieroglyphs.
 fn is_blank(char: char) -> bool {
     matches!(
         char,
@@ -147,7 +150,8 @@ fn is_blank(char: char) -> bool {
     )
 }
 
-/// Returns true for what fonts ignore by the Unicode standard: UTS 39 leaves nothing of it.
+/// Returns true for characters that fonts ignore by the Unicode standard. UTS 39 maps them to
+/// nothing.
 fn is_ignorable(char: char) -> bool {
     unicode_security::skeleton(char.encode_utf8(&mut [0; 4])).next().is_none()
 }

@@ -7,13 +7,13 @@ use super::definition::Definition;
 use super::instructions::Instructions;
 use super::lock::{Lock, ServerPins};
 
-/// Levels of a definition that are written with one member a line.
+/// Levels of a definition that are written with one member per line.
 ///
-/// Reaches the properties of a schema. What is deeper stands on one line, so that indentation
-/// cannot make the file many times longer than what is in it.
+/// Reaches the properties of a schema. Deeper values stand on one line, so that indentation cannot
+/// make the file many times longer than its content.
 const INDENTED_LEVELS: usize = 6;
 
-/// The text of the file.
+/// Returns the text of the file.
 pub(super) fn write(lock: &Lock) -> String {
     let mut text = format!("{{\n  \"version\": {},\n  \"servers\": {{", Lock::VERSION);
     let mut is_first_server = true;
@@ -110,8 +110,9 @@ fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
     text.push(close);
 }
 
-/// Writes a string with escapes for all that people do not see.
+/// Writes a string with escapes for all invisible characters.
 fn write_string(string: &str, text: &mut String) {
+    // JSON escapes come first; only characters outside of them can be invisible.
     let plain = Json::String(string.to_owned()).to_text();
     for char in plain.chars() {
         if is_seen(char) {
@@ -124,7 +125,7 @@ fn write_string(string: &str, text: &mut String) {
     }
 }
 
-/// Whether a person sees a character, by the same measure as in all other output.
+/// Returns true if a character is visible, by the same rule as in all other output.
 fn is_seen(char: char) -> bool {
     if char.is_ascii() {
         return !char.is_ascii_control();

@@ -1,4 +1,4 @@
-//! 64 bytes looked at at once: a bit for each byte and question.
+//! Inspects 64 bytes at once, with one bit per byte and question.
 
 use memchr::{memchr2, memchr3};
 use wide::u8x16;
@@ -10,7 +10,7 @@ pub(super) const BLOCK: usize = 64;
 pub(super) struct Masks {
     /// `j`, `J`, a backslash, `&` or `%`.
     pub(super) rare: u64,
-    /// Bytes that are in no run: those up to `*`, and those beyond ASCII.
+    /// Bytes that end a run: those up to `*`, and those beyond ASCII.
     pub(super) breaks: u64,
     pub(super) h: u64,
     pub(super) colon: u64,
@@ -26,7 +26,7 @@ impl Masks {
             let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
             let is_letter = |letter: u8| lower.simd_eq(u8x16::splat(letter));
             let at_most = |bytes: u8x16, most: u8| bytes.min(u8x16::splat(most)).simd_eq(bytes);
-            // The bytes beyond ASCII come first in this order.
+            // With the top bit flipped, the bytes beyond ASCII compare as the smallest.
             let turned = bytes ^ u8x16::splat(0x80);
             let layout = at_most(bytes - u8x16::splat(b'\t'), b'\r' - b'\t');
             let below_space = at_most(turned, 0x9f);
@@ -41,8 +41,8 @@ impl Masks {
     }
 }
 
-/// Of the rare bytes of a block, those that what follows them does not rule out. What follows the last
-/// byte is not known.
+/// Returns the rare bytes of a block that the following bytes do not rule out. The byte after the
+/// block is unknown, so the last byte always counts.
 pub(super) fn likely(block: &[u8; BLOCK]) -> Likely {
     let mut masks = [0_u64; 8];
     for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
@@ -69,22 +69,23 @@ pub(super) fn likely(block: &[u8; BLOCK]) -> Likely {
         }
     }
     let [j, s, o, backslash, code, reference, percent, digit] = masks;
+    // The last bit stays set, because the next block may continue the match.
     let next = |mask: u64| mask >> 1 | 1 << 63;
     let name = j & next(s) & (o >> 2 | 3 << 62);
     Likely { name, code: backslash & next(code), reference, percent: percent & next(digit) }
 }
 
-/// What may be an escape or the name in a block.
+/// Possible escapes and occurrences of the name in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Likely {
     pub(super) name: u64,
-    /// These are escapes, but for the last byte of the block.
+    /// All of these are escapes, except possibly the last byte of the block.
     pub(super) code: u64,
     pub(super) reference: u64,
     pub(super) percent: u64,
 }
 
-/// The letters of base64 in a block.
+/// Returns the base64 letters in a block.
 pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
     let mut mask = 0;
     for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
@@ -95,14 +96,14 @@ pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
             turned.min(u8x16::splat(last - first)).simd_eq(turned)
         };
         let alphabet = within(bytes | u8x16::splat(0x20), b'a', b'z');
-        // The slash stands before the digits.
+        // The slash stands right before the digits in ASCII.
         let all = alphabet | within(bytes, b'/', b'9') | is(b'+') | is(b'-') | is(b'_');
         mask |= u64::from(all.to_bitmask()) << (16 * index);
     }
     mask
 }
 
-/// How many letters of base64 `bytes` start with.
+/// Returns the number of base64 letters at the start of `bytes`.
 pub(super) fn run_length(bytes: &[u8]) -> usize {
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
     for (index, block) in blocks.iter().enumerate() {
@@ -114,13 +115,13 @@ pub(super) fn run_length(bytes: &[u8]) -> usize {
     bytes.len() - tail.len() + tail.iter().take_while(|it| is_base64(**it)).count()
 }
 
-/// Whether the byte is a letter of base64 or base64url.
+/// Returns true for a letter of base64 or base64url.
 pub(super) fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// The bytes with which a line end other than LF may start: controls but for TAB, and the first bytes
-/// of NEL and of the separators.
+/// Returns the bytes with which a line end other than LF may start: controls except TAB, and the
+/// first bytes of NEL and of the separators.
 #[inline]
 pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     let mut mask = 0;
@@ -134,7 +135,8 @@ pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// Finds one of two bytes in `text`, at `from` or behind it but before `end`. It often is near.
+/// Finds one of two bytes in `text` between `from` and `end`. Checks 16 bytes first, because a
+/// match is usually near.
 #[inline]
 pub(super) fn find_either(
     [first, second]: [u8; 2],
@@ -143,7 +145,7 @@ pub(super) fn find_either(
     end: usize,
 ) -> Option<usize> {
     let part = text.get(from..end)?;
-    // What stands behind the end may be looked at and does not count.
+    // Bytes after the end may be read, but do not count.
     let Some(near) = text.get(from..).and_then(|it| it.first_chunk::<16>()) else {
         return part.iter().position(|it| *it == first || *it == second).map(|at| from + at);
     };
@@ -155,7 +157,8 @@ pub(super) fn find_either(
     }
 }
 
-/// Finds one of three bytes in `text`, at `from` or behind it. It often is near.
+/// Finds one of three bytes in `text` from `from` on. Checks 16 bytes first, because a match is
+/// usually near.
 #[inline]
 pub(super) fn find_any([first, second, third]: [u8; 3], text: &[u8], from: usize) -> Option<usize> {
     let rest = text.get(from..)?;
@@ -171,7 +174,7 @@ pub(super) fn find_any([first, second, third]: [u8; 3], text: &[u8], from: usize
     }
 }
 
-/// Where 16 ones in a row start.
+/// Returns the positions at which 16 consecutive ones start.
 #[inline]
 pub(super) fn runs_of_16(mut bits: u64) -> u64 {
     bits &= bits >> 1;

@@ -1,7 +1,8 @@
-//! Characters that are hits by themselves: controls, line separators; and the way to hidden ones.
+//! Finds characters that are hits by themselves (controls, line separators), and passes hidden ones
+//! on.
 //!
-//! Only texts with odd bytes come here. Blocks without one are stepped over; in the others the
-//! first bytes of the characters in question are looked at one by one.
+//! Only texts with odd bytes are scanned. Blocks without candidates are skipped; in the others, the
+//! first bytes of candidate characters are checked one by one.
 
 use wide::u8x16;
 
@@ -10,8 +11,8 @@ use super::hidden::{Hidden, Residue};
 use super::list::List;
 use crate::rule::Rule;
 
-/// Finds control characters, line separators and hidden characters. `is_part` says that the text hides a
-/// message together with others.
+/// Finds control characters, line separators and hidden characters. `is_part` means that the text
+/// hides a message together with others.
 pub(super) fn scan(text: &str, is_part: bool, list: &mut List) -> Residue {
     let mut hidden = Hidden::new(text, is_part);
     let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
@@ -20,6 +21,7 @@ pub(super) fn scan(text: &str, is_part: bool, list: &mut List) -> Residue {
         look(text, base, block, &mut hidden, list);
         base += BLOCK;
     }
+    // Blanks are no candidates, so they pad the last block.
     let mut last = [b' '; BLOCK];
     for (to, from) in last.iter_mut().zip(tail) {
         *to = *from;
@@ -28,7 +30,7 @@ pub(super) fn scan(text: &str, is_part: bool, list: &mut List) -> Residue {
     hidden.finish(list)
 }
 
-/// Whether the character controls a terminal and is no part of plain text.
+/// Returns true if the character controls a terminal and does not belong in plain text.
 pub(crate) fn is_control(char: char) -> bool {
     char.is_control() && !matches!(char, '\t' | '\n' | '\x0b' | '\x0c' | '\r' | '\u{85}')
 }
@@ -55,14 +57,14 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
     } else if matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b') {
         let detail = "some readers end a line here, others do not";
         list.add_characters(Rule::ContentLineSeparator, range, detail);
-        // A choice of them carries bits, too.
+        // A choice between separators can encode bits too.
         hidden.take(at, list);
     } else {
         hidden.take(at, list);
     }
 }
 
-/// The bytes with which a character in question may start.
+/// Returns the bytes with which a relevant character may start.
 #[inline]
 pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
     let (mut mask, mut leads, mut seconds) = (0, 0, 0);
@@ -74,18 +76,18 @@ pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
         let control = (at_most(bytes, 0x1f) & !layout) | is(0x0b) | is(0x7f);
         let two = is(0xc2) | is(0xcd);
         let three = at_most(bytes - u8x16::splat(0xe1), 1);
-        // From 0xee on: private use, specials, and all with four bytes.
+        // From 0xee on: private use, specials, and all characters of four bytes.
         let more = bytes.max(u8x16::splat(0xee)).simd_eq(bytes);
         let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
         mask |= bits(control | two | three | more);
-        // The first bytes of kana and of Arabic: with these second bytes they may be in question.
+        // The first bytes of kana and Arabic are relevant only with these second bytes.
         leads |= bits(is(0xe3) | is(0xd8));
         seconds |= bits(is(0x85) | is(0x9c));
     }
     mask | leads & (seconds >> 1 | 1 << 63)
 }
 
-/// Returns whether the first bytes are those of a control, a separator or a character that people do not see.
+/// Returns true if the first bytes are those of a control, a separator or an invisible character.
 #[inline]
 pub(super) fn may_matter(rest: &[u8]) -> bool {
     match rest {
@@ -113,7 +115,7 @@ pub(super) fn may_matter(rest: &[u8]) -> bool {
         [0xf0, 0x91, 0x81, 0xbf, ..] | [0xf0, 0x93, 0x90, 0xb0..=0xbf, ..] => true,
         [0xf0, 0x96, 0xbf, 0xa4, ..] | [0xf0, 0x9b, 0xb2, 0xa0..=0xa3, ..] => true,
         [0xf0, 0x9d, 0x85, 0x99 | 0xb3..=0xba, ..] => true,
-        // The last two of each plane.
+        // The last two code points of each plane.
         [0xf0..=0xf2, second, 0xbf, 0xbe | 0xbf, ..] => second & 0xf == 0xf,
         [0xf0..=0xf2, ..] => false,
         _ => true,
@@ -125,7 +127,7 @@ mod tests {
     use super::super::hidden::is_invisible;
     use super::*;
 
-    /// The prefilter passes over no character that matters, and over all that do not.
+    /// The prefilter misses no relevant character, and skips all others.
     #[test]
     fn what_may_matter_does() {
         for char in '\0'..=char::MAX {
@@ -133,13 +135,13 @@ mod tests {
             let matters = is_control(char) || is_separator || is_invisible(char);
             let mut block = [b' '; BLOCK];
             let bytes = char.encode_utf8(&mut block).len();
-            // The same at the end of a block, where the next byte is not known.
+            // The same at the end of a block, where the next byte is unknown.
             let mut last = [b' '; BLOCK];
             last[BLOCK - 1] = block[0];
             let is_candidate = candidates(&block) & 1 != 0;
             assert!(!matters || candidates(&last) >> 63 == 1, "{char:?}");
             let may_matter = is_candidate && may_matter(&block[..bytes]);
-            // Planes without characters may be looked at.
+            // Planes without characters may be checked needlessly.
             let is_odd = char >= '\u{c0000}';
             assert!(may_matter == matters || may_matter && is_odd, "{char:?}: {may_matter}");
         }

@@ -1,8 +1,8 @@
-//! Where readers cut a line that has no LF inside.
+//! The positions at which readers split a line that has no LF inside.
 //!
-//! One reader cuts at LF alone and takes `{"a":"x<U+2028>y"}` for one line, another cuts it in two.
-//! What starts at one place is one piece for one reader and a longer one for another, so that it is
-//! read once for all of them.
+//! One reader splits at LF alone and reads `{"a":"x<U+2028>y"}` as one line; another splits it in
+//! two. So the pieces that start at one position have different lengths for different readers, and
+//! all of them are read in one pass.
 
 use std::ops::{Deref, Range};
 
@@ -16,12 +16,12 @@ const NUL: u8 = 1 << 3;
 const NEL: u8 = 1 << 4;
 /// U+2028 and U+2029.
 const SEPARATORS: u8 = 1 << 5;
-/// U+001C to U+001E, at which Python cuts.
+/// U+001C to U+001E, at which Python splits.
 const INFORMATION: u8 = 1 << 6;
-/// The end of the line before, at which all readers cut.
+/// The end of the previous line, at which all readers split.
 const LF: u8 = 1 << 7;
 
-/// The sets of line ends that readers use beside LF.
+/// The sets of line ends that readers use besides LF.
 const READERS: [u8; 6] = [
     0,
     CR,
@@ -35,7 +35,7 @@ const READERS: [u8; 6] = [
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
     ends: Vec<End>,
-    /// The kinds of all of them.
+    /// The kinds of all line ends.
     kinds: u8,
 }
 
@@ -47,17 +47,17 @@ struct End {
     kind: u8,
 }
 
-/// A place where pieces start.
+/// A position at which pieces start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Start {
     at: usize,
-    /// The line end before it.
+    /// The kind of the line end before it.
     kind: u8,
-    /// The index of the next line end.
+    /// Index of the next line end.
     next: usize,
 }
 
-/// Where pieces with the same start end, in order: one for each reader at most.
+/// The ends of the pieces with the same start, sorted: at most one per reader.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     places: [usize; READERS.len()],
@@ -65,7 +65,7 @@ pub(super) struct Ends {
 }
 
 impl Cuts {
-    /// Finds the line ends in a line. Says whether there are any.
+    /// Finds the line ends in a line. Returns true if there are any.
     pub(super) fn find(&mut self, text: View<'_>, range: &Range<usize>) -> bool {
         self.ends.clear();
         self.kinds = 0;
@@ -84,14 +84,15 @@ impl Cuts {
         self.kinds != 0
     }
 
-    /// Calls `take` with the places where pieces start and end that encodings may have touched.
+    /// Calls `take` with the start and the ends of the pieces that an encoding may have touched.
     pub(super) fn for_each_start(
         &self,
         text: View<'_>,
         range: &Range<usize>,
         mut take: impl FnMut(usize, &Ends),
     ) {
-        // For each reader, the next line end that counts may be here or behind it.
+        // For each reader, a lower bound for the index of its next line end. It only grows, so all
+        // searches together are linear.
         let mut nexts = [0; READERS.len()];
         let mut open = Open::default();
         let mut start = Start { at: range.start, kind: LF, next: 0 };
@@ -112,7 +113,7 @@ impl Cuts {
         }
     }
 
-    /// Where the pieces end that start there.
+    /// Returns the ends of the pieces that start there.
     #[inline]
     fn ends_of(&self, start: Start, line_end: usize, nexts: &mut [usize; READERS.len()]) -> Ends {
         let mut ends = Ends::default();
@@ -134,12 +135,12 @@ impl Cuts {
     }
 }
 
-/// Of the places where pieces start, the last one behind each kind of line end: what starts before it
-/// ends there at the latest.
+/// For each kind of line end, the last start behind it. A piece that starts earlier ends there at
+/// the latest.
 #[derive(Debug, Default)]
 struct Open {
     starts: [Start; 8],
-    /// The kinds that there is one of.
+    /// The kinds that have a start.
     kinds: u8,
 }
 
@@ -152,7 +153,7 @@ impl Open {
         }
     }
 
-    /// Takes all of them, in order.
+    /// Passes all starts to `take`, in order.
     #[inline]
     fn take(&mut self, mut take: impl FnMut(Start)) {
         let mut kinds = std::mem::take(&mut self.kinds);
@@ -167,7 +168,7 @@ impl Open {
 }
 
 impl Ends {
-    /// Where the line ends, if that is all.
+    /// Creates the ends of a line that all readers leave whole.
     pub(super) fn one(end: usize) -> Self {
         let mut ends = Self::default();
         ends.add(end);

@@ -1,4 +1,4 @@
-//! Messages that were found, and where they stand in the text that they came out of.
+//! The messages found in a text, and their positions in the text that it was decoded from.
 
 use std::ops::Range;
 
@@ -8,24 +8,24 @@ use super::message::Class;
 use super::text::{Text, View};
 use super::{Layer, MAX_DECODE_DEPTH};
 
-/// A message somewhere in a text.
+/// A message in a text.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) range: Range<usize>,
     pub(super) class: Class,
     pub(super) is_relaxed: bool,
-    /// Whether it is, decoded, a line of its own.
+    /// Set if it is a line of its own after decoding.
     pub(super) is_line: bool,
     pub(super) path: Path,
     pub(super) breaks: Breaks,
 }
 
-/// The encodings that hide something, outermost first.
+/// The encodings that hide a message, outermost first.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Path([Option<Layer>; MAX_DECODE_DEPTH]);
 
-/// Places inside the openings of messages, one at least: text put in there breaks them, whoever
-/// reads it.
+/// Positions right after the opening braces of messages, at least one. Text inserted there breaks
+/// the messages for every reader.
 #[derive(Clone, Debug)]
 pub(super) struct Breaks {
     first: usize,
@@ -33,7 +33,8 @@ pub(super) struct Breaks {
 }
 
 impl Found {
-    /// A message, or several in a row, or a batch, that is a line. `braces` is where they open.
+    /// Creates the entry for a line that is a message, several messages in a row, or a batch.
+    /// `braces` are their opening braces.
     pub(super) fn line(
         range: Range<usize>,
         class: Class,
@@ -50,25 +51,26 @@ impl Found {
         Self { range, class, is_relaxed, is_line: false, path: Path::default(), breaks }
     }
 
-    /// Whether a message that was found in `text` itself counts there: whether the encodings that the
-    /// text came out of hid it.
+    /// Returns true if a message counts in `text`: the encodings that the text was decoded from
+    /// must have hidden it.
     pub(super) fn counts_in(&self, text: View<'_>) -> bool {
         let Some(layer) = text.layer else { return true };
         let start = self.range.start;
         let inside = text.get(&self.range);
         if !self.is_line {
-            // Of base64, what stands right before or after the letters is decoded with them, so that
-            // a line of its own need not come out as one.
+            // In base64, the text right before and after a message is decoded with it, so a planted
+            // line need not come out as a line of its own.
             let may_count = layer != Layer::Base64 || memchr(b'\n', inside).is_none();
             return may_count && text.is_escape(start) && text.is_touched(&self.range);
         }
-        // With plain quotes, the line is text in which `\n` was written, as in `printf '{…}\n'`:
-        // as a string it would be none.
+        // With plain quotes, the line is text with a written `\n`, as in `printf '{…}\n'`. As a
+        // JSON string it would not be valid.
         let has_escaped_quote = || text.is_escape(start + memchr(b'"', inside).unwrap_or_default());
         layer != Layer::Backslash || text.is_escape(start) || has_escaped_quote()
     }
 
-    /// Whether one of the frames, which are in order, starts there and is as bad.
+    /// Returns true if one of the sorted frames starts at the same position and is at least as
+    /// severe.
     pub(super) fn is_among(&self, frames: &[Self]) -> bool {
         let start = self.range.start;
         let from = frames.partition_point(|it| it.range.start < start);
@@ -86,13 +88,13 @@ impl Path {
         self.0.into_iter().flatten()
     }
 
-    /// The encoding, if it is only one.
+    /// Returns the encoding, if there is exactly one.
     pub(super) fn only(self) -> Option<Layer> {
         let [first, second, ..] = self.0;
         first.filter(|_| second.is_none())
     }
 
-    /// The same inside of `layer`.
+    /// Returns the path with `layer` around it.
     fn inside(mut self, layer: Layer) -> Self {
         self.0.rotate_right(1);
         let [first, ..] = &mut self.0;
@@ -111,8 +113,8 @@ impl Breaks {
     }
 }
 
-/// Moves what was found in the decoded text `inner`, from the index `from` on, to the text that it was
-/// decoded from.
+/// Moves the results for the decoded text `inner`, from the index `from` on, to positions in the
+/// text that it was decoded from.
 pub(super) fn place(found: &mut [Found], from: usize, layer: Layer, outer: View<'_>, inner: &Text) {
     let Some(found) = found.get_mut(from..).filter(|it| !it.is_empty()) else { return };
     let mut positions = Vec::with_capacity(3 * found.len());
@@ -127,7 +129,7 @@ pub(super) fn place(found: &mut [Found], from: usize, layer: Layer, outer: View<
     }
     let mut places = Vec::with_capacity(positions.len());
     inner.locate(layer, outer, &positions, &mut places);
-    // What is asked for is nearly always next.
+    // Positions are nearly always requested in order.
     let mut next = 0;
     let mut at = |position: usize| {
         if positions.get(next) != Some(&position) {

@@ -7,7 +7,7 @@ use crate::rule::Rule;
 
 const NAME: &[u8] = b"content-length";
 
-/// Whether the name of the header ends right before `colon`.
+/// Returns true if the name of the header ends right before `colon`.
 pub(super) fn is_name_before(text: &[u8], colon: usize) -> bool {
     let name = colon.checked_sub(NAME.len()).and_then(|start| text.get(start..colon));
     name.is_some_and(|it| it.eq_ignore_ascii_case(NAME))
@@ -25,6 +25,7 @@ pub(super) fn judge(text: &str, colon: usize, list: &mut List) {
 fn range(text: &[u8], colon: usize) -> Option<Range<usize>> {
     let start = colon.checked_sub(NAME.len())?;
     let before = text.get(..start)?.iter().rev().find(|it| !matches!(it, b' ' | b'\t'));
+    // A header in the middle of a line frames nothing.
     if before.is_some_and(|it| !matches!(it, b'\n' | b'\r')) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The messages that are lines of their own, however a reader cuts lines.
+//! Finds the messages that are lines of their own, for every way to split lines.
 
 use std::ops::Range;
 
@@ -10,35 +10,35 @@ use super::text::View;
 use super::token::blank_length;
 use super::value::{Reader, Sequence};
 
-/// The reader of lines, with what it found on the last one.
+/// Reads lines, and stores the results of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     reader: Reader,
     cuts: Cuts,
     names: Names,
     frames: Vec<Found>,
-    /// The insides of strings that may hold a message, in pieces that are nothing but values.
+    /// Contents of strings that may contain a message, in pieces that consist of values only.
     strings: Vec<Range<usize>>,
 }
 
 impl Lines {
-    /// What messages and values are read with.
+    /// Returns the reader for messages and values.
     pub(super) fn reader(&mut self) -> &mut Reader {
         &mut self.reader
     }
 
-    /// The messages on the line that was read last, in order.
+    /// Returns the messages on the last line, in order.
     pub(super) fn frames(&mut self) -> &mut Vec<Found> {
         &mut self.frames
     }
 
-    /// The insides of strings on that line that may hold a message, in order.
+    /// Returns the contents of strings on that line that may contain a message, in order.
     pub(super) fn strings(&self) -> &[Range<usize>] {
         &self.strings
     }
 
-    /// Reads the line `range` of `text`, which has no LF inside but a name. Says whether all of it is
-    /// nothing but values.
+    /// Reads the line `range` of `text`, which contains a name but no LF. Returns true if the whole
+    /// line consists of values.
     pub(super) fn read(&mut self, text: View<'_>, range: Range<usize>) -> bool {
         let Self { reader, cuts, names, frames, strings } = self;
         frames.clear();
@@ -56,20 +56,20 @@ impl Lines {
                 is_json |= found.read(start, ends) && piece == range;
             }
         });
-        // What starts at one place is in order, and may overlap with what starts at another.
+        // Strings of pieces with one start are sorted, but may overlap with those of another start.
         strings.sort_by_key(|it| (it.start, it.end));
         strings.dedup();
         is_json
     }
 }
 
-/// Whether a piece may be made of values, by its first byte.
+/// Returns true if a piece may consist of values, by its first byte.
 #[inline]
 fn may_start(piece: &[u8]) -> bool {
     matches!(piece, [b'{' | b'[' | b'"' | 0..=0x20 | 0x7f.., ..])
 }
 
-/// What is found in the pieces of a line.
+/// Collects the results for the pieces of a line.
 struct Pieces<'a> {
     text: View<'a>,
     reader: &'a mut Reader,
@@ -78,7 +78,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Reads the pieces with one start. Says whether the longest is nothing but values.
+    /// Reads the pieces with one start. Returns true if the longest consists of values only.
     fn read(&mut self, start: usize, ends: &Ends) -> bool {
         let Self { text, reader, frames, strings } = self;
         let Some(last) = ends.last() else { return false };
@@ -88,6 +88,7 @@ impl Pieces<'_> {
         };
         let mut is_json = false;
         reader.sequences(text.bytes, start + blank, ends, |reader, end, sequence| {
+            // An untouched piece was already read at an outer level.
             if !text.is_touched(&(start..end)) {
                 return;
             }
@@ -103,7 +104,7 @@ impl Pieces<'_> {
     }
 }
 
-/// A bit for each byte of a line at which the name, or an escape that may be part of it, starts.
+/// One bit for each byte of a line at which the name, or an escape that may be part of it, starts.
 #[derive(Debug, Default)]
 struct Names(Vec<u64>);
 
@@ -112,8 +113,8 @@ impl Names {
         self.0.clear();
     }
 
-    /// Whether there is one in the piece `piece` of the line `range`. All are found when it is asked
-    /// first.
+    /// Returns true if a name starts in the piece `piece` of the line `range`. The first call finds
+    /// all names of the line.
     fn has_any(&mut self, text: View<'_>, range: &Range<usize>, piece: &Range<usize>) -> bool {
         if self.0.is_empty() {
             let line = text.get(range);

@@ -1,7 +1,7 @@
-//! The hits of a text, as many as are wanted one by one.
+//! The hits of a text, up to a limit listed one by one.
 //!
-//! Invariant: of each rule and severity there is a hit if anything was added, and each place that was
-//! added is a place of one of them.
+//! Invariant: each rule and severity that was added has a hit, and each place that was added
+//! belongs to one of them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::rule::Rule;
 /// Collects hits.
 #[derive(Debug)]
 pub(super) struct List {
-    /// How many of one rule and severity stand alone.
+    /// Limit on single hits per rule and severity.
     max_alone: usize,
     hits: Vec<Hit>,
     kinds: Vec<Kind>,
@@ -25,17 +25,17 @@ struct Kind {
     rule: Rule,
     severity: Severity,
     count: usize,
-    /// The last hit: the next one may go on where it ends.
+    /// Index of the last hit; the next one may extend it.
     last: usize,
 }
 
-/// Something to be added.
+/// A hit to add.
 #[derive(Debug)]
 pub(super) struct Entry<P> {
     pub(super) rule: Rule,
     pub(super) severity: Severity,
     pub(super) range: Range<usize>,
-    /// Where edits make it harmless.
+    /// The positions of the edits that make it harmless.
     pub(super) places: P,
 }
 
@@ -44,14 +44,14 @@ impl List {
         Self { max_alone: max_alone.max(1), hits: Vec::new(), kinds: Vec::new() }
     }
 
-    /// Adds characters.
+    /// Adds a hit for characters.
     pub(super) fn add_characters(&mut self, rule: Rule, range: Range<usize>, detail: &'static str) {
         let places = std::iter::once(range.clone());
         let entry = Entry { rule, severity: rule.severity(), range, places };
         self.add(entry, || (detail.into(), Vec::new()));
     }
 
-    /// Adds control characters; those right behind others are one hit with them.
+    /// Adds control characters. Adjacent ones become one hit.
     pub(super) fn add_control(&mut self, range: Range<usize>, detail: &'static str) {
         let rule = Rule::ContentControl;
         let kind = self.kinds.iter().find(|it| it.rule == rule);
@@ -65,7 +65,7 @@ impl List {
         }
     }
 
-    /// Adds a hit; `describe` says what it is, and which encodings hid it.
+    /// Adds a hit. `describe` returns its description, and the encodings that hid it.
     pub(super) fn add(
         &mut self,
         entry: Entry<impl Iterator<Item = Range<usize>>>,
@@ -79,6 +79,7 @@ impl List {
         }
         let Some(kind) = self.kinds.get_mut(index) else { return };
         kind.count += 1;
+        // The first hit beyond the limit collects all later ones.
         if kind.count <= self.max_alone + 1 {
             kind.last = self.hits.len();
             let (detail, layers) = describe();
@@ -95,7 +96,7 @@ impl List {
         }
     }
 
-    /// All hits, by their place.
+    /// Returns all hits, sorted by position.
     pub(super) fn finish(mut self) -> Vec<Hit> {
         for kind in self.kinds {
             let together = kind.count.saturating_sub(self.max_alone);

@@ -1,20 +1,20 @@
-//! Whether an object is a JSON-RPC message, and one that MCP could carry.
+//! Decides if an object is a JSON-RPC message, and one that MCP could carry.
 //!
-//! Keys are compared as the most generous reader does: escapes read, case folded (Go matches keys
-//! that way, `ſ` and the Kelvin sign included). Of a key that stands twice both values count, since
+//! Keys are compared as the most lenient reader does: escapes decoded, case folded (Go matches keys
+//! that way, including `ſ` and the Kelvin sign). If a key occurs twice, both values count, because
 //! one reader takes the first and another the last.
 
-/// What the members of one object say, gathered while it is read.
+/// The envelope of one object, collected while the object is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Members {
     /// Bits of the constants below.
     seen: u16,
 }
 
-/// How much of a JSON-RPC message an object is.
+/// Similarity of an object to a JSON-RPC message.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Class {
-    /// It has a `jsonrpc` and no more of a message.
+    /// Has a `jsonrpc` member and nothing else of a message.
     Fragment,
     /// A message that MCP could not carry: another protocol's.
     Foreign,
@@ -39,11 +39,11 @@ const MCP_METHOD: u16 = 1 << 3;
 const OBJECT_ANSWER: u16 = 1 << 4;
 const OTHER_BODY: u16 = 1 << 5;
 
-/// The longest spelling of a key or a method that is looked at: every character as an escape.
+/// Limit on the length of a key or method that is decoded: every character as an escape.
 const MAX_SPELLING: usize = 12 * 64;
 
 impl Members {
-    /// Takes a member whose value is a string, given with its escapes.
+    /// Adds a member whose value is a string, given with its escapes.
     pub(super) fn string(&mut self, key: Key, raw: &[u8]) {
         self.seen |= match key {
             Key::Jsonrpc if spells(raw, "2.0") => VERSION,
@@ -54,7 +54,7 @@ impl Members {
         };
     }
 
-    /// Takes a member whose value is no string.
+    /// Adds a member whose value is not a string.
     pub(super) fn other(&mut self, key: Key, is_object: bool) {
         self.seen |= match key {
             Key::Jsonrpc => OTHER_VERSION,
@@ -64,7 +64,7 @@ impl Members {
         };
     }
 
-    /// What the object is, now that it is complete.
+    /// Returns the class of the complete object, or `None` if it has no `jsonrpc`.
     pub(super) fn class(self) -> Option<Class> {
         let has = |bits: u16| self.seen & bits != 0;
         if !has(VERSION | OTHER_VERSION) {
@@ -79,9 +79,9 @@ impl Members {
 }
 
 impl Key {
-    /// The key that `raw` spells, escapes and all.
+    /// Returns the envelope key that `raw` spells, with its escapes decoded.
     pub(super) fn read(raw: &[u8]) -> Option<Self> {
-        // Most keys are none of these, and their first letter tells.
+        // The first letter rules out most keys.
         match raw.first()?.to_ascii_lowercase() {
             b'j' | b'i' | b'm' | b'r' | b'e' | b'\\' | 0x80.. => {}
             _ => return None,
@@ -98,7 +98,8 @@ impl Key {
     }
 }
 
-/// The characters of a short key, folded to lower-case ASCII; none if it is no key of the envelope.
+/// Returns the characters of a short key, folded to lower-case ASCII; `None` if it cannot be a key
+/// of the envelope.
 fn fold(raw: &[u8]) -> Option<([u8; 8], usize)> {
     let mut folded = [0; 8];
     let mut length = 0;
@@ -114,6 +115,7 @@ fn fold(raw: &[u8]) -> Option<([u8; 8], usize)> {
     }
     for char in Spelled(raw) {
         let byte = match char {
+            // Case folding of some readers maps these to ASCII letters.
             '\u{17f}' => b's',
             '\u{131}' | '\u{130}' => b'i',
             _ => u8::try_from(char).ok().filter(u8::is_ascii_alphabetic)?.to_ascii_lowercase(),
@@ -129,7 +131,7 @@ fn spells(raw: &[u8], expected: &str) -> bool {
         || raw.contains(&b'\\') && raw.len() <= MAX_SPELLING && Spelled(raw).eq(expected.chars())
 }
 
-/// Whether a peer of MCP may know the method: it is in a table, or in a namespace of one there.
+/// Returns true if an MCP peer may know the method: it is in a table, or in a namespace of one.
 fn is_mcp_method(raw: &[u8]) -> bool {
     let mut start = [0; 16];
     let mut length = 0;
@@ -144,7 +146,7 @@ fn is_mcp_method(raw: &[u8]) -> bool {
     }
 }
 
-/// What stands before the slash in methods of MCP.
+/// The part before the slash in the methods of MCP.
 const NAMESPACES: &[&[u8]] = &[
     b"completion",
     b"elicitation",
@@ -160,7 +162,7 @@ const NAMESPACES: &[&[u8]] = &[
     b"tools",
 ];
 
-/// The characters that a JSON string without its quotes spells, for the most generous reader.
+/// Decodes a JSON string without its quotes, as the most lenient reader does.
 struct Spelled<'a>(&'a [u8]);
 
 impl Iterator for Spelled<'_> {
@@ -201,7 +203,7 @@ impl Iterator for Spelled<'_> {
 }
 
 impl Spelled<'_> {
-    /// Takes a character beyond ASCII off the front; bytes that are none count one by one.
+    /// Removes a character beyond ASCII from the front. Invalid bytes count one by one.
     fn wide(&mut self) -> char {
         let width = self.0.iter().skip(1).take_while(|it| **it & 0xc0 == 0x80).count().min(3) + 1;
         let (bytes, rest) = self.0.split_at_checked(width).unwrap_or((self.0, &[]));
@@ -211,7 +213,7 @@ impl Spelled<'_> {
     }
 }
 
-/// The number that hexadecimal digits write; none if one of them is none.
+/// Parses hexadecimal digits; `None` if a byte is not one.
 #[inline]
 pub(super) fn hex(digits: &[u8]) -> Option<u32> {
     let (mut code, mut worst) = (0, 0);
@@ -225,7 +227,7 @@ pub(super) fn hex(digits: &[u8]) -> Option<u32> {
 
 const NO_HEX: u8 = 16;
 
-/// The value of each hexadecimal digit, [`NO_HEX`] for other bytes.
+/// The value of each hexadecimal digit; [`NO_HEX`] for other bytes.
 #[expect(clippy::indexing_slicing, reason = "at build time")]
 static HEX: [u8; 256] = {
     let mut values = [NO_HEX; 256];

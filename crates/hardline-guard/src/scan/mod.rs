@@ -1,15 +1,15 @@
-//! What is planted in a text: messages, control characters, what people do not see.
+//! Scans one text for planted messages, control characters and hidden characters.
 //!
-//! One text, already taken out of its frame; which strings of a frame are looked at, and what is
-//! done about a hit, is decided elsewhere.
+//! The caller extracts the text from its frame, chooses the strings of a frame to scan, and decides
+//! what to do about a hit.
 //!
-//! Every text is surveyed once at several gigabytes a second, which names all that can be a hit
-//! (see `survey`); only that is read. A message is told by reading it as the most generous reader
-//! would, never by a pattern.
+//! A prefilter reads every text once, at several gigabytes per second, and names every part that
+//! can be a hit (see `survey`). Only those parts are parsed. A message is recognized by parsing it
+//! as the most lenient reader would, never by a pattern.
 //!
 //! Invariants:
-//! - The work is linear in the text, whatever it is, with a factor that the settings bound.
-//! - A hit's range is inside the text and on character boundaries; hits are in order.
+//! - The work is linear in the length of any text, with a factor that the settings bound.
+//! - The range of a hit is inside the text and on character boundaries; hits are sorted.
 
 mod block;
 mod character;
@@ -44,27 +44,27 @@ pub(crate) use character::is_control;
 pub(crate) use hidden::{Residue, Together, is_invisible};
 pub(crate) use plain::is_plain;
 
-/// How texts are scanned.
+/// Settings of a scanner.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Bytes of a text that are looked at; the rest is not, and [`Scan::scanned`] says so. Bounds
-    /// time and memory; the default, 16 MiB, is as much as a frame may have.
+    /// Limit on the bytes of a text that are scanned; [`Scan::scanned`] says where the scan
+    /// stopped. Bounds time and memory. The default, 16 MiB, is the default limit of a frame.
     pub max_bytes: usize,
-    /// Encodings inside one another that are opened; 2 unless told. More than
-    /// [`MAX_DECODE_DEPTH`] count as that many, because each multiplies the work.
+    /// Limit on nested encodings that are decoded; default 2. Values over [`MAX_DECODE_DEPTH`]
+    /// count as that, because each level multiplies the work.
     pub max_decode_depth: usize,
-    /// Whether JSON-RPC that is no threat is no hit either: what is not on a line of its own, and
+    /// Set if harmless JSON-RPC is not a hit: objects that are not on a line of their own, and
     /// messages that MCP could not carry. For tools that serve documentation.
     pub allow_jsonrpc: bool,
-    /// Hits of one rule and severity that are listed one by one; 1000 unless told. All that come
-    /// after them are one hit together, from the first of them to the last, so that a text made of
-    /// hits costs no more memory than it has bytes, and whoever goes through them no more time.
-    /// Judging and sanitizing lose nothing by it.
+    /// Limit on the hits of one rule and severity that are listed one by one; default 1000. All
+    /// later ones become one hit, from the first of them to the last. So a text made of hits costs
+    /// no more memory than it has bytes, and the caller no more time. Judging and sanitizing lose
+    /// nothing by it.
     pub max_listed: usize,
 }
 
-/// The most levels of encodings that can be opened.
+/// Limit on nested encodings that can be decoded.
 pub const MAX_DECODE_DEPTH: usize = 3;
 
 impl Default for Settings {
@@ -95,7 +95,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// What it is called in a report.
+    /// Returns the name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "a JSON string",
@@ -107,34 +107,34 @@ impl Layer {
     }
 }
 
-/// Something that a rule found in a text.
+/// One match of a rule in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// The rule.
+    /// The rule that matched.
     pub rule: Rule,
-    /// How bad this one is.
+    /// Severity of this match.
     pub severity: Severity,
-    /// Where it stands, in bytes of the text.
+    /// Position in bytes of the text.
     pub range: Range<usize>,
-    /// What it is, in words for a person.
+    /// Description for people.
     pub detail: Cow<'static, str>,
     /// The encodings that hid it, outermost first.
     pub layers: Vec<Layer>,
-    /// Where edits make it harmless: words are put in where a range is empty, and what stands at
-    /// others is made visible.
+    /// The edits that make it harmless: at an empty range, words are inserted; other ranges are
+    /// made visible.
     pub(crate) places: Vec<Range<usize>>,
 }
 
-/// What a scan saw.
+/// Result of a scan.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Scan {
-    /// The hits, by their place.
+    /// The hits, sorted by position.
     pub hits: Vec<Hit>,
-    /// How many bytes of the text were looked at, from its start.
+    /// Number of bytes of the text that were scanned, from its start.
     pub scanned: usize,
-    /// Capacity that is left for a message spread over several texts.
+    /// Remaining capacity for a message that is spread over several texts.
     pub(crate) residue: Residue,
 }
 
@@ -152,12 +152,12 @@ impl Scanner {
         Self { settings, opener }
     }
 
-    /// Looks for everything in `text`.
+    /// Scans `text` for everything.
     pub fn scan(&mut self, text: &str) -> Scan {
         self.scan_part(text, false)
     }
 
-    /// The same in one of several texts; `is_part` says that they hide a message together.
+    /// Scans one of several texts. `is_part` means that they hide a message together.
     pub(crate) fn scan_part(&mut self, text: &str, is_part: bool) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
@@ -175,7 +175,8 @@ impl Scanner {
         Scan { hits: list.finish(), scanned, residue }
     }
 
-    /// Lists the messages that start at one place: of each rule, the first of the worst.
+    /// Lists the messages that start at one position: for each rule, the first of the most severe
+    /// ones.
     fn judge(&self, found: &[Found], list: &mut List) {
         for (index, it) in found.iter().enumerate() {
             let Some((rule, severity)) = judge(it) else { continue };
@@ -213,7 +214,7 @@ impl Found {
     }
 }
 
-/// The rule that a message breaks, and how bad that is.
+/// Returns the rule that a message violates, and its severity.
 fn judge(found: &Found) -> Option<(Rule, Severity)> {
     let Found { class, is_line, is_relaxed, path, .. } = *found;
     if path.is_empty() {
@@ -246,7 +247,7 @@ fn judge_encoded(class: Class, is_line: bool, is_relaxed: bool, path: Path) -> O
         Class::Fragment => None,
         Class::Foreign => Some(Severity::Low),
         Class::Message if is_relaxed => Some(Severity::Low),
-        // Documentation as HTML writes braces inside a sentence so.
+        // Documentation in HTML writes braces inside a sentence this way.
         Class::Message => Some(match path.only() {
             None | Some(Layer::Base64) => Severity::Medium,
             Some(Layer::Reference) if !is_line => Severity::Medium,

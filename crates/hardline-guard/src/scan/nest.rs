@@ -1,11 +1,11 @@
-//! The brackets that are open while JSON is read.
+//! The open brackets while JSON is read.
 
-/// The kinds of the open brackets, a bit each.
+/// The kinds of the open brackets, one bit each.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
     bits: Vec<u64>,
     depth: usize,
-    /// Whether the last thing that happened was an opening.
+    /// Set if the last event was an opening.
     has_opened: bool,
 }
 
@@ -32,7 +32,7 @@ impl Nest {
         self.has_opened = true;
     }
 
-    /// Takes the innermost bracket off and says whether it was an object's.
+    /// Removes the innermost bracket. Returns true if it was an object's.
     pub(super) fn pop(&mut self) -> bool {
         let is_object = self.innermost().unwrap_or_default();
         self.depth = self.depth.saturating_sub(1);

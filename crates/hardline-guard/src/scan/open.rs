@@ -1,14 +1,14 @@
-//! Messages in a text, plain and behind encodings.
+//! Finds the messages in a text, both plain and encoded.
 //!
-//! A text is surveyed; its marked lines are read as they are and decoded with each encoding that
-//! they have marks of; what comes out is a text again, one level deeper. So the same reading serves
-//! all levels, and an encoding inside another costs no code of its own.
+//! The prefilter surveys a text. Its marked lines are parsed as they are, and decoded with each
+//! encoding that they have marks of. The result is a text again, one level deeper. So the same code
+//! reads all levels, and nested encodings need no code of their own.
 //!
 //! Invariants:
-//! - No deeper than `max_depth` levels; each level is walked at most once for each encoding, so that
-//!   the work is linear in the text with a factor that the depth alone decides.
-//! - What an encoding leaves as it is is not read again at the next level.
-//! - Every place that is found is given as a range of the text that was asked about.
+//! - There are at most `max_depth` levels, and each level is read at most once per encoding. So the
+//!   work is linear in the text, with a factor that depends on the depth alone.
+//! - Text that an encoding leaves unchanged is not read again at the next level.
+//! - Every result is given as a range of the original text.
 
 use std::ops::Range;
 
@@ -21,36 +21,36 @@ use super::line::Lines;
 use super::survey::{Event, Marks, Survey};
 use super::text::{MIN_MESSAGE, Text, Unit, View};
 
-/// What is in a text.
+/// Result for one text.
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     pub(super) found: Vec<Found>,
     /// Colons that may end the name of a header.
     pub(super) headers: Vec<usize>,
-    /// Whether there are bytes that control or hidden characters are made of.
+    /// Set if there are bytes that control or hidden characters are made of.
     pub(super) has_odd_bytes: bool,
 }
 
-/// The reader of all levels, with its memory kept between texts.
+/// Reads all levels, and reuses its memory between texts.
 #[derive(Debug)]
 pub(super) struct Opener {
     max_depth: usize,
     lines: Lines,
-    /// Texts and jobs that no level uses now.
+    /// Texts and jobs that no level uses at the moment.
     texts: Vec<Text>,
     jobs: Vec<Jobs>,
 }
 
-/// What is found in one text, and what of it is to be decoded.
+/// The messages of one text, and the parts of it to decode.
 #[derive(Debug, Default)]
 struct Jobs {
     /// The messages that are lines, in order.
     frames: Vec<Found>,
-    /// For each encoding, what it may hide something in.
+    /// For each encoding, the parts in which it may hide a message.
     parts: [Vec<Range<usize>>; LAYERS.len()],
 }
 
-/// In the order in which they are opened.
+/// In the order of decoding.
 const LAYERS: [Layer; 5] =
     [Layer::Base64, Layer::Json, Layer::Backslash, Layer::Reference, Layer::Percent];
 
@@ -66,7 +66,7 @@ impl Opener {
         Self { max_depth, lines: Lines::default(), texts: Vec::new(), jobs: Vec::new() }
     }
 
-    /// Reads a text as it was given.
+    /// Reads the original text.
     pub(super) fn open(&mut self, text: &[u8]) -> Opened {
         let units = [Unit::given(text.len())];
         let view = View { bytes: text, tags: &[], units: &units, depth: 0, layer: None };
@@ -76,12 +76,12 @@ impl Opener {
         opened
     }
 
-    /// Reads a text of any level. What is found is given as places of that text.
+    /// Reads a text of any level. Results are given as positions in that text.
     fn read(&mut self, text: View<'_>, opened: &mut Opened) {
         let mut jobs = self.jobs.pop().unwrap_or_default();
         let mut survey = Survey::new(text.bytes);
         let mut wants = Wants::default();
-        // Runs are named before the line that they are on.
+        // The survey reports a run before the line that contains it.
         let (mut units, mut units_of_runs) = (text.units, text.units);
         while let Some(event) = survey.next() {
             match event {
@@ -140,7 +140,7 @@ impl Opener {
         let is_json = is_named && self.lines.read(text, range.clone());
         wants.objects |= marks.has(Marks::NAME) || text.depth > 0 && marks.has(Marks::CODE);
         wants.document |= line.len() < unit.range.len() && may_hide_strings && !is_json;
-        // An encoding makes nothing longer.
+        // Decoding never makes a text longer, so a shorter line cannot hide a message.
         if text.depth < self.max_depth && unit.is_text && line.len() >= MIN_MESSAGE {
             if may_hide_strings && unit.layers.has(Layer::Json) {
                 let strings = self.lines.strings().iter();
@@ -162,8 +162,8 @@ impl Opener {
         }
     }
 
-    /// Reads a unit as a whole, after its lines: values over several of them, and the messages that
-    /// are no line of their own.
+    /// Reads a unit as a whole, after its lines: values that span several lines, and messages that
+    /// are not a line of their own.
     fn unit(
         &mut self,
         text: View<'_>,
@@ -194,6 +194,7 @@ impl Opener {
             while let Some(frame) = frames.next_if(|it| it.range.start <= range.start) {
                 covered = covered.max(frame.range.end);
             }
+            // Objects inside of a frame belong to that frame.
             if range.start >= covered {
                 let found = Found::inside_a_line(range, object.class, object.is_relaxed);
                 opened.found.extend(Some(found).filter(|it| it.counts_in(text)));
@@ -201,7 +202,7 @@ impl Opener {
         }
     }
 
-    /// Opens all encodings of a text.
+    /// Decodes all encodings of a text.
     fn decode(&mut self, text: View<'_>, jobs: &mut Jobs, opened: &mut Opened) {
         let Jobs { frames, parts } = jobs;
         for (layer, parts) in LAYERS.into_iter().zip(parts) {
@@ -209,7 +210,7 @@ impl Opener {
                 continue;
             }
             if layer == Layer::Json {
-                // A string of a line may also be one of the document.
+                // A string of a line may also be a string of the document.
                 parts.sort_by_key(|it| (it.start, it.end));
                 parts.dedup();
             }
@@ -221,7 +222,7 @@ impl Opener {
                 self.read(inner.view(text.depth + 1, layer), opened);
                 place(&mut opened.found, from, layer, text, &inner);
                 if !matches!(layer, Layer::Base64 | Layer::Json) {
-                    // A frame that an encoding leaves as it is was found before.
+                    // A frame that an encoding leaves unchanged was already found.
                     opened.found.extract_if(from.., |it| it.is_among(frames)).for_each(drop);
                 }
             }
@@ -239,7 +240,7 @@ impl Jobs {
     }
 }
 
-/// Whether a string of the line may hold a message.
+/// Returns true if a string on the line may contain a message.
 fn may_hide_strings(line: &[u8], marks: Marks) -> bool {
     let is_encoded = || marks.has(Marks::REFERENCE) || memchr(b'\\', line).is_some();
     marks.has(Marks::CODE) || marks.has(Marks::NAME) && is_encoded()

@@ -1,18 +1,18 @@
-//! The one look at every byte: which lines and runs are worth reading, and are there odd bytes.
+//! The prefilter: reads every byte once, and reports the lines and runs to parse, and odd bytes.
 //!
-//! This is the prefilter, and it is exact: what it does not name can hold no finding.
-//! - A message has a key that folds to `jsonrpc`. Either its seven letters stand in the text (in
-//!   any case, `s` also as `ſ`), which [`Marks::NAME`] says, or one of them is written as an escape,
-//!   `\u` or `\x`, which [`Marks::CODE`] says.
-//! - Behind backslash escapes its letters stand there all the same, or one is such an escape.
+//! It has no false negatives: the parts that it does not report cannot contain a finding.
+//! - A message has a key that folds to `jsonrpc`. Either its seven letters are in the text (in any
+//!   case, `s` also as `ſ`), which [`Marks::NAME`] reports, or one of them is written as a `\u` or
+//!   `\x` escape, which [`Marks::CODE`] reports.
+//! - Behind backslash escapes its letters are still in the text, or one is such an escape.
 //! - Behind another encoding it needs a character reference, a `%` before a hexadecimal digit or
-//!   `u`, or a run of [`MIN_RUN`] letters of base64.
+//!   `u`, or a run of [`MIN_RUN`] base64 letters.
 //! - The name of the header ends with `h:`.
-//! - Control and invisible characters are odd bytes: below 0x20 and none of TAB, LF, FF and CR,
-//!   or 0x7f, or above.
+//! - Control and invisible characters are odd bytes: below 0x20 except TAB, LF, FF and CR, or 0x7f,
+//!   or above.
 //!
-//! Invariant: 64 bytes are looked at at once; a byte is looked at again only next to one of the
-//! above, and to find the ends of a line, once for each line.
+//! Invariant: 64 bytes are read at once. A byte is read again only next to one of the above, and
+//! once per line to find the ends of the line.
 
 use std::ops::Range;
 
@@ -24,22 +24,22 @@ use super::header;
 
 pub(super) use super::block::is_base64;
 
-/// Letters of base64 in a row that make a run.
+/// Number of consecutive base64 letters that make a run.
 ///
-/// A shorter run inside prose is a word. A message has 36 bytes at least, 48 letters in base64, so
-/// that only text wrapped at less than this escapes.
+/// A shorter run inside prose is a word. A message has at least 36 bytes, which is 48 letters in
+/// base64, so only text wrapped at less than this evades detection.
 pub(super) const MIN_RUN: usize = 16;
 
-/// What was seen on a line.
+/// The marks of a line.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Marks(u8);
 
 impl Marks {
     /// The letters `jsonrpc`.
     pub(super) const NAME: Self = Self(1);
-    /// A backslash escape that may stand for a letter, or for a slash.
+    /// A backslash escape that may stand for a letter or a slash.
     pub(super) const CODE: Self = Self(1 << 1);
-    /// A character reference of HTML.
+    /// An HTML character reference.
     pub(super) const REFERENCE: Self = Self(1 << 2);
     /// A percent escape.
     pub(super) const PERCENT: Self = Self(1 << 3);
@@ -53,41 +53,41 @@ impl Marks {
     }
 }
 
-/// Something worth reading.
+/// A part of the text to parse.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
     /// A line (between two LF) with marks.
     Line { range: Range<usize>, marks: Marks },
-    /// At least [`MIN_RUN`] letters of base64.
+    /// At least [`MIN_RUN`] base64 letters.
     Run(Range<usize>),
     /// The colon after the name of the header.
     Header(usize),
 }
 
-/// The look at one text.
+/// The survey of one text.
 #[derive(Debug)]
 pub(super) struct Survey<'a> {
     text: &'a [u8],
-    /// Where the next block starts.
+    /// Start of the next block.
     next: usize,
-    /// Where the block starts whose bits these are.
+    /// Start of the block that the bits below belong to.
     base: usize,
     rare: u64,
     headers: u64,
-    /// Whether the last block ended with an `h`.
+    /// Set if the last block ended with an `h`.
     after_h: bool,
-    /// How many bytes before `next` break no run, at most [`MIN_RUN`].
+    /// Number of bytes before `next` that do not break a run, at most [`MIN_RUN`].
     calm: u32,
-    /// Where runs start in this block.
+    /// Starts of runs in this block.
     runs: u64,
-    /// Where a run starts that reaches into this block.
+    /// Start of a run that reaches into this block.
     run_before: Option<usize>,
-    /// No run before this place is of interest.
+    /// Runs before this position are skipped.
     runs_done: usize,
-    /// The line with marks that is not reported yet.
+    /// The line with marks that has not been reported yet.
     line: Range<usize>,
     marks: Marks,
-    /// Gathers odd bytes.
+    /// Collects odd bytes.
     odd: u8x16,
 }
 
@@ -110,17 +110,17 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Whether there were odd bytes in what was looked at so far.
+    /// Returns true if there were odd bytes so far.
     pub(super) fn has_odd_bytes(&self) -> bool {
         self.odd.any()
     }
 
-    /// Looks for no more runs before `end`.
+    /// Skips runs before `end`.
     pub(super) fn skip_runs(&mut self, end: usize) {
         self.runs_done = self.runs_done.max(end);
     }
 
-    /// Returns the next thing worth reading.
+    /// Returns the next part to parse.
     pub(super) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(run) = self.next_run() {
@@ -145,7 +145,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Looks at blocks up to one that has something.
+    /// Reads blocks up to one with a match.
     fn advance(&mut self) -> bool {
         let (blocks, tail) = self.text.get(self.next..).unwrap_or_default().as_chunks::<BLOCK>();
         for block in blocks {
@@ -156,6 +156,7 @@ impl<'a> Survey<'a> {
         if tail.is_empty() {
             return false;
         }
+        // Blanks match nothing, so they pad the last block.
         let mut last = [b' '; BLOCK];
         for (to, from) in last.iter_mut().zip(tail) {
             *to = *from;
@@ -172,13 +173,13 @@ impl<'a> Survey<'a> {
         self.rare = masks.rare;
         self.headers = (masks.h << 1 | u64::from(self.after_h)) & masks.colon;
         self.after_h = masks.h >> 63 == 1;
-        // Most of what looks rare at first is nothing; it is dropped here, at once.
+        // Most rare bytes turn out to be harmless; they are dropped here at once.
         let has_mark = self.rare | self.headers != 0 && self.drop_nothings(block);
         let has_run = self.may_have_run(masks.breaks) && self.find_runs(block);
         has_run || has_mark
     }
 
-    /// Keeps what is worth reading of this block. Says whether anything is.
+    /// Keeps the candidates of this block that are marks. Returns true if any is left.
     #[inline(never)]
     fn drop_nothings(&mut self, block: &[u8; BLOCK]) -> bool {
         let text = self.text;
@@ -190,10 +191,10 @@ impl<'a> Survey<'a> {
         self.rare | self.headers != 0
     }
 
-    /// Where marks may be that the line does not have yet.
+    /// Returns the possible marks that the current line does not have yet.
     fn news(&self, block: &[u8; BLOCK]) -> u64 {
         let likely = likely(block);
-        // The line that the marks are of may end in this block.
+        // The line that the marks belong to may end in this block.
         let inside = self.line.end.saturating_sub(self.base);
         let known = if inside < BLOCK { !(u64::MAX << inside) } else { u64::MAX };
         let mut news = 0;
@@ -208,7 +209,7 @@ impl<'a> Survey<'a> {
         news
     }
 
-    /// The bits of `mask` whose places pass `test`.
+    /// Returns the bits of `mask` whose positions pass `test`.
     #[inline]
     fn only(&self, mask: u64, test: impl Fn(usize) -> bool) -> u64 {
         let (mut rest, mut kept) = (mask, mask);
@@ -223,7 +224,7 @@ impl<'a> Survey<'a> {
         kept
     }
 
-    /// Whether this block has, or ends, [`MIN_RUN`] bytes without a break.
+    /// Returns true if this block contains, or ends, [`MIN_RUN`] bytes without a break.
     #[inline]
     fn may_have_run(&mut self, breaks: u64) -> bool {
         let calm = !breaks;
@@ -240,7 +241,7 @@ impl<'a> Survey<'a> {
         let before = self.text.get(..self.base).unwrap_or_default();
         let leads = before.iter().rev().take(MIN_RUN).take_while(|it| is_base64(**it)).count();
         if leads > 0 {
-            // What starts with this block is the rest of a run.
+            // Letters at the start of this block continue an earlier run.
             self.runs &= !1;
             let is_run = leads + letters.trailing_ones() as usize >= MIN_RUN;
             self.run_before = is_run.then(|| self.base - leads);
@@ -248,7 +249,7 @@ impl<'a> Survey<'a> {
         self.runs != 0 || self.run_before.is_some()
     }
 
-    /// The next run that was found.
+    /// Returns the next run.
     fn next_run(&mut self) -> Option<Range<usize>> {
         loop {
             let start = match self.run_before.take() {
@@ -269,7 +270,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Adds a mark to its line and returns the line before, if that is another.
+    /// Adds a mark to its line. Returns the previous line if the mark starts a new one.
     fn take_mark(&mut self, at: usize, mark: Marks) -> Option<Event> {
         if at < self.line.end {
             self.marks.add(mark);
@@ -291,7 +292,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// What a rare byte and those after it are.
+/// Returns the mark that starts with this rare byte.
 #[inline]
 pub(super) fn mark(rest: &[u8]) -> Option<Marks> {
     match rest {
@@ -303,7 +304,7 @@ pub(super) fn mark(rest: &[u8]) -> Option<Marks> {
     }
 }
 
-/// Where in a block of `text` the name stands, or an escape that may be part of it.
+/// Returns the positions in a block of `text` of the name, or of an escape that may be part of it.
 #[inline]
 pub(super) fn names(text: &[u8], base: usize, block: &[u8; BLOCK]) -> u64 {
     const LAST: u64 = 1 << 63;
@@ -320,7 +321,7 @@ pub(super) fn names(text: &[u8], base: usize, block: &[u8; BLOCK]) -> u64 {
     names
 }
 
-/// Whether what follows an `&` may be the rest of a character reference.
+/// Returns true if the text after an `&` may be the rest of a character reference.
 fn is_reference(rest: &[u8]) -> bool {
     match rest {
         [b'#', ..] | [b'q', b'u', ..] | [b'a', b'm', ..] | [b'l' | b'g', b't', ..] => true,
@@ -331,7 +332,7 @@ fn is_reference(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether `jsonrpc` goes on here after its first letter.
+/// Returns true if the text continues `jsonrpc` after its first letter.
 fn is_name(rest: &[u8]) -> bool {
     let ([b's' | b'S', rest @ ..] | [0xc5, 0xbf, rest @ ..]) = rest else { return false };
     rest.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"onrpc"))
@@ -341,7 +342,7 @@ fn is_name(rest: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The survey against a look at every position with no cleverness.
+    /// Compares the survey with a plain check of every position.
     #[test]
     fn names_what_a_look_at_every_byte_names() {
         let parts =

@@ -1,7 +1,7 @@
-//! Texts at every level: the one that was given, and those that come out of encodings.
+//! The texts of all levels: the original, and those decoded from it.
 //!
-//! All that one encoding hides in a text is decoded into one text of the next level, piece after
-//! piece with a line end between them: so ten thousand short strings cost no more than a long one.
+//! All parts that one encoding hides in a text are decoded into one text of the next level,
+//! separated by line ends. So ten thousand short strings cost no more than a long one.
 
 use std::ops::Range;
 
@@ -10,42 +10,42 @@ use memchr::memchr;
 use super::Layer;
 use super::decode::{self, Layers, Out, base64, tag};
 
-/// The length of `{"jsonrpc":"2.0","error":{}}`; nothing shorter is a message that counts.
+/// Length of `{"jsonrpc":"2.0","error":{}}`; no shorter message counts.
 pub(super) const MIN_MESSAGE: usize = 28;
 
-/// The longest line end, in bytes.
+/// Length of the longest line end, in bytes.
 pub(super) const MAX_END: usize = 3;
 
-/// A text, and what is known of it.
+/// A text with its metadata.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     pub(super) bytes: &'a [u8],
-    /// A tag for each byte; none in a text as it was given.
+    /// A tag for each byte; empty for the original text.
     pub(super) tags: &'a [u8],
     pub(super) units: &'a [Unit],
-    /// The encodings that it came out of, and the last of them.
+    /// Number of encodings that it was decoded from, and the last of them.
     pub(super) depth: usize,
     pub(super) layer: Option<Layer>,
 }
 
-/// What was decoded in one piece, a text of its own: a line, a string, a region of base64.
+/// A part that was decoded as a text of its own: a line, a string, a region of base64.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub(super) range: Range<usize>,
-    /// Where it comes from, in the text that it was decoded from.
+    /// Range in the text that it was decoded from.
     source: Range<usize>,
-    /// How many letters of base64 were left out before it.
+    /// Number of base64 letters skipped before it.
     phase: usize,
     /// The encodings to look for in it.
     pub(super) layers: Layers,
-    /// Whether a message inside a line counts: one that came out with its brace.
+    /// Set if a message inside a line counts, because its brace was decoded.
     pub(super) has_braces: bool,
-    /// Whether it is text, so that more encodings may be in it.
+    /// Set if it is text, so that it may contain further encodings.
     pub(super) is_text: bool,
 }
 
 impl Unit {
-    /// A text as it was given.
+    /// Creates the unit of the original text.
     pub(super) fn given(length: usize) -> Self {
         let (layers, range, source) = (Layers::ALL, 0..length, 0..length);
         Self { range, source, phase: 0, layers, has_braces: true, is_text: true }
@@ -57,23 +57,24 @@ impl<'a> View<'a> {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
 
-    /// Whether each encoding had a part in what stands at `range`, or in what delimits it.
+    /// Returns true if each encoding contributed to `range`, or to its delimiters.
     ///
-    /// If one had not, the same stands in a text that did not go through that one, and was read there.
+    /// If one did not, the same text exists at a level without that encoding, and was read there.
     pub(super) fn is_touched(&self, range: &Range<usize>) -> bool {
         let wanted = tag::levels(self.depth);
         let around = range.start.saturating_sub(MAX_END)..self.tags.len().min(range.end + MAX_END);
         wanted == 0 || tag::union(self.tags.get(around).unwrap_or_default()) & wanted == wanted
     }
 
-    /// Where something came out of the last encoding, at `from`, behind it or in a line end before it.
+    /// Returns the next position that came out of the last encoding, from `from` on or in a line
+    /// end before it.
     pub(super) fn next_touched(&self, from: usize) -> Option<usize> {
         let Some(level) = self.depth.checked_sub(1) else { return Some(from) };
         tag::find(1 << level, self.tags, from.saturating_sub(MAX_END))
     }
 
-    /// The next opening brace of the unit at `from` or behind it with which a message that counts may
-    /// start: in a text that was decoded, one that was written as an escape.
+    /// Returns the next opening brace of the unit, from `from` on, with which a message that counts
+    /// may start: in a decoded text, one that was written as an escape.
     pub(super) fn next_brace(&self, unit: &Unit, mut from: usize) -> Option<usize> {
         let bytes = self.bytes.get(..unit.range.end)?;
         loop {
@@ -85,7 +86,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the byte was written as an escape.
+    /// Returns true if the byte was written as an escape.
     pub(super) fn is_escape(&self, at: usize) -> bool {
         self.tags.get(at).is_some_and(|it| it & tag::ESCAPE != 0)
     }
@@ -97,11 +98,11 @@ pub(super) struct Text {
     bytes: Vec<u8>,
     tags: Vec<u8>,
     units: Vec<Unit>,
-    /// The values of base64's letters, before they are put together.
+    /// The values of base64 letters, before they are combined into bytes.
     values: Vec<u8>,
 }
 
-/// Memory over this size is given back.
+/// Limit on memory that is reused; larger buffers are freed.
 const MAX_SPARE: usize = 256 * 1024;
 
 impl Text {
@@ -136,7 +137,7 @@ impl Text {
         let out = Out { bytes: &mut self.bytes, tags: &mut self.tags };
         let decoded =
             decode::decode(layer, (from.bytes, from.tags), source.clone(), from.depth, out);
-        // A string without escapes is one all the same.
+        // A JSON string without escapes is still a string.
         let is_layer = decoded.has_escapes || layer == Layer::Json;
         if !is_layer || self.bytes.len() < start + MIN_MESSAGE {
             self.bytes.truncate(start);
@@ -161,8 +162,8 @@ impl Text {
             let start = self.bytes.len();
             base64::decode(values.get(phase..).unwrap_or_default(), &mut self.bytes);
             self.tags.resize(self.bytes.len(), tag::levels(from.depth + 1) | tag::ESCAPE);
-            // Letters read from the wrong one, or a picture, are bytes and no text; a message in
-            // there is found all the same, another encoding is not looked for.
+            // Letters decoded from the wrong offset, or an image, are no text. A message in there
+            // is still found, but further encodings are not searched.
             let is_text = is_text(self.bytes.get(start..).unwrap_or_default());
             self.end(Unit {
                 range: start..self.bytes.len(),
@@ -182,7 +183,7 @@ impl Text {
         self.units.push(unit);
     }
 
-    /// Finds where the bytes at `positions`, which are in order, stand in the text that was decoded.
+    /// Finds the positions of the bytes at the sorted `positions` in the text that was decoded.
     pub(super) fn locate(
         &self,
         layer: Layer,
@@ -207,10 +208,10 @@ impl Text {
     }
 }
 
-/// Whether the bytes are text, but for a few at the ends.
+/// Returns true if the bytes are text, except for a few at the ends.
 fn is_text(bytes: &[u8]) -> bool {
     let is_odd = |it: &u8| u8::from(!it.is_ascii() | (*it < 0x20) & !it.is_ascii_whitespace());
-    // No sum of so few is too large for a byte, so that many are done at once.
+    // The sum of 128 ones fits into a byte, so the compiler can vectorize it.
     let count = |part: &[u8]| usize::from(part.iter().map(is_odd).sum::<u8>());
     bytes.chunks(128).map(count).sum::<usize>() <= bytes.len() / 8
         || std::str::from_utf8(bytes).is_ok()

@@ -1,11 +1,12 @@
-//! What JSON is made of below values: blanks, comments and words, as any reader takes them.
+//! The tokens of JSON below values: white space, comments and words, as the most lenient reader
+//! accepts them.
 
 use memchr::memchr;
 
-/// The longest comment that is stepped over.
+/// Limit on the length of a comment that is skipped.
 const MAX_COMMENT: usize = 256;
 
-/// The number of bytes at the start of `text` that some reader or trimmer skips.
+/// Returns the number of bytes at the start of `text` that some reader or trimmer skips.
 #[inline]
 pub(super) fn blank_length(text: &[u8]) -> usize {
     match text {
@@ -19,6 +20,7 @@ fn long_blank_length(text: &[u8]) -> usize {
     loop {
         let rest = text.get(at..).unwrap_or_default();
         at += match rest {
+            // UTF-8 of control characters, spaces and format characters up to U+3000 and U+FEFF.
             [0..=0x20 | 0x7f, ..] => 1,
             [0xc2, 0x80..=0xa0 | 0xad, ..] => 2,
             [0xe1, 0x9a, 0x80, ..] | [0xe1, 0xa0, 0x8e, ..] => 3,
@@ -34,6 +36,7 @@ pub(super) fn comment_length(text: &[u8]) -> Option<usize> {
     match text {
         [b'/', b'*', ..] => near.windows(2).skip(2).position(|it| it == b"*/").map(|it| it + 4),
         [b'/', b'/', ..] => match memchr(b'\n', near) {
+            // The end of the text ends a line comment too.
             None if near.len() == text.len() => Some(text.len()),
             end => end,
         },
@@ -48,7 +51,7 @@ pub(super) fn word_end(text: &[u8], at: usize) -> usize {
     at + text.get(at..).map_or(0, |rest| rest.iter().take_while(|it| is_word(it)).count())
 }
 
-/// Whether a reader in common use takes the word for a number or a literal.
+/// Returns true if a reader in common use accepts the word as a number or a literal.
 pub(super) fn is_known_word(word: &[u8]) -> bool {
     matches!(word, b"true" | b"false" | b"null" | b"NaN" | b"Infinity" | b"-Infinity" | b"-NaN")
         || matches!(word, [b'+' | b'-' | b'.' | b'0'..=b'9', ..])

@@ -1,16 +1,16 @@
-//! A reader of JSON that takes what any reader takes, and finds the JSON-RPC messages in it.
+//! A lenient JSON reader that finds the JSON-RPC messages in a text.
 //!
-//! It accepts all of strict JSON and, on top, what one reader or another lets pass: `NaN`,
-//! `Infinity`, numbers of any look, unknown escapes, raw control characters in strings, a byte
-//! order mark, Unicode spaces and invisible characters between tokens, any depth. What no reader
-//! of an official SDK takes by default (single quotes, keys without quotes, comments, a trailing
-//! comma) is read too and noted as relaxed.
+//! It accepts all of strict JSON and everything that some reader accepts: `NaN`, `Infinity`,
+//! numbers of any form, unknown escapes, raw control characters in strings, a byte order mark,
+//! Unicode spaces and invisible characters between tokens, any depth. Syntax that no reader of an
+//! official SDK accepts by default (single quotes, keys without quotes, comments, a trailing comma)
+//! is accepted too and marked as relaxed.
 //!
 //! Invariants:
-//! - Each byte is looked at a bounded number of times, also after errors: reading resumes where it
+//! - Each byte is read a bounded number of times, even after errors: reading resumes where it
 //!   failed, never before the object that failed.
-//! - No recursion; the memory is a bit per open bracket and one entry for each of the outermost
-//!   [`MAX_JUDGED`] objects.
+//! - There is no recursion. The memory is one bit per open bracket and one entry for each of the
+//!   outermost [`MAX_JUDGED`] objects.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use super::message::{Class, Key, Members};
 use super::nest::Nest;
 use super::token::{blank_length, comment_length, is_known_word, word_end};
 
-/// Objects nested deeper than this are read but not judged: no message starts there.
+/// Limit on the depth of judged objects. Deeper ones are read only: no message starts there.
 const MAX_JUDGED: usize = 128;
 
 /// An object with a `jsonrpc` member.
@@ -27,39 +27,39 @@ const MAX_JUDGED: usize = 128;
 pub(super) struct Object {
     pub(super) range: Range<usize>,
     pub(super) class: Class,
-    /// Whether only a relaxed reader takes it.
+    /// Set if only a relaxed reader accepts it.
     pub(super) is_relaxed: bool,
-    /// Whether it is a whole value, or an element of an array that is one.
+    /// Set if it is a whole value, or an element of an array that is one.
     is_outer: bool,
 }
 
-/// What a text is that is nothing but values, one after the other.
+/// A text that consists of values only, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
-    /// The most that one of its messages or batch elements is.
+    /// The highest class among its messages and batch elements.
     pub(super) class: Option<Class>,
-    /// Whether only a relaxed reader takes the text.
+    /// Set if only a relaxed reader accepts the text.
     pub(super) is_relaxed: bool,
-    /// Where the last value ends.
+    /// End of the last value.
     pub(super) end: usize,
 }
 
-/// The reader, with its memory kept between texts.
+/// The reader, which reuses its memory between texts.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     nest: Nest,
     open: Vec<Open>,
-    /// What was found, in the order of the ends, nothing inside another.
+    /// The objects found, sorted by their end; none is inside another.
     objects: Vec<Object>,
-    /// The insides of strings that may hold a message: with escapes, or with a bracket first.
+    /// Contents of strings that may contain a message: with escapes, or starting with a bracket.
     strings: Vec<Range<usize>>,
-    /// The place of the last thing that only a relaxed reader takes.
+    /// Position of the last syntax that only a relaxed reader accepts.
     relaxed: Option<usize>,
-    /// Whether there was a comment.
+    /// Set if there was a comment.
     has_comment: bool,
 }
 
-/// An object whose end is not read yet.
+/// An object whose end has not been read yet.
 #[derive(Debug)]
 struct Open {
     start: usize,
@@ -68,8 +68,8 @@ struct Open {
 }
 
 impl Reader {
-    /// Reads what stands between `start` and each of `ends`, which are in order, as values and nothing
-    /// else. Calls `take` with each end up to which it is that, and with what it is.
+    /// Reads the text between `start` and each of the sorted `ends` as values and nothing else.
+    /// Calls `take` with each end up to which it succeeds, and with the result.
     pub(super) fn sequences(
         &mut self,
         text: &[u8],
@@ -77,14 +77,14 @@ impl Reader {
         ends: &[usize],
         mut take: impl FnMut(&Self, usize, Sequence),
     ) {
-        // A comment may end with the piece, so that from there on each is read on its own.
+        // A comment may end with the piece, so after one each piece is read separately.
         let rest = self.read_values(text, start, ends, &mut take);
         for end in rest {
             self.read_values(text, start, std::slice::from_ref(end), &mut take);
         }
     }
 
-    /// Does that up to a comment, if there is more than one end, and returns the ends that are left.
+    /// Reads up to the first comment, if there is more than one end. Returns the remaining ends.
     fn read_values<'e>(
         &mut self,
         text: &[u8],
@@ -106,13 +106,13 @@ impl Reader {
                 && *next <= at
             {
                 ends = rest;
-                // Otherwise it is inside of a value.
+                // Otherwise, the end is inside of a value.
                 if let Some(end) = end.filter(|it| it <= next) {
                     let class = self.outer().map(|it| it.class).max();
                     take(self, *next, Sequence { class, is_relaxed: self.relaxed.is_some(), end });
                 }
             }
-            // A bare word beside a value is prose.
+            // A bare word next to a value is prose.
             let Some(b'{' | b'[' | b'"') = text.get(at) else { return &[] };
             end = self.value(text, at).ok();
             let Some(end) = end else { break };
@@ -121,25 +121,25 @@ impl Reader {
         if is_shared && self.has_comment { ends } else { &[] }
     }
 
-    /// Reads `text` from `start` on as values and nothing else. Says whether it is that.
+    /// Reads `text` from `start` on as values and nothing else. Returns true if it succeeds.
     pub(super) fn document(&mut self, text: &[u8], start: usize) -> bool {
         let mut is_document = false;
         self.sequences(text, start, &[text.len()], |_, _, _| is_document = true);
         is_document
     }
 
-    /// The messages of the last sequence that was read: its values and the elements of its arrays.
+    /// Returns the messages of the last sequence: its values and the elements of its arrays.
     pub(super) fn outer(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter().filter(|it| it.is_outer)
     }
 
-    /// The insides of the strings that may hold a message, in the last sequence that was read.
+    /// Returns the contents of the strings that may contain a message, in the last sequence.
     pub(super) fn strings(&self) -> &[Range<usize>] {
         &self.strings
     }
 
-    /// Finds the objects with a `jsonrpc` in `text`, in order: those at the braces that `next` gives for
-    /// a place, and those inside.
+    /// Finds the objects with a `jsonrpc` member, in order: those at the braces that `next` returns
+    /// for a position, and those inside of them.
     pub(super) fn objects(
         &mut self,
         text: &[u8],
@@ -149,6 +149,8 @@ impl Reader {
         self.reset();
         while let Some(brace) = next(at) {
             at = match self.value(text, brace) {
+                // An error resumes at the byte that failed, so no byte is read again from an
+                // earlier brace.
                 Ok(end) => end,
                 Err(stop) => stop,
             };
@@ -163,7 +165,7 @@ impl Reader {
         self.has_comment = false;
     }
 
-    /// Reads the value at `start` and returns its end, or where it turned out to be none.
+    /// Reads the value at `start`. Returns its end, or the position of the error.
     fn value(&mut self, text: &[u8], start: usize) -> Result<usize, usize> {
         self.nest.clear();
         self.open.clear();
@@ -171,7 +173,7 @@ impl Reader {
         let mut key = None;
         loop {
             at = self.begin(text, at, key.take())?;
-            // Whether a container was just opened, so that it may close without an element.
+            // True if a container was just opened, so that it may close without an element.
             let mut is_empty = self.nest.take_opened();
             loop {
                 let Some(is_object) = self.nest.innermost() else { return Ok(at) };
@@ -187,6 +189,7 @@ impl Reader {
                     Some(b',') if !is_empty => {
                         let comma = at;
                         at = self.blank(text, at + 1);
+                        // A trailing comma.
                         if text.get(at) == Some(&closer) {
                             self.relaxed = Some(comma);
                             continue;
@@ -203,7 +206,7 @@ impl Reader {
         }
     }
 
-    /// Reads a scalar, or the opening of a container, that is the member `key`.
+    /// Reads a scalar, or the opening of a container, as the value of the member `key`.
     fn begin(&mut self, text: &[u8], at: usize, key: Option<Key>) -> Result<usize, usize> {
         let first = *text.get(at).ok_or(at)?;
         match first {
@@ -227,6 +230,7 @@ impl Reader {
                 let word = text.get(at..end).filter(|it| !it.is_empty()).ok_or(at)?;
                 if is_known_word(word) {
                     self.note(key, |members, key| members.other(key, false));
+                // A bare word is a value for relaxed readers only.
                 } else {
                     self.relaxed = Some(at);
                     self.note(key, |members, key| members.string(key, word));
@@ -275,6 +279,7 @@ impl Reader {
         }
         let Some(Open { start, members, .. }) = self.open.pop() else { return };
         let Some(class) = members.class() else { return };
+        // The outer message replaces the ones inside of it.
         while self.objects.last().is_some_and(|it| it.range.start > start) {
             self.objects.pop();
         }
@@ -283,7 +288,7 @@ impl Reader {
         self.objects.push(Object { range: start..end, class, is_relaxed, is_outer });
     }
 
-    /// Reads the string whose quote is at `at` and returns its inside.
+    /// Reads the string whose quote is at `at`. Returns the range of its content.
     fn string(&mut self, text: &[u8], at: usize) -> Result<Range<usize>, usize> {
         let start = at + 1;
         let quote = *text.get(at).ok_or(at)?;
@@ -310,7 +315,7 @@ impl Reader {
         }
     }
 
-    /// The end of what stands between two tokens from `at` on.
+    /// Returns the end of the white space and comments from `at` on.
     #[inline]
     fn blank(&mut self, text: &[u8], at: usize) -> usize {
         match text.get(at) {

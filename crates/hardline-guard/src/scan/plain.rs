@@ -1,14 +1,14 @@
-//! Frames of which no string can hold a finding, told by one look at their raw bytes.
+//! Recognizes frames whose strings cannot contain a finding, in one pass over the raw bytes.
 //!
-//! Most frames are such, and then none of their strings need be taken out, unescaped and scanned.
-//! What [`survey`](super::survey) says of a text holds here too, with these differences:
+//! Most frames are plain; then no string needs to be extracted, unescaped and scanned. The rules of
+//! [`survey`](super::survey) apply here too, with these differences:
 //! - Escapes that stand for layout or a quote change nothing. After any other escape, and after an
 //!   escaped backslash that starts an escape of its own, the frame is no longer plain.
-//! - The name `jsonrpc` may stand there once: every message has it.
-//! - The letter of an escape counts as one of base64, so that a run seems longer than it is.
+//! - The name `jsonrpc` may occur once: every message has it.
+//! - The letter of an escape counts as a base64 letter, so a run may seem longer than it is.
 //!
-//! Invariant: if it is said to be plain, [`Scanner::scan`](super::Scanner::scan) finds nothing in any
-//! of its strings, keys included.
+//! Invariant: if a frame is plain, [`Scanner::scan`](super::Scanner::scan) finds nothing in any of
+//! its strings, keys included.
 
 use wide::{i8x16, u8x16};
 
@@ -18,8 +18,9 @@ use super::decode::base64::MIN_LETTERS;
 use super::header;
 use super::survey::{MIN_RUN, Marks, is_base64, mark};
 
-/// Whether no string of a value can hold a finding. `frame` is the value as it is written, and has
-/// passed the strict check; `names` is how often `jsonrpc` may stand there: once in a message.
+/// Returns true if no string of a value can contain a finding. `frame` is the text of the value,
+/// and has passed the strict check. `names` is the number of times that `jsonrpc` may occur: once
+/// in a message.
 #[inline]
 pub(crate) fn is_plain(frame: &[u8], names: u32) -> bool {
     let mut look = Look { frame, base: 0, done: 0, names, calm: 0, runs_done: 0 };
@@ -27,6 +28,7 @@ pub(crate) fn is_plain(frame: &[u8], names: u32) -> bool {
     if !blocks.iter().all(|block| look.at(block)) {
         return false;
     }
+    // Blanks match nothing, so they pad the last block.
     let mut last = [b' '; BLOCK];
     if let Some(start) = last.get_mut(..tail.len()) {
         start.copy_from_slice(tail);
@@ -36,20 +38,20 @@ pub(crate) fn is_plain(frame: &[u8], names: u32) -> bool {
 
 struct Look<'a> {
     frame: &'a [u8],
-    /// Where the block starts.
+    /// Start of the current block.
     base: usize,
-    /// Rare bytes before this place are part of what was looked at.
+    /// Rare bytes before this position belong to an escape that was already read.
     done: usize,
-    /// How many more names there may be.
+    /// Number of further names that may occur.
     names: u32,
-    /// How many bytes before `base` break no run, at most [`MIN_RUN`].
+    /// Number of bytes before `base` that do not break a run, at most [`MIN_RUN`].
     calm: u32,
-    /// Runs before this place were looked at.
+    /// Runs before this position were already measured.
     runs_done: usize,
 }
 
 impl Look<'_> {
-    /// Looks at the next block. Says whether it is plain.
+    /// Reads the next block. Returns true if it is plain.
     #[inline(always)]
     fn at(&mut self, block: &[u8; BLOCK]) -> bool {
         let (calm, is_rare, is_odd) = first_look(block);
@@ -69,7 +71,7 @@ impl Look<'_> {
     #[inline(never)]
     fn are_rare_bytes_plain(&mut self, block: &[u8; BLOCK]) -> bool {
         let Rare { backslashes, colons, h, mut others } = Rare::of(block);
-        // What stands before this block may end with an `h` as well.
+        // The previous block may have ended with an `h`.
         let headers = colons & (h << 1 | 1);
         let is_plain = (backslashes == 0 || self.are_escapes_plain(backslashes, block))
             && (headers == 0 || !self.has_header(headers));
@@ -81,17 +83,17 @@ impl Look<'_> {
             others &= others - 1;
             match mark(self.rest(at)) {
                 None => {}
-                Some(Marks::NAME) if 0 < self.names => self.names -= 1,
+                Some(Marks::NAME) if self.names > 0 => self.names -= 1,
                 Some(_) => return false,
             }
         }
         true
     }
 
-    /// Whether all escapes that start in this block stand for layout, a quote, or a backslash that
-    /// starts nothing.
+    /// Returns true if all escapes that start in this block stand for layout, a quote, or a
+    /// backslash that starts no escape.
     fn are_escapes_plain(&mut self, mut backslashes: u64, block: &[u8; BLOCK]) -> bool {
-        // Most blocks have no backslash that is escaped: then all can be told at once.
+        // Most blocks have no escaped backslash; then all escapes are checked at once.
         let inside = backslashes << 1;
         if self.done <= self.base && backslashes >> 63 == 0 && inside & !followers(block) == 0 {
             return true;
@@ -112,7 +114,7 @@ impl Look<'_> {
         true
     }
 
-    /// Whether one of the colons ends the name of a header.
+    /// Returns true if one of the colons ends the name of a header.
     fn has_header(&self, mut colons: u64) -> bool {
         while colons != 0 {
             let at = self.base + colons.trailing_zeros() as usize;
@@ -124,7 +126,8 @@ impl Look<'_> {
         false
     }
 
-    /// Whether the runs of base64 that are in this block or reach into it are too short for a message.
+    /// Returns true if the base64 runs that are in this block or reach into it are too short for a
+    /// message.
     #[inline(never)]
     fn are_runs_short(&mut self, block: &[u8; BLOCK]) -> bool {
         let letters = letters(block);
@@ -150,7 +153,8 @@ impl Look<'_> {
         true
     }
 
-    /// Whether the run at `start` and the lines that it may be wrapped over are too short.
+    /// Returns true if the run at `start`, with the lines that it may be wrapped over, is too
+    /// short.
     fn is_run_short(&mut self, start: usize) -> bool {
         if start < self.runs_done {
             return true;
@@ -186,16 +190,17 @@ impl Look<'_> {
     }
 }
 
-/// Which bytes of a block can be in a run, and whether there are rare bytes and odd ones.
+/// Returns the bytes of a block that can be in a run, and whether there are rare bytes and odd
+/// bytes.
 #[inline]
 fn first_look(block: &[u8; BLOCK]) -> (u64, bool, bool) {
     let (mut calm, mut rare, mut odd) = (0, u8x16::ZERO, u8x16::ZERO);
     for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
         let bytes = u8x16::new(*lanes);
         rare |= is_rare(bytes);
-        // In a checked frame, what is below a space stands between values.
+        // In a checked frame, bytes below a space occur only between values.
         odd |= bytes.max(u8x16::splat(0x7f)).simd_eq(bytes);
-        // As signed numbers, those beyond ASCII come before all others.
+        // As signed numbers, bytes beyond ASCII are negative, so one comparison excludes them too.
         let signed = i8x16::new(lanes.map(u8::cast_signed));
         calm |= u64::from(signed.simd_gt(i8x16::splat(b'*'.cast_signed())).to_bitmask())
             << (16 * index);
@@ -203,12 +208,12 @@ fn first_look(block: &[u8; BLOCK]) -> (u64, bool, bool) {
     (calm, rare.any(), odd.any())
 }
 
-/// Where the rare bytes of a block are.
+/// Positions of the rare bytes of a block.
 #[derive(Default)]
 struct Rare {
     backslashes: u64,
     colons: u64,
-    /// `h` and `H`: the letter before the colon of a header.
+    /// `h` and `H`: the last letter of a header name.
     h: u64,
     /// `j`, `J`, `&` and `%`.
     others: u64,
@@ -233,7 +238,7 @@ impl Rare {
     }
 }
 
-/// Where the letters are that make a plain escape after a backslash.
+/// Returns the positions of letters that form a plain escape after a backslash.
 #[inline]
 fn followers(block: &[u8; BLOCK]) -> u64 {
     let mut mask = 0;
@@ -246,7 +251,8 @@ fn followers(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// `j`, `J`, a backslash, `&`, `%`, and a colon, which may end the name of a header.
+/// Returns the lanes with `j`, `J`, a backslash, `&`, `%`, or a colon, which may end the name of a
+/// header.
 #[inline]
 fn is_rare(bytes: u8x16) -> u8x16 {
     let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
@@ -254,7 +260,7 @@ fn is_rare(bytes: u8x16) -> u8x16 {
     is_j | is(b'\\') | is(b'&') | is(b'%') | is(b':')
 }
 
-/// The length of blanks and of escapes that stand for blanks or line ends.
+/// Returns the length of blanks and of escapes that stand for blanks or line ends.
 fn gap(rest: &[u8]) -> usize {
     let mut length = 0;
     loop {
@@ -340,7 +346,7 @@ mod tests {
         "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}",
     ];
 
-    /// Writes a string as JSON, with escapes where none is needed, too.
+    /// Writes a string as JSON, sometimes with unnecessary escapes.
     fn write(random: &mut Rng, text: &str) -> String {
         let mut json = String::from("\"");
         for char in text.chars() {
@@ -360,7 +366,7 @@ mod tests {
         json
     }
 
-    /// What is said to be plain has no hits, wherever in a block things stand.
+    /// A frame that counts as plain has no hits, at any alignment to blocks.
     #[test]
     fn what_is_plain_has_no_hits() {
         let mut scanner = Scanner::new(Settings::default());
@@ -390,7 +396,7 @@ mod tests {
             plain += u32::from(is_plain);
             hits += u32::from(has_hits);
         }
-        assert!(2_000 < plain && 2_000 < hits, "{plain} {hits}");
+        assert!(plain > 2_000 && hits > 2_000, "{plain} {hits}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ impl Encoding for Backslash {
     #[inline]
     fn escape(text: &[u8], at: usize) -> Option<Escape> {
         let [kind, rest @ ..] = text.get(at + 1..)? else { return None };
-        // Which of them it is cannot be guessed, so that a table is faster than a `match`.
+        // The kind is unpredictable, so a table lookup is faster than a `match`.
         match SIMPLE.get(usize::from(*kind)) {
             None | Some(0) => long(*kind, rest),
             Some(byte) => Some(Escape::byte(2, *byte)),
@@ -19,7 +19,7 @@ impl Encoding for Backslash {
     }
 }
 
-/// What stands for one byte, by the letter after the backslash; 0 for other letters.
+/// The byte for each letter after a backslash; 0 for letters that do not form such an escape.
 #[expect(clippy::indexing_slicing, reason = "at build time")]
 static SIMPLE: [u8; 256] = {
     let pairs = *b"\"\"\\\\//''n\nr\rt\tb\x08f\x0c";

@@ -1,7 +1,7 @@
 //! Base64 and base64url, with or without padding, also wrapped over lines.
 //!
-//! A text may stand right after other letters (a path, a word on the line before), which shift it;
-//! so a region is decoded from each of its first four letters. Padding ends a region.
+//! A text may follow other letters directly (a path, a word on the previous line), which shift it.
+//! So a region is decoded from each of its first four letters. Padding ends a region.
 
 use std::ops::Range;
 
@@ -9,33 +9,36 @@ use super::super::block::{is_base64, run_length};
 use super::super::survey::MIN_RUN;
 use super::tag;
 
-/// The fewest letters that can hold a message: `{"jsonrpc":"2.0","id":1,"error":{}}`.
+/// Least number of letters that can encode a message: `{"jsonrpc":"2.0","id":1,"error":{}}`.
 pub(in super::super) const MIN_LETTERS: usize = 46;
 
-/// Letters of base64 that belong together.
+/// Base64 letters that belong together.
 #[derive(Debug)]
 pub(in super::super) struct Region {
-    /// From the first letter to after the last.
+    /// From the first letter to the end of the last.
     pub(in super::super) range: Range<usize>,
     letters: usize,
 }
 
 impl Region {
-    /// Whether a message fits in.
+    /// Returns true if a message fits into the region.
     pub(in super::super) fn is_long(&self) -> bool {
         self.letters >= MIN_LETTERS
     }
 }
 
-/// Follows the region that starts with `run`: over line breaks, as long as the lines are wrapped.
+/// Returns the region that starts with `run`. It continues over line breaks, as long as the lines
+/// are wrapped.
 pub(in super::super) fn region(text: &[u8], tags: &[u8], run: Range<usize>) -> Region {
     let mut range = run.clone();
     let mut letters = run.len();
     let mut last = run.len();
+    // A shorter line ends a wrapped text.
     while last >= MIN_RUN {
         let rest = text.get(range.end..).unwrap_or_default();
         let Some(gap) = wrap_length(rest) else { break };
         let between = tags.get(range.end..range.end + gap).unwrap_or_default();
+        // Parts that were decoded separately do not belong together.
         if tag::union(between) & tag::BOUNDARY != 0 {
             break;
         }
@@ -49,9 +52,9 @@ pub(in super::super) fn region(text: &[u8], tags: &[u8], run: Range<usize>) -> R
     Region { range, letters }
 }
 
-/// The length of a line break with the blanks of a wrapped text around it.
+/// Returns the length of a line break with the indentation around it.
 fn wrap_length(rest: &[u8]) -> Option<usize> {
-    /// The deepest indentation that is followed.
+    /// Limit on the indentation.
     const MAX_INDENT: usize = 32;
     let blank = |it: &&u8| matches!(it, b' ' | b'\t' | b'\r');
     let before = rest.iter().take(MAX_INDENT).take_while(blank).count();
@@ -74,7 +77,7 @@ pub(in super::super) fn values(region: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes letters, given by their values, and adds what comes out to `out`.
+/// Decodes letters, given by their values, and appends the bytes to `out`.
 pub(in super::super) fn decode(values: &[u8], out: &mut Vec<u8>) {
     let (quads, rest) = values.as_chunks::<4>();
     let bytes = |[first, second, third, fourth]: [u8; 4]| {
@@ -93,8 +96,8 @@ pub(in super::super) fn decode(values: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Finds the letters of a region that hold the decoded bytes at `positions`, which are in order: where
-/// the first letter for each starts and its last one ends.
+/// Finds the letters of a region that encode the bytes at the sorted `positions`: from the start of
+/// the first letter to the end of the last.
 pub(in super::super) fn locate(
     text: &[u8],
     region: Range<usize>,
@@ -116,14 +119,14 @@ pub(in super::super) fn locate(
         region.end
     };
     for position in positions {
-        // Of each four letters, byte n is in letter n and the one after it.
+        // In each group of four letters, byte n is in letters n and n + 1.
         let first = position / 3 * 4 + position % 3;
         let start = seek(first);
         places.push(start..region.end.min(seek(first + 1) + 1));
     }
 }
 
-/// The value of a letter. Without a branch, so that many are done at once.
+/// Returns the value of a letter. Branch-free, so that the compiler can vectorize it.
 #[inline]
 fn value(letter: u8) -> u8 {
     let (upper, lower) = (letter.wrapping_sub(b'A'), letter.wrapping_sub(b'a'));

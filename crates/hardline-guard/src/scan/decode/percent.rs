@@ -16,7 +16,7 @@ impl Encoding for Percent {
                 let code = hex(digits.get(..2)?)?;
                 Some(Escape::byte(3, u8::try_from(code).ok()?))
             }
-            // A form's space, which in JSON stands next to an escape.
+            // The space of a form. In encoded JSON, it stands next to an escape.
             [b'+', rest @ ..] => {
                 let before = at.checked_sub(3).and_then(|it| text.get(it..at)?.strip_prefix(b"%"));
                 let is_after = before.and_then(hex).is_some();

@@ -1,4 +1,4 @@
-//! Character references of HTML: by number, and the names of the characters that JSON needs.
+//! HTML character references: by number, and by name for the characters that JSON needs.
 //!
 //! As in HTML, numbers and the oldest names count without their semicolon too.
 
@@ -66,7 +66,7 @@ fn named(rest: &[u8]) -> Option<Escape> {
     Some(Escape::byte(u8::try_from(2 + count).ok()?, byte))
 }
 
-/// A name that counts without its semicolon, and with other letters after it.
+/// Decodes a name that counts without its semicolon, and with other letters after it.
 fn unfinished(name: &[u8]) -> Option<Escape> {
     let old: [(&[u8], u8); 4] = [(b"quot", b'"'), (b"amp", b'&'), (b"lt", b'<'), (b"gt", b'>')];
     let (old, byte) = old.into_iter().find(|(old, _)| name.starts_with(old))?;

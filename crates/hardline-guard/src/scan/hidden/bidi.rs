@@ -1,27 +1,28 @@
-//! Controls of direction: needed by text that is written from right to left, and able to make any other text
-//! read differently from what it is.
+//! Directional controls: right-to-left text needs them, and they can make any other text look
+//! different from what it is.
 //!
-//! A line is judged as a whole. Its controls pass if the line, or the text around it, is written from right to
-//! left, and if what they turn round is that writing: a span from right to left without a letter of that
-//! direction shows words and signs in another order than a program reads them. Overrides turn letters round,
-//! which no writing needs. What a line leaves open ends with it, by the bidirectional algorithm.
+//! A line is judged as a whole. Its controls pass if the line, or the text around it, is written
+//! from right to left, and if the text that they turn around is such writing. A right-to-left span
+//! without a letter of that direction shows words and signs in another order than programs read
+//! them. Overrides turn letters around, which no writing needs. By the bidirectional algorithm,
+//! spans that are open at the end of a line end there.
 //!
-//! Invariant: each line is looked at once, and so is the text, so that the cost is linear.
+//! Invariant: each line is read once, and so is the text, so the cost is linear.
 
 use crate::scan::unicode::is_right_to_left;
 
-/// Effect of a line's controls.
+/// Effect of the controls of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Controls {
     /// The writing needs them.
     Needed,
-    /// None: the line is written from left to right, and they say so.
+    /// No effect: the line is written from left to right, and they say so.
     Useless,
-    /// They show it in another order than it has.
+    /// They show the line in another order than programs read it.
     Turning,
 }
 
-/// The lines of a text, as far as they were asked about: in order.
+/// The lines of a text, which must be requested in order.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
@@ -29,19 +30,20 @@ pub(super) struct Lines<'a> {
     is_right_to_left: Option<bool>,
     end: usize,
     has_right_to_left: bool,
-    /// Effect of the line's controls; computed when first needed.
+    /// Effect of the controls of the line; computed when first needed.
     controls: Option<Controls>,
     start: usize,
 }
 
-/// A text is written from right to left if so many of its letters are, and one in so many.
+/// A text is written from right to left if at least `MIN_LETTERS` of its letters are, and one in
+/// `SHARE`.
 const MIN_LETTERS: usize = 64;
 const SHARE: usize = 16;
 
-/// Characters behind a mark that are searched for numbers.
+/// Limit on the characters after a mark that are searched for numbers.
 const MAX_NUMBERS: usize = 64;
 
-/// Embeddings and isolates that may be open at once, as deep as the bidirectional algorithm goes.
+/// Limit on open embeddings and isolates: the limit of the bidirectional algorithm.
 const MAX_DEPTH: usize = 125;
 
 impl<'a> Lines<'a> {
@@ -56,13 +58,13 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Returns whether the line at `at`, or much of the text, is written from right to left.
+    /// Returns true if the line at `at`, or much of the text, is written from right to left.
     pub(super) fn is_right_to_left(&mut self, at: usize) -> bool {
         self.go_to(at);
         self.has_right_to_left || self.is_text_right_to_left()
     }
 
-    /// Returns what the controls in the line at `at` do.
+    /// Returns the effect of the controls in the line at `at`.
     pub(super) fn controls(&mut self, at: usize) -> Controls {
         self.go_to(at);
         if let Some(controls) = self.controls {
@@ -102,7 +104,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns whether a share of the letters is written from right to left.
+/// Returns true if a sufficient share of the letters is written from right to left.
 fn has_share(text: &str) -> bool {
     let (mut all, mut right_to_left) = (0, 0);
     for char in text.chars().filter(|it| it.is_alphabetic()) {
@@ -112,7 +114,7 @@ fn has_share(text: &str) -> bool {
     right_to_left >= MIN_LETTERS && right_to_left * SHARE >= all
 }
 
-/// Text between a control and its end.
+/// The text between a control and its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     control: char,
@@ -121,16 +123,16 @@ struct Span {
     starts_right_to_left: bool,
     /// True if it has letters or digits.
     has_words: bool,
-    /// True if it has signs, which programs read.
+    /// True if it has punctuation, which programs interpret.
     has_signs: bool,
-    /// Spans from left to right in it, since its last letter from right to left.
+    /// Number of left-to-right spans in it since its last right-to-left letter.
     turned: usize,
 }
 
-/// The controls of a line that is written from right to left, at least in part.
+/// Judges the controls of a line that is written from right to left, at least in part.
 struct Judge {
     open: Vec<Span>,
-    /// True if the whole text is.
+    /// True if the whole text is written from right to left.
     is_text_right_to_left: bool,
 }
 
@@ -160,6 +162,7 @@ impl Judge {
                 return false;
             }
         }
+        // The end of the line closes all open spans.
         while !self.open.is_empty() {
             if !self.close(false) {
                 return false;
@@ -181,7 +184,7 @@ impl Judge {
         }
     }
 
-    /// Closes the isolate that is open, with what is open inside it.
+    /// Closes the innermost open isolate, with all spans inside of it.
     fn close_isolate(&mut self) -> bool {
         let Some(at) = self.open.iter().rposition(|it| is_isolate(it.control)) else { return true };
         while self.open.len() > at + 1 {
@@ -192,7 +195,7 @@ impl Judge {
         self.close(true)
     }
 
-    /// Closes the innermost span, and says whether it is fine.
+    /// Closes the innermost span. Returns true if it is harmless.
     fn close(&mut self, is_closed: bool) -> bool {
         let Some(span) = self.open.pop() else { return true };
         if let Some(outer) = self.open.last_mut() {
@@ -205,11 +208,12 @@ impl Judge {
                 outer.turned + usize::from(is_turned && span.has_words)
             };
         }
+        // Two left-to-right spans in a right-to-left one appear in swapped order.
         let is_swapped = span.turned > 1 && !self.is_text_right_to_left;
         match span.control {
             '\u{202d}' | '\u{202e}' => !span.has_words && !span.has_right_to_left,
             '\u{202b}' => (span.has_right_to_left || self.is_text_right_to_left) && !is_swapped,
-            // The first letter says which way it goes.
+            // The first letter decides the direction.
             '\u{2068}' => !(span.starts_right_to_left && is_swapped),
             '\u{2067}' => {
                 let is_one_word = is_closed && !span.has_signs && span.turned == 0;
@@ -220,8 +224,8 @@ impl Judge {
     }
 }
 
-/// Returns whether numbers that follow a mark of right-to-left direction are shown in another order: two of them,
-/// with signs or spaces between them and no letter before them.
+/// Returns true if numbers after a right-to-left mark appear in another order: two of them, with
+/// signs or spaces between them and no letter before them.
 pub(super) fn turns_numbers(rest: &str) -> bool {
     let (mut numbers, mut is_inside) = (0, false);
     for char in rest.chars().take(MAX_NUMBERS) {
@@ -238,13 +242,14 @@ pub(super) fn turns_numbers(rest: &str) -> bool {
     numbers > 1
 }
 
-/// Returns whether the control shows what follows from right to left, or letters in another order.
+/// Returns true if the control shows the following text from right to left, or letters in another
+/// order.
 fn is_turning(control: char) -> bool {
     matches!(control, '\u{202b}' | '\u{202d}' | '\u{202e}' | '\u{2067}')
 }
 
-/// Returns whether programs put the controls of a line there, all of which is written from left to right:
-/// Windows before a path that is copied, others around what they insert into a sentence.
+/// Returns true if programs inserted the controls of a left-to-right line: Windows before a copied
+/// path, others around text that they insert into a sentence.
 fn are_inserted(line: &str) -> bool {
     let is_path = |rest: &str| {
         let mut bytes = rest.bytes();

@@ -1,14 +1,16 @@
-//! Capacity for hidden text: the bits that invisible characters without a use can carry.
+//! Measures the capacity for hidden text: the bits that invisible characters without a use can
+//! carry.
 //!
-//! A stray invisible character is no message, and people paste them all the time. What makes a message
-//! is their amount, so each one is weighed in sixteenths of a bit: one that has a use where it stands
-//! weighs little or nothing, one without a use two bits, and another one than the one before more, since
-//! a choice is what carries bits. Every visible character takes a sixteenth of a bit off again. Where the
-//! level reaches the limit, all that is weighed in it is a hit: fourteen bits, so that less than two bytes
-//! of hidden text pass; and three bits in a text of a few characters, such as a name. The texts of one message
-//! are added up ([`Together`]), so that spreading it over many of them brings no more than four bytes.
+//! A stray invisible character is no message, and people paste them all the time. The amount makes
+//! a message, so each character is weighed in sixteenths of a bit. One that has a use in its place
+//! weighs little or nothing, one without a use two bits. One that differs from the previous one
+//! weighs more, because a choice carries bits. Every visible character takes a sixteenth of a bit
+//! off again. Where the level reaches the limit, all characters that contributed to it are a hit.
+//! The limit is fourteen bits, so less than two bytes of hidden text pass; in a text of a few
+//! characters, such as a name, it is three bits. The texts of one message are added up
+//! ([`Together`]), so spreading hidden text over many of them gains no more than four bytes.
 //!
-//! Invariant: the cost is linear in the text. What lies between two carriers is looked at once.
+//! Invariant: the cost is linear in the text. The text between two carriers is read once.
 
 use std::ops::Range;
 
@@ -21,49 +23,49 @@ pub(super) type Weight = u32;
 
 /// One bit.
 pub(super) const BIT: Weight = 16;
-/// The weight of a character that has a use where it stands, though it changes nothing.
+/// Weight of a character that has a use in its place, though it changes nothing.
 pub(super) const SLIGHT: Weight = 4;
-/// The weight of one without a use.
+/// Weight of a character without a use.
 pub(super) const ODD: Weight = 2 * BIT;
-/// The weight of one that is in no text by accident.
+/// Weight of a character that occurs in no text by accident.
 pub(super) const STRANGE: Weight = 4 * BIT;
 
-/// The level at which a text hides a message.
+/// Level at which a text hides a message.
 const LIMIT: Weight = 14 * BIT;
-/// The same in a short text: two characters without a use.
+/// The same in a short text: two characters without a use exceed it.
 const SHORT_LIMIT: Weight = ODD + ODD / 2;
-/// Fewer visible characters than this are a short text.
+/// Number of visible characters below which a text is short.
 pub(super) const SHORT: usize = 16;
 
-/// Measures what the invisible characters of a text could carry.
+/// Measures how much the invisible characters of a text could carry.
 #[derive(Debug)]
 pub(super) struct Capacity<'a> {
     text: &'a str,
     limit: Weight,
     level: Weight,
-    /// The characters that the level comes from.
+    /// The characters that contribute to the level.
     carriers: Vec<Range<usize>>,
-    /// True once the level has reached the limit, until it falls to zero.
+    /// Set once the level has reached the limit, until it falls to zero.
     is_message: bool,
     last: Option<char>,
-    /// Number of times that the last one stood right behind itself.
+    /// Number of times that the last carrier followed itself directly.
     repeated: u32,
-    /// True while all carriers of the text are one character.
+    /// Set while all carriers of the text are the same character.
     is_uniform: bool,
-    /// The end of the last carrier.
+    /// End of the last carrier.
     end: usize,
 }
 
 /// Remaining level of a text that hides no message on its own.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Residue {
-    /// Its level, in sixteenths of a bit.
+    /// The level, in sixteenths of a bit.
     pub(crate) level: Weight,
     /// The character that it comes from, if it is a single one.
     pub(crate) char: Option<char>,
 }
 
-/// Sums what the texts of one message could hide together.
+/// Sums up the levels of the texts of one message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Together {
     level: Weight,
@@ -71,13 +73,13 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    /// Adds what is left of a text of so many bytes. Says whether they hide a message: then the text is a part
-    /// of it.
+    /// Adds the residue of a text of this many bytes. Returns true if the texts hide a message
+    /// together; then this text is a part of it.
     pub(crate) fn add(&mut self, residue: Residue, bytes: usize) -> bool {
         let visible = u32::try_from(bytes / 2).unwrap_or(u32::MAX);
         self.level = self.level.saturating_sub(visible);
         if residue.level > 0 {
-            // One and the same stray in many texts, such as cells of a table, is no choice.
+            // The same stray character in many texts, such as cells of a table, is no choice.
             let is_same = residue.char.is_some() && residue.char == self.char;
             self.level += if is_same { residue.level / 8 } else { residue.level };
             self.char = residue.char;
@@ -87,7 +89,7 @@ impl Together {
 }
 
 impl<'a> Capacity<'a> {
-    /// Measures `text`; without `limit`, by its length.
+    /// Creates the measurement of `text`. Without `limit`, the limit depends on the length.
     pub(super) fn new(text: &'a str, limit: Option<Weight>, is_short: bool) -> Self {
         let usual = if is_short { SHORT_LIMIT } else { LIMIT };
         Self {
@@ -103,12 +105,12 @@ impl<'a> Capacity<'a> {
         }
     }
 
-    /// Adds a character that people type or paste: another one than the last weighs more.
+    /// Adds a character that people type or paste. One that differs from the last weighs more.
     pub(super) fn add(&mut self, char: char, range: Range<usize>, weight: Weight, list: &mut List) {
         let weight = match self.last {
             _ if weight == 0 => 0,
             Some(last) if last == char && self.is_adjacent(&range) => {
-                // The length of a row says little.
+                // The length of a row carries few bits.
                 self.repeated += 1;
                 if self.repeated > 1 { 2 } else { weight.div_ceil(2) }
             }
@@ -120,7 +122,8 @@ impl<'a> Capacity<'a> {
         self.add_plainly(char, range, weight, list);
     }
 
-    /// Adds a character whose weight does not depend on the last one, unless they are a list.
+    /// Adds a character whose weight does not depend on the last one, unless the two are part of a
+    /// list.
     pub(super) fn add_plainly(
         &mut self,
         char: char,
@@ -131,7 +134,7 @@ impl<'a> Capacity<'a> {
         if weight == 0 {
             return;
         }
-        // Characters in their order, as programs list them.
+        // Adjacent characters in ascending order are a list, as programs print it.
         let is_listed = self.is_adjacent(&range) && self.last.is_some_and(|last| last < char);
         let weight = if is_listed { weight.min(SLIGHT) } else { weight };
         self.drain(range.start, list);
@@ -141,7 +144,7 @@ impl<'a> Capacity<'a> {
         }
         self.last = Some(char);
         self.end = range.end;
-        // A level far over the limit would not fall again.
+        // A level far over the limit would take too long to fall again.
         self.level = (self.level + weight).min(2 * LIMIT);
         self.is_message |= self.level >= self.limit;
         match self.carriers.last_mut() {
@@ -150,17 +153,17 @@ impl<'a> Capacity<'a> {
         }
     }
 
-    /// Returns whether the last carrier is the same character.
+    /// Returns true if the last carrier is the same character.
     pub(super) fn is_last(&self, char: char) -> bool {
         self.last == Some(char)
     }
 
-    /// Returns whether the last carrier stands right before.
+    /// Returns true if the last carrier ends where this one starts.
     fn is_adjacent(&self, range: &Range<usize>) -> bool {
         self.last.is_some() && self.end == range.start
     }
 
-    /// Takes off what the visible characters up to `start` weigh.
+    /// Lowers the level by the visible characters up to `start`.
     fn drain(&mut self, start: usize, list: &mut List) {
         let between = self.text.get(self.end..start).unwrap_or_default();
         let mut was_space = false;
@@ -168,7 +171,7 @@ impl<'a> Capacity<'a> {
             if self.level == 0 {
                 break;
             }
-            // Empty lines show nothing either, nor do those full of blanks.
+            // Empty lines and sequences of blanks show nothing either, so they count once.
             let is_space = char.is_whitespace() || kind(char).is_some();
             self.level -= u32::from(!(is_space && was_space));
             was_space = is_space;
@@ -178,7 +181,7 @@ impl<'a> Capacity<'a> {
         }
     }
 
-    /// Lists what carries a message, and begins anew.
+    /// Lists the carriers of a message, and starts over.
     fn report(&mut self, list: &mut List) {
         if std::mem::take(&mut self.is_message) {
             let detail = "zero-width characters spread over a text";
@@ -188,7 +191,7 @@ impl<'a> Capacity<'a> {
         self.carriers.clear();
     }
 
-    /// Ends the text. Returns what is left of one that hides no message.
+    /// Ends the text. Returns the remaining level, if it hides no message.
     pub(super) fn finish(mut self, list: &mut List) -> Residue {
         let is_message = self.is_message;
         self.drain(self.text.len(), list);

@@ -1,6 +1,6 @@
 //! Kinds of characters that leave no trace on a page.
 
-/// Kinds of characters that a page does not show.
+/// Kind of a character that a page does not show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     /// Tag characters, and the unassigned ones around them: ASCII that no font draws.
@@ -11,13 +11,13 @@ pub(super) enum Kind {
     Break,
     /// The zero-width joiner and non-joiner.
     Joiner,
-    /// Marks of direction.
+    /// Directional marks.
     Direction,
     Selector,
     SoftHyphen,
-    /// Forbids a line break: the word joiner, and the byte order mark inside a text.
+    /// Forbids a line break: the word joiner, and a byte order mark inside a text.
     Glue,
-    /// Invisible operators of mathematics.
+    /// Invisible mathematical operators.
     Operator,
     /// The combining grapheme joiner.
     GraphemeJoiner,
@@ -25,25 +25,25 @@ pub(super) enum Kind {
     Filler,
     /// Part of a notation, next to a character of the range.
     Within(char, char),
-    /// The same, and it changes what the notation looks like.
+    /// Same as `Within`, and it changes the look of the notation.
     Layout(char, char),
     Mongolian,
-    /// No text needs it.
+    /// Needed by no text.
     Never,
-    /// Blank, but as wide as other characters: odd spaces.
+    /// Blank, but as wide as other characters: unusual spaces.
     Blank,
-    /// Some readers end a line there, and others show nothing.
+    /// A line end for some readers, and nothing for others.
     Separator,
-    /// Noncharacters, and what stands for an object that is not there.
+    /// Noncharacters, and the object replacement character.
     Void,
 }
 
-/// Returns whether the character leaves no trace on a page, or one that people cannot read.
+/// Returns true if the character leaves no trace on a page, or one that people cannot read.
 pub(crate) fn is_invisible(char: char) -> bool {
     kind(char).is_some() || is_private(char)
 }
 
-/// Returns whether a font decides on its own what the character looks like.
+/// Returns true if the font alone decides what the character looks like.
 pub(super) fn is_private(char: char) -> bool {
     matches!(char, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
@@ -81,7 +81,7 @@ pub(super) fn kind(char: char) -> Option<Kind> {
     })
 }
 
-/// Returns whether the character has no width, so that it stands in one run with others.
+/// Returns true if the character has no width, so that it forms a run with others.
 pub(super) fn has_no_width(char: char) -> bool {
     kind(char).is_some_and(|it| !matches!(it, Kind::Blank | Kind::Separator | Kind::Void))
 }

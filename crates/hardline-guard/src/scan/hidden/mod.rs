@@ -1,14 +1,15 @@
-//! Characters that people do not see and models read.
+//! Finds characters that people do not see but models read.
 //!
-//! People do not see what a font does not draw. Invisible characters are judged by their use where they stand,
-//! from Unicode data, in three ways:
-//! - Some are in no text by accident, and one of them is a hit: tag characters outside of the three flags
-//!   that have them, selectors of variants that do not exist, controls that turn the order of letters.
-//! - Some have a use next to the characters around them, and pass: joiners in emoji and in the scripts that
-//!   need them, word breaks in Khmer, directions in Hebrew.
-//! - The rest pass while they are few. How much they could carry is measured by [`capacity`].
+//! People do not see what a font does not draw. Invisible characters are judged by their use in
+//! context, from Unicode data, in three ways:
+//! - Some occur in no text by accident, and one of them is a hit: tag characters outside of the
+//!   three flags that have them, selectors of variants that do not exist, controls that change the
+//!   order of letters.
+//! - Some have a use next to the characters around them, and pass: joiners in emoji and in the
+//!   scripts that need them, word breaks in Khmer, directions in Hebrew.
+//! - The rest pass while they are few. [`capacity`] measures how much they could carry.
 //!
-//! Runs of invisible characters are judged as one, by what stands before and after.
+//! A run of invisible characters is judged as one, by the text before and after it.
 
 mod bidi;
 mod capacity;
@@ -32,16 +33,17 @@ use weigh::{Around, Use};
 pub(crate) use capacity::{Residue, Together};
 pub(crate) use kind::is_invisible;
 
-/// Invisible characters in a row that no writing has.
+/// Limit on consecutive invisible characters; no writing has more.
 const MAX_RUN: usize = 32;
 
-/// One and the same character in a row that is no slip, where it has no use.
+/// Least number of repetitions of one character that is no slip, where the character has no use.
 const MIN_ROW: usize = 3;
 
-/// Visible characters of a text in which a character that no text needs is no accident.
+/// Limit on the visible characters of a text in which a character that no text needs is a hit by
+/// itself.
 const MIN_VISIBLE: usize = 64;
 
-/// The look for invisible characters in one text.
+/// The search for invisible characters in one text.
 #[derive(Debug)]
 pub(super) struct Hidden<'a> {
     text: &'a str,
@@ -51,13 +53,13 @@ pub(super) struct Hidden<'a> {
     choices: Choices,
     /// Number of visible characters, up to [`MIN_VISIBLE`].
     visible: usize,
-    /// The last odd space.
+    /// The last unusual space.
     space: Option<char>,
 }
 
 impl<'a> Hidden<'a> {
-    /// Looks at `text`. If `is_part`, it is one of several that hide a message together: then all that weighs
-    /// anything is a hit.
+    /// Starts the search in `text`. If `is_part`, the text is one of several that hide a message
+    /// together: then every character with a weight is a hit.
     pub(super) fn new(text: &'a str, is_part: bool) -> Self {
         let is_visible = |it: &char| !it.is_whitespace() && kind(*it).is_none();
         let visible = text.chars().filter(is_visible).take(MIN_VISIBLE).count();
@@ -72,12 +74,12 @@ impl<'a> Hidden<'a> {
         }
     }
 
-    /// Everything before this place has been judged.
+    /// Returns the position up to which everything has been judged.
     pub(super) fn done(&self) -> usize {
         self.done
     }
 
-    /// Judges the character at `start` if it is one of those, and the run that it begins.
+    /// Judges the character at `start`, if it is invisible, and the run that it begins.
     pub(super) fn take(&mut self, start: usize, list: &mut List) {
         let rest = self.text.get(start..).unwrap_or_default();
         let Some(first) = rest.chars().next() else { return };
@@ -98,12 +100,12 @@ impl<'a> Hidden<'a> {
         }
     }
 
-    /// Returns what is left of a text that hides nothing on its own.
+    /// Ends the search. Returns the remaining capacity of a text that hides nothing on its own.
     pub(super) fn finish(self, list: &mut List) -> Residue {
         self.capacity.finish(list)
     }
 
-    /// Weighs a character that is blank, or nothing at all.
+    /// Weighs a blank character, or one that shows nothing at all.
     fn take_blank(&mut self, char: char, range: Range<usize>, list: &mut List) {
         match kind(char) {
             Some(Kind::Void) if char == '\u{fffc}' => self.capacity.add(char, range, BIT, list),
@@ -117,9 +119,9 @@ impl<'a> Hidden<'a> {
         }
     }
 
-    /// Weighs a space: one kind of them is typography, and a choice of several is not.
+    /// Weighs a space: one kind of space is typography, a choice between several is not.
     fn take_space(&mut self, char: char, range: Range<usize>, list: &mut List) {
-        // Numbers, times and quotations have these.
+        // Numbers, times and quotations use these.
         let is_narrow = |it| matches!(it, '\u{2009}' | '\u{200a}' | '\u{202f}');
         let weight = match self.space.replace(char) {
             None => 0,
@@ -182,13 +184,13 @@ impl<'a> Hidden<'a> {
                             let pair = (around.before, char);
                             self.choices.weigh(self.text, place.start, pair, around.after)
                         }
-                        // A slip of many keyboards.
+                        // Many keyboards insert the same selector twice.
                         Some(previous) if previous == char => SLIGHT,
                         Some(_) => ODD,
                     };
                     self.capacity.add_plainly(char, place, weight, list);
                 }
-                // Writing from right to left has all of them next to its signs.
+                // Right-to-left writing uses all of them next to punctuation.
                 Some(Kind::Direction) if around.weigh(char, previous) == Use::Weighs(SLIGHT) => {
                     let weight = if self.capacity.is_last(char) { SLIGHT / 2 } else { 2 * SLIGHT };
                     self.capacity.add_plainly(char, place, weight, list);
@@ -202,13 +204,13 @@ impl<'a> Hidden<'a> {
         }
     }
 
-    /// Says what is wrong with a run, if one of its characters is enough for that.
+    /// Returns a description of the fault of a run, if one of its characters is enough for a hit.
     fn fault(&mut self, run: &str, around: &Around<'_>, at: usize) -> Option<&'static str> {
         const IN_A_ROW: &str = "zero-width characters in a row";
         let (mut previous, mut row) = (None, 0);
         for (index, char) in run.chars().enumerate() {
             row = if previous == Some(char) { row + 1 } else { 1 };
-            // Joiners are left over at the ends of lines.
+            // Editing leaves joiners at the ends of lines.
             let is_left = kind(char) == Some(Kind::Joiner) && around.after == Some('\n');
             let is_row = row == MIN_ROW && !is_left;
             if index == MAX_RUN || is_row && around.weigh(char, None) == Use::Weighs(ODD) {
@@ -236,7 +238,7 @@ impl<'a> Hidden<'a> {
     }
 }
 
-/// The run without the tags of a flag that exists: England's, Scotland's or Wales'.
+/// Returns the run without the tags of a flag that exists: England's, Scotland's or Wales'.
 fn without_flag(run: &str) -> &str {
     for region in [b"gbeng\x7f", b"gbsct\x7f", b"gbwls\x7f"] {
         let tags = region.iter().map(|it| 0xe0000 + u32::from(*it));

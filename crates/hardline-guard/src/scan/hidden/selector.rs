@@ -1,38 +1,39 @@
-//! Variation selectors: each chooses a form of the character before it, or chooses nothing and carries bits.
+//! Variation selectors: each selects a form of the character before it, or selects nothing and
+//! carries bits.
 
 use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
 use crate::scan::unicode::{has_styles, has_variant, is_ideograph, is_pictograph};
 
-/// The choices that a text made so far.
+/// The selections that a text has made so far.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
-    /// Characters that had one, each with its last selector.
+    /// Characters that had a selector, each with its last one.
     seen: Vec<(char, char)>,
     next: usize,
     /// End of the last selector.
     end: usize,
 }
 
-/// Choices that are remembered.
+/// Limit on remembered selections.
 const MAX_SEEN: usize = 64;
-/// Bytes before a selector that are searched for its character without one.
+/// Number of bytes before a selector that are searched for its character without one.
 const NEAR: usize = 128;
 
-/// The last selector that the registered variants of any ideograph go up to.
+/// The last selector that is registered for any ideograph.
 const LAST_REGISTERED: char = '\u{e011f}';
 
 /// Weights of a selector after some character.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
-    /// The first time.
+    /// For the first occurrence.
     new: Weight,
     /// For a character that always has the same selector.
     same: Weight,
-    /// For one that has it in some places, and not in others.
+    /// For a character that has it in some places, and not in others.
     mixed: Weight,
 }
 
-/// Returns whether the selector can be no choice of anything that exists.
+/// Returns true if the selector cannot select anything that exists.
 pub(super) fn selects_nothing(base: Option<char>, selector: char) -> bool {
     let Some(base) = base else { return !is_style(selector) };
     match selector {
@@ -42,7 +43,7 @@ pub(super) fn selects_nothing(base: Option<char>, selector: char) -> bool {
     }
 }
 
-/// Returns whether the selector chooses between a text style and an emoji style.
+/// Returns true if the selector chooses between a text style and an emoji style.
 pub(super) fn is_style(selector: char) -> bool {
     matches!(selector, '\u{fe0e}' | '\u{fe0f}')
 }
@@ -68,6 +69,7 @@ impl Choices {
         }
         let end = at.saturating_sub(base.len_utf8());
         let start = text.ceil_char_boundary(start.max(end.saturating_sub(NEAR)));
+        // A character with and without its selector encodes one bit per occurrence.
         let is_mixed = || text.get(start..end).is_some_and(|it| it.contains(base));
         if choice.mixed != choice.same && is_mixed() { choice.mixed } else { choice.same }
     }
@@ -88,15 +90,15 @@ fn choice(base: char, selector: char, after: Option<char>) -> Choice {
             '0'..='9' | '#' | '*' if after == Some('\u{20e3}') => of(0, 0, 0),
             '0'..='9' | '#' | '*' => of(BIT, SLIGHT, BIT),
             _ if has_styles(base) => of(0, 0, BIT / 2),
-            // Keyboards put one after emoji that have no other style.
+            // Keyboards append one to emoji that have no other style.
             _ if is_pictograph(base) || base == '\u{20e3}' => of(SLIGHT, 0, BIT / 2),
-            // What is left where an emoji was taken out.
+            // A leftover of a removed emoji.
             _ if base.is_whitespace() || base.is_ascii_punctuation() => of(ODD, ODD, ODD),
             _ if base.is_alphanumeric() => of(STRANGE, SLIGHT, ODD),
             _ => of(BIT, 0, BIT / 2),
         },
         '\u{fe00}'..='\u{fe0f}' => of(0, 0, BIT),
-        // The first few of an ideograph's variants are those that people use.
+        // People use only the first few variants of an ideograph.
         '\u{e0100}'..='\u{e0103}' => of(BIT, 0, BIT),
         '\u{e0104}'..='\u{e010f}' => of(ODD, 0, ODD),
         _ => of(STRANGE, 0, STRANGE),

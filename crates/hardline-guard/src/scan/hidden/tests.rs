@@ -1,4 +1,4 @@
-//! The kinds of characters against the Unicode data of ICU4X.
+//! Compares the kinds of characters with the Unicode data of ICU4X.
 
 use icu_properties::props::{
     DefaultIgnorableCodePoint, GeneralCategory, NoncharacterCodePoint, WhiteSpace,
@@ -22,7 +22,8 @@ fn everything_that_a_font_does_not_draw_has_a_kind() {
     }
 }
 
-/// Format characters that a font draws: signs before numbers, and an abbreviation's line.
+/// Returns true for format characters that a font draws: signs before numbers, and the line of an
+/// abbreviation.
 fn is_drawn(char: char) -> bool {
     matches!(char, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
         | '\u{110bd}' | '\u{110cd}')
@@ -37,7 +38,7 @@ fn every_blank_has_a_kind_or_is_plain() {
     }
 }
 
-/// Drawn characters have no kind, but for blanks that look like characters.
+/// Drawn characters have no kind, except for blanks that look like characters.
 #[test]
 fn drawn_characters_have_no_kind() {
     let category = CodePointMapData::<GeneralCategory>::new();
@@ -55,7 +56,7 @@ fn drawn_characters_have_no_kind() {
     }
 }
 
-/// Findings show what they found: an excerpt escapes each character that is hidden.
+/// An excerpt escapes each hidden character, so that findings show it.
 #[test]
 fn excerpts_escape_what_is_hidden() {
     for char in ('\0'..=char::MAX).filter(|it| is_invisible(*it)) {

@@ -1,4 +1,4 @@
-//! The use of an invisible character where it stands.
+//! Weighs an invisible character by its use in context.
 
 use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
 use super::kind::{Kind, kind};
@@ -7,31 +7,32 @@ use crate::scan::unicode::{
     is_right_to_left, is_unspaced, is_virama, joins_before, joins_next,
 };
 
-/// Text around a run of invisible characters.
+/// The text around a run of invisible characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     /// The text before the run.
     text: &'a str,
     pub(super) before: Option<char>,
     pub(super) after: Option<char>,
-    /// True if the line is written from right to left, at least in part; set for marks of direction alone.
+    /// Set if the line is written from right to left, at least in part. Computed for directional
+    /// marks only.
     pub(super) is_right_to_left: bool,
-    /// True if the run is a single character.
+    /// Set if the run is a single character.
     pub(super) is_single: bool,
 }
 
-/// The weight of a character, or that it has no place in any text.
+/// The weight of a character, or that it belongs in no text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Use {
     Weighs(Weight),
-    /// It is a hit in a text that is not long.
+    /// A hit in a text that is not long.
     Never,
 }
 
-/// Marks before a letter's end that are skipped to find the letter.
+/// Limit on combining marks that are skipped to find their letter.
 const MAX_MARKS: usize = 8;
 
-/// Letters of a function's name: `arctan`.
+/// Limit on the letters of the name of a function: `arctan`.
 const MAX_NAME: usize = 6;
 
 impl<'a> Around<'a> {
@@ -44,7 +45,7 @@ impl<'a> Around<'a> {
         self.before.is_some_and(&test) || self.after.is_some_and(&test)
     }
 
-    /// The character before, without what combines with it.
+    /// Returns the character before the run, without the marks that combine with it.
     fn base(&self, is_part: fn(char) -> bool) -> Option<char> {
         let before = self.before?;
         if !is_part(before) {
@@ -89,14 +90,14 @@ impl<'a> Around<'a> {
         if self.is_near(is_unspaced) {
             0
         } else if self.is_near(is_east_asian) {
-            // Programs break Japanese between phrases, which have some five characters.
+            // Programs break Japanese between phrases of about five characters.
             SLIGHT + SLIGHT / 2
         } else if self.may_break() {
             SLIGHT
         } else if self.is_single && is_edge(self.before) && is_edge(self.after) {
             BIT / 2
         } else if is_edge(self.before) != is_edge(self.after) {
-            // Translators leave them at the ends of words.
+            // Translation software leaves them at the ends of words.
             BIT
         } else if self.is_near(|it| is_right_to_left(it) || is_indic(it)) {
             BIT
@@ -105,7 +106,7 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// Returns whether a long word may well be broken here: at a sign, a capital, or a number.
+    /// Returns true if a long word may be broken here: at a sign, a capital, or a number.
     fn may_break(&self) -> bool {
         let (Some(before), Some(after)) = (self.before, self.after) else { return false };
         let is_sign = |it: char| !it.is_alphanumeric() && !it.is_whitespace();
@@ -133,7 +134,7 @@ impl<'a> Around<'a> {
         }
         let joins_next = self.base(is_mark).is_some_and(joins_next);
         let joins_before = self.after.is_some_and(joins_before);
-        // The one keeps apart what would join, the other joins what stands at an edge.
+        // The non-joiner separates letters that would join; the joiner joins a letter at an edge.
         let is_seen =
             if is_joiner { joins_next != joins_before } else { joins_next && joins_before };
         if is_seen || self.is_near(is_virama) {
@@ -160,8 +161,7 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// Syllables have two letters at least.
-    /// A variant that exists looks different, and so does the letter behind a vowel separator.
+    /// A variant that exists looks different, and so does the letter after a vowel separator.
     fn weigh_mongolian(&self, char: char) -> Weight {
         let is_seen = match char {
             '\u{180e}' => true,
@@ -171,6 +171,7 @@ impl<'a> Around<'a> {
     }
 
     fn weigh_soft_hyphen(&self) -> Weight {
+        // Syllables have at least two letters.
         let is_letter = |it: char| it.is_alphabetic() || is_mark(it);
         let is_syllable = self.text.chars().rev().take(2).filter(|it| is_letter(*it)).count() == 2;
         match (is_syllable, self.after.is_some_and(is_letter)) {
@@ -194,7 +195,7 @@ impl<'a> Around<'a> {
         let is_operand = |it: char| it.is_alphanumeric() || is_mark(it) || "()[]{}|√′".contains(it);
         let letters = self.text.chars().rev().take_while(|it| it.is_lowercase());
         let letters = letters.take(MAX_NAME + 1).count();
-        // What stands around it leaves no choice: a function before its argument, a factor, a fraction.
+        // The context leaves no choice: a function before its argument, a factor, a fraction.
         let is_due = match char {
             '\u{2061}' => after == '(' || letters > 1,
             '\u{2062}' => before.is_numeric() || before == ')' || after == '(',
@@ -208,7 +209,8 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// A syllable of old Hangul has a filler where its first consonant or its vowel is missing.
+    /// Returns true if the filler stands for a missing first consonant or vowel in a syllable of
+    /// old Hangul.
     fn fills_a_syllable(&self, char: char, previous: Option<char>) -> bool {
         let is_consonant = |it| matches!(it, '\u{1100}'..='\u{115f}' | '\u{a960}'..='\u{a97c}');
         let is_vowel = |it| matches!(it, '\u{1160}'..='\u{11a7}' | '\u{d7b0}'..='\u{d7c6}');

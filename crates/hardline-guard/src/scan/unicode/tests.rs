@@ -1,4 +1,4 @@
-//! The tables against the Unicode data of ICU4X.
+//! Compares the tables with the Unicode data of ICU4X.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 use super::*;
 
-/// Compares a table with what ICU4X says. Returns the source of the right one if they differ.
+/// Compares a table with ICU4X. Returns the source of the correct table if they differ.
 fn compare(name: &str, table: Ranges, has: impl Fn(char) -> bool) -> Option<String> {
     let mut expected: Vec<u32> = Vec::new();
     for code in ('\0'..=char::MAX).filter(|it| has(*it)).map(u32::from) {

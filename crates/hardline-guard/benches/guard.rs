@@ -1,7 +1,7 @@
-//! What the guard costs, as ratios within one run on one thread.
+//! Measures the cost of the guard, as ratios within one run on one thread.
 //!
-//! `cargo bench -p hardline-guard` prints tables in Markdown with the goal of each row, and ends with
-//! status 1 if one is missed; with `-- --test` everything runs once and no goal counts.
+//! `cargo bench -p hardline-guard` prints Markdown tables with the goal of each row, and exits with
+//! status 1 if a goal is missed. With `-- --test` everything runs once and no goal counts.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -21,19 +21,19 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineFramer};
 use serde::de::IgnoredAny;
 
-/// The most that a megabyte may take, in milliseconds, whatever it is.
+/// Limit on the time for any megabyte of input, in milliseconds.
 const MAX_HOSTILE: f64 = 50.0;
 
 const SIZES: [(&str, usize); 4] =
     [("200 B", 200), ("1 KB", 1_000), ("100 KB", 100_000), ("10 MB", 10_000_000)];
 
-/// What the frames of a row are made of, and its goals.
+/// The frames of a row, and its goals.
 struct Row {
     kind: &'static str,
     make: fn(usize) -> String,
-    /// Against validation alone.
+    /// Ratio to validation alone.
     goal_ratio: f64,
-    /// In gigabytes a second, at 100 KB.
+    /// Gigabytes per second, at 100 KB.
     goal_speed: f64,
 }
 
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Lets a call and its result pass. Returns how many goals were missed.
+/// Measures a call and its result. Returns the number of missed goals.
 fn passing(effort: Effort) -> u32 {
     println!(
         "The whole guard (strict check, session, content, verdict) on a call and its result, which carry the same:\n"
@@ -100,8 +100,8 @@ fn passing(effort: Effort) -> u32 {
     missed
 }
 
-/// The texts that take longest, each a megabyte in a result, with all that is done about them. Returns
-/// whether the goal was missed.
+/// Measures the texts that take longest, each a megabyte in a result, with all of their processing.
+/// Returns true if the goal was missed.
 #[expect(clippy::disallowed_methods, reason = "measuring is asking the time")]
 fn hostile(once: bool) -> u32 {
     let (size, rounds) = if once { (10_000, 1) } else { (1_000_000, 5) };
@@ -135,7 +135,7 @@ fn hostile(once: bool) -> u32 {
     u32::from(MAX_HOSTILE < worst)
 }
 
-/// Figures and their goals: gigabytes a second, ratio, microseconds.
+/// Measurements and their goals: gigabytes per second, ratio, microseconds.
 type Goals = ((f64, f64), (f64, f64), (f64, f64));
 
 fn show(row: &str, outcome: &Outcome, bytes: usize, goals: impl Fn(f64, f64, f64) -> Goals) -> u32 {
@@ -159,7 +159,7 @@ fn show(row: &str, outcome: &Outcome, bytes: usize, goals: impl Fn(f64, f64, f64
     is_missed.iter().map(|it| u32::from(*it)).sum()
 }
 
-/// A session that is open, in which calls are answered.
+/// An open session in which calls are answered.
 struct Session {
     guard: Guard,
     now: Duration,
@@ -191,7 +191,7 @@ impl Session {
         Self { guard, now: Duration::ZERO }
     }
 
-    /// Passes a call and its result.
+    /// Passes a call and its result through the guard.
     fn pass(&mut self, [call, result]: &[Line<'_>; 2]) -> usize {
         let mut deliveries = 0;
         for (direction, line) in
@@ -211,7 +211,7 @@ fn framer() -> LineFramer {
     LineFramer::new(&Limits::default())
 }
 
-/// A call with the same content as `result`, which answers it.
+/// Creates a call with the same content as `result`, which answers it.
 fn call_of(result: &str) -> String {
     let (_, content) = result.split_once(r#""result":"#).unwrap();
     format!(

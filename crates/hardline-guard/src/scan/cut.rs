@@ -195,7 +195,7 @@ impl Deref for Ends {
     }
 }
 
-/// Calls `look` for each block of the line, the last one filled with spaces.
+/// Calls `look` for each block of the line; the last one is padded with spaces.
 #[inline]
 pub(super) fn for_each_block(line: &[u8], mut look: impl FnMut(usize, &[u8; BLOCK])) {
     let (blocks, tail) = line.as_chunks::<BLOCK>();
@@ -209,7 +209,7 @@ pub(super) fn for_each_block(line: &[u8], mut look: impl FnMut(usize, &[u8; BLOC
     look(line.len() - tail.len(), &last);
 }
 
-/// The line end at `at`, as its bit and its length.
+/// Returns the kind and the length of the line end at `at`.
 #[inline]
 fn end_at(line: &[u8], at: usize) -> Option<(u8, usize)> {
     match line.get(at..)? {

@@ -54,7 +54,7 @@ struct Jobs {
 const LAYERS: [Layer; 5] =
     [Layer::Base64, Layer::Json, Layer::Backslash, Layer::Reference, Layer::Percent];
 
-/// What to look for in a unit as a whole.
+/// The searches that a unit as a whole needs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wants {
     objects: bool,

@@ -1,20 +1,21 @@
-//! Alignment of an edited text with its original.
+//! Aligns an edited text with its original.
 
 use std::ops::Range;
 
 use super::token::mark;
 use crate::sanitize::BLOCKED;
 
-/// A part of the edited text, and the part of the original that it stands for.
+/// A part of the edited text, and the part of the original that it replaces.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Part {
     pub(super) edited: Range<usize>,
     pub(super) original: Range<usize>,
 }
 
-/// Aligns two texts of which the second was made from the first by sanitizing. Returns `None` if it was not.
+/// Aligns a text with its sanitized form. Returns `None` if `edited` was not made from `original`
+/// that way.
 ///
-/// Invariant: with each part put back, the edited text is the original.
+/// Invariant: replacing each part in the edited text gives the original.
 pub(super) fn align(original: &str, edited: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let (mut from, mut to) = (0, 0);
@@ -32,20 +33,21 @@ pub(super) fn align(original: &str, edited: &str) -> Option<Vec<Part>> {
     }
 }
 
-/// Length of what two texts begin with, up to the start of a character of both.
+/// Returns the length of the common prefix of two texts, rounded down to a character boundary.
 fn common(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
     one.floor_char_boundary(same)
 }
 
-/// A mark where the original has its character.
+/// Matches a mark at the place of its character in the original.
 fn marked(old: &str, new: &str, from: usize, to: usize) -> Option<Part> {
     let (char, length) = mark(new)?;
     let is_it = old.starts_with(char);
     is_it.then(|| Part { edited: to..to + length, original: from..from + char.len_utf8() })
 }
 
-/// Words before something. They may begin as what they stand before does, so that the texts part within them.
+/// Matches inserted words. They may start like the text that they stand before, so the texts may
+/// differ only within them.
 fn put_in(edited: &str, from: usize, to: usize, same: usize) -> Option<Part> {
     let back = (0..=same.min(BLOCKED.len()))
         .find(|back| edited.get(to - back..).is_some_and(|it| it.starts_with(BLOCKED)))?;

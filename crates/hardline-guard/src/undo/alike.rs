@@ -1,14 +1,15 @@
-//! Marks that were undone in one argument of a call, and are meant in another.
+//! Finds marks that were undone in one argument of a call and are meant in another.
 //!
-//! The new text of an edit has other surroundings than the text that was read. Its marks are those of the old text
-//! beside it: if it has no more of them, or if the character before or after one is the same.
+//! The new text of an edit has other surroundings than the text that was read. Its marks count as
+//! those of the old text beside it if it has no more of them, or if the character before or after
+//! one is the same.
 
 use super::Source;
 use super::token::{Sheet, Spot, first, last};
 
-/// Kinds of marks of one call that are looked for in its other arguments.
+/// Limit on the kinds of marks of one call that are searched in its other arguments.
 const MAX_KINDS: usize = 16;
-/// Neighbors of a kind that are compared.
+/// Limit on the neighbors of a kind that are compared.
 const MAX_NEIGHBORS: usize = 64;
 
 /// The marks that were undone in the arguments of a call.
@@ -20,9 +21,9 @@ pub(super) struct Alike {
 #[derive(Debug)]
 struct Kind {
     written: String,
-    /// The arguments that have it, and how many of it.
+    /// The arguments that contain it, and the number of occurrences.
     counts: Vec<(usize, usize)>,
-    /// The argument, and what stands before and after the mark.
+    /// The argument, and the characters before and after the mark.
     neighbors: Vec<(usize, String, String)>,
 }
 
@@ -31,6 +32,7 @@ impl Alike {
         let mut alike = Self::default();
         for (argument, (sheet, sources)) in sheets.iter().zip(sources).enumerate() {
             for ((spot, token), source) in sheet.spots().zip(&sheet.tokens).zip(sources) {
+                // Words carry no character, so there is nothing to move.
                 if *source == Source::Edit && token.char.is_some() {
                     alike.add(argument, spot);
                 }
@@ -60,8 +62,8 @@ impl Alike {
         }
     }
 
-    /// Takes marks of unknown source for edits where the same were undone in another argument, and `may_be` allows
-    /// it.
+    /// Turns marks of unknown source into edits if the same marks were undone in another argument,
+    /// and `may_be` allows it.
     pub(super) fn spread(
         &self,
         sheets: &[Sheet<'_>],
@@ -81,6 +83,7 @@ impl Alike {
                     continue;
                 }
                 for (spot, source) in sheet.spots().zip(sources.iter_mut()) {
+                    // No more marks than the old text had can be known to come from it.
                     if is_it(spot, *source) && (unknown <= most || kind.is_next_to(argument, spot))
                     {
                         *source = Source::Edit;
@@ -92,7 +95,7 @@ impl Alike {
 }
 
 impl Kind {
-    /// Returns whether a mark in another argument has a neighbor of this one.
+    /// Returns true if a mark in another argument has the same neighbor.
     fn is_next_to(&self, argument: usize, spot: Spot<'_>) -> bool {
         let (before, after) = (last(spot.left, 1), first(spot.right, 1));
         self.neighbors.iter().any(|(other, left, right)| {

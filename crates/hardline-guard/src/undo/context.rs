@@ -1,4 +1,4 @@
-//! Tokens that were seen, with what stood around each, and a search for the most alike.
+//! The known tokens, each with the text around it, and a search for the most similar one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -7,21 +7,22 @@ use std::time::Duration;
 use super::token::{Spot, first, last};
 use super::{MAX_AGE, MAX_BYTES, MAX_EDITS};
 
-/// Characters around a token that are remembered, on each side.
+/// Number of characters around a token that are stored, on each side.
 const WIDE: usize = 64;
-/// Fewest characters around a token that must be the same, both sides together.
+/// Least number of equal characters around a token, both sides together.
 pub(super) const CLEAR: usize = 8;
-/// Characters on the left and on the right by which a token is found. One of these finds every token with nine
-/// characters in common, however they fall on the two sides.
+/// Numbers of characters on the left and on the right by which a token is indexed. One of these
+/// splits finds every token with nine characters in common, no matter how they are distributed over
+/// the two sides.
 const SPLITS: [(usize, usize); 5] = [(8, 0), (6, 2), (4, 4), (2, 6), (0, 8)];
-/// Most tokens that are compared for each of [`SPLITS`], newest first.
+/// Limit on the tokens that are compared for each of [`SPLITS`], newest first.
 const MAX_CANDIDATES: usize = 16;
-/// Memory that a token takes beside its text, roughly.
+/// Approximate memory of a token besides its text, in bytes.
 const OVERHEAD: usize = 256;
 
-/// Tokens with what stood around them.
+/// Tokens with the text around them.
 ///
-/// Invariant: no more than [`MAX_EDITS`] of them, with no more than [`MAX_BYTES`].
+/// Invariant: at most [`MAX_EDITS`] tokens, with at most [`MAX_BYTES`].
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
     /// The tokens, oldest first.
@@ -30,7 +31,7 @@ pub(super) struct Contexts {
     places: HashMap<u64, u64>,
     /// Hash of some characters around a token, and its number.
     seeds: BTreeSet<(u64, u64)>,
-    /// Number of tokens that are written alike.
+    /// Number of tokens with the same spelling.
     written: HashMap<String, usize>,
     hasher: RandomState,
     next: u64,
@@ -39,9 +40,9 @@ pub(super) struct Contexts {
 
 #[derive(Debug)]
 struct Kept {
-    /// The token with what stands around it.
+    /// The token with the text around it.
     window: String,
-    /// Start of the token there.
+    /// Start of the token in the window.
     start: usize,
     length: usize,
     /// True if the text begins, or ends, where the window does.
@@ -64,7 +65,7 @@ impl Contexts {
         self.kept.is_empty()
     }
 
-    /// Returns whether a token that is written like this is known.
+    /// Returns true if a token with this spelling is known.
     pub(super) fn has(&self, written: &str) -> bool {
         self.written.contains_key(written)
     }
@@ -75,7 +76,7 @@ impl Contexts {
         let spot = whole.within(WIDE);
         let edges = (spot.left.len() == whole.left.len(), spot.right.len() == whole.right.len());
         let place = self.place(spot, edges);
-        // The same again is not kept twice, and is the newest.
+        // A repeated token is stored once, as the newest.
         if let Some(number) = self.places.get(&place).copied() {
             self.remove(number);
         }
@@ -94,7 +95,7 @@ impl Contexts {
         self.forget(now);
     }
 
-    /// Forgets what is too old, or too much.
+    /// Removes old tokens, and the oldest ones beyond the limits.
     pub(super) fn forget(&mut self, now: Duration) {
         while let Some((number, oldest)) = self.kept.first_key_value() {
             let is_old = oldest.since + MAX_AGE < now;
@@ -128,8 +129,8 @@ impl Contexts {
         self.hasher.hash_one((spot.left, spot.written, spot.right, edges))
     }
 
-    /// Returns how many characters around a token are the same as around the most similar one, if there are
-    /// [`CLEAR`] of them. Searches no further once there are `enough`.
+    /// Returns the number of equal characters around a token and the most similar known one, or 0
+    /// if it is below [`CLEAR`]. Stops once it reaches `enough`.
     pub(super) fn likeness(&self, spot: Spot<'_>, enough: usize) -> usize {
         if !self.has(spot.written) {
             return 0;
@@ -150,7 +151,7 @@ impl Contexts {
         if best >= CLEAR { best } else { 0 }
     }
 
-    /// Returns whether a whole text, given as one of its tokens, is part of what was remembered.
+    /// Returns true if a whole text, given as one of its tokens, is part of a remembered window.
     pub(super) fn has_part(&self, spot: Spot<'_>) -> bool {
         let is_it = |kept: &Kept| {
             let kept = kept.spot();
@@ -161,7 +162,7 @@ impl Contexts {
         self.has(spot.written) && self.kept.values().any(is_it)
     }
 
-    /// Returns the hash for each of [`SPLITS`], where there are as many characters.
+    /// Returns the hash for each of [`SPLITS`], where there are enough characters.
     fn keys(&self, spot: Spot<'_>) -> [Option<u64>; SPLITS.len()] {
         SPLITS.map(|(before, after)| {
             let (left, right) = (last(spot.left, before), first(spot.right, after));
@@ -178,8 +179,8 @@ impl Contexts {
     }
 }
 
-/// Number of characters next to two tokens that are the same, both sides together. That a text begins or ends there
-/// counts as one.
+/// Returns the number of equal characters next to two tokens, both sides together. A common start
+/// or end of the text counts as one.
 fn in_common(one: Spot<'_>, kept: &Kept) -> usize {
     let other = kept.spot();
     if one.written != other.written {

@@ -1,21 +1,25 @@
-//! Undoing edits: what a client sends back of an edited text reaches the server as the server wrote it.
+//! Undoes edits: a client that sends an edited text back sends the server its original characters.
 //!
-//! A file that is read through the guard may come out edited, with `<U+200B>` for a character that people
-//! do not see. If the client writes it back, or asks for a change of a part of it, the server must get its own
-//! characters again, or the file would change and the part would not be found. So each edit is remembered with
-//! what stood around it, and undone where the client sends the same. A mark that the server wrote itself is
-//! remembered in the same way, and stays.
+//! A file that a client reads through the guard may arrive edited, with `<U+200B>` for an invisible
+//! character. If the client writes the file back, or asks to change a part of it, the server must
+//! receive its own characters again. Otherwise the file would change, or the part would not be
+//! found. So the guard remembers each edit with the text around it, and undoes it where the client
+//! sends the same text. A mark that the server wrote itself is remembered in the same way, and
+//! stays.
 //!
-//! A text that comes back whole is found by its hash. Any other mark is compared with those that were seen, and
-//! is taken for the one with the most characters around it in common, both sides together; there must be
-//! [`CLEAR`] of them, or the client's whole text if that is shorter. If an edit and a mark of the server's own have as
-//! many, nothing is undone. A mark that was undone in one argument of a call is undone in the others as well,
-//! since the new text of an edit has other surroundings.
+//! A text that comes back whole is found by its hash. Any other mark is compared with the known
+//! ones, and matched with the one that has the most characters around it in common, both sides
+//! together. There must be [`CLEAR`] of them, or the client's whole text if that is shorter. If an
+//! edit and a mark of the server's own have equally many, nothing is undone. A mark that is undone
+//! in one argument of a call is undone in the others as well, because the new text of an edit has
+//! other surroundings.
 //!
 //! Invariants:
-//! - All that is put back is the character that a mark names, where the server's own character was edited into
-//!   that mark in this session, or where its client moves it. All that is taken out is the guard's own words.
-//! - What is remembered is bounded: [`MAX_EDITS`], [`MAX_BYTES`], [`whole::MAX_TEXTS`] and [`MAX_AGE`]; the oldest go first.
+//! - The guard only ever puts back the character that a mark names, where the server's own
+//!   character was edited into that mark in this session, or where its client moves it. The guard
+//!   only ever removes its own words.
+//! - Memory is bounded by [`MAX_EDITS`], [`MAX_BYTES`], [`whole::MAX_TEXTS`] and [`MAX_AGE`]; the
+//!   oldest entries go first.
 //! - The cost is linear in the text.
 
 mod align;
@@ -37,14 +41,15 @@ use whole::Wholes;
 
 pub(crate) use token::{may_be_escaped, may_be_written, may_have};
 
-/// Edits that are remembered with what stood around them, and as many marks that the server wrote itself. No more
-/// of one message either, so that a message costs no more than that.
+/// Limit on remembered edits, and separately on remembered marks that the server wrote itself. It
+/// also applies to a single message, so that no message costs more than that.
 pub(crate) const MAX_EDITS: usize = 8192;
-/// Memory for the edits, and for the server's own marks.
+/// Limit on the memory for the edits, and separately for the server's own marks, in bytes.
 pub(crate) const MAX_BYTES: usize = 4 << 20;
 /// Time after which an edit is forgotten, unless the client was sent it again.
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(4 * 60 * 60);
-/// Texts of one call that are too short to be found by what is around a mark, and are searched for.
+/// Limit on texts of one call that are too short for a match by their surroundings, and are
+/// searched for.
 const MAX_SHORT: usize = 32;
 
 /// The edits of a session.
@@ -56,28 +61,28 @@ pub(crate) struct Undo {
     literals: Contexts,
 }
 
-/// A change that undoes an edit: the place of a token, and the character that is put back, if any.
+/// A change that undoes an edit: the range of a token, and the character to put back, if any.
 pub(crate) type Put = (Range<usize>, Option<char>);
 
 /// Origin of a token of the client.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Source {
-    /// An edit.
+    /// An edit of the guard.
     Edit,
-    /// Something that the server sent like this.
+    /// The server sent the token like this.
     Server,
-    /// Nothing is known about it.
+    /// Unknown.
     Unknown,
 }
 
 impl Undo {
-    /// Returns whether there is nothing to undo.
+    /// Returns true if there is nothing to undo.
     pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }
 
-    /// Remembers a text of the server, edited or not, if it has tokens. No more than `most` of them are remembered
-    /// with what is around them.
+    /// Remembers a text of the server, edited or not, if it has tokens. Stores the surroundings of
+    /// at most `most` of them.
     pub(crate) fn remember(
         &mut self,
         original: &str,
@@ -107,12 +112,12 @@ impl Undo {
         self.literals.forget(now);
     }
 
-    /// Returns what is to be put back into each of the arguments of one call, in order.
+    /// Returns the changes that undo the edits in each argument of one call, in order.
     pub(crate) fn undo(&self, texts: &[String]) -> Vec<Vec<Put>> {
         let mut short = MAX_SHORT;
         let sheets: Vec<_> = texts.iter().map(|it| Sheet::new(it)).collect();
         let mut sources: Vec<_> = sheets.iter().map(|it| self.sources(it, &mut short)).collect();
-        // The server's own marks could stand for themselves in any argument.
+        // A mark that the server itself writes could be meant literally in any argument.
         let alike = Alike::new(&sheets, &sources);
         alike.spread(&sheets, &mut sources, |written| !self.literals.has(written));
         let undone = sheets.into_iter().zip(sources).map(|(sheet, sources)| {
@@ -135,9 +140,10 @@ impl Undo {
         sheet.spots().map(|spot| self.source(spot, short)).collect()
     }
 
-    /// Finds the source of a token by what is around it.
+    /// Finds the source of a token by the text around it.
     fn source(&self, spot: Spot<'_>, short: &mut usize) -> Source {
         let server = self.literals.likeness(spot, usize::MAX);
+        // An edit must match better than the server's own marks; a tie undoes nothing.
         let edit = self.edits.likeness(spot, server + 1);
         if edit > server {
             return Source::Edit;
@@ -147,7 +153,7 @@ impl Undo {
         }
         let around = spot.within(CLEAR + 1);
         let count = around.left.chars().count() + around.right.chars().count();
-        // Words alone, without what they stand before, may be anything.
+        // The guard's words without a message after them may be anything.
         let is_short = count <= CLEAR && (count > 0 || spot.written.starts_with('<'));
         if !is_short || *short == 0 {
             return Source::Unknown;

@@ -1,4 +1,4 @@
-//! Texts that come back are those that were sent, and nothing else is touched.
+//! A text that comes back is restored to the form that was sent, and nothing else changes.
 
 use hardline_testkit::generate::Rng;
 use hardline_testkit::work::{Case, Otherwise, assert_linear};
@@ -10,7 +10,7 @@ use crate::scan::{Scanner, Settings};
 
 const NOW: Duration = Duration::ZERO;
 
-/// Edits a text as a guard does. `None` if a guard would block it.
+/// Edits a text as a guard does. Returns `None` if a guard would block it.
 fn try_clean(text: &str) -> Option<String> {
     let mut scanner = Scanner::new(Settings::default());
     let mut text = text.to_owned();
@@ -29,7 +29,7 @@ fn clean(text: &str) -> String {
     try_clean(text).unwrap()
 }
 
-/// Remembers how `text` is edited. Returns it edited.
+/// Remembers the edit of `text`. Returns the edited text.
 fn send(undo: &mut Undo, text: &str) -> String {
     let edited = clean(text);
     assert_ne!(edited, text);
@@ -50,13 +50,13 @@ impl Undo {
         self.remember(original, edited, now, &mut MAX_EDITS.clone());
     }
 
-    /// Returns `text` as the server wrote it, if it has something of what was edited.
+    /// Returns `text` as the server wrote it, if it contains a part of an edited text.
     fn undo_one(&self, text: &str) -> Option<String> {
         let puts = self.undo(&[text.to_owned()]).remove(0);
         (!puts.is_empty()).then(|| put(text, &puts))
     }
 
-    /// Returns the arguments of a call as the server gets them.
+    /// Returns the arguments of a call as the server receives them.
     fn undo_all(&self, texts: &[&str]) -> Vec<String> {
         let texts: Vec<String> = texts.iter().map(|it| (*it).to_owned()).collect();
         let puts = self.undo(&texts);
@@ -115,7 +115,7 @@ fn a_part_of_a_line_is_found_again() {
     }
 }
 
-/// A mark that the client or the server wrote itself is not taken for an edit.
+/// A mark that the client or the server wrote itself does not count as an edit.
 #[test]
 fn nothing_else_is_undone() {
     let mut undo = Undo::default();
@@ -137,7 +137,7 @@ fn nothing_else_is_undone() {
     }
     let other = Undo::default();
     assert_eq!(other.undo_one(&edited), None);
-    // Where a mark may be either, it is left as it is.
+    // A mark that may be either stays unchanged.
     send(&mut undo, "let a = \"some words\u{202e} and more\"; // some words<U+202E> and more\n");
     assert_eq!(undo.undo_one("words<U+202E> and"), None);
 }
@@ -152,7 +152,7 @@ fn all_that_is_put_back_was_sent() {
     assert_eq!(undo.undo_one("fir<U+E0041>st"), None);
 }
 
-/// The mark of a character between others is in a text whose marks are all the characters around it.
+/// A mark is found even if all characters around it are marks too.
 #[test]
 fn marks_are_characters_around_a_mark() {
     let flags = "\u{1f3f4}\u{e0048}\u{e0049}\u{e0044}\u{e0044}\u{e0045}\u{e007f}\u{1f3f4}\u{e004e}\u{e007f}";
@@ -161,13 +161,13 @@ fn marks_are_characters_around_a_mark() {
     let edited = send(&mut undo, &format!("{tags}\n{flags}\n{tags}\n漢字"));
     for (line, original) in edited.split('\n').zip([tags, flags, tags]) {
         assert_eq!(undo.undo_one(line).as_deref(), Some(original));
-        // In a text of the client's own as well.
+        // Also in a text of the client's own.
         let own = |it: &str| format!("x = \"{it}\"");
         assert_eq!(undo.undo_one(&own(line)), Some(own(original)));
     }
 }
 
-/// However a part of a text is cut out, all whole marks in it are undone.
+/// All whole marks in any part of a text are undone.
 #[test]
 fn any_part_of_a_text_is_undone() {
     let text = "one\u{e0041}two three\u{202e}\u{e0042}\nfour\x1b[0m five six \u{e0041}seven eight";
@@ -212,13 +212,13 @@ fn line_ends_may_change() {
         let edited = send(&mut undo, &text.join(sent));
         let (edited, expected) = (edited.replace(sent, back), text.join(back));
         assert_eq!(undo.undo_one(&edited), Some(expected.clone()));
-        // With changes, so that the hash of the whole text does not find it.
+        // Changed, so that the hash of the whole text does not match.
         let own = |it: &str| format!("{it}and more");
         assert_eq!(undo.undo_one(&own(&edited)), Some(own(&expected)));
     }
 }
 
-/// Marks of the server's own between edits that look the same: only the whole text tells them apart.
+/// Only the whole text distinguishes the server's own marks from edits with the same surroundings.
 #[test]
 fn a_whole_text_is_undone_whatever_is_in_it() {
     for text in [
@@ -229,7 +229,7 @@ fn a_whole_text_is_undone_whatever_is_in_it() {
         let mut undo = Undo::default();
         let edited = send(&mut undo, &text);
         assert_eq!(undo.undo_one(&edited).as_ref(), Some(&text));
-        // Clients cut off the space at the end, or add some.
+        // Clients remove the white space at the end, or add some.
         for end in ["\n", "\r\n", "  \n\n"] {
             assert_eq!(undo.undo_one(&format!("{edited}{end}")), Some(format!("{text}{end}")));
         }
@@ -239,7 +239,7 @@ fn a_whole_text_is_undone_whatever_is_in_it() {
     }
 }
 
-/// A text with marks of its own, that was not edited at all, stays when it comes back.
+/// A text with marks of its own that was never edited stays unchanged when it comes back.
 #[test]
 fn marks_in_texts_that_were_not_edited_stay() {
     let mut undo = Undo::default();
@@ -251,7 +251,7 @@ fn marks_in_texts_that_were_not_edited_stay() {
     assert_eq!(undo.undo_one(page), None);
     assert_eq!(undo.undo_one(part), None);
     assert_eq!(undo.undo_one("MARK: char = '<U+202E>'"), None);
-    // With more of what is around the edit, it is the edit.
+    // With more of the surroundings of the edit, it is the edit.
     let part = "const MARK: char = '<U+202E>'; // it turns";
     assert_eq!(undo.undo_one(part).unwrap(), "const MARK: char = '\u{202e}'; // it turns");
 }
@@ -264,7 +264,7 @@ fn the_new_text_of_an_edit_has_the_marks_of_the_old() {
     for (new, expected) in [
         ("let mark = \"<U+202E>\";", "let mark = \"\u{202e}\";"),
         ("M('<U+202E>', '<U+202E>')", "M('\u{202e}', '\u{202e}')"),
-        // No more of them are known to be meant than there were.
+        // No more of them can be known to come from it than there were.
         ("M[<U+202E>|<U+202E>]", "M[<U+202E>|<U+202E>]"),
         ("M[<U+E0041>]", "M[<U+E0041>]"),
     ] {
@@ -292,7 +292,7 @@ fn what_is_remembered_is_bounded() {
     assert_eq!(undo.wholes.sizes()[0], whole::MAX_TEXTS);
     assert_eq!(undo.undo_one("first 00000001<U+E0041>00000001 second"), None);
     assert!(undo.undo_one("first 00002999<U+E0041>00002999 second").is_some());
-    // One text that has more than that comes back whole all the same.
+    // A single text with more tokens than that still comes back whole.
     let text = "x\u{e0041}".repeat(MAX_EDITS + 10);
     let edited = "x<U+E0041>".repeat(MAX_EDITS + 10);
     undo.note(&text, &edited, NOW);
@@ -300,14 +300,15 @@ fn what_is_remembered_is_bounded() {
     let text = "\u{e0041}".repeat(whole::MAX_TOKENS + 1);
     undo.note(&text, &"<U+E0041>".repeat(whole::MAX_TOKENS + 1), NOW);
     assert_eq!(undo.wholes.sizes(), [0, 0]);
-    // All of it is forgotten in the end.
+    // Everything is forgotten in the end.
     undo.note("a\u{e0041}", "a<U+E0041>", MAX_AGE + Duration::from_secs(1));
     assert_eq!(undo.wholes.sizes(), [1, 1]);
     assert_eq!(undo.edits.sizes()[..4], [1, 1, 0, 1]);
     assert_eq!(undo.literals.sizes(), [0; 5]);
 }
 
-/// Reading, changing something elsewhere, writing back: the server gets its text with that change alone.
+/// After reading, a change elsewhere and writing back, the server receives its text with that
+/// change alone.
 #[test]
 fn any_text_survives_the_round_trip() {
     const PIECES: &[&str] = &[
@@ -347,11 +348,11 @@ fn any_text_survives_the_round_trip() {
         let mut undo = Undo::default();
         undo.note(&original, &edited, NOW);
         assert_eq!(undo.undo_one(&edited).as_ref(), Some(&original), "seed {seed}");
-        // Found by what is around each token, where it can be.
+        // Found by the text around each token, where possible.
         let more = format!("{edited} and more");
         let back = undo.undo_one(&more).unwrap_or_else(|| more.clone());
         whole += usize::from(back == format!("{original} and more"));
-        // In any part of it that comes back, no character is put where it was not sent.
+        // In any part that comes back, no character is put where it was not sent.
         let at = edited.floor_char_boundary(rng.below(edited.len()));
         let end = edited.ceil_char_boundary(at + rng.below(edited.len() - at + 1));
         let is_cut =
@@ -373,7 +374,7 @@ fn any_text_survives_the_round_trip() {
     assert!(whole * 100 >= edited_texts * 99, "{whole} of {edited_texts}");
 }
 
-/// Remembers how a text was edited, and undoes that in the text and in its lines.
+/// Remembers the edit of a text, and undoes it in the text and in its lines.
 fn round_trip(original: &[u8]) {
     let original = str::from_utf8(original).unwrap();
     let mut edited = String::new();

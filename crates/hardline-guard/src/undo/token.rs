@@ -9,37 +9,37 @@ use memchr::{memchr, memchr_iter, memmem};
 
 use crate::sanitize::BLOCKED;
 
-/// Something in a text that sanitizing may have put there.
+/// A part of a text that sanitizing may have inserted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Token {
     pub(super) range: Range<usize>,
-    /// The character that a mark stands for. Words stand for nothing.
+    /// The character that a mark stands for; `None` for words.
     pub(super) char: Option<char>,
 }
 
 const MARK: &str = "<U+";
-/// Part of a mark that JSON does not escape, as some writers do with `<` and `>`.
+/// The part of a mark without `<` and `>`, which some JSON writers escape.
 const UNESCAPED_MARK: &str = "U+";
-/// Escapes of characters that a token has.
+/// Start of the escapes for the characters of a token.
 const ESCAPE: &str = "\\u00";
-/// Hexadecimal digits of a mark.
+/// Number of hexadecimal digits in a mark.
 const DIGITS: std::ops::RangeInclusive<usize> = 4..=6;
 
-/// Returns whether a text may have a token.
+/// Returns true if a text may have a token.
 pub(crate) fn may_have(text: &str) -> bool {
     has_any(text.as_bytes(), [MARK, BLOCKED])
 }
 
-/// Prefilter for frames: every frame of the server is searched, so the searchers are built once.
+/// Prefilter for frames. Every frame of the server is searched, so the searchers are built once.
 static FRAME_WORDS: LazyLock<[Finder<'static>; 2]> =
     LazyLock::new(|| [UNESCAPED_MARK, BLOCKED].map(Finder::new));
 
-/// Returns whether a string of a frame may have a token, if its letters are not written as escapes.
+/// Returns true if a string of a frame may have a token, if its letters are not escaped.
 pub(crate) fn may_be_written(frame: &[u8]) -> bool {
     FRAME_WORDS.iter().any(|it| it.find(frame).is_some())
 }
 
-/// Returns whether a string of a frame may have a token, however it is escaped.
+/// Returns true if a string of a frame may have a token, with any escapes.
 pub(crate) fn may_be_escaped(frame: &[u8]) -> bool {
     may_be_written(frame) || has_any(frame, [ESCAPE])
 }
@@ -64,7 +64,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Reads the mark that a text begins with: its character, and how long it is.
+/// Reads the mark at the start of a text. Returns its character and its length.
 pub(super) fn mark(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix(MARK)?;
     let is_digit = |it: &u8| it.is_ascii_digit() || (b'A'..=b'F').contains(it);
@@ -75,11 +75,11 @@ pub(super) fn mark(text: &str) -> Option<(char, usize)> {
     Some((char, MARK.len() + count + 1))
 }
 
-/// A text without carriage returns, which clients put in and take out, and the tokens in it.
+/// A text without carriage returns, which clients add and remove, and its tokens.
 #[derive(Debug)]
 pub(super) struct Sheet<'a> {
     pub(super) text: Cow<'a, str>,
-    /// The tokens, where they are in the text as it was.
+    /// The tokens, with their positions in the original text.
     pub(super) tokens: Vec<Token>,
     /// Start of each token in `text`.
     starts: Vec<usize>,
@@ -92,6 +92,7 @@ impl<'a> Sheet<'a> {
             let starts = tokens.iter().map(|it| it.range.start).collect();
             return Self { text: text.into(), tokens, starts };
         }
+        // Positions shift by the number of carriage returns before them.
         let mut returns = memchr_iter(b'\r', text.as_bytes()).peekable();
         let mut before = 0;
         let mut start = |token: &Token| {
@@ -104,7 +105,7 @@ impl<'a> Sheet<'a> {
         Self { text: text.replace('\r', "").into(), tokens, starts }
     }
 
-    /// Returns each token with what stands around it.
+    /// Returns each token with the text around it.
     pub(super) fn spots(&self) -> impl Iterator<Item = Spot<'_>> {
         let places = self.tokens.iter().zip(&self.starts);
         places.map(|(token, start)| {
@@ -113,7 +114,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// A token and what stands on both sides of it.
+/// A token and the text on both sides of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spot<'a> {
     pub(super) left: &'a str,
@@ -128,19 +129,19 @@ impl<'a> Spot<'a> {
         Some(Self { left, written, right })
     }
 
-    /// Returns the token with no more than `count` characters on each side.
+    /// Returns the token with at most `count` characters on each side.
     pub(super) fn within(self, count: usize) -> Self {
         Self { left: last(self.left, count), right: first(self.right, count), ..self }
     }
 }
 
-/// Returns the first `count` characters of a text, or all if there are not as many.
+/// Returns the first `count` characters of a text, or all if there are fewer.
 pub(super) fn first(text: &str, count: usize) -> &str {
     let end = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()
 }
 
-/// Returns the last `count` characters of a text, or all if there are not as many.
+/// Returns the last `count` characters of a text, or all if there are fewer.
 pub(super) fn last(text: &str, count: usize) -> &str {
     let Some(nth) = count.checked_sub(1) else { return "" };
     let start = text.char_indices().nth_back(nth).map_or(0, |(at, _)| at);

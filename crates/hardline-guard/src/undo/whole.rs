@@ -1,4 +1,4 @@
-//! Whole texts that were sent to the client, each by its hash, with what each of their tokens is.
+//! The hashes of whole texts that were sent to the client, with the source of each of their tokens.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::MAX_AGE;
 
-/// Whole texts that are remembered.
+/// Limit on remembered texts.
 pub(super) const MAX_TEXTS: usize = 1024;
-/// Tokens of all of them.
+/// Limit on the tokens of all texts.
 pub(super) const MAX_TOKENS: usize = 1 << 20;
 
 /// Whole texts, oldest first.
@@ -28,7 +28,7 @@ struct Whole {
 }
 
 impl Wholes {
-    /// Remembers a text. If the same text stood for another one before, that is forgotten.
+    /// Remembers a text. It replaces an earlier text with the same edited form.
     pub(super) fn keep(&mut self, text: &str, edits: Vec<bool>, now: Duration) {
         let hash = self.hash(text);
         if let Some(at) = self.kept.iter().position(|it| it.hash == hash)
@@ -41,7 +41,7 @@ impl Wholes {
         self.forget(now);
     }
 
-    /// Forgets what is too old, or too much.
+    /// Removes old texts, and the oldest ones beyond the limits.
     pub(super) fn forget(&mut self, now: Duration) {
         while let Some(oldest) = self.kept.front() {
             let is_old = oldest.since + MAX_AGE < now;
@@ -53,14 +53,16 @@ impl Wholes {
         }
     }
 
-    /// Returns for each of the `count` tokens of a text if it is an edit. `None` if the text was not sent.
+    /// Returns for each of the `count` tokens of a text if it is an edit. Returns `None` if the
+    /// text was not sent.
     pub(super) fn find(&self, text: &str, count: usize) -> Option<&[bool]> {
         let hash = self.hash(text);
         let whole = self.kept.iter().find(|it| it.hash == hash)?;
+        // A different number of tokens means a hash collision.
         Some(whole.edits.as_slice()).filter(|it| it.len() == count)
     }
 
-    /// Hashes a text without the space around it, which clients cut off or add.
+    /// Hashes a text without the white space around it, which clients remove or add.
     fn hash(&self, text: &str) -> u64 {
         self.hasher.hash_one(text.trim())
     }

@@ -1,4 +1,4 @@
-//! The rules in words: complete, true, and the same in `docs/rules.md`.
+//! The explanations of the rules: complete, true, and the same in `docs/rules.md`.
 
 use std::fs;
 use std::path::Path;

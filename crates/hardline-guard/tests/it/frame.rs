@@ -10,7 +10,7 @@ use hardline_wire::recover::Ending;
 
 use Direction::{ClientToServer, ServerToClient};
 
-/// Judges `line` and hands the outcome to `with`.
+/// Judges `line` and passes the outcome to `with`.
 fn judged<T>(line: &[u8], direction: Direction, with: impl FnOnce(Judged<'_>) -> T) -> T {
     let limits = Limits::default().with_max_frame_bytes(4096).unwrap();
     let limits = limits.with_max_depth(8).unwrap();
@@ -20,7 +20,7 @@ fn judged<T>(line: &[u8], direction: Direction, with: impl FnOnce(Judged<'_>) ->
     with(FrameJudge::new(direction, &limits).judge(&line))
 }
 
-/// Shows what became of a line: the kind of a frame, or each finding as `rule@offset+length`, and
+/// Shows the outcome of a line: the kind of a frame, or each finding as `rule@offset+length`, and
 /// the ids of requests (`?`) and answers (`!`) on it.
 fn show(judged: &Judged<'_>) -> String {
     let mut shown: Vec<_> = judged
@@ -96,7 +96,7 @@ fn refuses_what_is_no_json_or_no_message() {
     check(r#"{"jsonrpc":"2.0","id":1,"result":]}"#, "frame.not-json@33+1 1!");
     check(r#"{'jsonrpc': '2.0', 'id': 1}"#, "frame.not-json@1+1");
     check(r#"{"jsonrpc":"2.0","id":1,"result":{}} surplus"#, "frame.not-json@37+7 1!");
-    // An answer that is quoted behind the message may still come.
+    // The second answer is only quoted: the proper one may still arrive.
     check(
         r#"{"jsonrpc":"2.0","id":1,"result":{}} sent {"jsonrpc":"2.0","id":2,"result":{}}"#,
         "frame.not-json@37+41 1!",
@@ -224,7 +224,7 @@ fn judges_each_element_of_a_batch_on_its_own() {
     assert_eq!(refused.requests.len(), 1);
 }
 
-/// Readers that every message that passes must look the same to.
+/// Readers to which every message that passes must look the same.
 mod reader {
     use serde_json::value::RawValue;
     use std::collections::HashMap;
@@ -235,7 +235,7 @@ mod reader {
     pub(super) const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
     pub(super) type Envelope = HashMap<&'static str, String>;
 
-    /// All members in their order, duplicates too.
+    /// All members in order, duplicates included.
     struct Members(Vec<(String, Box<RawValue>)>);
 
     impl<'de> serde::Deserialize<'de> for Members {
@@ -263,7 +263,7 @@ mod reader {
         }
     }
 
-    /// The envelope as a reader finds it that takes keys for equal as `same` says, and lets the last
+    /// Returns the envelope as a reader sees it that compares keys with `same`, and lets the last
     /// or the first of equal keys win.
     pub(super) fn read(text: &[u8], same: fn(&str, &str) -> bool, last_wins: bool) -> Envelope {
         let mut deserializer = serde_json::Deserializer::new(SliceRead::new(text));

@@ -58,7 +58,7 @@ fn a_planted_line_is_made_harmless_and_nothing_else_is_touched() {
     let edited = sent(report);
     let expected = frame.replacen(r"\n{\", r"\nblocked by hardline: {\", 1);
     assert_eq!(edited, expected);
-    // Judged again, there is nothing left to do.
+    // Judged again, nothing is left to do.
     let again = guard.check_frame(FROM_SERVER, edited.as_bytes());
     assert!(again.action < Action::Sanitize, "{again:?}");
 }
@@ -131,8 +131,8 @@ fn a_text_is_judged_and_cleaned() {
     assert_eq!(again.sanitized, None);
 }
 
-/// Whatever is planted wherever: what goes on is a message that the guard lets pass as it is, and every
-/// value that is no string is what it was.
+/// For any planted text at any place, the delivered frame is a message that the guard passes
+/// unchanged, and every value other than a string stays the same.
 #[test]
 fn what_goes_on_would_go_on_again() {
     let plants = [

@@ -1,4 +1,4 @@
-//! Whole sessions: every line of both directions, as a proxy shows them.
+//! Whole sessions: every line of both directions, as a proxy passes them.
 
 mod broken;
 mod torn;
@@ -20,12 +20,12 @@ const PLANTED: &str = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":
 const SAMPLING: &str =
     r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#;
 
-/// A session in which lines are shown to a guard.
+/// A session whose lines are passed to a guard.
 struct Run {
     guard: Guard,
     framers: [LineFramer; 2],
     now: Duration,
-    /// What the client and the server got, without what is theirs by right.
+    /// The messages that the client and the server received, except for the regular ones.
     to_client: Vec<String>,
     to_server: Vec<String>,
     found: Vec<(Rule, Action)>,
@@ -52,7 +52,7 @@ impl Run {
         Self::new(Policy::profile(profile))
     }
 
-    /// One that is open, in `version`, with a client that can sample.
+    /// Creates an open session in `version`, with a client that supports sampling.
     fn open(profile: Profile, version: &str) -> Self {
         let mut run = Self::with(profile);
         run.open_as(version);
@@ -120,7 +120,7 @@ impl Run {
         self.closed = self.closed.or(verdict.close);
     }
 
-    /// The only thing that the client got since the last time.
+    /// Returns the only message that the client received since the last call.
     #[track_caller]
     fn only_to_client(&mut self) -> Value {
         assert_eq!(self.to_client.len(), 1, "{:?}", self.to_client);
@@ -132,7 +132,7 @@ impl Run {
     }
 }
 
-/// A verdict without what it borrows.
+/// A verdict without its borrowed parts.
 struct Plain {
     deliveries: Vec<(Direction, String)>,
     found: Vec<(Rule, Action)>,
@@ -170,7 +170,7 @@ fn honest_lines_go_on_as_the_very_bytes_that_came() {
         (SERVER, r#"{"id":1,"jsonrpc":"2.0","result":{"content":[],"x":1.00}}"#),
         (CLIENT, r#"{"jsonrpc":"2.0","method":"x/unknown","params":[1]}"#),
     ];
-    // Longer than what follows a message at once.
+    // One second apart, which is longer than the hold-back time.
     for ((direction, line), now) in lines.into_iter().zip((1..).map(Duration::from_secs)) {
         let mut framer = LineFramer::new(&Limits::default());
         let bytes = format!("{line}\r\n");
@@ -198,7 +198,7 @@ fn a_planted_line_in_a_torn_answer_is_never_delivered() {
     let got = run.only_to_client();
     assert_eq!(got["id"], 1);
     let text = got["result"]["content"][0]["text"].as_str().unwrap();
-    // What was planted is text now, and content is judged as well.
+    // The planted line is text now, and content rules apply to it.
     assert_eq!(text, format!("a\nblocked by hardline: {SAMPLING}\nb"));
     let rules = run.rules();
     assert!(rules.contains(&Rule::FrameSplit) && rules.contains(&Rule::ContentFrame), "{rules:?}");
@@ -213,7 +213,8 @@ fn a_planted_line_in_a_torn_answer_is_never_delivered() {
     assert_eq!(run.only_to_client()["error"]["data"]["hardline"]["rule"], "frame.split");
 }
 
-/// Time in which nobody looked, because we were stopped or the client did not read, does not count.
+/// Time in which no line was read, because the process was stopped or the client did not read, does
+/// not count.
 #[test]
 fn a_stall_of_our_own_lets_nothing_through() {
     for stall in [Duration::from_millis(300), Duration::from_secs(60)] {
@@ -227,7 +228,7 @@ fn a_stall_of_our_own_lets_nothing_through() {
         run.server("b\"}]}}");
         assert_eq!(run.only_to_client()["id"], 1);
     }
-    // One that goes on and on runs out all the same.
+    // A message that never ends still runs out of time.
     let mut run = Run::open(Profile::Balanced, "2025-06-18");
     run.call(1, "fetch");
     run.server("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"text\":\"a");
@@ -249,7 +250,7 @@ fn a_torn_answer_without_its_end_fails_its_request() {
     run.wait(Duration::from_millis(1));
     let got = run.only_to_client();
     assert_eq!((&got["id"], &got["error"]["code"]), (&1.into(), &(-32603).into()));
-    // The same when the server is gone.
+    // The same after the server has ended.
     run.call(2, "fetch");
     run.server("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"text\":\"a");
     let verdict = run.guard.finish_server(run.now);
@@ -264,11 +265,11 @@ fn blocked_messages_are_answered_once_and_nobody_waits() {
     run.server(&answer(1, &format!("a\n{PLANTED}")));
     let got = run.only_to_client();
     assert_eq!(got["error"]["data"]["hardline"]["rule"], "content.frame");
-    // It is settled: a second answer finds nobody.
+    // The request is settled, so a second answer matches none.
     run.server(&answer(1, "late"));
     assert_eq!(run.to_client, [""; 0]);
     assert_eq!(run.rules(), [Rule::ContentFrame, Rule::SessionDuplicateResponse]);
-    // A request of the server that carries something.
+    // A request of the server with planted content.
     let hidden = "\u{e0041}\u{e0042}\u{e0043}";
     run.wait(Duration::from_secs(1));
     run.server(&format!(
@@ -292,7 +293,7 @@ fn damaged_lines_are_answered_to_whoever_waits() {
     run.client(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"#);
     let got = run.only_to_client();
     assert_eq!((&got["id"], &got["error"]["code"]), (&"x".into(), &(-32700).into()));
-    // Without an id there are a few replies, and then none.
+    // Without an id, a few replies are sent, and then none.
     for _ in 0..20 {
         run.client("nonsense");
     }
@@ -321,7 +322,7 @@ fn noise_is_kept_off_the_protocol() {
     run.server(r#"{"level":"info","msg":"hi"}"#);
     assert_eq!(run.noise, ["Server listening on stdio", r#"{"level":"info","msg":"hi"}"#]);
     assert_eq!((run.to_client.len(), run.rules()), (0, vec![Rule::FrameNoise; 2]));
-    // A flood of it is no flood of findings.
+    // A flood of it causes no flood of findings.
     for _ in 0..5000 {
         run.server("noise");
     }
@@ -449,8 +450,8 @@ fn of_a_flood_of_progress_the_newest_comes_before_the_answer() {
     assert!(run.to_client[257].contains("done"));
 }
 
-/// Whatever a server does: each request of the client that was not cancelled has exactly one answer
-/// once the server is gone, and no request that the server never made gets to the client.
+/// For any behavior of the server, each request of the client that was not cancelled has exactly one
+/// answer once the server has ended, and no request that the server never made reaches the client.
 #[test]
 fn every_request_gets_exactly_one_answer_whatever_the_server_does() {
     for seed in 0..3000 {
@@ -506,7 +507,7 @@ fn every_request_gets_exactly_one_answer_whatever_the_server_does() {
     }
 }
 
-/// A line of a server that is confused or worse.
+/// A line of a confused or hostile server.
 fn server_line(random: &mut Rng) -> String {
     let id = 100 + u32::try_from(random.below(60)).unwrap();
     match random.below(14) {

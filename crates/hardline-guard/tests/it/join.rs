@@ -19,7 +19,7 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
 use hardline_wire::message::Message;
 
-/// A joiner, the requests that wait, and all that happened.
+/// A joiner, the pending requests, and the log of events.
 struct Run {
     limits: Limits,
     joiner: Joiner,
@@ -39,7 +39,7 @@ impl Run {
         }
     }
 
-    /// Hands over the lines of `stream`.
+    /// Passes the lines of `stream` to the joiner.
     fn lines(&mut self, stream: &[u8]) {
         let mut framer = LineFramer::new(&self.limits);
         let mut rest = stream;
@@ -108,7 +108,7 @@ impl Run {
     }
 }
 
-/// Hands over `stream` with the ids 1 to 3 pending, lets all times run out, and compares what happened.
+/// Passes `stream` with the ids 1 to 3 pending, lets all deadlines pass, and compares the events.
 #[track_caller]
 fn check(stream: &str, expected: &[&str]) {
     let mut run = Run::new(&[1, 2, 3], Limits::default());
@@ -198,7 +198,7 @@ fn opening_brackets_that_begin_no_message_are_noise() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let expected = ["frame.noise low", &format!("pass {answer}"), "suspicion"];
     check(&format!("[\n\n{answer}\n"), &expected);
-    // Nothing else waits for the next line, so there is time.
+    // No other line waits, so the full time is available.
     let mut run = Run::new(&[1], Limits::default());
     run.lines(b"{\n");
     run.wait(MAX_SUSPICION - Duration::from_millis(1));
@@ -218,7 +218,7 @@ fn the_rest_of_a_torn_message_ends_suspicion() {
         run.lines(rest.as_bytes());
         assert_eq!(run.joiner.is_suspicious(), !is_ended, "{rest}");
     }
-    // Time ends it as well, but not before the lines that were there already.
+    // A deadline ends it as well, but not before the lines that had already arrived.
     let mut run = Run::new(&[1], Limits::default());
     run.lines(format!("{HEAD}\n").as_bytes());
     run.wait(MAX_QUIET);
@@ -257,7 +257,7 @@ fn joins_what_was_in_the_strings_and_nothing_less() {
             "joined {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\\n\u{feff}b\\n\"}",
         ],
     );
-    // An unpaired surrogate is for others to mend or refuse.
+    // The joiner leaves an unpaired surrogate to other checks.
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\n\\ud800\"}\n",
         &["frame.split high", r#"joined {"jsonrpc":"2.0","id":1,"result":"a\n\ud800"}"#],
@@ -303,10 +303,10 @@ fn an_answer_among_the_lines_is_owed_a_proper_one() {
     let stream = format!("{HEAD}\n{other}\nend\"}}]}}}}\n");
     let begin = ["frame.split critical", "frame.split critical", &joined];
     check(&stream, &[&begin[..], &["wait", "failed 2"]].concat());
-    // A proper one follows in time.
+    // A proper answer follows in time.
     let passed = format!("pass {other}");
     check(&format!("{stream}{other}\n"), &[&begin[..], &[&*passed]].concat());
-    // So it is with half of one.
+    // The same with half of an answer.
     let half = r#"{"jsonrpc":"2.0","id":3,"result":{"a":1"#;
     let escaped = half.replace('"', "\\\"");
     let joined = format!(r#"joined {HEAD}\n{escaped}\nend"}}]}}}}"#);
@@ -332,7 +332,7 @@ fn a_hold_that_runs_out_fails_closed() {
     let expected =
         ["hold", critical, critical, critical, critical, critical, "failed 1", "lost", "failed 2"];
     check(&stream, &[&expected[..], &["suspicion"]].concat());
-    // A backslash before the newline leaves no way to read it.
+    // A backslash before the newline leaves no valid reading.
     check(&format!("{HEAD}\\\nend\"}}]}}}}\n"), &torn);
 }
 
@@ -342,7 +342,7 @@ fn all_answers_of_a_line_that_ends_in_a_head_fail() {
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\nb\n",
         &["hold", "frame.split high", "failed 1", "failed 2", "suspicion"],
     );
-    // One that is quoted there may still come.
+    // The answer quoted there may still arrive.
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}} sent {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\n",
         &["hold", "frame.not-json high", "failed 2", "suspicion", "failed 1"],
@@ -352,7 +352,7 @@ fn all_answers_of_a_line_that_ends_in_a_head_fail() {
 #[test]
 fn a_message_that_a_held_line_quotes_is_no_message() {
     let quoted = r#"sent {"jsonrpc":"2.0","id":2,"result":{}}"#;
-    // It may be an answer behind other text: its request waits a while for a proper one.
+    // It may be an answer behind other text: its request waits for a proper one.
     let expected = ["hold", "frame.split high", "failed 1", "suspicion", "failed 2"];
     check(&format!("{HEAD}\n{quoted}\n"), &expected);
 }
@@ -362,7 +362,7 @@ fn an_id_that_was_settled_may_be_used_again() {
     let other = r#"{"jsonrpc":"2.0","id":2,"result":{"a":1}}"#;
     let begin = format!("{HEAD}\n{other}\nend\"}}]}}}}\n");
     let torn = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"a\n";
-    // It fails, or is joined, before its time is over.
+    // It fails, or is joined, before its deadline.
     for (rest, outcome) in [("", "failed 2"), ("b\"}\n", "joined")] {
         let mut run = Run::new(&[1, 2], Limits::default());
         run.lines(begin.as_bytes());
@@ -441,7 +441,7 @@ fn a_hold_is_bounded_in_time_and_bytes() {
     assert_eq!(steps, 40);
     assert_eq!(run.log, ["frame.split high", "failed 1"]);
 
-    // What is over the frame limit does not pass either, until the server is quiet.
+    // Lines over the frame limit do not pass either, until the server is quiet.
     let limits = Limits::default().with_max_frame_bytes(200).unwrap();
     let mut run = Run::new(&[1, 2], limits);
     run.lines(format!("{HEAD}\n{}\n{}\n", "x".repeat(150), "y".repeat(300)).as_bytes());

@@ -1,4 +1,4 @@
-//! Pins: fingerprints, the lock file, differences in words, names that look alike.
+//! Pins: fingerprints, the lock file, readable differences, names that look alike.
 
 use std::slice;
 
@@ -23,7 +23,7 @@ fn definition(text: &str) -> Definition {
     try_definition(text).unwrap()
 }
 
-/// Expects a diff in words between two definitions of the tool `t`.
+/// Expects a readable diff between two definitions of the tool `t`.
 #[track_caller]
 fn check_diff(before: &Value, after: &Value, expected: &[&str]) {
     let named = |value: &Value| {
@@ -262,7 +262,7 @@ fn canonical_form_does_not_depend_on_order_whitespace_or_spelling() {
     for seed in 0..5000 {
         let mut rng = Rng::new(seed);
         let Some((text, value)) = random_tool(&mut rng) else { continue };
-        // What is read as a double is written as another number.
+        // A number that is read as a double may be written differently.
         if text.contains("18446744073709551616") {
             continue;
         }
@@ -290,7 +290,8 @@ fn any_change_changes_the_fingerprint_and_has_words() {
         other.as_object_mut().unwrap().remove("_meta");
         let tool = definition(&text);
         let diff = Diff::between(&tool, &changed);
-        // The oracle reads numbers as doubles, so it may take for equal what we keep apart.
+        // The oracle reads numbers as doubles, so it may treat numbers as equal that we
+        // distinguish.
         if value != other {
             assert_ne!(tool.fingerprint(), changed.fingerprint(), "seed {seed}");
             changes += 1;
@@ -302,7 +303,7 @@ fn any_change_changes_the_fingerprint_and_has_words() {
     assert!(500 < changes, "{changes}");
 }
 
-/// A tool's definition that is strict JSON, and what serde_json reads in it.
+/// Returns the definition of a tool in strict JSON, and the value that serde_json reads from it.
 fn random_tool(rng: &mut Rng) -> Option<(String, Value)> {
     let name = rng.pick(&["t", "read_file", "a\\u200bb", "\u{1f600}"]);
     let text = format!(
@@ -315,7 +316,7 @@ fn random_tool(rng: &mut Rng) -> Option<(String, Value)> {
     Some((text, value))
 }
 
-/// The same value with members in another order, other whitespace and other escapes.
+/// Writes the same value with members in another order, other whitespace and other escapes.
 fn respell(rng: &mut Rng, value: &Value) -> String {
     let space = rng.pick(&["", " ", "\n\t"]);
     match value {

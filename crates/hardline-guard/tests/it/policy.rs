@@ -1,4 +1,5 @@
-//! Policies: what they say, whom they bind, and what is wrong with one that is none.
+//! Policies: their statements, the servers and tools that they apply to, and the faults of invalid
+//! ones.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use Direction::{ClientToServer, ServerToClient};
 
 mod fault;
 
-/// A question to a policy: rule, server, tool, direction.
+/// A query to a policy: rule, server, tool, direction.
 type Question<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Direction);
 
-/// Asks a policy, and expects the explanation to agree.
+/// Queries a policy, and expects the explanation to agree.
 #[track_caller]
 fn check(text: &str, expected: &[(Question<'_>, Action)]) {
     let policy = Policy::parse(text).unwrap();
@@ -342,7 +343,7 @@ fn no_text_makes_the_parser_panic_and_every_fault_has_a_place() {
     assert!(1000 < accepted, "{accepted}");
 }
 
-/// A policy that is often valid.
+/// Generates a policy that is often valid.
 fn random_policy(rng: &mut Rng) -> String {
     let mut text = String::new();
     if rng.one_in(2) {

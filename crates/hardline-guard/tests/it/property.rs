@@ -1,4 +1,4 @@
-//! What holds for any text at any place of a frame.
+//! Properties of any text at any place of a frame.
 
 mod choice;
 mod documentation;

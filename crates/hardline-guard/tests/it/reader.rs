@@ -1,20 +1,21 @@
-//! Strings that people or models read are made harmless; what machines compare is blocked or reported.
+//! Strings that people or models read are sanitized; strings that machines compare are blocked or
+//! reported.
 
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::{Action, Direction, Guard, Rule};
 use serde_json::{Value, json};
 
-/// Each string of the schemas, and who makes use of it.
+/// Each string of the schemas, and its readers.
 const STRINGS: &str = include_str!("../data/strings.txt");
 
-/// Planted texts, each with the rule that finds it and its harmless form.
+/// Planted texts, each with the rule that matches it and its sanitized form.
 const PLANTS: [(&str, Rule, &str); 3] = [
     ("Fine.\u{e0049}\u{e0067}", Rule::ContentHidden, "Fine.<U+E0049><U+E0067>"),
     ("Fine.\u{1b}[2J", Rule::ContentControl, "Fine.<U+001B>[2J"),
     ("Fine.\u{202e}txt", Rule::ContentHidden, "Fine.<U+202E>txt"),
 ];
 
-/// The value that `path` leads to `text` in.
+/// Creates a value with `text` at `path`.
 fn plant(path: &[&str], text: &str) -> Value {
     let Some((first, rest)) = path.split_first() else { return json!(text) };
     match *first {
@@ -74,7 +75,7 @@ fn every_string_of_the_schemas_is_made_harmless_blocked_or_reported() {
     assert!(count > 1300, "{count}");
 }
 
-/// Names of places for machines mean nothing where tools choose the names.
+/// Member names for machines mean nothing where tools choose the names.
 #[test]
 fn no_name_makes_text_opaque_where_tools_choose_the_names() {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));

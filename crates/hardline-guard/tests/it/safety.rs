@@ -1,7 +1,9 @@
-//! Differential safety: on what passes, readers that differ in how they read objects find the same message.
+//! Differential safety: for every message that passes, readers that parse objects differently find
+//! the same message.
 //!
-//! Four readers: `serde_json`; one that lets the last of equal keys win, and one the first, both built
-//! on a small parser of this test's own; and one that takes no notice of case, as Go's does.
+//! There are four readers: `serde_json`; one that lets the last of equal keys win, and one that
+//! lets the first win, both built on a small parser of this test; and one that ignores case, as Go
+//! does.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,7 @@ use serde_json::Value;
 
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// A value as it is written: objects keep all their members.
+/// A value with all members of its objects, in their order.
 #[derive(Clone, Debug)]
 enum Written {
     Scalar(Value),
@@ -21,14 +23,14 @@ enum Written {
     Object(Vec<(String, Self)>),
 }
 
-/// Which of equal keys counts.
+/// Selects the one of several equal keys that counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Wins {
     First,
     Last,
 }
 
-/// A parser that takes everything that is nearly JSON.
+/// A parser that accepts everything that is nearly JSON.
 struct Parser<'a> {
     rest: &'a str,
 }
@@ -104,7 +106,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What a reader makes of it.
+/// The message as a reader sees it.
 fn resolve(written: &Written, wins: Wins) -> Value {
     match written {
         Written::Scalar(value) => value.clone(),
@@ -121,7 +123,8 @@ fn resolve(written: &Written, wins: Wins) -> Value {
     }
 }
 
-/// As Go compares the names of fields: simple folding, in which `ſ` is an `s` and the Kelvin sign a `k`.
+/// Compares like Go compares field names: simple folding, in which `ſ` is an `s` and the Kelvin
+/// sign a `k`.
 fn folded(key: &str) -> String {
     let fold = |char: char| match char {
         'ſ' => 's',
@@ -138,7 +141,7 @@ fn exact(value: &Value) -> Envelope {
     ENVELOPE.into_iter().filter_map(member).collect()
 }
 
-/// The envelope without regard to case, for a reader that keeps the first or the last.
+/// Returns the envelope without regard to case, for a reader that keeps the first or the last key.
 fn caseless(written: &Written, wins: Wins) -> Envelope {
     let Written::Object(members) = written else { return Envelope::new() };
     let mut envelope = Envelope::new();
@@ -151,7 +154,7 @@ fn caseless(written: &Written, wins: Wins) -> Envelope {
     envelope
 }
 
-/// What each reader finds, in the messages of a line; `None` if one of them cannot read it.
+/// Returns the messages of a line that each reader finds; `None` if one of them cannot read it.
 fn readings(line: &[u8]) -> Option<Vec<Vec<Envelope>>> {
     let text = str::from_utf8(line).ok()?;
     let written = Parser::parse(text)?;
@@ -229,14 +232,14 @@ fn readers_agree_on_what_passes() {
             }
         }
     }
-    // The generator is worth something only if it makes both, and for every reason.
+    // The generator is only useful if it creates both, and for every reason.
     assert!(20_000 < passed && 10_000 < disputed, "{passed} passed, {disputed} disputed");
     for rule in [Rule::FrameDuplicateKey, Rule::FrameAmbiguousKey, Rule::FrameNotJsonrpc] {
         assert!(1_000 < refused_for.get(&rule).copied().unwrap_or(0), "{refused_for:?}");
     }
 }
 
-/// The same for keys that differ by what folding does, all of them by hand.
+/// The same for keys that differ by folding, all written by hand.
 #[test]
 fn keys_that_some_reader_takes_for_another_do_not_pass() {
     let twins = [
@@ -269,7 +272,7 @@ fn keys_that_some_reader_takes_for_another_do_not_pass() {
             _ => r#""jsonrpc":"2.0","id":1,"result":{}"#,
         };
         let both = [format!("{{{},{base}}}", member(twin)), format!("{{{base},{}}}", member(twin))];
-        // In place of the name itself: whether it is there at all depends on the reader.
+        // In place of the name itself: its presence depends on the reader.
         let (plain, other) = (format!("\"{name}\":"), format!("\"{twin}\":"));
         let instead = format!("{{{base}}}").replacen(&plain, &other, 1);
         for direction in [Direction::ServerToClient, Direction::ClientToServer] {

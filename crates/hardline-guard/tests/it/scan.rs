@@ -16,7 +16,7 @@ fn scan(text: &str) -> Vec<Hit> {
     Scanner::new(Settings::default()).scan(text).hits
 }
 
-/// What was found, as `severity rule "what stands there"`.
+/// Returns the hits as `severity rule "excerpt"`.
 fn show(text: &str) -> Vec<String> {
     let hits = scan(text);
     hits.iter()

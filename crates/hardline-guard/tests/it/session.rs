@@ -1,4 +1,4 @@
-//! Session rules: messages of both directions in, what becomes of each out.
+//! Session rules: messages of both directions in, the outcome of each out.
 
 #![expect(clippy::panic, reason = "a test may panic")]
 
@@ -39,7 +39,8 @@ impl Run {
         Self::new(Burst::BALANCED, Rule::balanced)
     }
 
-    /// A session that `version` was negotiated in, with what the client and the server can do.
+    /// Creates a session with the negotiated `version` and the capabilities of the client and the
+    /// server.
     fn opened(version: &str, client: &str, server: &str) -> Self {
         let mut run = Self::balanced();
         run.open(version, client, server);
@@ -60,7 +61,7 @@ impl Run {
         }
     }
 
-    /// Takes a message: `>` goes to the server, `<` to the client; the rest may leave out
+    /// Passes a message: `>` goes to the server, `<` to the client; the rest may omit
     /// `"jsonrpc":"2.0"`.
     fn outcome(&mut self, line: &str) -> Outcome {
         let (arrow, text) = line.split_once(' ').unwrap();
@@ -79,7 +80,7 @@ impl Run {
         show(&self.outcome(line))
     }
 
-    /// Takes lines, each with what is expected of it.
+    /// Passes lines, each with its expected outcome.
     #[track_caller]
     fn check(&mut self, lines: &[(&str, &str)]) {
         for (line, expected) in lines {

@@ -1,4 +1,4 @@
-//! Tools in a session: who sees them, who may call them, and what changed.
+//! Tools in a session: their visibility, the calls that are allowed, and changes.
 
 mod hidden;
 mod hold;
@@ -17,7 +17,7 @@ use hardline_testkit::generate::Rng;
 use hardline_wire::line::Line;
 use serde_json::{Value, json};
 
-/// Pins in memory, shared with whoever approves.
+/// Pins in memory, shared with the test that approves them.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<(Lock, Lock)>>);
 
@@ -73,7 +73,7 @@ impl Memory {
         lock.tools("shop").map(|tool| tool.name().to_owned()).collect()
     }
 
-    /// Approves what was listed last.
+    /// Approves the last listed state.
     fn approve(&self) {
         let (lock, seen) = &mut *self.0.lock().unwrap();
         if seen.has_list("shop") {
@@ -102,7 +102,8 @@ impl Run {
         Self::opened(policy, pins, &result).0
     }
 
-    /// Opens a session with a server that answers `initialize` so. Returns what the client gets.
+    /// Opens a session with a server that answers `initialize` like this. Returns the messages for
+    /// the client.
     fn opened(policy: Policy, pins: Option<&Memory>, result: &Value) -> (Self, Value) {
         let mut guard = Guard::for_server(policy, "shop");
         if let Some(pins) = pins {
@@ -146,13 +147,13 @@ impl Run {
         got.remove(0).1
     }
 
-    /// Has the server list tools. Returns the names that the client sees.
+    /// Lets the server list tools. Returns the names that the client sees.
     fn list(&mut self, tools: &Value) -> Vec<String> {
         self.ask("tools/list", &json!({}));
         names(&self.answer(&json!({ "tools": tools })))
     }
 
-    /// Calls a tool. Returns the rule of the error, if it was refused.
+    /// Calls a tool. Returns the rule of the error, if the call was refused.
     fn call(&mut self, tool: &str) -> Option<String> {
         let got = self.ask("tools/call", &json!({"name": tool, "arguments": {}}));
         let (direction, line) = &got[0];
@@ -204,7 +205,7 @@ fn only_allowed_tools_are_there() {
     let mut switches = Switches::default();
     switches.allowed_tools = globs(&["read_*"]);
     let mut run = Run::new(Profile::Balanced, &switches, None);
-    // Also before anything was listed.
+    // Also before any list.
     assert_eq!(run.call("write").as_deref(), Some("tool.denied"));
     assert_eq!(run.call("read_x"), None);
     assert_eq!(run.list(&json!([tool("read_x", ""), tool("write", "")])), ["read_x"]);
@@ -242,7 +243,7 @@ fn read_only_keeps_what_says_that_it_only_reads() {
     assert_eq!(run.call("write").as_deref(), Some("tool.denied"));
     let refused = run.ask("tools/call", &json!({"name": "write"}));
     assert!(refused[0].1.contains("and this one is not"), "{refused:?}");
-    // It says so no more.
+    // The server no longer says so.
     assert_eq!(run.list(&json!([tool("look", "")])), Vec::<String>::new());
     assert_eq!(run.call("look").as_deref(), Some("tool.denied"));
 }
@@ -293,7 +294,7 @@ fn first_use_pins_and_a_change_is_seen_in_every_profile() {
                 assert_eq!(seen, ["buy", "look"]);
                 assert_eq!(run.call("buy"), None);
             }
-            // Told once, however often it is listed.
+            // Reported once, no matter how often it is listed.
             run.list(&tools);
             assert_eq!(run.rules(), []);
         }
@@ -321,7 +322,7 @@ fn a_new_tool_is_told_and_a_gone_one_is_nothing() {
     let mut run = Run::pinned(Profile::Strict, &pins);
     assert_eq!(run.list(&json!([tool("a", ""), tool("c", "")])), ["a"]);
     assert_eq!(run.rules(), [Rule::ToolNew]);
-    // Not pinned by being there.
+    // Being listed does not pin it.
     assert_eq!(pins.pinned(), ["a", "b"]);
     let mut balanced = Run::pinned(Profile::Balanced, &pins);
     assert_eq!(balanced.list(&json!([tool("a", ""), tool("c", "")])), ["a", "c"]);
@@ -360,7 +361,7 @@ fn strict_hides_a_poisoned_tool_and_no_other() {
         assert!(run.call("bad").is_some());
         assert_eq!(run.call("good"), None);
 
-        // Approved by somebody who saw it, it is there, made harmless.
+        // Once a person approved it, it is listed, with its description sanitized.
         pins.approve();
         assert_eq!(run.call("bad"), None);
         run.ask("tools/list", &json!({}));
@@ -377,7 +378,7 @@ fn balanced_tells_of_a_poisoned_tool_and_makes_it_harmless() {
     let tools = json!([tool("bad", "Adds.\u{e0041}\u{e0042}\u{e0043}\u{e0044}"), tool("good", "")]);
     assert_eq!(run.list(&tools), ["bad", "good"]);
     assert_eq!(run.rules(), [Rule::ToolPoison, Rule::ContentHidden]);
-    assert_eq!(pins.pinned(), ["good"], "nobody approved it");
+    assert_eq!(pins.pinned(), ["good"], "no person approved it");
 }
 
 #[test]
@@ -389,7 +390,7 @@ fn another_servers_name_is_told_and_hidden_by_strict() {
         let mut checker = hardline_wire::json::Checker::new(&limits);
         Definition::new(checker.check(line.as_bytes()).unwrap().value).unwrap()
     };
-    // A copy to the byte is no better.
+    // An identical copy is no better.
     let same = tool("same", "The same.");
     pins.clone().pin("bank", &[other(&tool("send", "Sends.")), other(&same)]);
     let mut run = Run::pinned(Profile::Strict, &pins);
@@ -429,7 +430,7 @@ fn a_policy_says_which_tools_there_are() {
     assert_eq!(run.list(&json!([tool("rm", ""), tool("read", ""), tool("x", "")])), ["read"]);
 }
 
-/// What a tool may be described with, and whether that poisons it.
+/// Descriptions of a tool, and whether they poison it.
 const TEXTS: [(&str, bool); 6] = [
     ("Reads a page.", false),
     ("Reads a page, with \"quotes\", a tab\t and an emoji 👩‍💻.", false),
@@ -466,7 +467,7 @@ fn random_lists_lose_what_must_not_be_seen_and_nothing_else() {
                 let definition = tool(&name, text).to_string();
                 tools.push(tool(&name, text));
                 let is_denied = !switches.denied_tools.is_empty() && name.starts_with("t1");
-                // What is not pinned was not on the first list, or had something planted in it.
+                // A tool without a pin was not on the first list, or had planted text.
                 let is_changed = match pinned.get(&name) {
                     Some(pinned) => *pinned != definition,
                     None => !is_first,
@@ -556,7 +557,7 @@ fn a_list_of_many_tools_is_judged_in_one_pass() {
     let mut run = Run::pinned(Profile::Balanced, &pins);
     run.list(&json!([]));
     let many: Vec<Value> = (0..50_000).map(|index| json!({"name": format!("a{index}")})).collect();
-    // Quadratic, it would take minutes.
+    // Quadratic work would take minutes.
     assert_eq!(run.list(&json!(many)).len(), 50_000);
 }
 
@@ -564,7 +565,7 @@ fn a_list_of_many_tools_is_judged_in_one_pass() {
 fn strict_refuses_what_was_not_compared_in_this_session() {
     let pins = Memory::default();
     let tools = json!([tool("buy", "Buys.")]);
-    // Nothing is pinned, and nothing to be compared with.
+    // Nothing is pinned, so there is nothing to compare with.
     assert_eq!(Run::pinned(Profile::Strict, &pins).call("buy"), None);
     Run::pinned(Profile::Balanced, &pins).list(&tools);
     let mut run = Run::pinned(Profile::Strict, &pins);

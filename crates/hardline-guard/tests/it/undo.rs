@@ -1,4 +1,4 @@
-//! A file that is read, changed and written back through a guard is the file with that change.
+//! A file that is read, changed and written back through a guard has exactly that change.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Run {
         );
     }
 
-    /// Returns the messages that arrive of a line.
+    /// Returns the messages of a line that arrive.
     fn pass(&mut self, direction: Direction, line: &str) -> Vec<Value> {
         let line = Line::of_text(line.as_bytes());
         let verdict = self.guard.inspect(direction, &line, self.now);
@@ -45,7 +45,7 @@ impl Run {
         deliveries.map(|it| serde_json::from_slice(&it.frame.into_inner()).unwrap()).collect()
     }
 
-    /// The request as the server gets it.
+    /// Returns the request as the server receives it.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.next - 1;
         self.next += 1;
@@ -54,13 +54,13 @@ impl Run {
         self.pass(Direction::ClientToServer, &line).remove(0)
     }
 
-    /// The answer as the client gets it.
+    /// Returns the answer as the client receives it.
     fn answer(&mut self, id: u64, result: Value) -> Value {
         let line = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
         self.pass(Direction::ServerToClient, &line).remove(0)
     }
 
-    /// Calls a tool of the file server. Returns its answer, as the client gets it.
+    /// Calls a tool of the file server. Returns its answer, as the client receives it.
     fn call(&mut self, name: &str, arguments: Value) -> String {
         let request = self.ask("tools/call", json!({"name": name, "arguments": arguments}));
         let arguments = &request["params"]["arguments"];
@@ -149,7 +149,7 @@ fn marks_that_were_not_read_are_sent_as_they_are() {
         run.call("write_file", json!({"path": "a", "content": content}));
         assert_eq!(run.file, content);
     }
-    // After it was read, marks elsewhere still are.
+    // After the file was read, marks elsewhere are still sent unchanged.
     run.file = file();
     run.read();
     for content in
@@ -168,7 +168,7 @@ fn however_it_is_escaped_it_is_undone() {
     let sent = run.pass(Direction::ClientToServer, line).remove(0);
     assert_eq!(sent["params"]["arguments"]["deep"][0]["content"], "name\u{e0041}\u{1b}name");
     assert_eq!(sent["params"]["arguments"]["<U+001B>"], 1);
-    // Names and other requests are sent as they are.
+    // Names and other requests are sent unchanged.
     for line in [
         r#"{"jsonrpc":"2.0","id":91,"method":"tools/call","params":{"name":"name<U+E0041>"}}"#,
         r#"{"jsonrpc":"2.0","id":92,"method":"resources/read","params":{"uri":"name<U+E0041>"}}"#,
@@ -186,7 +186,7 @@ fn edits_of_one_session_are_not_undone_in_another() {
     assert_eq!(other.file, seen);
 }
 
-/// A server that crashes between reading and writing is started again, and is the same server.
+/// A server that crashes between reading and writing is restarted, and counts as the same server.
 #[test]
 fn edits_are_undone_after_a_restart() {
     let mut run = Run::new(&file());
@@ -197,7 +197,7 @@ fn edits_are_undone_after_a_restart() {
     assert_eq!(run.file, file());
 }
 
-/// Lines of which nothing is to be seen, each sent back alone.
+/// Lines with only invisible characters, each sent back alone.
 #[test]
 fn lines_of_marks_alone_are_undone() {
     let lines = [
@@ -221,7 +221,7 @@ fn lines_of_marks_alone_are_undone() {
     }
 }
 
-/// A page about marks was read as it is, and stays so, even if an edit looks the same.
+/// A page about marks was read unchanged, and stays so, even if an edit looks the same.
 #[test]
 fn a_page_about_marks_survives_next_to_edits() {
     let page = "# Marks\n\nIn `const A: char = '<U+202E>';` the mark stands for U+202E.\n";
@@ -237,7 +237,7 @@ fn a_page_about_marks_survives_next_to_edits() {
     let seen = run.read();
     run.call("write_file", json!({"path": "a", "content": seen.replace("first", "1st")}));
     assert_eq!(run.file, file().replace("first", "1st"));
-    // Written by a server that escapes what is special in HTML.
+    // Written by a server that escapes HTML characters.
     let mut run = Run::new("");
     run.ask("tools/call", json!({"name": "read_file"}));
     let text = page.replace('\n', "\\n").replace('<', "\\u003c").replace('>', "\\u003e");
@@ -270,7 +270,8 @@ fn any_file_survives_reading_changing_and_writing() {
         "\u{202e}",
         "\x1b[1m",
         "\0",
-        // Of those that are read as marks too, some may be left as they are: then the marks stay visible.
+        // Some of those that can also be read as marks may stay unchanged: then the marks stay
+        // visible.
         "<U+2060>",
         "blocked by hardline: ",
         "a\u{3164}",

@@ -1,16 +1,15 @@
-//! Encodings that hide a message: what they stand for, and where each byte came from.
+//! Decodes the encodings that can hide a message, and maps decoded bytes back to their source.
 //!
-//! One encoding, one file. Each of them says, at a byte that may start an escape, what the escape
-//! stands for and how long it is; this file walks a text with that. Base64 is no matter of escapes
-//! and has a walk of its own.
+//! There is one file per encoding. Each decodes the escape at a given byte and returns its length;
+//! this file walks over a text with that. Base64 has no escapes, so it has a walk of its own.
 //!
-//! Each decoded byte has a tag: which encodings had a part in it. So what an encoding leaves as it is
-//! need not be read again.
+//! Each decoded byte has a tag with the encodings that contributed to it, so that text that an
+//! encoding leaves unchanged is not read again.
 //!
 //! Invariants:
-//! - Decoding never grows a text and looks at each byte a bounded number of times.
-//! - No map of positions is kept: the places of the few bytes that matter are found by walking the
-//!   text again, all of them in one walk.
+//! - Decoding never makes a text longer, and reads each byte a bounded number of times.
+//! - No map of positions is stored. The positions of the few relevant bytes are found by walking
+//!   over the text again, all of them in one walk.
 
 mod backslash;
 pub(super) mod base64;
@@ -27,13 +26,13 @@ use backslash::Backslash;
 use percent::Percent;
 use reference::Reference;
 
-/// What an escape stands for. Small, so that it travels in a register.
+/// A decoded escape. Small, so that it fits into a register.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Escape {
     bytes: [u8; 4],
-    /// How many of `bytes` count.
+    /// Number of `bytes` that count.
     count: NonZeroU8,
-    /// Its length where it stands.
+    /// Length of the escape in the source.
     length: u8,
 }
 
@@ -43,7 +42,7 @@ impl Escape {
         Self { bytes: [byte, 0, 0, 0], count: NonZeroU8::MIN, length }
     }
 
-    /// The escape of a character; a surrogate, or a number beyond Unicode, becomes U+FFFD.
+    /// Creates the escape of a character. A surrogate, or a number beyond Unicode, becomes U+FFFD.
     #[inline]
     fn char(length: u8, code: u32) -> Self {
         if let Ok(byte @ ..0x80) = u8::try_from(code) {
@@ -66,12 +65,12 @@ impl Escape {
     }
 }
 
-/// What decoding made of a text.
+/// Result of decoding a text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Decoded {
-    /// Whether there were escapes.
+    /// Set if there were escapes.
     pub(super) has_escapes: bool,
-    /// Whether one of them was a brace.
+    /// Set if one of them was a brace.
     pub(super) has_brace: bool,
     /// The encodings whose own escapes came out of it.
     pub(super) made: Layers,
@@ -92,7 +91,7 @@ impl Decoded {
     }
 }
 
-/// A set of the encodings that are made of escapes.
+/// A set of the encodings that consist of escapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Layers(u8);
 
@@ -103,10 +102,10 @@ impl Layers {
         self.0 & Self::of(layer).0 != 0
     }
 
-    /// The encodings to look for in what `layer` hid, beside those that came out of it.
+    /// Returns the encodings to look for inside of `layer`, besides those that came out of it.
     ///
-    /// An escape that was there before is either decoded in another order, and one order will do;
-    /// or it is a backslash, which a writer of HTML leaves as it is.
+    /// An escape that existed before is either decoded in another order, and one order is enough;
+    /// or it is a backslash, which HTML writers leave unchanged.
     pub(super) fn inside(layer: Layer) -> Self {
         match layer {
             Layer::Json | Layer::Backslash => Self::of(Layer::Reference).and(Layer::Percent),
@@ -134,45 +133,47 @@ impl Layers {
     }
 }
 
-/// The tags of decoded bytes: a bit for each level of encodings, the given text's first, that had a
-/// part in the byte; and these.
+/// The tags of decoded bytes. There is one bit for each level of encoding that contributed to the
+/// byte, the original text's first, and these two.
 pub(super) mod tag {
-    /// It is, or is part of, what an escape of the last level stands for.
+    /// The byte belongs to an escape of the last level.
     pub(in super::super) const ESCAPE: u8 = 1 << 6;
-    /// It is no part of the text: a line end between two that were decoded one by one.
+    /// The byte does not belong to the text: a line end between two parts that were decoded
+    /// separately.
     pub(in super::super) const BOUNDARY: u8 = 1 << 7;
 
-    /// The bits of the first `depth` levels.
+    /// Returns the bits of the first `depth` levels.
     pub(in super::super) const fn levels(depth: usize) -> u8 {
         !(u8::MAX << depth) & !(ESCAPE | BOUNDARY)
     }
 
-    /// The bits of all `tags`.
+    /// Returns the union of all `tags`.
     #[inline]
     pub(in super::super) fn union(tags: &[u8]) -> u8 {
         tags.iter().fold(0, |all, it| all | it)
     }
 
-    /// Where a tag with one of `bits` is, at `from` or behind it.
+    /// Returns the first position from `from` on whose tag has one of `bits`.
     pub(in super::super) fn find(bits: u8, tags: &[u8], from: usize) -> Option<usize> {
         let rest = tags.get(from..)?;
         let (blocks, _) = rest.as_chunks::<64>();
-        // Most blocks have none, which is found out for all of their bytes at once.
+        // Most blocks have no such tag, which one check per block shows.
         let empty = blocks.iter().take_while(|it| union(*it) & bits == 0).count() * 64;
         let at = rest.get(empty..)?.iter().position(|it| it & bits != 0)?;
         Some(from + empty + at)
     }
 }
 
-/// Where decoded bytes and their tags go.
+/// Destination of decoded bytes and their tags.
 #[derive(Debug)]
 pub(super) struct Out<'a> {
     pub(super) bytes: &'a mut Vec<u8>,
     pub(super) tags: &'a mut Vec<u8>,
 }
 
-/// Decodes the escapes of `layer` in the part `range` of `text`, and adds the bytes and their tags to
-/// `out`. `tags` are those of the text, which is at the level `depth`; a given text has none.
+/// Decodes the escapes of `layer` in the part `range` of `text`, and appends the bytes and their
+/// tags to `out`. `tags` are those of the text, which is at the level `depth`; the original text
+/// has none.
 pub(super) fn decode(
     layer: Layer,
     (text, tags): (&[u8], &[u8]),
@@ -189,7 +190,8 @@ pub(super) fn decode(
     }
 }
 
-/// As many bytes as are copied at once; shorter pieces are copied with what stands behind them.
+/// Number of bytes that are copied at once. A shorter piece is copied with some of the bytes after
+/// it.
 const STRIDE: usize = 16;
 
 fn decode_as<E: Encoding>(
@@ -202,10 +204,10 @@ fn decode_as<E: Encoding>(
     let mut decoded = Decoded::default();
     let below = tag::levels(depth);
     let own = tag::levels(depth + 1) & !below;
-    // All of a string came out of it; of other texts, the escapes alone did.
+    // Every byte of a string came out of it; in other texts, only the escapes did.
     let of_plain = if is_string { own } else { 0 };
     let start = out.bytes.len();
-    // Room for all of it, and for writing some more than is meant.
+    // Room for everything, and for the extra bytes that a copy may write.
     out.bytes.resize(start + range.len() + STRIDE, 0);
     out.tags.resize(start + range.len() + STRIDE, of_plain);
     let mut to = start;
@@ -238,6 +240,7 @@ fn decode_as<E: Encoding>(
 #[inline]
 fn copy(out: &mut [u8], to: usize, from: &[u8], range: &Range<usize>) {
     let length = range.len();
+    // A copy of fixed size compiles to one move; the next write overwrites the extra bytes.
     if length <= STRIDE
         && let Some(out) = out.get_mut(to..).and_then(|it| it.first_chunk_mut::<STRIDE>())
         && let Some(from) = from.get(range.start..).and_then(|it| it.first_chunk::<STRIDE>())
@@ -249,8 +252,7 @@ fn copy(out: &mut [u8], to: usize, from: &[u8], range: &Range<usize>) {
     }
 }
 
-/// Finds where the bytes at `positions` of what was decoded, which are in order, stand in the part
-/// `range` of `text`.
+/// Finds the sources of the decoded bytes at the sorted `positions`, in the part `range` of `text`.
 pub(super) fn locate(
     layer: Layer,
     text: &[u8],
@@ -294,24 +296,25 @@ fn locate_as<E: Encoding>(
             position = next;
         }
     }
+    // Positions behind the end map to the end.
     places.extend(wanted.into_iter().chain(positions).map(|_| end..end));
 }
 
-/// An encoding that is made of escapes.
+/// An encoding that consists of escapes.
 trait Encoding {
     /// The bytes with which an escape may start.
     const STARTS: [u8; 2];
 
-    /// Reads the escape at a place with one of these bytes.
+    /// Decodes the escape at a position with one of these bytes.
     fn escape(text: &[u8], at: usize) -> Option<Escape>;
 }
 
-/// Takes a text apart: what is plain, and the escape behind it.
+/// Splits a text into plain parts, each with the escape after it.
 struct Walk<'a, E> {
-    /// The text with what stands behind the part in question.
+    /// The text, including the bytes after the part.
     text: &'a [u8],
     part: &'a [u8],
-    /// Where the next piece starts; none after the last.
+    /// Start of the next piece; `None` after the last.
     at: Option<usize>,
     encoding: PhantomData<E>,
 }

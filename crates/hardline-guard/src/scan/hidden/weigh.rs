@@ -77,11 +77,11 @@ impl<'a> Around<'a> {
                 return Use::Never;
             }
             Kind::Never | Kind::Tag => return Use::Never,
-            // Weighed by those who know more of them.
+            // `Choices` and `Controls` weigh these, with more context.
             Kind::Selector | Kind::Bidi => STRANGE,
             Kind::Blank | Kind::Separator | Kind::Void => STRANGE,
         };
-        // What the first of a row does, the others need not do again.
+        // Only the first of a row has its effect, so the others are never free.
         Use::Weighs(if previous.is_some() { weight.max(SLIGHT) } else { weight })
     }
 

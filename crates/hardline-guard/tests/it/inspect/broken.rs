@@ -1,4 +1,5 @@
-//! Answers that are broken, that cannot be assigned, or that share their line: no caller waits for ever.
+//! Answers that are broken, that match no request, or that share their line: no caller waits
+//! forever.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ fn calling() -> Run {
     run
 }
 
-/// Returns how the calls 3 and 4 were answered: by `result`, `error`, or not at all.
+/// Returns the answers to the calls 3 and 4: `result`, `error`, or none.
 fn outcomes(run: &Run) -> [String; 2] {
     [3, 4].map(|id| {
         let mut kinds = run.to_client.iter().filter_map(|line| {
@@ -116,7 +117,7 @@ fn an_answer_behind_other_text_is_delivered() {
     for prefix in ["\0\0", "\x1b[0m", "[####    ] \r", "50%\r", "\u{feff}\u{feff}"] {
         check(&[&format!("{prefix}{}", answer(3, "a"))], Duration::ZERO, ["result", "none"]);
     }
-    // Behind words it may be quoted: the server has some time for a proper one.
+    // Behind words it may be a quote: the server gets some time for a proper answer.
     for prefix in ["Loading... ", "[INFO] "] {
         let line = format!("{prefix}{}", answer(3, "a"));
         check(&[&line], Duration::from_millis(400), ["none", "none"]);

@@ -1,5 +1,5 @@
-//! Messages that content plants: behind a carriage return, after a torn line, after a pause, after an
-//! answer that content ends.
+//! Messages planted by content: behind a carriage return, after a torn line, after a pause, after
+//! an answer that content ends.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{Run, SAMPLING, SERVER, answer};
 const HEAD: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#;
 const TAIL: &str = r#""}]}}"#;
 
-/// A session with one call that has no answer yet.
+/// A session with one unanswered call.
 fn calling(profile: Profile) -> Run {
     let mut run = Run::open(profile, "2025-06-18");
     run.call(1, "fetch");
@@ -19,7 +19,7 @@ fn calling(profile: Profile) -> Run {
     run
 }
 
-/// Asserts that nothing planted was delivered, and that the call has exactly one answer.
+/// Asserts that no planted message was delivered, and that the call has exactly one answer.
 #[track_caller]
 fn assert_nothing_planted(run: &mut Run, what: &str) {
     run.wait(Duration::from_secs(60));
@@ -111,9 +111,9 @@ fn answers_keep_flowing_while_the_server_is_suspect() {
     run.wait(Duration::from_millis(2));
     assert_eq!(run.to_client.len(), 2, "{:?}", run.to_client);
     assert_eq!(run.to_client[1], answer(2, "fine"));
-    // The dropped request is answered, in case that the server did send it.
+    // The dropped request is answered, in case the server did send it.
     assert!(run.to_server.last().unwrap().contains(r#""id":"s","error""#));
-    // After a while without doubt the server is as before.
+    // After a while without doubt, the server is trusted again.
     run.wait(Duration::from_secs(31));
     run.server(SAMPLING);
     assert_eq!(run.to_client.last().unwrap(), SAMPLING);
@@ -146,7 +146,7 @@ fn a_message_after_an_honest_answer_waits_a_moment_and_keeps_its_place() {
     assert_eq!(run.to_client, [answer(1, "a")]);
     run.wait(Duration::from_millis(3));
     assert_eq!(run.to_client, [answer(1, "a"), SAMPLING.to_owned()]);
-    // An answer releases what came before it.
+    // An answer releases the messages held back before it.
     let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
     run.show(SERVER, format!("{ping}\n{}\n", answer(2, "b")).as_bytes());
     assert_eq!(run.to_client[2..], [ping.to_owned(), answer(2, "b")]);

@@ -1,4 +1,4 @@
-//! Twice the lines cost at most three times the work, whatever the lines: frames, joiner, session.
+//! Twice the lines cost at most three times the work, for any lines: frames, joiner, session.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const SMALL: usize = 40_000;
 
 type Make = (&'static str, fn(usize) -> Vec<u8>);
 
-/// What comes after a head, or instead of one.
+/// Lines that come after a head, or instead of one.
 const LINES: &[Make] = &[
     ("heads", |len| repeat(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\n", len)),
     ("tails", |len| after_head(b"x\"}}\n", len)),
@@ -44,7 +44,9 @@ const LINES: &[Make] = &[
         let head = repeat(b"\\\"}}", len / 2);
         [HEAD, &head, b"\n", &repeat(b"\",,}}\n", len / 2)].concat()
     }),
-    ("answers to nobody", |len| repeat(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", len)),
+    ("answers without a request", |len| {
+        repeat(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", len)
+    }),
     ("progress", |len| {
         let line = |token| {
             format!(
@@ -83,7 +85,7 @@ fn numbered_lines(len: usize, line: fn(usize) -> String) -> Vec<u8> {
     lines
 }
 
-/// Puts a stream through all that comes before the content rules.
+/// Passes a stream through all stages before the content rules.
 fn guard(stream: &[u8]) {
     let limits = Limits::default();
     let mut framer = LineFramer::new(&limits);

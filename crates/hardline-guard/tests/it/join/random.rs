@@ -42,7 +42,7 @@ fn random_interleavings_keep_the_promises() {
             let line = random_line(&mut rng);
             let before = run.log.len();
             run.lines(format!("{line}\n").as_bytes());
-            // What passes is the line itself, and nothing after a joined frame in the same step.
+            // Only the line itself passes, and nothing after a joined frame in the same step.
             for entry in run.log[before..].iter().filter_map(|it| it.strip_prefix("pass ")) {
                 assert_eq!(entry, line);
             }
@@ -63,7 +63,7 @@ fn random_interleavings_keep_the_promises() {
         let mut position = 0;
         for entry in &run.log {
             if let Some(line) = entry.strip_prefix("pass ") {
-                // Order is kept, and no line passes twice.
+                // Order is preserved, and no line passes twice.
                 let found = sent[position..].iter().position(|it| it == line).unwrap();
                 position += found + 1;
                 passed += 1;
@@ -83,14 +83,14 @@ fn random_interleavings_keep_the_promises() {
     assert!(500 < joined && 5_000 < failed && 20_000 < passed, "{joined} {failed} {passed}");
 }
 
-/// The id that a held line is an answer to.
+/// Returns the id that a held line answers.
 fn answer_id(line: &str) -> Option<Id<'static>> {
     let rest = line.strip_prefix(r#"{"jsonrpc":"2.0","id":"#)?;
     let (id, rest) = rest.split_once(',')?;
     rest.starts_with("\"result\"").then(|| Id::from_integer(id.parse().unwrap()))
 }
 
-/// Messages with newlines and other bytes anywhere, cut and mixed.
+/// Generates messages with newlines and other bytes anywhere, cut and mixed.
 #[test]
 fn damaged_streams_keep_the_promises() {
     let mut joined = 0;

@@ -145,7 +145,7 @@ fn every_lock_is_read_again_as_it_was_written() {
 
         let mut bytes = text.into_bytes();
         generate::mutate(&mut rng, &mut bytes);
-        // Whatever happened to it, it is an error or says the same as before of what it says.
+        // A damaged file is an error, or can be written and read again without a change.
         if let Ok(read) = Lock::parse(&String::from_utf8_lossy(&bytes)) {
             assert_eq!(Lock::parse(&read.to_string()).unwrap(), read, "seed {seed}");
         }
@@ -195,7 +195,7 @@ fn instructions_are_kept_before_the_tools_and_apart_from_them() {
     lock.pin("docs", [&definition(r#"{"name":"list","inputSchema":{}}"#)]).unwrap();
     assert_eq!(Lock::parse(&lock.to_string()).unwrap(), lock);
     assert!(lock.instructions("docs").is_some(), "pinning tools leaves them");
-    // Where they were never pinned, there is nothing to compare with; where there were none, there is.
+    // Without a pin there is nothing to compare with; a pin of empty instructions can be compared.
     let now = instructions(r#"{"instructions":"Be cruel."}"#);
     assert_eq!(sample().compare_instructions("docs", &now), None);
     let found = lock.compare_instructions("none", &now).unwrap();
@@ -227,7 +227,7 @@ fn one_server_cannot_take_the_room_of_another() {
     assert_eq!(full, LockFull::ServerBytes);
     assert!((60..70).contains(&count), "{count}");
     assert_eq!(lock.tools("greedy").count(), count);
-    // What takes no more than before still fits.
+    // Pins that take no more room than before still fit.
     lock.approve("greedy", &long("t0")).unwrap();
     lock.approve("honest", &long("t0")).unwrap();
     lock.approve_instructions("greedy", &instructions(r#"{"instructions":"Still."}"#)).unwrap();

@@ -1,4 +1,4 @@
-//! Definitions that are too long to be kept whole.
+//! Definitions that are too long to be stored whole.
 
 use hardline_guard::pin::{Definition, Diff, Lock};
 use hardline_testkit::generate::Rng;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::definition;
 
-/// A tool with an icon of so many bytes, which ends like this.
+/// Creates a tool with an icon of this many bytes and this ending.
 fn with_icon(bytes: usize, end: &str) -> Value {
     let src = format!("data:image/png;base64,{}{end}", "A".repeat(bytes));
     json!({"name": "buy", "description": "Buys.", "icons": [{"src": src, "sizes": ["any"]}]})
@@ -55,7 +55,7 @@ fn no_server_can_write_a_mark_of_its_own() {
     let honest = definition(&json!({"name": "t", "a": long, "b": long}).to_string());
     let text = honest.canonical();
     let outline: Value = serde_json::from_str(text).unwrap();
-    // What stands for the long string in the outline, given as the value itself.
+    // The mark that replaces the long string, given as the value itself.
     let forged = definition(&json!({"name": "t", "a": outline["a"], "b": long}).to_string());
     assert!(forged.is_outline());
     assert_ne!(forged.fingerprint(), honest.fingerprint());
@@ -94,7 +94,7 @@ fn whatever_is_long_fits_and_every_part_of_it_counts() {
         assert!(!seen.contains(&tool.fingerprint()));
         seen.push(tool.fingerprint());
     }
-    // One byte of any of them, anywhere.
+    // Changes one byte of any of them, anywhere.
     for seed in 0..200 {
         let mut rng = Rng::new(seed);
         let shape = &shapes[rng.below(shapes.len())];
@@ -118,7 +118,7 @@ fn whatever_is_long_fits_and_every_part_of_it_counts() {
 
 #[test]
 fn a_lock_that_keeps_a_long_definition_whole_is_still_read() {
-    // As it was written before there were outlines: the digest of the whole.
+    // Written before outlines existed: the digest of the whole definition.
     let tool = json!({"description": "A".repeat(500_000), "name": "t"});
     let sha256: String = {
         use sha2::{Digest, Sha256};

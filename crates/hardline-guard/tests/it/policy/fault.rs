@@ -1,11 +1,11 @@
-//! What is wrong with a text that is no policy.
+//! The faults of texts that are not valid policies.
 
 use hardline_guard::Action;
 use hardline_guard::policy::Policy;
 
 use super::{check, docs};
 
-/// Expects all these faults, and no others.
+/// Expects exactly these faults.
 #[track_caller]
 fn check_faults(text: &str, expected: &[&str]) {
     let error = Policy::parse(text).expect_err("a policy with faults");

@@ -1,4 +1,4 @@
-//! The fuzz targets on choices from a seed, so that they are tried where no fuzzer runs.
+//! Runs the fuzz targets on choices from a seed, so that they are also tried where no fuzzer runs.
 
 use std::panic;
 

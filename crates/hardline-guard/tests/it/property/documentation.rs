@@ -1,4 +1,4 @@
-//! Documentation passes unharmed: what nobody planted comes out of `balanced` byte for byte.
+//! Documentation passes unharmed: a text without planted content passes `balanced` byte for byte.
 
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::{Action, Direction, Guard};
@@ -7,7 +7,7 @@ use hardline_wire::single_line::single_line;
 
 const CORPUS: &str = include_str!("../../data/benign.ndjson");
 
-/// Texts of the corpus that are edited, each with the reason. None is.
+/// Texts of the corpus that are edited, each with the reason. There are none.
 const EDITED: &[(&str, &str)] = &[];
 
 #[derive(serde::Deserialize)]
@@ -21,7 +21,7 @@ fn cases() -> Vec<Case> {
     cases.filter(|it: &Case| EDITED.iter().all(|(name, _)| *name != it.name)).collect()
 }
 
-/// Each spelling of a string that servers use: as it is, beyond ASCII escaped, all of it escaped.
+/// Returns each spelling of a string that servers use: unchanged, non-ASCII escaped, all escaped.
 fn spellings(text: &str) -> [String; 3] {
     let plain = plant::json_string(text);
     let escape = |char: char| match char {
@@ -47,7 +47,7 @@ fn documentation_passes_wherever_it_stands() {
     for Case { name, text } in cases() {
         let spellings = spellings(&text);
         for (index, place) in plant::TEXTS.iter().chain(plant::OPAQUE).enumerate() {
-            // An id may be no longer than 256 bytes.
+            // An id may have at most 256 bytes.
             if place.contains(r#""id":@"#) {
                 continue;
             }

@@ -1,11 +1,11 @@
-//! `docs/policy.md`: each policy on it is one, and each message is what a reader would get.
+//! `docs/policy.md`: each policy on it is valid, and each message is what a user would get.
 
 use hardline_guard::Direction;
 use hardline_guard::policy::Policy;
 
 const PAGE: &str = include_str!("../../../../../docs/policy.md");
 
-/// The fenced blocks of the page: what follows the fence, and what is inside.
+/// Returns the fenced blocks of the page: the info string, and the content.
 fn blocks() -> Vec<(&'static str, String)> {
     let mut blocks = Vec::new();
     let mut lines = PAGE.split('\n');
@@ -49,7 +49,8 @@ fn the_page_on_policies_says_what_is_so() {
     assert!(8 <= policies && 4 <= wrong, "{policies} {wrong}");
 }
 
-/// The table of keys names none that the parser does not know; where an error lists them, it names all.
+/// The table of keys lists only keys that the parser knows; where an error lists the keys, the
+/// table has all of them.
 #[test]
 fn the_page_on_policies_names_every_key() {
     let tables = [

@@ -1,4 +1,4 @@
-//! The sanitizer: it edits what is wrong with the string it is wrong in, and nothing else.
+//! The sanitizer edits the matched part of a string, and nothing else.
 
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::scan::{Scanner, Settings};
@@ -12,7 +12,7 @@ const CORPUS: &str = include_str!("../../data/hostile.ndjson");
 
 const FROM_SERVER: Direction = Direction::ServerToClient;
 
-/// Sanitizes whatever content rules find, however bad.
+/// Sanitizes all matches of content rules, at any severity.
 const SANITIZE: &str = r#"
     [server.s.rules]
     content.frame = "sanitize"
@@ -65,12 +65,12 @@ fn attacks_are_made_harmless_wherever_they_stand_and_nothing_else_is_touched() {
                     continue;
                 };
                 edited += 1;
-                // The planted string and no other, and in it nothing but what was wrong.
+                // Only the planted string changes, and only its matched part.
                 let edits = assert_edited_in_texts(&single_line(frame.as_bytes()), &sent);
                 let [(piece, before, after)] = &*edits else { panic!("{name}: {edits:?}") };
                 assert_eq!((piece.range.start, before), (start, &text), "{name}");
                 assert_eq!(without_marks(before), without_marks(after), "{name}");
-                // Again changes nothing.
+                // A second pass changes nothing.
                 let again = guard.check_frame(FROM_SERVER, &sent);
                 assert!(again.action < Action::Sanitize, "{name}: {again:?}");
                 assert_eq!(again.frame.unwrap().into_inner(), sent, "{name}");
@@ -104,7 +104,7 @@ fn what_is_compared_or_sent_back_is_never_edited() {
     }
 }
 
-/// What a client sends is what somebody asked for: it arrives as it is, even if it is an attack.
+/// A client sends arguments on purpose: they arrive unchanged, even if they contain an attack.
 #[test]
 fn what_the_client_sends_arrives_as_it_is() {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));
@@ -119,7 +119,7 @@ fn what_the_client_sends_arrives_as_it_is() {
     }
 }
 
-/// An edit makes a frame longer. One that would be longer than a frame may be does not go on.
+/// An edit makes a frame longer. A frame that would exceed the limit does not pass.
 #[test]
 fn no_frame_becomes_longer_than_it_may_be() {
     let (mut edited, mut blocked) = (0, 0);
@@ -149,7 +149,7 @@ fn no_frame_becomes_longer_than_it_may_be() {
     assert!(200 < edited && 200 < blocked, "{edited} {blocked}");
 }
 
-/// Two attacks in one frame, and an attack among texts that are none.
+/// Two attacks in one frame, and an attack among harmless texts.
 #[test]
 fn each_string_is_edited_on_its_own() {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));

@@ -1,4 +1,4 @@
-//! Texts that are nobody's attack: nothing high or critical in them.
+//! Harmless texts: no finding of severity high or critical.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ fn leaves_ordinary_texts_as_they_are() {
     }
 }
 
-/// All of them in one text, so that nothing depends on being alone.
+/// All texts in one, so that no result depends on a text being alone.
 #[test]
 fn finds_nothing_bad_in_all_of_them_together() {
     let all: Vec<String> = cases().into_iter().map(|it| it.text).collect();

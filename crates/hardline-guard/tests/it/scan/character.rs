@@ -1,4 +1,4 @@
-//! Single characters, headers, JSON-RPC inside prose: what is found, and how it is made harmless.
+//! Single characters, headers, JSON-RPC inside prose: the hits, and their sanitized forms.
 
 use hardline_guard::sanitize;
 use hardline_guard::scan::{Scanner, Settings};
@@ -92,7 +92,8 @@ fn makes_what_it_finds_visible() {
     );
 }
 
-/// An edit may uncover a message: a control character that tore it in two becomes a mark in a string.
+/// An edit may uncover a message: a control character that tore it in two becomes a mark in a
+/// string.
 #[test]
 fn cleans_what_an_edit_uncovers() {
     let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"x\0y\"}}";

@@ -1,4 +1,4 @@
-//! Twice the text costs at most three times the work, whatever the text: to scan it, and to clean it.
+//! Twice the text costs at most three times the work, for any text: to scan it, and to clean it.
 
 use std::hint::black_box;
 
@@ -12,7 +12,7 @@ const SMALL: usize = 4_000;
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","error":{}}"#;
 
-/// What is planted, and near-misses of it.
+/// Planted texts, and near-misses of them.
 const MESSAGES: &[&str] = &[
     r#"{"jsonrpc":"2.0","method":"ping"}"#,
     r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
@@ -35,11 +35,11 @@ const MESSAGES: &[&str] = &[
     "{/**/\"jsonrpc\"",
 ];
 
-/// Where some reader ends a line, and what is none.
+/// Line ends of some reader, and characters that are none.
 const ENDS: &[&str] =
     &["", "\n", "\r", "\r\n", "\u{85}", "\u{2028}", "\x0b", "\x0c", "\0", "\x1d", " ", ","];
 
-/// Brackets, quotes, escapes, names, headers and characters, with what is nearly one of them.
+/// Brackets, quotes, escapes, names, headers and characters, with near-misses.
 const PIECES: &[&str] = &[
     "{",
     "[",
@@ -177,7 +177,7 @@ const PIECES: &[&str] = &[
 
 type Encode = fn(&str) -> String;
 
-/// The encodings that are opened.
+/// The encodings that are decoded.
 const ENCODINGS: &[(&str, Encode)] = &[
     ("a JSON string", encode::json_string),
     ("\\u", encode::unicode),
@@ -198,15 +198,14 @@ const SPARSE: &[(&str, Encode)] = &[
     ("a form", encode::form),
 ];
 
-/// Escapes at the start of a line that is otherwise left as it is, so that all of it is decoded in
-/// many ways.
+/// Escapes at the start of an otherwise plain line, so that the whole line is decoded in many ways.
 const PREFIXES: &[&str] = &[
     "\\u0026amp;%26amp;&#37;25\\\\u0041&#92;n%5Cn ",
     "{\"a\":\"\\u0026amp;%26amp;&#37;25\\\\u0041&#92;n%5Cn\"} ",
     "\\u007b&#123;%7B\"a\":",
 ];
 
-/// What is repeated behind them.
+/// Units that are repeated behind them.
 const BODIES: &[&str] = &[
     "\0{\"jsonrpc\":\"2.0\"}",
     "{\u{2028}\"jsonrpc\0{\u{85}",
@@ -226,7 +225,7 @@ const BODIES: &[&str] = &[
 
 type Text = (String, Box<dyn Fn(usize) -> String>);
 
-/// A unit again and again.
+/// Repeats a unit.
 fn repeated(name: String, unit: String) -> Text {
     (name, Box::new(move |len| unit.repeat(len.div_ceil(unit.len()))))
 }
@@ -247,7 +246,7 @@ fn texts() -> Vec<Text> {
             let unit = encode(inner);
             texts.push(repeated(format!("{inner:?} in {name}"), unit.clone()));
             texts.push(repeated(format!("{inner:?} in {name}, lines"), unit + "\n"));
-            // All of it in one.
+            // All of them in one text.
             let make = move |len: usize| encode(&inner.repeat(len.div_ceil(encode(inner).len())));
             texts.push((format!("many {inner:?} in {name}"), Box::new(make)));
         }
@@ -262,7 +261,7 @@ fn texts() -> Vec<Text> {
     texts
 }
 
-/// Encodings in one another, in every combination.
+/// Nested encodings, in every combination.
 fn nested() -> Vec<Text> {
     let mut level: Vec<(String, String)> = vec![("a message".to_owned(), MESSAGE.to_owned())];
     let mut texts = Vec::new();

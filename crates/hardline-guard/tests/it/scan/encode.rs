@@ -6,13 +6,13 @@ pub(super) fn json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// The inside of a JSON string, without its quotes.
+/// Returns the content of a JSON string, without its quotes.
 pub(super) fn escaped(text: &str) -> String {
     let quoted = json_string(text);
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Every character that `which` picks, written by `write`.
+/// Writes every character that `which` selects with `write`.
 fn each(text: &str, which: impl Fn(char) -> bool, write: impl Fn(&mut String, char)) -> String {
     let mut result = String::new();
     for char in text.chars() {
@@ -122,7 +122,7 @@ fn base64_with(text: &str, letters: &[u8; 64], is_padded: bool) -> String {
     result
 }
 
-/// `text`, all ASCII, with a line end after every `width` letters.
+/// Wraps `text`, which must be ASCII, after every `width` letters.
 pub(super) fn wrapped(text: &str, width: usize, end: &str) -> String {
     let lines: Vec<&str> =
         text.as_bytes().chunks(width).map(|it| std::str::from_utf8(it).unwrap()).collect();

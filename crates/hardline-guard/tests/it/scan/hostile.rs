@@ -66,7 +66,7 @@ fn whole<'a>(members: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 
 type Disguise = (&'static str, fn(&[(&str, &str)]) -> String);
 
-/// What leaves a message one, for one reader or another.
+/// Changes after which some reader still accepts the message.
 const PLAIN: &[Disguise] = &[
     ("as it is", |it| plain(it)),
     ("spaced", |it| object(&whole(it), " : ", " , ")),
@@ -160,7 +160,7 @@ const DEEP: &[Disguise] = &[
 const LINE_ENDS: &[&str] =
     &["\n", "\r", "\r\n", "\u{85}", "\u{2028}", "\u{2029}", "\x0b", "\x0c", "\0"];
 
-/// Where it stands: the text before and after, with `|` for a line end.
+/// Positions: the text before and after, with `|` for a line end.
 const POSITIONS: &[(&str, &str)] = &[
     ("", ""),
     ("", "|That is all."),
@@ -281,7 +281,7 @@ fn finds_every_attack_of_the_corpus() {
     assert!(missed.is_empty(), "{} missed\n{}", missed.len(), missed.join("\n"));
 }
 
-/// The sanitizer on every attack: what it returns is clean, stays as it is, and lost nothing else.
+/// The sanitized form of every attack is clean, stable, and has lost nothing else.
 #[test]
 fn makes_every_attack_harmless() {
     let mut scanner = Scanner::new(Settings::default());
@@ -302,7 +302,7 @@ fn makes_every_attack_harmless() {
     }
 }
 
-/// After the sanitizer, no piece of a planted line is JSON, however it is cut and trimmed.
+/// After the sanitizer, no piece of a planted line is JSON, for any way to split and trim it.
 #[test]
 fn leaves_no_line_that_is_json() {
     let mut scanner = Scanner::new(Settings::default());
@@ -347,7 +347,7 @@ fn finds_a_message_in_the_middle_of_a_megabyte() {
                 let is_it = |it: &hardline_guard::scan::Hit| {
                     it.rule == rule && it.severity >= severity && near.contains(&it.range.start)
                 };
-                // Base64 right after base64 is one run of it.
+                // Base64 directly after base64 is one run.
                 if !(filler.starts_with("iVBO") && severity == Severity::Medium) {
                     assert!(hits.iter().any(is_it), "{name} after {filler:?}");
                 }

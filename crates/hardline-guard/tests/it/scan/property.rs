@@ -1,4 +1,4 @@
-//! What holds for any text.
+//! Properties of any text.
 
 use hardline_guard::Severity;
 use hardline_guard::sanitize;
@@ -111,7 +111,7 @@ fn hits_are_in_order_and_on_characters() {
                 "{hit:?} {text:?}"
             );
         }
-        // The scanner keeps nothing of one text for the next.
+        // The scanner carries no state from one text to the next.
         assert_eq!(Scanner::new(Settings::default()).scan(&text), scan, "{text:?}");
     }
 }
@@ -145,7 +145,7 @@ fn edits_leave_the_rest_as_it_was() {
         let edits = sanitize::edits(&text, &hits);
         assert!(edits.is_sorted_by_key(|it| (it.range.start, it.range.end)));
         let mut rest = sanitize::apply(&text, &edits);
-        // Taken back from the end on, the edits give the text again.
+        // Undone from the last to the first, the edits restore the text.
         let mut shift: isize = 0;
         let mut places = Vec::new();
         for edit in &edits {

@@ -1,4 +1,4 @@
-//! Floods, and what is kept and dropped of them.
+//! Floods, and the messages that are kept and dropped.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn a_burst_never_costs_an_answer() {
     assert_eq!(run.session.dropped(), 4);
     assert_eq!(run.session.poll_timeout(), Some(Duration::from_millis(500)));
     assert_eq!(run.wait(Duration::from_millis(500)), ["release progress 7"]);
-    // Something newer passes in the place of what is kept.
+    // A newer message passes in place of the stored one.
     run.now = Duration::from_secs(1);
     let list_changed = "instead of notifications/tools/list_changed pass";
     run.check(&[(r#"< {"method":"notifications/tools/list_changed"}"#, list_changed)]);
@@ -69,8 +69,8 @@ fn a_flood_is_bounded_and_reported_now_and_then() {
             other => panic!("{other:?}"),
         }
     }
-    // 256 at once and 128 in each of nearly five seconds; eight tokens are kept, since as many requests
-    // may be in flight.
+    // 256 at once and 128 in each of nearly five seconds; eight tokens are stored, because as many
+    // requests may be in flight.
     assert_eq!((passed, kept, dropped), (895, 8, 4097));
     assert_eq!(findings, 5);
     assert_eq!(run.session.dropped(), 4097);

@@ -1,4 +1,4 @@
-//! Who may send what, and when.
+//! Methods that each side may send, and the phases in which it may.
 
 use hardline_guard::Rule;
 use hardline_guard::session::Burst;
@@ -46,12 +46,12 @@ fn methods_need_their_capability() {
         (r#"< {"method":"notifications/message"}"#, "session.capability(low) pass"),
         (r#"> {"id":4,"method":"resources/list"}"#, "session.capability(low) pass"),
     ]);
-    // What came with a later version needs its capability all the same.
+    // Features of a later version still need their capability.
     let mut run = Run::opened("2024-11-05", "{}", "{}");
     run.check(&[(r#"< {"id":2,"method":"elicitation/create"}"#, &blocked(2))]);
     let mut run = Run::opened("2024-11-05", r#"{"elicitation":{}}"#, "{}");
     run.check(&[(r#"< {"id":2,"method":"elicitation/create"}"#, "pass")]);
-    // Tasks are the receiver's.
+    // Tasks belong to the receiver.
     let mut run = Run::opened("2025-11-25", r#"{"tasks":{"list":{}}}"#, "{}");
     run.check(&[
         (r#"< {"id":1,"method":"tasks/list"}"#, "pass"),
@@ -118,7 +118,7 @@ fn without_a_handshake_each_request_speaks_for_itself() {
         (r#"< {"id":2,"method":"sampling/createMessage"}"#, "session.lifecycle answer 2 -32603"),
         (r#"< {"method":"notifications/tools/list_changed"}"#, "session.capability(low) pass"),
         (r#"> {"method":"notifications/progress"}"#, "session.wrong-direction drop"),
-        // What a request says holds for its own answer.
+        // The capabilities in a request apply to its own answer.
         (&stateless(2, "tools/call", r#"{"sampling":{}}"#), "pass"),
         (&stateless(3, "tools/call", "{}"), "pass"),
         (&stateless(4, "prompts/get", "{}"), "pass"),
@@ -127,7 +127,7 @@ fn without_a_handshake_each_request_speaks_for_itself() {
         (&input(3, "sampling/createMessage"), "session.capability fail 3"),
         (&input(4, "tools/call"), "session.wrong-direction fail 4"),
         (&input(5, "acme/ask"), "pass"),
-        // The worst of several counts.
+        // The most severe of several counts.
         (&stateless(7, "tools/call", "{}"), "pass"),
         (
             r#"< {"id":7,"result":{"inputRequests":{"a":{"method":"acme/ask"},"b":{"method":"roots/list"}}}}"#,
@@ -140,7 +140,7 @@ fn without_a_handshake_each_request_speaks_for_itself() {
         (r#"< {"method":"notifications/cancelled","params":{"requestId":6}}"#, "pass"),
         (r#"< {"id":6,"result":{}}"#, "drop"),
     ]);
-    // So it is where a handshake led to this version.
+    // The same where a handshake led to this version.
     let mut run = Run::opened("2026-07-28", r#"{"sampling":{}}"#, r#"{"tools":{}}"#);
     run.check(&[
         (r#"< {"id":1,"method":"sampling/createMessage"}"#, "session.lifecycle answer 1 -32603"),
@@ -155,14 +155,14 @@ fn without_a_handshake_each_request_speaks_for_itself() {
         (r#"> {"id":2,"method":"tools/call"}"#, "pass"),
         (&input(2, "roots/list"), "pass"),
     ]);
-    // A session that was opened stays so, whatever single requests say of themselves.
+    // An open session stays open, no matter what single requests declare.
     let mut run = Run::opened("2025-11-25", r#"{"sampling":{}}"#, r#"{"tools":{}}"#);
     run.check(&[
         (&stateless(1, "tools/call", "{}"), "pass"),
         (r#"< {"id":1,"method":"sampling/createMessage"}"#, "pass"),
         (&input(1, "sampling/createMessage"), "session.capability fail 1"),
     ]);
-    // A version that has a handshake is not agreed on without one.
+    // A version with a handshake is not agreed on without one.
     let mut run = Run::balanced();
     let request = stateless(1, "tools/list", "{}").replace("2026-07-28", "2025-11-25");
     run.check(&[(&request, "session.lifecycle(low) pass")]);
@@ -218,7 +218,7 @@ fn parts_of_a_request_need_a_capability_of_their_own() {
         let mut run = Run::opened("2025-11-25", client, "{}");
         assert_eq!(run.step(&line), expected, "{client} {line}");
     }
-    // Context came before its capability.
+    // Context existed before its capability.
     let mut run = Run::opened("2025-06-18", r#"{"sampling":{}}"#, "{}");
     assert_eq!(run.step(&sample(r#"{"includeContext":"thisServer"}"#)), "pass");
 }

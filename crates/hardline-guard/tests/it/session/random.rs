@@ -1,4 +1,4 @@
-//! Random sessions, against models that are plain to see.
+//! Random sessions, compared with simple models.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use hardline_wire::id::Id;
 
 use super::Run;
 
-/// Random requests, answers, cancellations and waits, against a table that is plain to see.
+/// Random requests, answers, cancellations and waits, compared with a simple table.
 #[test]
 fn random_sessions_match_answers_as_a_plain_table_does() {
     let (mut passed, mut failed) = (0, 0);
@@ -40,7 +40,8 @@ fn random_sessions_match_answers_as_a_plain_table_does() {
                     let outcome = run.outcome(&format!(r#"< {{"id":{id},"result":{{}}}}"#));
                     let is_proper = table.remove(&id).is_some();
                     assert_eq!(outcome.fate, if is_proper { Fate::Pass } else { Fate::Drop });
-                    // What was cancelled longest ago is forgotten, and a late answer is found.
+                    // The oldest cancelled request is forgotten, so a late answer to it is a
+                    // finding.
                     assert!(outcome.findings.is_empty() == is_proper || cancelled.contains(&id));
                     passed += usize::from(is_proper);
                     let is_mistyped =
@@ -78,8 +79,8 @@ fn random_sessions_match_answers_as_a_plain_table_does() {
     assert!(10_000 < passed && 500 < failed, "{passed} {failed}");
 }
 
-/// A caller that keeps frames as the session says: the newest progress comes, in order, before its
-/// answer, and every answer comes.
+/// A caller that holds frames as the session requires: the newest progress arrives, in order,
+/// before its answer, and every answer arrives.
 #[test]
 fn random_floods_lose_no_answer_and_no_last_progress() {
     for seed in 0..300 {
@@ -87,7 +88,7 @@ fn random_floods_lose_no_answer_and_no_last_progress() {
         let mut run = Run::new(Burst::new(5, 10), Rule::balanced);
         run.open("2025-11-25", "{}", r#"{"tools":{}}"#);
         let mut kept: HashMap<CoalesceKey, usize> = HashMap::new();
-        // For each request the progress that was sent and the one that came.
+        // For each request, the progress that was sent and the progress that arrived.
         let mut sent = [0; 4];
         let mut came = [0; 4];
         let mut open = [false; 4];

@@ -1,4 +1,4 @@
-//! Tools that a filter hides are compared with their pins as well.
+//! Tools that a filter hides are also compared with their pins.
 
 use hardline_guard::Rule;
 use hardline_guard::policy::{Profile, Switches};
@@ -42,8 +42,8 @@ fn a_poisoned_tool_is_not_pinned_while_a_filter_hides_it() {
     assert_eq!(run.list(&tools), ["good"]);
 }
 
-/// A name is compared, so that it is not edited: a tool whose name hides something is not listed. Others are, and
-/// descriptions are made harmless wherever they stand.
+/// A name is compared by machines, so it is not edited: a tool with hidden characters in its name
+/// is not listed. Other tools are, and descriptions are sanitized everywhere.
 #[test]
 fn a_hidden_character_in_a_name_costs_that_tool_alone() {
     let schema = |name: &str, description: &str| {

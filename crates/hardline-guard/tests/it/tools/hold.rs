@@ -1,4 +1,4 @@
-//! New tools under strict: held until a person approves them.
+//! New tools under `strict`: held until a person approves them.
 
 use hardline_guard::pin::{Definition, Lock};
 use hardline_guard::policy::{Policy, Profile};
@@ -48,11 +48,11 @@ fn a_first_list_that_was_cut_short_lets_nothing_in_later() {
         let mut run = Run::pinned(Profile::Strict, &pins);
         run.ask("tools/list", &json!({}));
         run.answer(&json!({"tools": [], "nextCursor": "2"}));
-        // The page that the first one named is a part of the list. Any other is not.
+        // Only the page that the first one named belongs to the list.
         run.ask("tools/list", &json!({"cursor": cursor}));
         run.answer(&json!({"tools": [tool("late", "")], "nextCursor": "4"}));
         assert_eq!(pins.pinned().contains(&"late".to_owned()), is_pinned, "{cursor}");
-        // A session later the same page is one of a new list.
+        // One session later, the same page belongs to a new list.
         let mut run = Run::pinned(Profile::Strict, &pins);
         run.ask("tools/list", &json!({"cursor": "4"}));
         let answer = run.answer(&json!({"tools": [tool("later", "")]}));
@@ -103,7 +103,7 @@ fn a_list_over_the_limits_of_a_server_is_held_where_it_is_over_them() {
     assert_eq!(pins.pinned().len(), seen.len());
     assert_eq!(run.call("p0t0"), None);
     assert_eq!(run.call("p7t9").as_deref(), Some("tool.new"));
-    // The instructions have room all the same.
+    // The instructions still have room.
     assert!(pins.0.lock().unwrap().0.instructions("shop").is_some());
 }
 
@@ -123,7 +123,7 @@ fn a_name_that_is_hidden_once_stays_hidden_wherever_it_stands() {
         run.ask("tools/list", &json!({"cursor": "2"}));
         run.answer(&json!({"tools": [tools[1]]}));
         assert_eq!(run.call("a").as_deref(), Some("tool.changed"), "{tools}");
-        // A list that has it as it was pinned, and no other, is fine again.
+        // A list with only the pinned version is accepted again.
         run.list(&json!([honest]));
         assert_eq!(run.call("a"), None);
     }
@@ -135,7 +135,7 @@ fn a_policy_can_hold_new_tools_alone() {
     Run::pinned(Profile::Balanced, &pins).list(&json!([tool("a", "1")]));
     let policy = Policy::parse("[rules]\n\"tool.new\" = \"block\"").unwrap();
     let mut run = Run::of(policy, Some(&pins));
-    // Not listed in this session: what was pinned may be called, and nothing else.
+    // Not listed in this session: only pinned tools may be called.
     assert_eq!(run.call("a"), None);
     assert_eq!(run.call("b").as_deref(), Some("tool.new"));
     assert_eq!(run.list(&json!([tool("a", "2"), tool("b", "")])), ["a"]);

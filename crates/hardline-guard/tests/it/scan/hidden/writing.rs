@@ -1,4 +1,4 @@
-//! Invisible characters that writing needs, or that are left there by accident.
+//! Invisible characters that writing needs, or that remain by accident.
 
 use super::{PAGE, assert_found, assert_passes};
 
@@ -52,7 +52,7 @@ fn a_few_strays_pass_and_many_do_not() {
             PAGE.chars().flat_map(|it| [it, stray.chars().next().unwrap()]).collect();
         assert_found("after each letter", &many);
     }
-    // The same in what is as short as a name is no slip.
+    // In a text as short as a name, the same is no accident.
     assert_found("a name", "read\u{200b}\u{200b}file");
     assert_found("a name", "read\u{3164}file");
     assert_passes("a name", "read\u{200b}file");

@@ -131,6 +131,7 @@ impl Rule {
     /// Returns true if findings of this rule never belong to a tool: rules about bytes, sessions
     /// and starts.
     pub fn is_without_tool(self) -> bool {
+        // Only content and tool lists belong to a tool.
         matches!(self.layer(), "frame" | "session" | "launch")
     }
 }

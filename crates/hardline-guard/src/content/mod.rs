@@ -37,6 +37,7 @@ pub(crate) fn for_each_string<'a>(
                 if scalar.kind() == Kind::String {
                     take(scalar, &place, false);
                 }
+                // Numbers and literals count as elements too.
                 place.done();
             }
         }

@@ -62,6 +62,7 @@ impl<'a> Place<'a> {
 
     /// Returns the readers of the string here: a value, or a key of the innermost object.
     pub(crate) fn reader(&self, is_key: bool) -> Reader {
+        // Array indexes do not matter for the readers of a string.
         let names: Vec<Cow<'_, str>> = self.levels.iter().filter_map(At::name).collect();
         let names: Vec<&str> = names.iter().map(|it| &**it).collect();
         reader::of(&names, is_key)
@@ -70,6 +71,7 @@ impl<'a> Place<'a> {
     /// Returns true if the place is inside the value that these keys lead to from the root.
     pub(crate) fn is_inside(&self, keys: &[&str]) -> bool {
         let is_key = |(level, name): (&At<'_>, &&str)| level.name().is_some_and(|it| it == **name);
+        // Strictly inside: the value itself does not count.
         keys.len() < self.levels.len() && self.levels.iter().zip(keys).all(is_key)
     }
 }

@@ -194,6 +194,7 @@ fn of_schema(names: &[&str], is_key: bool) -> Reader {
     while let Some(name) = names.next() {
         match *name {
             name if NAMED.contains(&name) => {
+                // A key right below such a keyword is a name that the author chose.
                 if names.next().is_none() && is_key {
                     return Reader::Name;
                 }

@@ -20,6 +20,7 @@ impl<'a> Text<'a> {
     pub(crate) fn read<'b: 'a>(string: Value<'b>, buffer: &'a mut String) -> Option<Self> {
         let raw = string.text().strip_prefix('"')?.strip_suffix('"')?;
         let start = string.offset() + 1;
+        // Most strings have no escapes and are borrowed.
         let Some(first) = memchr(b'\\', raw.as_bytes()) else {
             return Some(Self { content: raw, raw, start });
         };
@@ -69,6 +70,7 @@ impl Origin {
     }
 
     fn written_at(&self, at: usize) -> usize {
+        // The last escape before the position; from there on, bytes map one to one.
         let before = self.marks.partition_point(|(content, _)| *content <= at);
         let mark = before.checked_sub(1).and_then(|index| self.marks.get(index));
         let (content, written) = mark.copied().unwrap_or((0, self.start));

@@ -71,6 +71,7 @@ impl Entry {
     ///
     /// [`EntryError`] if `program` is not valid, or if `**` is not the last pattern.
     pub fn with_arguments(program: &str, patterns: &[&str]) -> Result<Self, EntryError> {
+        // `**` is stored as a flag, because it matches words, not characters.
         let has_rest = patterns.last() == Some(&REST);
         let patterns = patterns.get(..patterns.len() - usize::from(has_rest)).unwrap_or_default();
         if patterns.contains(&REST) {
@@ -148,6 +149,7 @@ impl Entry {
             return None;
         }
         // Arguments after the image belong to the program in the container.
+        // The image itself must be covered by a pattern.
         let is_image = |it: &Package| it.registry == Registry::Image && it.index <= patterns.len();
         let words: Vec<String> = patterns.iter().map(ToString::to_string).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -162,6 +164,7 @@ impl Entry {
         for package in &look.packages {
             let word = command.get(package.index).map_or("", String::as_str);
             let pattern = self.pattern(package.index);
+            // An exact pattern is the user's own decision, for any kind of package.
             let is_spelled = pattern.is_some_and(|pattern| !pattern.has_wildcard());
             if !is_spelled && !package.is_plain(word, pattern) {
                 let shown = Excerpt::new(word.as_bytes(), SHOWN_BYTES);
@@ -205,6 +208,7 @@ fn fits(glob: &Glob, word: &str) -> bool {
 
 /// Returns true if a name matches; it may have a tag after a `:`.
 fn fits_name(glob: &Glob, word: &str) -> bool {
+    // Otherwise `*` would match an option.
     let is_option = word.starts_with('-') && !glob.to_string().starts_with('-');
     !(glob.has_wildcard() && is_option) && glob.matches(word)
 }

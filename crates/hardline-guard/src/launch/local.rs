@@ -114,6 +114,7 @@ fn npm_name(spec: &str) -> &str {
 /// Returns true if a script is given by its absolute path. A relative one is meant to use the files
 /// of the directory.
 fn has_script_elsewhere(command: &[String]) -> bool {
+    // The file extension tells a script from a data file with an absolute path.
     let is_script = |word: &&str| {
         let ending = word.rsplit_once('.').map(|(_, ending)| ending);
         word.starts_with('/')

@@ -51,6 +51,7 @@ impl Package {
             Registry::Deno => match (spec.strip_prefix("npm:"), spec.strip_prefix("jsr:")) {
                 (Some(spec), _) => is_npm(spec),
                 (_, Some(spec)) => spec.starts_with('@') && is_npm(spec),
+                // A file or an address, which is matched like any other argument.
                 (None, None) => true,
             },
             Registry::Image => pattern.is_some_and(|pattern| is_image(spec, pattern)),
@@ -94,6 +95,7 @@ impl Inspector<'_> {
 /// Matches `name` and `@scope/name`, each with an optional `@1.2.3` or `@tag`.
 fn is_npm(spec: &str) -> bool {
     let (scope, rest) = match spec.strip_prefix('@') {
+        // A scope without a name is no package.
         Some(scoped) => match scoped.split_once('/') {
             Some((scope, rest)) => (Some(scope), rest),
             None => return false,

@@ -44,6 +44,7 @@ impl Json {
                     key = name.as_str().map(std::borrow::Cow::into_owned);
                     continue;
                 }
+                // Checked before recursion is possible: `write` recurses into the result.
                 Step::Enter(_, _) if open.len() == MAX_DEPTH => return None,
                 Step::Enter(Kind::Object, _) => {
                     open.push((key.take(), Self::Object(Vec::new())));
@@ -57,6 +58,7 @@ impl Json {
                 Step::Leave(_) => open.pop()?,
             };
             if let Self::Object(members) = &mut done.1 {
+                // RFC 8785 sorts by UTF-16 code units, not by bytes.
                 members
                     .sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
             }
@@ -152,8 +154,10 @@ fn number(written: &str) -> String {
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all = format!("{whole}{fraction}");
+    // `0.10` and `1e-1` must get the same digits.
     let significant = all.trim_start_matches('0');
     let digits = significant.trim_end_matches('0');
+    // ECMAScript writes negative zero as `0`.
     if digits.is_empty() {
         return "0".to_owned();
     }

@@ -42,6 +42,7 @@ impl Catalog {
         let keys = keys(tool);
         let mut alike = keys.iter().filter_map(|key| self.names.get(key)).flatten();
         let others = || alike.clone().filter(|it| it.server != server);
+        // An exact duplicate is worse than a look-alike, so it is reported first.
         let exact = others().find(|it| it.tool == tool);
         let shadow = exact.or_else(|| others().next()).map(|first| Shadow {
             server: server.to_owned(),

@@ -122,6 +122,7 @@ impl Lock {
         let mut found: Vec<_> =
             tools.iter().filter_map(|tool| self.compare_tool(server, tool)).collect();
         let listed: HashSet<_> = tools.iter().map(Definition::name).collect();
+        // Removed tools come last, because they are no findings.
         let gone = self.tools(server).filter(|pinned| !listed.contains(pinned.name()));
         found.extend(gone.map(|pinned| Difference::Removed { tool: pinned.name().to_owned() }));
         found

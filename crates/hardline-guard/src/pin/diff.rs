@@ -84,6 +84,7 @@ impl Diff {
     fn compare(&mut self, path: &str, before: &Json, after: &Json) {
         match (before, after) {
             _ if before == after || self.is_full() => {}
+            // A mark would look like an object with a changed digest.
             _ if words(before).is_some() || words(after).is_some() => {
                 let (before, after) = (excerpt(before), excerpt(after));
                 self.push(path, ChangeKind::Changed { before, after });
@@ -155,6 +156,7 @@ impl Diff {
 
     /// Compares lists by position, after removing equal elements at both ends.
     fn compare_lists(&mut self, path: &str, old: &[Json], new: &[Json]) {
+        // One inserted element must not make all later ones look changed.
         let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
         let (old, new) =
             (old.get(same_start..).unwrap_or_default(), new.get(same_start..).unwrap_or_default());

@@ -22,6 +22,7 @@ impl Instructions {
     /// Reads the instructions from a result of `initialize` or `server/discover`. A value that is
     /// not a string counts as its JSON text, because some hosts print it.
     pub fn of_result(result: Value<'_>) -> Self {
+        // `null` counts as absent.
         let value = result.get(KEY).filter(|value| value.kind() != Kind::Null);
         let Some(value) = value else { return Self::none() };
         let text = value.as_str().map_or_else(|| value.text().to_owned(), Cow::into_owned);

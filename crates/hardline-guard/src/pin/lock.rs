@@ -177,6 +177,7 @@ impl Lock {
         let instructions = self.instructions(server).cloned();
         let mut pins = ServerPins { instructions, tools: Some(BTreeMap::new()), written: 0 };
         for tool in tools {
+            // The first definition wins, so a later duplicate cannot replace it.
             let is_known = pins.tools.as_ref().is_some_and(|it| it.contains_key(tool.name()));
             if !is_known {
                 pins.insert(Pin::new(tool));
@@ -194,6 +195,7 @@ impl Lock {
     /// [`LockFull`] if a limit is exceeded; the pins stay unchanged.
     pub fn approve(&mut self, server: &str, tool: &Definition) -> Result<(), LockFull> {
         let pin = Pin::new(tool);
+        // The old pin of this tool no longer counts.
         let (count, written) = self.servers.get(server).map_or((0, 0), |pins| {
             let before = pins.tools.as_ref().and_then(|it| it.get(tool.name()));
             let is_new = usize::from(before.is_none());
@@ -264,6 +266,7 @@ impl Lock {
     }
 
     fn of_mut(&mut self, server: &str) -> &mut ServerPins {
+        // Clones that readers hold stay unchanged.
         Arc::make_mut(self.servers.entry(server.to_owned()).or_default())
     }
 
@@ -273,6 +276,7 @@ impl Lock {
 
     /// Checks the limits for the given number and size of tools. A decrease is always allowed.
     fn check(&self, server: &str, count: usize, written: usize) -> Result<(), LockFull> {
+        // A server over a limit, from an older file, may still shrink.
         let before = self.servers.get(server).map_or((0, 0), |it| (it.count(), it.written));
         if before.0 < count && count > Self::MAX_TOOLS {
             return Err(LockFull::Tools);

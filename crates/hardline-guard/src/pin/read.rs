@@ -144,6 +144,7 @@ impl Reader<'_> {
             let message = format!("the definition is nested deeper than {MAX_DEPTH}");
             return Err(self.error(written.offset(), key, message));
         };
+        // An uppercase digest does not match: the file is written in one form only.
         let sha256_text = sha256.as_str().unwrap_or_default();
         // Older versions stored definitions up to four times as long whole.
         let is_old = whole.is_some() && Fingerprint::of(&json.to_text()).to_string() == sha256_text;
@@ -218,6 +219,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, at: usize, key: &str, message: String) -> LockError {
+        // Errors are rare, so lines are counted only for them.
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let column = at - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1) + 1;

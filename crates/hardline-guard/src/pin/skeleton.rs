@@ -36,6 +36,7 @@ const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱ
 /// ```
 pub fn skeleton(name: &str) -> String {
     let mut skeleton = String::new();
+    // NFKD first: it replaces compatibility forms and separates combining marks.
     for char in name.nfkd().filter(|char| !is_passed_over(*char)).take(MAX_CHARS) {
         if char.is_ascii() {
             push_merged(&mut skeleton, char.to_ascii_lowercase());

@@ -72,6 +72,7 @@ fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
         Json::Array(elements) => ('[', ']', elements.len()),
         Json::Object(members) => ('{', '}', members.len()),
     };
+    // Below the indented levels, everything stays on one line.
     let newline = |indent: usize, text: &mut String| {
         if levels > 0 {
             text.push('\n');
@@ -118,6 +119,7 @@ fn write_string(string: &str, text: &mut String) {
         if is_seen(char) {
             text.push(char);
         } else {
+            // JSON escapes characters beyond U+FFFF as a surrogate pair.
             for unit in char.encode_utf16(&mut [0; 2]) {
                 text.push_str(&format!("\\u{unit:04x}"));
             }

@@ -143,6 +143,7 @@ impl<'t> Faults<'t> {
     }
 
     fn push(&mut self, span: Range<usize>, key: &str, message: String, help: Option<String>) {
+        // Counts the fault even if it is not stored.
         if self.is_full() {
             return;
         }

@@ -48,6 +48,7 @@ impl Says {
     /// Applies the statement to `actions`.
     pub(super) fn apply(&self, actions: &mut Actions) {
         match *self {
+            // A profile replaces everything that more general statements said.
             Self::Profile(profile) => *actions = Actions::of(profile),
             Self::AllowJsonrpc(allows) => actions.set_allows_jsonrpc(allows, &JSONRPC_RULES),
             Self::Rule(rule, way, action) => {
@@ -78,6 +79,7 @@ impl Layer {
     /// case.
     pub(super) fn add(&mut self, statement: Statement) -> Option<&Statement> {
         let contradicts = |it: &Statement| match (&it.says, &statement.says) {
+            // A statement for both directions contradicts one for either.
             (Says::Rule(one, one_way, _), Says::Rule(other, other_way, _)) => {
                 one == other && (one_way == other_way || one_way.is_none() || other_way.is_none())
             }

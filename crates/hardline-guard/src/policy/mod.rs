@@ -155,6 +155,7 @@ impl Policy {
     /// Returns the profile of a server: its own, or that of the policy.
     pub fn base_of(&self, server: Option<&str>) -> Profile {
         let chain = self.layers.chain(server, None);
+        // The last statement is the most specific one.
         let own = chain.iter().rev().find_map(|statement| match statement.says {
             Says::Profile(profile) => Some(profile),
             _ => None,
@@ -183,6 +184,7 @@ impl Policy {
 
     /// Returns the table of all actions for a tool. Look it up once per frame.
     pub fn actions(&self, server: Option<&str>, tool: Option<&str>) -> &Actions {
+        // A server without statements uses the global table.
         let Some(server) = server.and_then(|server| self.servers.get(server)) else {
             return &self.actions;
         };

@@ -73,6 +73,7 @@ const ALLOW_KEYS: &[&str] = &["rule", "server", "tool", "reason"];
 /// Parses `text`. If `profile` is given, it replaces the one that the text names.
 pub(super) fn read(text: &str, profile: Option<Profile>) -> Result<Read, PolicyError> {
     let mut faults = Faults::new(text);
+    // The recoverable parser reports all syntax errors at once, not just the first.
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         faults.add(error.span().unwrap_or(0..0), "", error.message());
@@ -95,6 +96,7 @@ pub(super) fn read(text: &str, profile: Option<Profile>) -> Result<Read, PolicyE
 fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) -> Read {
     let scope = Scope { table: top, path: String::new() };
     reader.known_keys(&scope, TOP_KEYS);
+    // A known key at the wrong place gets a better message than an unknown one.
     if let Some(value) = top.get("allow_jsonrpc") {
         let message = "at the top level it would apply to every server";
         let help = "write it in `[server.NAME.tool.NAME]` or `[server.NAME]`";
@@ -135,6 +137,7 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
             }
         }
     }
+    // After the server tables, so that a conflict is reported at the `[[allow]]`.
     allows(reader, &scope, &mut layers);
     Read { profile, layers, settings, server_settings }
 }
@@ -246,6 +249,7 @@ fn one_rule(
                 action.name(),
                 own.name()
             );
+            // `client_rules` becomes `danger_client_rules`, not `client_danger_rules`.
             let danger = path.replacen("rules", "danger_rules", 1);
             let danger = danger.replace("client_danger_rules", "danger_client_rules");
             let help = format!(

@@ -66,6 +66,7 @@ impl Settings {
     /// it.
     pub fn max_content_bytes(&self) -> usize {
         let max_frame_bytes = self.limits.max_frame_bytes();
+        // A larger value is no error: a frame cannot contain more text than its size.
         self.max_content_bytes.unwrap_or(max_frame_bytes).min(max_frame_bytes)
     }
 

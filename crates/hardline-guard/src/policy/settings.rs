@@ -96,6 +96,7 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
     }
     if let Some(names) = strings(reader, scope, "env") {
         for (index, name) in names.iter().enumerate() {
+            // Names only: the values come from the environment of the client.
             if !is_variable(name)
                 && let Some(value) = scope.table.get("env")
             {
@@ -123,6 +124,7 @@ fn read_program(reader: &mut Reader<'_>, value: &Node<'_>, path: &str) -> Option
     let entry = match words.split_first() {
         Some((program, [])) => Entry::program(program),
         Some((program, arguments)) => Entry::with_arguments(program, arguments),
+        // Reports the empty list as an empty program.
         None => Entry::program(""),
     };
     match entry {

@@ -12,6 +12,7 @@ pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     if length > MAX_WORD_CHARS {
         return None;
     }
+    // Case and separators are the most common mistakes, so they cost no edit.
     let word = word.to_lowercase().replace(['_', ' '], "-");
     known
         .into_iter()
@@ -26,6 +27,7 @@ pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
 pub(super) fn nearest_rule(name: &str) -> Option<&'static str> {
     let names = Rule::ALL.iter().map(|rule| rule.name());
     nearest(name, names.clone()).or_else(|| {
+        // The layer is missing or wrong: compares the second parts only.
         let last = name.rsplit('.').next()?;
         let short_names = names.clone().filter_map(|it| it.split_once('.')).map(|(_, it)| it);
         let short = nearest(last, short_names)?;

@@ -46,10 +46,12 @@ impl Policy {
             settings.limits = settings.limits.with_max_frame_bytes(bytes)?;
         }
         if let Some((count, window)) = switches.burst {
+            // The token bucket needs at least one token and a non-zero window.
             settings.burst.count = count.max(1);
             settings.burst.window_ms = u32::try_from(window.as_millis()).unwrap_or(u32::MAX).max(1);
         }
         let Switches { allowed_tools, denied_tools, .. } = switches;
+        // Switches can only restrict the filter of the policy further.
         let tools = settings.tools.allow(allowed_tools.iter().cloned());
         let tools = tools.deny(denied_tools.iter().cloned());
         settings.tools = tools.read_only(switches.is_read_only);

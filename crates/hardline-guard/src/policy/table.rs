@@ -61,6 +61,7 @@ impl Actions {
                 *cell = Action::Sanitize.min(*cell);
             }
         }
+        // A person approved the definition, so the tool must not be hidden again.
         for cell in self.row_mut(Rule::ToolPoison, direction) {
             *cell = Action::Log.min(*cell);
         }

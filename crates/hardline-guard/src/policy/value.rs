@@ -124,6 +124,7 @@ impl Reader<'_> {
         let path = join(&scope.path, key);
         let integer = value.get_ref().as_integer();
         let integer = self.typed(value, &path, "a whole number", integer)?;
+        // TOML allows hexadecimal, octal and binary numbers.
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
         let number = number.filter(|it| *it > 0).and_then(|it| N::try_from(it).ok());
         let number = number.filter(|it| *it <= most);

@@ -41,6 +41,7 @@ fn look(text: &str, base: usize, block: &[u8; BLOCK], hidden: &mut Hidden<'_>, l
     while mask != 0 {
         let at = base + mask.trailing_zeros() as usize;
         mask &= mask - 1;
+        // A run of hidden characters was judged as a whole.
         if at >= hidden.done() && may_matter(text.as_bytes().get(at..).unwrap_or_default()) {
             judge(text, at, hidden, list);
         }

@@ -119,6 +119,7 @@ impl Cuts {
         let mut ends = Ends::default();
         for (reader, next) in READERS.iter().zip(nexts) {
             let set = reader & self.kinds;
+            // This reader does not split here, so it has no piece with this start.
             if (set | LF) & start.kind == 0 {
                 continue;
             }
@@ -178,6 +179,7 @@ impl Ends {
     fn add(&mut self, end: usize) {
         let known = self.places.get(..self.count).unwrap_or_default();
         let index = known.iter().take_while(|it| **it < end).count();
+        // Readers with the same end share one entry.
         if known.get(index) != Some(&end) {
             self.count += 1;
             let later = self.places.get_mut(index..self.count).unwrap_or_default();

@@ -33,6 +33,7 @@ fn range(text: &[u8], colon: usize) -> Option<Range<usize>> {
     let blanks = value.iter().take_while(|it| matches!(it, b' ' | b'\t')).count();
     let digits = value.get(blanks..)?.iter().take_while(|it| it.is_ascii_digit()).count();
     let rest = value.get(blanks + digits..)?.iter().find(|it| !matches!(it, b' ' | b'\t'));
+    // A name without a number is prose.
     let is_header = digits > 0 && rest.is_none_or(|it| matches!(it, b'\n' | b'\r'));
     is_header.then(|| start..colon + 1 + blanks + digits)
 }

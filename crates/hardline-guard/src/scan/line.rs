@@ -83,6 +83,7 @@ impl Pieces<'_> {
         let Self { text, reader, frames, strings } = self;
         let Some(last) = ends.last() else { return false };
         let blank = blank_length(text.get(&(start..*last)));
+        // A line that starts with anything else is no message for any reader.
         let Some(first @ (b'{' | b'[' | b'"')) = text.get(&(start + blank..*last)).first() else {
             return false;
         };

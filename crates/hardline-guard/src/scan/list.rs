@@ -106,6 +106,7 @@ impl List {
         }
         self.hits.sort_by(|one, other| {
             let place = |it: &Hit| (it.range.start, it.rule);
+            // At the same place, the most severe hit comes first.
             place(one).cmp(&place(other)).then(other.severity.cmp(&one.severity))
         });
         self.hits

@@ -46,6 +46,7 @@ impl Members {
     /// Adds a member whose value is a string, given with its escapes.
     pub(super) fn string(&mut self, key: Key, raw: &[u8]) {
         self.seen |= match key {
+            // Any other version makes at most a foreign message.
             Key::Jsonrpc if spells(raw, "2.0") => VERSION,
             Key::Jsonrpc => OTHER_VERSION,
             Key::Id => ID,
@@ -181,6 +182,7 @@ impl Iterator for Spelled<'_> {
             self.0 = rest;
             return Some('\\');
         };
+        // `\x` is not JSON, but some lenient readers accept it.
         let digits = match kind {
             b'u' => 4,
             b'x' => 2,
@@ -220,6 +222,7 @@ pub(super) fn hex(digits: &[u8]) -> Option<u32> {
     for digit in digits {
         let value = HEX.get(usize::from(*digit)).copied().unwrap_or(NO_HEX);
         code = code << 4 | u32::from(value);
+        // Branch-free: one check at the end instead of one per digit.
         worst |= value;
     }
     (worst < NO_HEX).then_some(code)

@@ -163,12 +163,14 @@ impl Scanner {
         let text = text.get(..scanned).unwrap_or_default();
         let Opened { mut found, headers, has_odd_bytes } = self.opener.open(text.as_bytes());
         let mut list = List::new(self.settings.max_listed);
+        // Levels and units report their messages in different orders.
         found.sort_by_key(|it| it.range.start);
         for same in found.chunk_by(|one, other| one.range.start == other.range.start) {
             self.judge(same, &mut list);
         }
         headers.iter().for_each(|colon| header::judge(text, *colon, &mut list));
         let mut residue = Residue::default();
+        // ASCII text without controls has no hidden characters.
         if has_odd_bytes {
             residue = character::scan(text, is_part, &mut list);
         }
@@ -180,6 +182,7 @@ impl Scanner {
     fn judge(&self, found: &[Found], list: &mut List) {
         for (index, it) in found.iter().enumerate() {
             let Some((rule, severity)) = judge(it) else { continue };
+            // `allow_jsonrpc` excuses foreign messages and low severities only.
             let is_harmless = severity == Severity::Low || it.class != Class::Message;
             let is_better = |(at, other): (usize, &Found)| {
                 let is_first = |of| severity < of || severity == of && at < index;
@@ -249,6 +252,7 @@ fn judge_encoded(class: Class, is_line: bool, is_relaxed: bool, path: Path) -> O
         Class::Message if is_relaxed => Some(Severity::Low),
         // Documentation in HTML writes braces inside a sentence this way.
         Class::Message => Some(match path.only() {
+            // No reader on the way decodes base64, or two encodings at once.
             None | Some(Layer::Base64) => Severity::Medium,
             Some(Layer::Reference) if !is_line => Severity::Medium,
             Some(_) => Severity::High,

@@ -22,6 +22,7 @@ impl Nest {
 
     pub(super) fn push(&mut self, is_object: bool) {
         let bit = self.depth % 64;
+        // A new word for every 64 levels.
         if bit == 0 {
             self.bits.push(0);
         }

@@ -72,6 +72,7 @@ impl Opener {
         let view = View { bytes: text, tags: &[], units: &units, depth: 0, layer: None };
         let mut opened = Opened::default();
         self.read(view, &mut opened);
+        // One huge text must not keep its memory for the whole session.
         self.texts.retain(Text::is_small);
         opened
     }
@@ -102,6 +103,7 @@ impl Opener {
                     {
                         units_of_runs = rest;
                     }
+                    // A region may continue on the next lines, so its later runs are skipped.
                     let region = base64::region(text.bytes, text.tags, run);
                     survey.skip_runs(region.range.end);
                     let is_text = units_of_runs.first().is_some_and(|it| it.is_text);
@@ -139,6 +141,7 @@ impl Opener {
         let may_hide_strings = is_named && may_hide_strings(line, marks);
         let is_json = is_named && self.lines.read(text, range.clone());
         wants.objects |= marks.has(Marks::NAME) || text.depth > 0 && marks.has(Marks::CODE);
+        // A line that is no JSON may be part of a value over several lines.
         wants.document |= line.len() < unit.range.len() && may_hide_strings && !is_json;
         // Decoding never makes a text longer, so a shorter line cannot hide a message.
         if text.depth < self.max_depth && unit.is_text && line.len() >= MIN_MESSAGE {

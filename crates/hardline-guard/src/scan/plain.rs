@@ -94,6 +94,7 @@ impl Look<'_> {
     /// backslash that starts no escape.
     fn are_escapes_plain(&mut self, mut backslashes: u64, block: &[u8; BLOCK]) -> bool {
         // Most blocks have no escaped backslash; then all escapes are checked at once.
+        // Position of the letter after each backslash.
         let inside = backslashes << 1;
         if self.done <= self.base && backslashes >> 63 == 0 && inside & !followers(block) == 0 {
             return true;
@@ -135,6 +136,7 @@ impl Look<'_> {
         let mut starts = runs & !(runs << 1);
         let before = self.frame.get(..self.base).unwrap_or_default();
         let leads = before.iter().rev().take(MIN_LETTERS).take_while(|it| is_base64(**it)).count();
+        // The run started in an earlier block; its start is in the bytes before.
         if leads > 0 {
             starts &= !1;
             if leads + letters.trailing_ones() as usize >= MIN_RUN
@@ -168,6 +170,7 @@ impl Look<'_> {
                 return false;
             }
             let gap = gap(rest.get(run..).unwrap_or_default());
+            // A short line, or other text, ends the wrapped run.
             if run < MIN_RUN || gap == 0 {
                 self.runs_done = at + run;
                 return true;

@@ -183,6 +183,7 @@ impl<'a> Survey<'a> {
     #[inline(never)]
     fn drop_nothings(&mut self, block: &[u8; BLOCK]) -> bool {
         let text = self.text;
+        // For one or two bytes, the vector check costs more than it saves.
         if self.rare.count_ones() > 2 {
             self.rare = self.news(block);
         }
@@ -228,6 +229,7 @@ impl<'a> Survey<'a> {
     #[inline]
     fn may_have_run(&mut self, breaks: u64) -> bool {
         let calm = !breaks;
+        // A run may start in the previous block.
         let leads = calm.trailing_ones() + self.calm;
         self.calm = calm.leading_ones().min(16);
         runs_of_16(calm) != 0 || leads >= 16
@@ -237,6 +239,7 @@ impl<'a> Survey<'a> {
     fn find_runs(&mut self, block: &[u8; BLOCK]) -> bool {
         let letters = letters(block);
         let runs = runs_of_16(letters);
+        // Keeps the first position of each run only.
         self.runs = runs & !(runs << 1);
         let before = self.text.get(..self.base).unwrap_or_default();
         let leads = before.iter().rev().take(MIN_RUN).take_while(|it| is_base64(**it)).count();
@@ -261,6 +264,7 @@ impl<'a> Survey<'a> {
                     start
                 }
             };
+            // A region that was followed over lines includes its later runs.
             if start >= self.runs_done {
                 let rest = self.text.get(start..).unwrap_or_default();
                 let end = start + run_length(rest);
@@ -310,6 +314,7 @@ pub(super) fn names(text: &[u8], base: usize, block: &[u8; BLOCK]) -> u64 {
     const LAST: u64 = 1 << 63;
     let likely = likely(block);
     let mut names = likely.code & !LAST;
+    // The vector check covers the first three letters of the name only.
     let mut unsure = likely.name | likely.code & LAST;
     while unsure != 0 {
         let at = base + unsure.trailing_zeros() as usize;

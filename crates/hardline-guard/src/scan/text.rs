@@ -139,6 +139,7 @@ impl Text {
             decode::decode(layer, (from.bytes, from.tags), source.clone(), from.depth, out);
         // A JSON string without escapes is still a string.
         let is_layer = decoded.has_escapes || layer == Layer::Json;
+        // Too short for a message, or nothing was decoded.
         if !is_layer || self.bytes.len() < start + MIN_MESSAGE {
             self.bytes.truncate(start);
             self.tags.truncate(start);
@@ -161,6 +162,7 @@ impl Text {
         for phase in 0..4 {
             let start = self.bytes.len();
             base64::decode(values.get(phase..).unwrap_or_default(), &mut self.bytes);
+            // Base64 encodes every byte, so all of them count as escaped.
             self.tags.resize(self.bytes.len(), tag::levels(from.depth + 1) | tag::ESCAPE);
             // Letters decoded from the wrong offset, or an image, are no text. A message in there
             // is still found, but further encodings are not searched.

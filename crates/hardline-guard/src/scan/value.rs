@@ -272,6 +272,7 @@ impl Reader {
 
     fn close(&mut self, end: usize) {
         let depth = self.nest.depth();
+        // A batch is an array at the top level; its elements count as messages.
         let is_batch = depth == 2 && self.nest.outermost() == Some(false);
         let was_object = self.nest.pop();
         if !was_object || self.open.last().is_none_or(|it| it.depth != depth) {
@@ -304,6 +305,7 @@ impl Reader {
                     has_escapes = true;
                     from = found + 2;
                 }
+                // Lines are split at LF, so no string continues after one.
                 Some(b'\n') => return Err(start),
                 _ => {
                     if has_escapes || matches!(text.get(start), Some(b'{' | b'[')) {

@@ -93,6 +93,7 @@ impl ToolFilter {
     /// Returns the reason for which a tool does not pass, or `None`. `only_reads` is the annotation
     /// of its server.
     pub(crate) fn denial(&self, name: &str, only_reads: bool) -> Option<Denial> {
+        // Denial comes first, so that no allow list can override it.
         if self.denied.iter().any(|glob| glob.matches_any_case(name)) {
             return Some(Denial::Denied);
         }

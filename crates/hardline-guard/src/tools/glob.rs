@@ -45,6 +45,8 @@ fn fits(pattern: Vec<char>, name: Vec<char>) -> bool {
     while let Some(char) = name.get(done) {
         match pattern.get(at) {
             Some('*') => {
+                // Only the last `*` needs to be retried: an earlier one cannot help where it
+                // failed.
                 last = Some((at + 1, done));
                 at += 1;
             }

@@ -21,6 +21,7 @@ pub(super) fn align(original: &str, edited: &str) -> Option<Vec<Part>> {
     let (mut from, mut to) = (0, 0);
     loop {
         let (old, new) = (original.get(from..)?, edited.get(to..)?);
+        // Skips the equal part first; an edit starts where the texts differ.
         let same = common(old, new);
         (from, to) = (from + same, to + same);
         let (old, new) = (original.get(from..)?, edited.get(to..)?);
@@ -49,6 +50,7 @@ fn marked(old: &str, new: &str, from: usize, to: usize) -> Option<Part> {
 /// Matches inserted words. They may start like the text that they stand before, so the texts may
 /// differ only within them.
 fn put_in(edited: &str, from: usize, to: usize, same: usize) -> Option<Part> {
+    // The words start at most their own length before the first difference.
     let back = (0..=same.min(BLOCKED.len()))
         .find(|back| edited.get(to - back..).is_some_and(|it| it.starts_with(BLOCKED)))?;
     let (from, to) = (from - back, to - back);

@@ -78,6 +78,7 @@ impl Alike {
                 let tokens = sheet.spots().zip(sources.iter());
                 let unknown = tokens.filter(|(spot, source)| is_it(*spot, **source)).count();
                 let others = kind.counts.iter().filter(|(it, _)| *it != argument);
+                // Arguments repeat parts of one text, so they are not added up.
                 let most = others.map(|(_, count)| *count).max().unwrap_or(0);
                 if unknown == 0 || most == 0 {
                     continue;

@@ -74,6 +74,7 @@ impl Contexts {
     pub(super) fn keep(&mut self, spot: Spot<'_>, now: Duration) {
         let whole = spot;
         let spot = whole.within(WIDE);
+        // The edges of the text distinguish a token at its start or end.
         let edges = (spot.left.len() == whole.left.len(), spot.right.len() == whole.right.len());
         let place = self.place(spot, edges);
         // A repeated token is stored once, as the newest.
@@ -137,6 +138,7 @@ impl Contexts {
         }
         let (mut best, mut seen) = (0, HashSet::new());
         for key in self.keys(spot).into_iter().flatten() {
+            // Newest first: the client most likely edits the text that it read last.
             let alike = self.seeds.range((key, 0)..=(key, u64::MAX)).rev();
             for (_, number) in alike.take(MAX_CANDIDATES) {
                 let Some(kept) = self.kept.get(number).filter(|_| seen.insert(*number)) else {
@@ -166,6 +168,7 @@ impl Contexts {
     fn keys(&self, spot: Spot<'_>) -> [Option<u64>; SPLITS.len()] {
         SPLITS.map(|(before, after)| {
             let (left, right) = (last(spot.left, before), first(spot.right, after));
+            // At the edge of a text, a split may have too few characters.
             let is_whole = |text: &str, count| text.len() >= count && text.chars().count() == count;
             let is_enough = is_whole(left, before) && is_whole(right, after);
             is_enough.then(|| self.hasher.hash_one((left, spot.written, right)))

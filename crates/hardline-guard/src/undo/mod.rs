@@ -99,6 +99,7 @@ impl Undo {
         let mut edits = Vec::new();
         for (token, spot) in sheet.tokens.iter().zip(sheet.spots()) {
             while parts.next_if(|it| it.edited.end <= token.range.start).is_some() {}
+            // A token that no edit made was written by the server.
             let is_edit = parts.peek().is_some_and(|it| it.edited == token.range);
             edits.push(is_edit);
             if *most > 0 {
@@ -133,6 +134,7 @@ impl Undo {
         if self.is_empty() || sheet.tokens.is_empty() {
             return vec![Source::Unknown; sheet.tokens.len()];
         }
+        // The hash of a whole text is exact, so it comes before any comparison.
         if let Some(edits) = self.wholes.find(&sheet.text, sheet.tokens.len()) {
             let source = |is_edit: &bool| if *is_edit { Source::Edit } else { Source::Server };
             return edits.iter().map(source).collect();

@@ -67,6 +67,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 /// Reads the mark at the start of a text. Returns its character and its length.
 pub(super) fn mark(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix(MARK)?;
+    // The guard writes upper-case digits only.
     let is_digit = |it: &u8| it.is_ascii_digit() || (b'A'..=b'F').contains(it);
     let count = digits.bytes().take(DIGITS.end() + 1).take_while(is_digit).count();
     let code = u32::from_str_radix(digits.get(..count)?, 16).ok()?;

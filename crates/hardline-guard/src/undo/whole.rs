@@ -31,6 +31,7 @@ impl Wholes {
     /// Remembers a text. It replaces an earlier text with the same edited form.
     pub(super) fn keep(&mut self, text: &str, edits: Vec<bool>, now: Duration) {
         let hash = self.hash(text);
+        // The newest original counts if two have the same edited form.
         if let Some(at) = self.kept.iter().position(|it| it.hash == hash)
             && let Some(old) = self.kept.remove(at)
         {

@@ -25,7 +25,7 @@ struct Run {
     guard: Guard,
     framers: [LineFramer; 2],
     now: Duration,
-    /// The messages that the client and the server received, except for the regular ones.
+    /// The messages that the client and the server received, without those of the handshake.
     to_client: Vec<String>,
     to_server: Vec<String>,
     found: Vec<(Rule, Action)>,

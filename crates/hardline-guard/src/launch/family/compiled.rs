@@ -34,6 +34,7 @@ pub(super) const ROWS: &[Row] = &[
         Family {
             named: "--source -javaagent -agentlib -agentpath -XX:On -XX:Flags -XX:VMOptionsFile \
                      -Xbootclasspath --patch-module",
+            // Words after the program are its arguments.
             ends: "-jar m --module",
             valued: "-cp -classpath --class-path -jar p --module-path m --module --source \
                      --patch-module --upgrade-module-path --add-modules --enable-native-access d \
@@ -93,6 +94,7 @@ pub(super) const ROWS: &[Row] = &[
         },
     ),
     ("elixir", ELIXIR),
+    // The interactive shell reads code from standard input.
     ("iex", Family { reads_stdin: true, ..ELIXIR }),
     // `--` only ends the values of an option, not the options.
     (

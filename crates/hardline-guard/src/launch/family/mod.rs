@@ -146,6 +146,7 @@ pub(super) fn runs_anything(program: &str) -> bool {
 pub(super) fn passes_rest_on(program: &str, words: &[&str]) -> bool {
     let is_file = |it: &&str| it.ends_with(".dll") && !it.starts_with('-');
     match &*plain_name(program) {
+        // Everything after `--` belongs to the program.
         "cargo" | "dotnet" if words.contains(&"--") => true,
         "dotnet" => words.first().is_some_and(is_file),
         "go" => matches!(words, ["run", package, ..] if !package.starts_with('-')),

@@ -99,6 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "nodemon",
         Family {
+            // A shell runs the value.
             inline: "x --exec",
             valued: "w --watch e --ext i --ignore d --delay --signal --cwd --config r --require \
                      --import --loader --experimental-loader --env-file",
@@ -171,6 +172,7 @@ pub(super) const ROWS: &[Row] = &[
                      --scope L m",
             packages: "--package",
             fetches: "exec x create init innit",
+            // `npm explore` runs a shell command in the directory of a package.
             verbs: "explore",
             runs: "exec x run run-script create init innit",
             reads_on: true,
@@ -199,6 +201,7 @@ pub(super) const ROWS: &[Row] = &[
             projects: "C --dir --cwd --prefix",
             fetches: "dlx create",
             runs: "exec dlx run create workspace",
+            // `yarn exec` passes its command to a shell.
             is_line: true,
             ..NPX
         },

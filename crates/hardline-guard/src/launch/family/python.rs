@@ -38,6 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         Family {
             inline: "c i",
             named: "m",
+            // Words after the module are its arguments.
             ends: "m",
             valued: "m W X Q --check-hash-based-pycs",
             // A warning category may be a class in a module, which Python then imports.
@@ -72,5 +73,6 @@ pub(super) const ROWS: &[Row] = &[
             ..UV
         },
     ),
+    // A shell parses the command of these.
     ("hatch pixi devbox", Family { is_line: true, ..UV }),
 ];

@@ -9,6 +9,7 @@ pub(super) const ROWS: &[Row] = &[
         Family {
             inline: "e E x",
             named: "M m d I",
+            // `-Mmodule=args` becomes `use module ...;`, so more than a name is code.
             modules: "M m d",
             valued: "I",
             glued: "M m d C D F i V",
@@ -37,6 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         "php",
         Family {
             inline: "r B R E a --run --process-begin --process-code --process-end --interactive",
+            // `-d` can set `auto_prepend_file`, and `-c` names a `php.ini` that does.
             named: "F z d c --process-file --zend-extension --define --php-ini",
             mains: "f F S --file --process-file --server i m v h --info --modules --ini --rf --rc \
                      --re --rz --ri",
@@ -74,6 +76,7 @@ pub(super) const ROWS: &[Row] = &[
             plain: "q s --vanilla --slave --no-echo --quiet --silent --save --no-save --no-environ \
                      --no-site-file --no-init-file --restore --no-restore --no-restore-data \
                      --no-restore-history --no-readline --verbose --help --version",
+            // `R CMD` can run any command.
             verbs: "CMD",
             scripts: "r",
             reads_stdin: true,
@@ -149,6 +152,7 @@ pub(super) const ROWS: &[Row] = &[
             glued: "d D L o p",
             plain: "b c C g h I k M n N O P r s S t V --posix --traditional --sandbox --bignum \
                      --re-interval --characters-as-bytes --help --version",
+            // Without `-f`, the first operand is the program.
             operand: Operand::Code,
             ..NONE
         },

@@ -4,6 +4,7 @@ use super::Family;
 use super::table::{NONE, Row};
 
 const SHELL: Family = Family {
+    // `-s` and `-i` read commands from standard input.
     inline: "c s i --command",
     named: "--rcfile --init-file -rcfile -init-file",
     valued: "o O --rcfile --init-file -rcfile -init-file",
@@ -12,6 +13,7 @@ const SHELL: Family = Family {
              -noediting -restricted -verbose --help --version",
     scripts: "sh bash zsh ksh dash ash",
     reads_stdin: true,
+    // After `o`, which takes the next word, a cluster goes on: `-oc`.
     goes_on: true,
     ..NONE
 };
@@ -32,6 +34,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "fish",
         Family {
+            // `-C` runs its value before the script.
             inline: "c C i --command --init-command --interactive",
             valued: "d o f p D --debug --debug-output --debug-stack-frames --features --profile \
                      --profile-startup",
@@ -46,6 +49,7 @@ pub(super) const ROWS: &[Row] = &[
         "nu",
         Family {
             inline: "c e i --commands --execute --interactive",
+            // Modules and plugins are loaded code.
             named: "I --include-path --config --env-config --plugin-config --plugins",
             mains: "--mcp --lsp",
             valued: "I m t --include-path --config --env-config --plugin-config --plugins \
@@ -61,6 +65,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "elvish",
         Family {
+            // Go's flag parser accepts one or two dashes.
             inline: "c i --c --i",
             named: "-rc --rc",
             mains: "-lsp --lsp",

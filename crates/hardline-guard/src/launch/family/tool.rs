@@ -4,6 +4,7 @@ use super::table::{NONE, Row};
 use super::{Family, Operand};
 
 const VIM: Family = Family {
+    // `+command` runs an editor command, which can start a shell.
     inline: "+ c s --cmd --remote-expr --remote-send",
     named: "S u U l",
     valued: "S u U t T i w W --startuptime --servername --server --listen --socketid --windowid --log",
@@ -42,6 +43,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "git",
         Family {
+            // A configuration can name commands: aliases, pagers, hooks.
             inline: "c --config-env --exec-path",
             valued: "C --git-dir --work-tree --namespace --attr-source",
             plain: "p P --paginate --no-pager --bare --no-replace-objects --literal-pathspecs \
@@ -52,6 +54,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "tar",
         Family {
+            // All of these run a command.
             inline: "I F --checkpoint-action --to-command --use-compress-program --rsh-command \
                      --info-script --new-volume-script",
             reads_on: true,
@@ -93,10 +96,12 @@ pub(super) const ROWS: &[Row] = &[
     ),
     ("vim vi nvim view vimdiff gvim", VIM),
     ("ex ed", Family { reads_stdin: true, ..VIM }),
+    // A shell parses the joined operands of these.
     ("ssh watch parallel eval concurrently", Family { operand: Operand::Code, ..NONE }),
     (
         "nix-shell",
         Family { inline: "E --run --command --expr", valued: "p I A", reads_on: true, ..NONE },
     ),
+    // `windows` parses the options of these.
     ("pwsh powershell cmd", NONE),
 ];

@@ -48,6 +48,7 @@ fn unicode(rest: &[u8]) -> Option<Escape> {
         return Some(Escape::char(all, hex(digits.get(..length)?)?));
     }
     let high = hex(rest.get(..4)?)?;
+    // A surrogate pair is one character; a lone surrogate becomes U+FFFD.
     let pair = || {
         let rest = rest.get(4..10)?;
         let low = hex(rest.strip_prefix(br"\u")?)?;

@@ -90,6 +90,7 @@ pub(in super::super) fn decode(values: &[u8], out: &mut Vec<u8>) {
         *triple = bytes(*quad);
     }
     match *rest {
+        // Without padding, two letters encode one byte, and three encode two.
         [first, second] => out.extend(bytes([first, second, 0, 0]).first()),
         [first, second, third] => out.extend(bytes([first, second, third, 0]).iter().take(2)),
         _ => {}

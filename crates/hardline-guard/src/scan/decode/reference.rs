@@ -14,6 +14,7 @@ impl Encoding for Reference {
     fn escape(text: &[u8], at: usize) -> Option<Escape> {
         match text.get(at + 1..)? {
             [b'#', b'x' | b'X', digits @ ..] => {
+                // Nine digits or more are no character, so no number overflows.
                 let count = digits.iter().take(9).take_while(|it| it.is_ascii_hexdigit()).count();
                 let code = hex(digits.get(..count).filter(|it| (1..9).contains(&it.len()))?)?;
                 number(code, 3 + count, digits.get(count))

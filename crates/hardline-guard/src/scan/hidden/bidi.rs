@@ -146,6 +146,7 @@ impl Judge {
             let is_fine = match char {
                 '\u{202a}'..='\u{202b}' | '\u{202d}'..='\u{202e}' | '\u{2066}'..='\u{2068}' => {
                     self.open.push(Span { control: char, ..Span::default() });
+                    // Deeper spans have no effect by the algorithm, so no writing has them.
                     self.open.len() <= MAX_DEPTH
                 }
                 '\u{202c}' => match self.open.last() {
@@ -211,6 +212,7 @@ impl Judge {
         // Two left-to-right spans in a right-to-left one appear in swapped order.
         let is_swapped = span.turned > 1 && !self.is_text_right_to_left;
         match span.control {
+            // An override is harmless only if it contains no letters or digits.
             '\u{202d}' | '\u{202e}' => !span.has_words && !span.has_right_to_left,
             '\u{202b}' => (span.has_right_to_left || self.is_text_right_to_left) && !is_swapped,
             // The first letter decides the direction.
@@ -229,6 +231,7 @@ impl Judge {
 pub(super) fn turns_numbers(rest: &str) -> bool {
     let (mut numbers, mut is_inside) = (0, false);
     for char in rest.chars().take(MAX_NUMBERS) {
+        // These do not end a number: `1,5` and `10:30` are one each.
         let is_separator = matches!(char, '.' | ',' | ':' | '/' | '+' | '-' | '\u{a0}');
         if char.is_numeric() {
             numbers += usize::from(!is_inside);

@@ -76,6 +76,7 @@ impl Together {
     /// Adds the residue of a text of this many bytes. Returns true if the texts hide a message
     /// together; then this text is a part of it.
     pub(crate) fn add(&mut self, residue: Residue, bytes: usize) -> bool {
+        // About two bytes per visible character, over all scripts.
         let visible = u32::try_from(bytes / 2).unwrap_or(u32::MAX);
         self.level = self.level.saturating_sub(visible);
         if residue.level > 0 {

@@ -76,6 +76,7 @@ pub(super) fn kind(char: char) -> Option<Kind> {
         '\u{1bca0}'..='\u{1bca3}' => Kind::Within('\u{1bc00}', '\u{1bc9f}'),
         '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' => Kind::Within('\u{1d100}', '\u{1d1ff}'),
         '\u{e0000}'..='\u{e0fff}' => Kind::Tag,
+        // The last two code points of every plane are noncharacters.
         _ if u32::from(char) & 0xfffe == 0xfffe => Kind::Void,
         _ => return None,
     })

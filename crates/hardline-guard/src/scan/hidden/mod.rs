@@ -94,6 +94,7 @@ impl<'a> Hidden<'a> {
             self.done = start + first.len_utf8();
             self.take_blank(first, start..self.done, list);
         } else {
+            // A run ends with the first character that takes room.
             let length = rest.find(|it| !has_no_width(it)).unwrap_or(rest.len());
             self.done = start + length;
             self.take_run(start..start + length, list);
@@ -110,6 +111,7 @@ impl<'a> Hidden<'a> {
         match kind(char) {
             Some(Kind::Void) if char == '\u{fffc}' => self.capacity.add(char, range, BIT, list),
             Some(Kind::Void) => self.capacity.add(char, range, ODD, list),
+            // A change between separators carries a bit, a repetition less.
             Some(Kind::Separator) => {
                 let weight = if self.capacity.is_last(char) { BIT / 2 } else { BIT };
                 self.capacity.add_plainly(char, range, weight, list);
@@ -144,6 +146,7 @@ impl<'a> Hidden<'a> {
         {
             return;
         }
+        // Tags are legitimate after a black flag only.
         if around.before == Some('\u{1f3f4}') {
             run = without_flag(run);
         }
@@ -222,6 +225,7 @@ impl<'a> Hidden<'a> {
                     return Some("controls that turn the order of the text");
                 }
                 Some(Kind::Selector) => {
+                    // A selector after another one has no base character.
                     let base = if previous.is_none() { around.before } else { None };
                     if selects_nothing(base, char) {
                         return Some("variation selectors that select nothing");

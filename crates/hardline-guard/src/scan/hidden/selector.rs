@@ -39,6 +39,7 @@ pub(super) fn selects_nothing(base: Option<char>, selector: char) -> bool {
     match selector {
         _ if is_style(selector) => false,
         '\u{fe00}'..='\u{fe0f}' => !has_variant(base, selector),
+        // The supplementary selectors are defined for ideographs only.
         _ => !is_ideograph(base) || selector > LAST_REGISTERED,
     }
 }

@@ -31,7 +31,8 @@ impl Denial {
             Self::Denied => "this tool is on the list of denied tools",
             Self::NotAllowed => "this tool is not on the list of allowed tools",
             Self::NotReadOnly => {
-                "only tools that their server lists as read-only are allowed here, and this one is not"
+                "only tools that their server lists as read-only are allowed here, and this one is \
+                 not"
             }
         }
     }

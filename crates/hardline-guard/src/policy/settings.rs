@@ -74,10 +74,10 @@ fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Laun
     if let Some(directories) = strings(reader, scope, "path") {
         for directory in &directories {
             if !is_absolute(directory)
-                // The span of the whole list is precise enough; one fault is reported for it.
                 && let Some(value) = scope.table.get("path")
             {
-                let message = "each must be an absolute path";
+                // One fault for the whole list is enough.
+                let message = "each directory must be an absolute path";
                 reader.faults.add(value.span(), &join(&scope.path, "path"), message);
                 break;
             }

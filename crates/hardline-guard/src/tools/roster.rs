@@ -225,7 +225,7 @@ impl Roster {
             self.keeper = Some(keeper);
         }
         if page.is_first {
-            // A new list decides anew which names are hidden.
+            // A new list decides again which names are hidden.
             self.held.clear();
         }
         for tool in tools.iter().filter(|tool| !tool.is_copy) {

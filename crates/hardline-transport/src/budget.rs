@@ -1,22 +1,22 @@
-//! How many replies without an id a peer gets.
+//! Rate limit on replies without an id.
 //!
-//! Such a reply tells nobody in particular that something went wrong. One that answers every line of
-//! noise can make two peers answer each other for ever, so there are a few at once and then one now
-//! and then.
+//! Such a reply reports an error, but belongs to no request. If every line of noise got one, two
+//! peers could answer each other for ever. A token bucket allows a short burst and then a slow
+//! rate.
 
 use std::time::Duration;
 
 use hardline_wire::limits::Limits;
 use tokio::time::Instant;
 
-/// A bucket of replies that fills up again slowly.
+/// A token bucket; each token is one reply without an id.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// The most it holds.
+    /// Capacity of the bucket.
     size: u32,
-    /// How long one takes to come back.
+    /// Time until one token comes back.
     interval: Duration,
-    /// How many are left, not counting those that came back since `counted`.
+    /// Tokens left, not counting those that came back since `counted`.
     left: u32,
     counted: Option<Instant>,
 }
@@ -32,19 +32,19 @@ impl Budget {
         }
     }
 
-    /// Takes one, if there is one.
+    /// Takes a token and returns true, or returns false if the bucket is empty.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let counted = *self.counted.get_or_insert(now);
         let back =
             now.saturating_duration_since(counted).as_nanos() / self.interval.as_nanos().max(1);
         let back = u32::try_from(back).unwrap_or(u32::MAX);
         self.left = self.left.saturating_add(back).min(self.size);
-        // What is left of a started interval is kept, unless there is nothing to wait for.
+        // Keep the elapsed part of the current interval, unless the bucket is full.
         self.counted = match self.interval.checked_mul(back) {
             Some(past) if self.left < self.size => counted.checked_add(past),
             _ => Some(now),
         };
-        let has_one = 0 < self.left;
+        let has_one = self.left > 0;
         self.left = self.left.saturating_sub(1);
         has_one
     }

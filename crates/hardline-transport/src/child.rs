@@ -1,4 +1,4 @@
-//! A session with a server that we start, and end.
+//! A session with a server process that this side starts and ends.
 
 use std::time::Duration;
 
@@ -9,40 +9,40 @@ use tokio::time::Instant;
 use crate::process::{Child, Command, Exit, ExitWatch, SpawnError};
 use crate::{Config, Connection, Role, SendError};
 
-/// How long a server that has closed its standard output may take to end, before its requests are told
-/// no more than that.
+/// Time for a server that closed its standard output to exit. After it, requests fail with a reason
+/// that does not include the exit status.
 const EXIT_TIME: Duration = Duration::from_secs(1);
 
-/// A session with a server in a process of its own, over its standard streams.
+/// A session with a server in its own process, over the server's standard streams.
 ///
-/// Requests that wait when the server goes fail at once, with its exit status and the last lines of its
-/// standard error. [`close`](Self::close) ends the process and all that it started; so does dropping
-/// this, in a hurry.
+/// If the server exits, requests that wait for an answer fail at once, with its exit status and the
+/// last lines of its standard error. [`close`](Self::close) ends the process and every process it
+/// started. Dropping the connection does the same, but without waiting for a clean exit.
 #[derive(Debug)]
 pub struct ChildConnection {
     pub(crate) connection: Connection,
     child: Option<Child>,
-    /// How long what was sent may take to be read when the session is closed.
+    /// Time for the server to read the remaining output when the session is closed.
     close_time: Duration,
 }
 
 impl ChildConnection {
-    /// Starts the server. Must be called inside a runtime.
+    /// Starts the server. Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`SpawnError`], if it cannot be started.
+    /// [`SpawnError`], if the server cannot be started.
     pub fn spawn(command: &Command, config: Config) -> Result<Self, SpawnError> {
         Self::spawn_through(command, config, |output, input| (output, input))
     }
 
-    /// Starts the server, with something between its standard streams and the session: `through` is given
-    /// what the server writes to and reads from, and gives what the session reads from and writes to.
-    /// Must be called inside a runtime.
+    /// Starts the server with an adapter between its standard streams and the session. `through`
+    /// receives the server's standard output and standard input, and returns the streams that the
+    /// session reads from and writes to. Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`SpawnError`], if it cannot be started.
+    /// [`SpawnError`], if the server cannot be started.
     pub fn spawn_through<R, W>(
         command: &Command,
         config: Config,
@@ -59,7 +59,7 @@ impl ChildConnection {
                 let (output, input) = through(output, input);
                 Connection::new(Role::Client, output, input, config)
             }
-            // Nobody has taken them before.
+            // Unreachable: a child that was just started still has both streams.
             _ => Connection::new(Role::Client, tokio::io::empty(), tokio::io::sink(), config),
         };
         let mut this = Self { connection, child: Some(child), close_time };
@@ -67,37 +67,39 @@ impl ChildConnection {
         Ok(this)
     }
 
-    /// The session, to receive from and send to.
+    /// Returns the session, for receiving and sending messages.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// The process id: of the keeper, if there is one. `None` after the end.
+    /// Returns the process id, which is the keeper's if there is one. `None` after
+    /// [`close`](Self::close).
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Something to wait with for the end of the process.
+    /// Returns a handle to wait for the end of the process.
     pub fn watch(&self) -> Option<ExitWatch> {
         self.child.as_ref().map(Child::watch)
     }
 
-    /// Writes what was sent, closes the server's standard input, and ends the process if it does not
-    /// end by itself: see [`Child::close`]. Returns `None` if that was done before.
+    /// Writes the queued messages, closes the server's standard input, and ends the process if it
+    /// does not exit by itself: see [`Child::close`]. Returns `None` if the server was already
+    /// closed.
     pub async fn close(&mut self) -> Option<Exit> {
-        // Whether it reads the last of it or not, it is told to end.
+        // The server must end even if it did not read the last messages.
         let _: Result<(), SendError> = self.connection.close_within(self.close_time).await;
         Some(self.child.take()?.close().await)
     }
 }
 
-/// What a connection knows of the process at its other end.
+/// The process at the other end of a connection.
 #[derive(Debug)]
 pub(crate) struct Server {
     watch: ExitWatch,
-    /// When the end of the process is not waited for any longer.
+    /// Deadline for learning the exit status. Set when the server's output ends.
     known_by: Option<Instant>,
-    /// Whether it is gone, and what requests are told.
+    /// True if the process is gone, and the failure reason for its requests.
     farewell: Option<(bool, String)>,
 }
 
@@ -111,9 +113,12 @@ impl Server {
         self.watch.wait().await;
     }
 
-    /// Finds out how it ended, once its output has: whether it is gone, and what to tell requests.
+    /// Learns how the process ended, once its output has ended. Returns true if it is gone, and the
+    /// failure reason for its requests.
     pub(crate) async fn farewell(&mut self) -> (bool, &str) {
         if self.farewell.is_none() {
+            // The deadline is kept across calls, so that dropping this future does not restart the
+            // wait.
             let by = *self.known_by.get_or_insert(Instant::now() + EXIT_TIME);
             let farewell = match tokio::time::timeout_at(by, self.watch.wait()).await {
                 Ok(exit) => (true, format!("the server {exit}")),

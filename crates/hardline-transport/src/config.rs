@@ -1,4 +1,4 @@
-//! What a connection may cost, how long it waits, and who is told what happened.
+//! Settings of a connection: limits, grace periods, logging name and event observer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use hardline_wire::limits::Limits;
 
 use crate::event::Event;
 
-/// The settings of a [`Connection`](crate::Connection). The defaults are right for almost everyone.
+/// Settings of a [`Connection`](crate::Connection). The defaults suit almost every program.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,55 +32,54 @@ pub struct Config {
     pub(crate) name: Option<String>,
 }
 
-/// What is called with each event.
+/// Callback for events.
 pub(crate) type Observer = dyn Fn(&Event<'_>) + Send + Sync;
 
 impl Config {
-    /// Sets the limits: of frames, requests in flight, queues and replies without an id.
+    /// Sets the limits on frames, requests in flight, queues and replies without an id.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets how long accepted requests may take after the peer has closed its side, 60 s by default.
+    /// Sets the time for accepted requests to finish after the peer closed its side. Default: 60 s.
     ///
-    /// When it is over, those still open are answered with an error and the service sees the end.
+    /// After it, requests still open are answered with an error and the service sees the end.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Sets how long accepted requests may take after SIGTERM or SIGINT, 1 s by default.
+    /// Sets the time for accepted requests to finish after SIGTERM or SIGINT. Default: 1 s.
     ///
-    /// Then those still open are answered with an error and the service sees the end. A process
-    /// that is still there a second later dies of the signal, and so does one that gets a second
-    /// signal. Only [`stdio`](crate::stdio()) listens for signals, and only on Unix.
+    /// After it, requests still open are answered with an error and the service sees the end. If
+    /// the process still runs one second later, or receives a second signal, the signal kills it.
+    /// Only [`stdio`](crate::stdio()) listens for signals, and only on Unix.
     #[must_use]
     pub fn with_signal_grace(mut self, grace: Duration) -> Self {
         self.signal_grace = Some(grace);
         self
     }
 
-    /// Leaves SIGTERM and SIGINT to the program.
+    /// Leaves the handling of SIGTERM and SIGINT to the program.
     #[must_use]
     pub fn without_signals(mut self) -> Self {
         self.signal_grace = None;
         self
     }
 
-    /// Names the connection in logs: in the span `connection` of `tracing`.
+    /// Names the connection in logs: a field of the `tracing` span `connection`.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Calls `observer` with each event: lines that were refused, requests that were not let in,
-    /// messages that were dropped.
+    /// Calls `observer` with each event: refused lines, refused requests, dropped messages.
     ///
-    /// It is called between two messages, so it should return soon.
+    /// The connection calls it between two messages, so it should return quickly.
     #[must_use]
     pub fn with_observer(mut self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));

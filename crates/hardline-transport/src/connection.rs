@@ -29,82 +29,82 @@ mod send;
 
 pub use send::Sending;
 
-/// How much is read at once.
+/// Size of the read buffer.
 const READ_BYTES: usize = 64 << 10;
 
-/// How long output of a peer that is gone, or that does not read any more, may take to arrive.
+/// Time in which remaining output still counts after the peer exited or stopped reading.
 const LAST_OUTPUT_TIME: Duration = Duration::from_millis(500);
 
-/// How often it is checked, at the end of a session, whether anybody still reads.
+/// Interval of checks whether the peer still reads its answers.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One end of a session: lines of JSON-RPC over anything that tokio can read from and write to.
 ///
-/// With the feature `rmcp` it is a `Transport` of rmcp for both roles. Without, messages are taken
-/// with [`receive_with`](Self::receive_with) and sent line by line.
+/// With the feature `rmcp` it is a `Transport` of rmcp for both roles. Without it, receive messages
+/// with [`receive_with`](Self::receive_with) and send them line by line.
 ///
-/// What arrives is read when it is asked for, so a service that stops asking holds its peer back.
-/// What leaves goes through a bounded queue and a task of its own. Neither receiving nor sending
-/// loses anything when its future is dropped.
+/// The connection reads only when the service asks for a message, so a busy service applies
+/// backpressure to its peer. Outgoing messages pass through a bounded queue and a separate writer
+/// task. Dropping the future of a receive or a send loses nothing.
 pub struct Connection {
     input: Box<dyn AsyncRead + Send + Unpin>,
     buffer: Box<[u8]>,
-    /// What of `buffer` was read and not yet framed.
+    /// The part of `buffer` that was read and not yet framed.
     unframed: std::ops::Range<usize>,
     framer: LineFramer,
     pub(crate) endpoint: Endpoint,
     outbox: Arc<Outbox>,
-    /// What can be told of the streams without reading or writing.
+    /// Checks on the streams that need no reading or writing.
     probes: Option<Probes>,
     #[cfg(unix)]
     signal: Option<crate::signal::Listener>,
-    /// The process at the other end, if we started it.
+    /// The process at the other end, if this side started it.
     #[cfg(unix)]
     pub(crate) server: Option<crate::child::Server>,
     config: Config,
     phase: Phase,
-    /// Why nothing can be read any more, if that is not the peer's end.
+    /// Reason why reading failed; `None` if the peer ended the input.
     read_error: Option<String>,
-    /// When reading ends if the input does not: the peer is gone, or does not read any more.
+    /// Deadline for reading more. Set once the peer exited or stopped reading.
     read_until: Option<Instant>,
-    /// What was read after a request of ours has waited long enough.
+    /// Extra time after the deadline of a request, for input that arrived before it.
     overtime: Overtime,
-    /// When it is given up on a peer that has closed its side and does not read its answers.
+    /// Deadline for a peer that closed its side and does not read its answers.
     held_until: Option<Instant>,
     #[cfg(feature = "rmcp")]
     pub(crate) opening: crate::rmcp::Opening,
-    /// A buffer for the next line to leave.
+    /// Buffer for the next outgoing line.
     spare: Vec<u8>,
 }
 
-/// How far the session is.
+/// Phase of the session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     Open,
-    /// Nothing more is read; what was accepted is waited for until then.
+    /// Reading has ended; accepted requests may finish until then.
     Draining {
         until: Instant,
     },
-    /// All is answered. What was given up on is still handed on.
+    /// Every request is answered. Requests that were given up are still handed to the service.
     Ended,
 }
 
-/// What ended a wait.
+/// Event that ended a wait.
 enum Wake {
     Read(io::Result<usize>),
     #[cfg(unix)]
     Signal,
-    /// Nothing can be written any more.
+    /// Writing failed, so no more output can leave.
     WriteFailed,
-    /// The process at the other end is gone, or its last output took too long.
+    /// The process at the other end exited, or its remaining output took too long.
     Gone,
-    /// A request of ours has waited long enough, and nothing is left that has arrived before.
+    /// A request to the peer reached its deadline, and all input from before the deadline was read.
     Expired,
 }
 
 impl Connection {
     /// Starts a session over a pair of streams, such as the halves of a socket. Must be called
-    /// inside a runtime.
+    /// inside a tokio runtime.
     pub fn new(
         role: Role,
         input: impl AsyncRead + Send + Unpin + 'static,
@@ -114,11 +114,11 @@ impl Connection {
         Self::start(role, Box::new(input), Output::Async(Box::new(output)), config)
     }
 
-    /// Starts a session over the standard streams. Must be called inside a runtime.
+    /// Starts a session over the standard streams. Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// If a standard stream is closed, or the system gives no thread.
+    /// If a standard stream is closed, or the system cannot start a thread.
     pub fn stdio(role: Role, config: Config) -> io::Result<Self> {
         let streams = crate::stdio::open()?;
         #[cfg(unix)]
@@ -172,17 +172,18 @@ impl Connection {
         }
     }
 
-    /// Tells the version that `initialize` agreed on: batches are part of one of them, and how a line
-    /// without an id is answered differs. The rmcp transport does this by itself.
+    /// Sets the version that `initialize` negotiated. It decides whether batches are allowed and
+    /// how a line without an id is answered. The rmcp transport calls this itself.
     pub fn set_version(&mut self, version: Version) {
         self.endpoint.set_version(version);
     }
 
-    /// Receives what is next for the service. `decode` turns a message into what the service takes;
-    /// a request that it refuses is answered, and an answer that it refuses fails its request.
+    /// Receives the next message or event for the service. `decode` turns a message into the type
+    /// that the service takes. A request that it refuses is answered with an error; an answer that
+    /// it refuses fails its request.
     ///
-    /// Returns `None` at the end: after the peer closed its side and all requests that it had made
-    /// were answered, or given up on when the grace was over. Dropping the future loses nothing.
+    /// Returns `None` at the end: the peer closed its side, and each of its requests was answered
+    /// or given up at the end of the grace period. Dropping the future loses nothing.
     pub async fn receive_with<T>(
         &mut self,
         mut decode: impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
@@ -191,11 +192,14 @@ impl Connection {
             if let Some(failure) = self.endpoint.next_failure() {
                 return Some(Incoming::Failed(failure));
             }
+            // Replies go first: they may be what fills the queue.
             self.send_replies();
+            // A peer that does not read its answers must not make us queue more of them.
             if self.phase == Phase::Open && self.outbox.holds_reading() {
                 self.hold_reading().await;
                 continue;
             }
+            // The rest of a batch comes before the next line.
             let taken = match self.endpoint.handle_element(&mut decode) {
                 Some(taken) => taken,
                 None => self.step(&mut decode).await?,
@@ -207,7 +211,8 @@ impl Connection {
         }
     }
 
-    /// Waits until more may be read, or it is clear that nobody will read what is to be written.
+    /// Waits until more input may be read, or until it is clear that the peer will not read its
+    /// answers.
     async fn hold_reading(&mut self) {
         let probe = tokio::time::sleep(PROBE_INTERVAL);
         #[cfg(unix)]
@@ -233,7 +238,7 @@ impl Connection {
             }
             () = probe => {}
         }
-        // The end of the input is not seen while nothing is read, so it is looked for.
+        // A connection that does not read cannot see the end of the input, so probe for it.
         let now = Instant::now();
         let (is_closed, is_unread) =
             self.probes.as_ref().map_or((false, false), |it| ((it.is_closed)(), (it.is_unread)()));
@@ -245,8 +250,8 @@ impl Connection {
         }
     }
 
-    /// Takes one line from the buffer, fills the buffer, or waits for the end. Returns `None` when
-    /// nothing can come any more.
+    /// Takes one line from the buffer, fills the buffer, or waits for the end. Returns `None` once
+    /// no more messages can come.
     async fn step<T>(
         &mut self,
         decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
@@ -258,17 +263,21 @@ impl Connection {
                     self.signal = None;
                     self.drain_for(self.config.signal_grace.unwrap_or_default());
                 }
-                // A server has nothing left to do. A client's peer may have answered before.
+                // A server has no work left. The peer of a client may have answered before it
+                // stopped reading.
                 Wake::WriteFailed if self.endpoint.role() == Role::Server => {
                     self.drain_for(Duration::ZERO);
                 }
                 Wake::WriteFailed => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
                 Wake::Gone if self.read_until.is_some() => self.drain_for(Duration::ZERO),
+                // Remaining output of an exited process may still be in the pipe, so read on for a
+                // while.
                 Wake::Gone => self.read_until = Some(Instant::now() + LAST_OUTPUT_TIME),
                 Wake::Expired => {
                     self.overtime = Overtime::default();
                     self.endpoint.expire();
                 }
+                // The last line may lack its newline.
                 Wake::Read(Ok(0)) => {
                     let line = self.framer.finish();
                     let last = line.and_then(|line| self.endpoint.handle_line(&line, decode));
@@ -302,8 +311,8 @@ impl Connection {
         Some(None)
     }
 
-    /// Waits for bytes, or for something that ends the reading. Dropping the future loses nothing:
-    /// what was read is in the buffer only when it is returned.
+    /// Waits for input, or for an event that ends reading. Dropping the future loses nothing: bytes
+    /// are in the buffer only once this has returned.
     async fn read(&mut self) -> Wake {
         let Self { input, buffer, outbox, read_until, overtime, endpoint, .. } = self;
         let read = poll_fn(|context| {
@@ -342,8 +351,8 @@ impl Connection {
         }
     }
 
-    /// How long what was accepted may take after the end of the input. A server that has closed its
-    /// output waits for nothing.
+    /// Returns the time for accepted requests to finish after the end of the input. For a client it
+    /// is short: a server that closed its output waits for nothing.
     fn end_grace(&self) -> Duration {
         match self.endpoint.role() {
             Role::Server => self.config.grace,
@@ -351,13 +360,14 @@ impl Connection {
         }
     }
 
-    /// Reads no more, and lets what was accepted have `grace`.
+    /// Stops reading and gives accepted requests `grace` to finish.
     fn drain_for(&mut self, grace: Duration) {
         self.unframed = 0..0;
+        // `FOREVER` keeps the sum within the range of the clock.
         self.phase = Phase::Draining { until: Instant::now() + grace.min(FOREVER) };
     }
 
-    /// Waits a while for what was accepted, and ends the session if it need not wait any longer.
+    /// Waits for accepted requests, and ends the session if there is no reason to wait longer.
     async fn drain(&mut self, until: Instant) {
         #[cfg(unix)]
         let (is_gone, reason) = match (&self.read_error, &mut self.server) {
@@ -367,6 +377,8 @@ impl Connection {
         };
         #[cfg(not(unix))]
         let (is_gone, reason) = (false, self.read_error.as_deref().unwrap_or(CLOSED));
+        // Failures of our own requests are handed to the service first; `drain` is called again
+        // after.
         if self.endpoint.fail_all(reason) {
             return;
         }
@@ -377,6 +389,7 @@ impl Connection {
             self.phase = Phase::Ended;
             return;
         }
+        // Without probes only the deadline or a failed write can end the wait.
         let next_look = if self.probes.is_some() { now + PROBE_INTERVAL } else { until };
         let probe = tokio::time::sleep_until(until.min(next_look));
         #[cfg(unix)]
@@ -396,8 +409,8 @@ impl Connection {
         }
     }
 
-    /// Why nothing comes any more, if that is known: the reading failed, or the process at the other end
-    /// is gone.
+    /// Returns the reason why no more input comes, if known: reading failed, or the process at the
+    /// other end exited.
     pub(crate) async fn farewell(&mut self) -> Option<&str> {
         if let Some(error) = &self.read_error {
             return Some(error);
@@ -409,14 +422,14 @@ impl Connection {
         None
     }
 
-    /// Answers all that is still open, as nobody else will.
+    /// Answers every open request with an error, because the service no longer will.
     fn abandon(&mut self) {
         self.endpoint.abandon("the connection was closed before the request was done");
         self.send_replies();
     }
 }
 
-/// What requests are told that fail because a session ended.
+/// Failure reason for requests when the session has ended.
 pub(crate) const CLOSED: &str = "the connection is closed";
 
 impl Drop for Connection {
@@ -426,7 +439,7 @@ impl Drop for Connection {
     }
 }
 
-/// Waits until nobody reads the output, for ever if that cannot be told.
+/// Waits until the peer stops reading the output. Never returns without probes.
 async fn until_unread(probes: Option<&Probes>) {
     let Some(probes) = probes else { return std::future::pending().await };
     while !(probes.is_unread)() {

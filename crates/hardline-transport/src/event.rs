@@ -1,7 +1,7 @@
-//! What happened on a connection that its service does not see.
+//! Events of a connection that its service does not see.
 //!
-//! An event's text ([`Display`](fmt::Display)) is fit for a log: what the peer wrote is in it
-//! escaped and shortened, or not at all.
+//! The text of an event ([`Display`](fmt::Display)) is safe for a log: it contains bytes from the
+//! peer only escaped and shortened.
 
 use std::fmt;
 
@@ -9,127 +9,127 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::frame::Refusal;
 use hardline_wire::id::Id;
 
-/// How much of what a peer wrote goes into an event.
+/// Limit on the bytes from a peer that go into an event.
 pub(crate) const EXCERPT_BYTES: usize = 120;
 
-/// Something that the service does not see.
+/// An event that the service does not see.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A line, or an element of a batch, is no message.
+    /// A line, or an element of a batch, is not a message.
     Malformed {
-        /// What is wrong with it.
+        /// The reason.
         refusal: Refusal,
-        /// How many ids of requests it held; each was answered with an error.
+        /// Number of request ids found in it; each was answered with an error.
         answered: usize,
-        /// How it starts.
+        /// The first bytes of it.
         excerpt: Excerpt<'a>,
     },
     /// A line is longer than `max_frame_bytes`.
     TooLarge {
-        /// Its length in bytes.
+        /// Length of the line in bytes.
         length: u64,
-        /// How many ids of requests it held; each was answered with an error.
+        /// Number of request ids found in it; each was answered with an error.
         answered: usize,
-        /// How it starts.
+        /// The first bytes of it.
         excerpt: Excerpt<'a>,
     },
-    /// A request was answered with an error and not handed on.
+    /// A request was answered with an error and not handed to the service.
     Refused {
-        /// The id of the request.
+        /// Id of the request.
         id: &'a Id<'a>,
-        /// Why.
+        /// The reason.
         reason: &'a RequestRefusal,
     },
-    /// Something that wants no answer was not handed on.
+    /// A message that needs no answer was not handed to the service.
     Dropped {
-        /// What, and why.
+        /// The kind of message and the reason.
         reason: Dropped,
     },
-    /// An answer has an id that reads like a request's of ours and is of another JSON type, so it is not
-    /// that request's answer. The request fails if no proper one follows soon.
+    /// An answer has an id that looks like the id of one of our requests but has another JSON type,
+    /// so it does not answer that request. The request fails if no proper answer follows soon.
     Mistyped {
-        /// The id of the request.
+        /// Id of the request.
         id: &'a Id<'a>,
-        /// How the answer starts.
+        /// The first bytes of the answer.
         excerpt: Excerpt<'a>,
     },
-    /// A line without an id was not answered: there were too many of them.
+    /// A line without an id was not answered, because of the rate limit on such replies.
     Withheld,
-    /// A request of ours got an answer that cannot be used, or none at all.
+    /// One of our requests got an unusable answer, or none at all.
     Failed {
-        /// The id of the request.
+        /// Id of the request.
         id: &'a Id<'a>,
-        /// Why.
+        /// The reason.
         reason: &'a str,
     },
     /// Reading or writing failed.
     Io {
-        /// Which of the two.
+        /// The direction that failed.
         direction: IoDirection,
-        /// The operating system's answer.
+        /// Error from the operating system.
         error: &'a std::io::Error,
     },
-    /// The connection ended with this many requests unanswered by the service. Each was answered
-    /// with an error.
+    /// The connection ended before the service answered these requests. Each was answered with an
+    /// error.
     Unanswered {
-        /// How many.
+        /// Number of requests.
         count: usize,
     },
 }
 
-/// Why a request was answered with an error and not handed on.
+/// Reason for answering a request with an error instead of handing it to the service.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestRefusal {
-    /// A request with the same id waits for its answer.
+    /// A request with the same id still waits for its answer.
     #[error("a request with this id is still waiting for its answer")]
     DuplicateId,
-    /// `max_in_flight` requests wait for their answers.
+    /// `max_in_flight` requests already wait for their answers.
     #[error("{limit} requests are waiting for their answers already")]
     TooManyInFlight {
         /// The limit in force.
         limit: usize,
     },
-    /// What the requests that wait for their answers take is more than `max_in_flight_bytes`.
+    /// The requests that wait for their answers take more than `max_in_flight_bytes`.
     #[error("requests of more than {limit} bytes are waiting for their answers")]
     TooLargeInFlight {
         /// The limit in force.
         limit: usize,
     },
-    /// It came in a batch, and the negotiated version has none.
+    /// The request came in a batch, and the negotiated version has no batches.
     #[error("batches are not part of the negotiated protocol version")]
     Batch,
-    /// It is a JSON-RPC request, but not what its method takes.
+    /// A valid JSON-RPC request whose parameters do not fit its method.
     #[error("the parameters are not what the method takes")]
     Unfit,
 }
 
-/// What was dropped, and why.
+/// Kind of a dropped message, with the reason.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// A notification whose parameters are not what its method takes.
+    /// A notification whose parameters do not fit its method.
     #[error("a notification whose parameters are not what its method takes")]
     UnfitNotification,
     /// A notification before the session was opened.
     #[error("a notification before the session was opened")]
     EarlyNotification,
-    /// The cancellation of an `initialize`, which cannot be taken back.
+    /// The cancellation of an `initialize`, which the protocol does not allow.
     #[error("the cancellation of an initialize")]
     CancelledInitialize,
-    /// An answer to a request that nobody made, or that was answered already.
+    /// An answer to a request that was never sent or that was already answered.
     #[error("an answer to a request that is not waiting for one")]
     UnsolicitedResponse,
     /// An error without an id.
     #[error("an error report without an id")]
     AnonymousError,
-    /// An answer of our service to a request that was cancelled or answered before.
+    /// An answer from our service to a request that was cancelled or already answered.
     #[error("an answer of ours to a request that was cancelled or is answered already")]
     LateResponse,
 }
 
-/// Which way bytes were to go.
+/// Direction of a stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "bytes come or go")]
 pub enum IoDirection {
@@ -180,7 +180,7 @@ impl fmt::Display for Event<'_> {
     }
 }
 
-/// An id as a person may see it.
+/// Formats an id for people: escaped and shortened.
 pub(crate) fn show(id: &Id<'_>) -> String {
     Excerpt::of_json(&id.to_string(), 64).to_string()
 }

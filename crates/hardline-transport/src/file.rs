@@ -1,13 +1,13 @@
-//! Files that are opened without waiting: regular files, and nothing else in their place.
+//! Opening of regular files without blocking, and of nothing else.
 //!
-//! `open(2)` waits for a writer if a path names a FIFO, and a read from a terminal or a device may never end.
-//! State, policies and configurations are regular files; anything else there is an error that says what it
-//! is. Every crate of the workspace opens such files here. The commands that read any input, as `scan` does,
-//! open theirs themselves.
+//! `open(2)` blocks until there is a writer if the path names a FIFO, and a read from a terminal or
+//! a device may never end. State, policies and configurations are regular files; anything else at
+//! such a path is an error that names its kind. Every crate of the workspace opens such files here.
+//! Commands that read any input, such as `scan`, open it themselves.
 //!
 //! Invariants:
-//! - Opening never waits, also if the file is exchanged after the first look.
-//! - A [`File`] from here is a regular file, also if the path was exchanged after it was looked at.
+//! - Opening never blocks, even if the path is replaced after the first check.
+//! - A [`File`] from here is a regular file, even if the path is replaced after the first check.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -17,36 +17,36 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// As [`open_with`].
+/// See [`open_with`].
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
-/// Opens a regular file as `options` say. The flags of the options are replaced.
+/// Opens a regular file with `options`. Custom flags of the options are replaced.
 ///
 /// # Errors
 ///
-/// Errors of the system; [`ErrorKind::InvalidInput`] that names what is there if it is no regular file
+/// I/O errors; [`ErrorKind::InvalidInput`] with the kind of the file if it is not a regular file
 /// ([`ErrorKind::IsADirectory`] for a directory).
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open_if(options, path, FileType::is_file)
 }
 
-/// Opens a regular file or a character device as `options` say, for output that a person directs: `/dev/null`
-/// is fine. The flags of the options are replaced.
+/// Opens a regular file or a character device with `options`, for output to a path that the user
+/// chose: `/dev/null` is allowed. Custom flags of the options are replaced.
 ///
 /// # Errors
 ///
-/// As [`open_with`].
+/// See [`open_with`].
 pub fn open_output(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open_if(options, path, |kind| kind.is_file() || is_character_device(kind))
 }
 
-/// Creates a file that only its owner can read.
+/// Creates a file that only its owner can read and write.
 ///
 /// # Errors
 ///
-/// Errors of the system; [`ErrorKind::AlreadyExists`] if anything is there, also a link that leads nowhere.
+/// I/O errors; [`ErrorKind::AlreadyExists`] if the path exists, even as a dangling symbolic link.
 pub fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -55,25 +55,23 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens a directory, to lock it or to have it written to the disk.
+/// Opens a directory, to lock it or to sync it to disk.
 ///
 /// # Errors
 ///
-/// Errors of the system; [`ErrorKind::NotADirectory`] if it is none.
+/// I/O errors; [`ErrorKind::NotADirectory`] if it is not a directory.
 pub fn open_directory(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = wait_for_nothing(options.read(true)).open(path)?;
-    match file.metadata()?.is_dir() {
-        true => Ok(file),
-        false => Err(ErrorKind::NotADirectory.into()),
-    }
+    if file.metadata()?.is_dir() { Ok(file) } else { Err(ErrorKind::NotADirectory.into()) }
 }
 
-/// Checks that a path names a regular file, or nothing. For files that a library opens by their path.
+/// Checks that a path names a regular file or does not exist. For files that a library opens by
+/// path.
 ///
 /// # Errors
 ///
-/// As [`open_with`], but a file that is not there is none.
+/// See [`open_with`]; a missing file is not an error.
 pub fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) => check_kind(&metadata, FileType::is_file),
@@ -87,11 +85,12 @@ fn open_if(
     path: &Path,
     is_fit: impl Fn(&FileType) -> bool,
 ) -> io::Result<File> {
-    // Opening some devices has effects of its own, so they are not opened to find out what they are.
+    // Check before opening: merely opening some devices has side effects.
     if let Ok(metadata) = fs::metadata(path) {
         check_kind(&metadata, &is_fit)?;
     }
     let file = wait_for_nothing(options).open(path)?;
+    // The path may have been replaced between the check and the open.
     check_kind(&file.metadata()?, is_fit)?;
     Ok(file)
 }
@@ -101,10 +100,8 @@ fn check_kind(metadata: &Metadata, is_fit: impl Fn(&FileType) -> bool) -> io::Re
     if is_fit(&kind) {
         return Ok(());
     }
-    let error = match kind.is_dir() {
-        true => ErrorKind::IsADirectory,
-        false => ErrorKind::InvalidInput,
-    };
+    let error =
+        if kind.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
     Err(io::Error::new(error, format!("it is no file but {}", describe(&kind))))
 }
 
@@ -114,7 +111,7 @@ fn wait_for_nothing(options: &mut OpenOptions) -> &mut OpenOptions {
 
     use rustix::fs::OFlags;
 
-    // A terminal would become the one that controls this process.
+    // NONBLOCK: a FIFO must not block. NOCTTY: a terminal must not become our controlling terminal.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     options.custom_flags(flags.bits().cast_signed())
 }
@@ -164,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory that is removed in the end.
+    /// A directory that is removed on drop.
     struct Place(PathBuf);
 
     impl Place {

@@ -1,4 +1,4 @@
-//! Where lines come from: anything that tokio can read from, or a thread that reads and may block.
+//! Input of a connection: a reader thread for streams that tokio cannot poll.
 
 use std::io::{self, Read};
 use std::pin::Pin;
@@ -7,12 +7,12 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc;
 
-/// How much the thread reads at once.
+/// Size of one read of the thread.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Reads in a thread of its own, which may block without anybody else noticing.
+/// Reads in a separate thread, so that a blocking read stops no other task.
 ///
-/// Tokio's own standard input does that in its pool, and then a runtime that shuts down waits for
+/// Tokio's standard input reads in the blocking pool, and a runtime that shuts down then waits for
 /// one more line. The thread reads at most two chunks ahead.
 #[derive(Debug)]
 pub(crate) struct ThreadReader {
@@ -22,11 +22,11 @@ pub(crate) struct ThreadReader {
 }
 
 impl ThreadReader {
-    /// Starts the thread.
+    /// Starts the reader thread.
     ///
     /// # Errors
     ///
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     pub(crate) fn start(mut input: impl Read + Send + 'static) -> io::Result<Self> {
         let (outbox, chunks) = mpsc::channel(1);
         std::thread::Builder::new().name("hardline-stdin".into()).spawn(move || {
@@ -41,6 +41,7 @@ impl ThreadReader {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error) => Err(error),
                 };
+                // After an error the stream is broken, so it is the last message.
                 let is_last = message.is_err();
                 if outbox.blocking_send(message).is_err() || is_last {
                     break;
@@ -60,6 +61,7 @@ impl AsyncRead for ThreadReader {
         let this = self.get_mut();
         if this.current.len() <= this.taken {
             match ready!(this.chunks.poll_recv(context)) {
+                // The thread closed the channel at the end of the input.
                 None => return Poll::Ready(Ok(())),
                 Some(Err(error)) => return Poll::Ready(Err(error)),
                 Some(Ok(chunk)) => {

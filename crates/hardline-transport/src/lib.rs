@@ -1,20 +1,20 @@
 //! Resilient MCP transports for tokio.
 //!
 //! A [`Connection`] is one end of a session over standard streams, sockets, or anything else that
-//! tokio can read from and write to. Whatever arrives, it keeps the session alive, and every request
-//! that has an id and was not cancelled gets exactly one answer:
-//! - a line that is no message is answered with the ids that can be recovered from it, and so is one
-//!   that is too large;
-//! - a request whose id is already in use, or one too many, is refused, and the others are not
-//!   harmed;
-//! - after the end of the input the service has time to answer what was accepted.
+//! tokio can read from and write to. No input ends the session, and every request that has an id
+//! and was not cancelled gets exactly one answer:
+//! - a line that is not a message, or that is too large, is answered with an error for each request
+//!   id that can be recovered from it;
+//! - a request whose id is already in use, or that exceeds the limit on requests in flight, is
+//!   refused without affecting other requests;
+//! - after the end of the input, the service has time to answer the requests that were accepted.
 //!
-//! With the feature `rmcp` a connection is a `Transport` of [rmcp](https://docs.rs/rmcp) for servers
-//! and clients. [`process`] starts servers as child processes, and leaves none behind. With the feature
-//! `http` there are clients' transports over HTTP.
+//! With the feature `rmcp`, a connection is a `Transport` of [rmcp](https://docs.rs/rmcp) for
+//! servers and clients. [`process`] starts servers as child processes and leaves none behind. With
+//! the feature `http`, there are client transports over HTTP.
 //!
-//! The rules are in a part of their own with no I/O in it, as is all framing and parsing
-//! ([`hardline_wire`]); there is no policy here.
+//! The session rules are in a module without I/O. Framing and parsing, also without I/O, are in
+//! [`hardline_wire`]. This crate contains no policy.
 
 mod budget;
 #[cfg(unix)]
@@ -58,7 +58,7 @@ pub use stdio::{StandardInput, StandardOutput, standard_streams};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A session over standard input and output, for a server or a client.
+/// Opens a session over standard input and output, for a server or a client.
 ///
 /// ```no_run
 /// # use rmcp::{ServerHandler, ServiceExt};
@@ -70,54 +70,56 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// # }
 /// ```
 ///
-/// On Unix, SIGTERM and SIGINT end the session after a short grace: see
+/// On Unix, SIGTERM and SIGINT end the session after a short grace period: see
 /// [`Config::with_signal_grace`].
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with I/O and time enabled.
+/// If called outside of a tokio runtime with I/O and time enabled.
 pub fn stdio() -> Connection {
     stdio_with(Config::default())
 }
 
-/// A session over standard input and output, with settings.
+/// Opens a session over standard input and output with the given settings.
 ///
-/// If the system has neither descriptors nor threads left, the session is at its end from the start;
-/// [`Connection::stdio`] gives the error instead.
+/// If the system has no descriptors or threads left, the error is logged and the session has ended
+/// from the start. [`Connection::stdio`] returns the error instead.
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with I/O and time enabled.
+/// If called outside of a tokio runtime with I/O and time enabled.
 pub fn stdio_with(config: Config) -> Connection {
     Connection::stdio(Role::Server, config.clone()).unwrap_or_else(|error| {
         tracing::error!(target: "hardline::transport", %error, "cannot use the standard streams");
+        // The signature has no error, so the service sees an input that has already ended.
         Connection::new(Role::Server, tokio::io::empty(), tokio::io::sink(), config)
     })
 }
 
-/// A session with a server that is started for it, and ended with it.
+/// Starts a server and opens a session with it. The server ends with the session.
 ///
 /// # Errors
 ///
-/// [`SpawnError`](process::SpawnError), if it cannot be started.
+/// [`SpawnError`](process::SpawnError), if the server cannot be started.
 ///
 /// # Panics
 ///
-/// If the tokio runtime that it is called in was made without I/O or time.
+/// If called in a tokio runtime without I/O or time enabled.
 #[cfg(unix)]
 pub fn spawn(command: &process::Command) -> Result<ChildConnection, process::SpawnError> {
     spawn_with(command, Config::default())
 }
 
-/// A session with a server that is started for it, and ended with it, with settings.
+/// Starts a server and opens a session with it, with the given settings. The server ends with the
+/// session.
 ///
 /// # Errors
 ///
-/// [`SpawnError`](process::SpawnError), if it cannot be started.
+/// [`SpawnError`](process::SpawnError), if the server cannot be started.
 ///
 /// # Panics
 ///
-/// If the tokio runtime that it is called in was made without I/O or time.
+/// If called in a tokio runtime without I/O or time enabled.
 #[cfg(unix)]
 pub fn spawn_with(
     command: &process::Command,
@@ -126,20 +128,20 @@ pub fn spawn_with(
     ChildConnection::spawn(command, config)
 }
 
-/// A session over a socket or anything else that is read and written.
+/// Opens a session over a socket or any other bidirectional stream.
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with time enabled.
+/// If called outside of a tokio runtime with time enabled.
 pub fn over(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Connection {
     over_with(stream, Config::default())
 }
 
-/// A session over a socket or anything else that is read and written, with settings.
+/// Opens a session over a socket or any other bidirectional stream, with the given settings.
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with time enabled.
+/// If called outside of a tokio runtime with time enabled.
 pub fn over_with(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
     config: Config,

@@ -1,22 +1,23 @@
-//! The way out: a bounded queue of lines and the task that writes them.
+//! Outgoing lines: a bounded queue and the task that writes them.
 //!
-//! A line enters the queue when it is sent, so lines leave in the order in which they were sent, and
-//! whoever sent one may stop waiting without losing or tearing it. What the sender waits for is that
-//! the queue is within its limits again: that holds back a service that talks faster than its peer
-//! reads.
+//! A line enters the queue when it is sent, so lines leave in the order of sending, and a sender
+//! may stop waiting without losing or tearing its line. A sender waits only until the queue is
+//! within its limits again. This slows down a service that sends faster than its peer reads.
 //!
-//! Reading goes on for longer than that, since many a client writes all its requests before it reads an
-//! answer: until `max_queue_bytes` of answers wait to be written, or `max_in_flight` to be encoded. What the
-//! service sends of its own accord does not hold it up: two ends that both wait for the other to read
-//! would wait for ever.
+//! Reading continues for longer, because many clients write all their requests before they read an
+//! answer. It stops when more than `max_queue_bytes` of answers wait to be written, or more than
+//! `max_in_flight` answers wait to be encoded. Messages that the service sends on its own do not
+//! stop reading: two ends that both wait for the other to read would deadlock.
 //!
 //! Invariants:
-//! - Of what the service sends, at most `max_queue_frames` lines and `max_queue_bytes`, or one line,
-//!   are encoded; a message that is sent while the queue is full takes its place in it unencoded.
-//!   Replies of our own making come on top, up to `max_queue_bytes` and those of one more line.
-//! - Lines that are small are written together, each byte once.
-//! - After a failure nothing is kept: every later line is refused.
-//! - Once it is closed, or nobody can send any more, what is left has a limited time to leave.
+//! - Of the messages that the service sends, at most `max_queue_frames` lines and
+//!   `max_queue_bytes`, or one line, are encoded. A message sent while the queue is full enters it
+//!   unencoded. Replies that the endpoint writes come on top: up to `max_queue_bytes` and those of
+//!   one more line.
+//! - Small lines are written together, and each byte is written once.
+//! - After a failure the queue keeps nothing and refuses every later line.
+//! - Once the queue is closed, or its connection is dropped, the remaining lines have a limited
+//!   time to leave.
 
 use std::collections::VecDeque;
 use std::io;
@@ -35,49 +36,49 @@ mod error;
 
 pub use error::SendError;
 
-/// Lines up to this size are copied together, so that one system call writes many of them.
+/// Lines up to this size are joined, so that one system call writes many of them.
 const JOIN_BYTES: usize = 16 << 10;
 
-/// What is written at once of small lines. More would only fill buffers that nobody empties faster.
+/// Size limit of a chunk of joined lines. Larger writes would not leave faster.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The largest buffer that is kept for the next line.
+/// Capacity limit of a buffer that is kept for the next line.
 const KEPT_BYTES: usize = 2 << 20;
 
-/// Longer than anybody waits, and short enough for a clock.
+/// Longer than any wait, and short enough to add to a clock.
 pub(crate) const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// Encodes a message into an empty buffer, as a line with its end.
+/// Encodes a message into an empty buffer, as a line with its newline.
 pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) + Send>;
 
-/// A bounded queue of lines.
+/// A bounded queue of outgoing lines.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     max_frames: usize,
     max_bytes: usize,
     max_deferred: usize,
     queue: Mutex<Queue>,
-    /// Tells the writer that there is something to do.
+    /// Wakes the writer when there is work.
     filled: Notify,
-    /// Tells senders that a line has left.
+    /// Wakes senders when a line was written.
     drained: Notify,
-    /// Tells the writer that there is no more to come.
+    /// Wakes the writer when the queue was closed or its deadline moved.
     closing: Notify,
-    /// Tells whoever reads that writing failed.
+    /// Wakes the reader when writing failed.
     failed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     entries: VecDeque<Entry>,
-    /// Lines and bytes that have not been written, those in the writer's hands included.
+    /// Lines and bytes not yet written, including those that the writer is writing.
     frames: usize,
     bytes: usize,
-    /// Bytes among them that answer the peer.
+    /// Bytes among them that answer requests of the peer.
     owed: usize,
-    /// Lines among them that are not encoded. They all answer the peer.
+    /// Unencoded lines among them. All of them are answers.
     deferred: usize,
-    /// Empty buffers to be used again: one for chunks, one for long lines.
+    /// Empty buffers for reuse: one for chunks, one for long lines.
     spare_chunk: Vec<u8>,
     spare_line: Vec<u8>,
     state: State,
@@ -86,7 +87,7 @@ struct Queue {
 enum Entry {
     /// Encoded lines.
     Chunk { bytes: Vec<u8>, frames: usize, owed: usize },
-    /// A line that is encoded when its turn comes.
+    /// A line that the writer encodes when its turn comes.
     Deferred(Encode),
 }
 
@@ -94,17 +95,17 @@ enum Entry {
 enum State {
     #[default]
     Open,
-    /// Nothing more is taken; what is there may be written until then.
+    /// No more lines are accepted; queued lines may be written until then.
     Closing {
         until: Instant,
     },
-    /// All was written and the output is closed.
+    /// Every line was written and the output is closed.
     Closed,
     Failed(io::ErrorKind),
 }
 
 impl Outbox {
-    /// Starts the task that writes to `output`. Must be called inside a runtime.
+    /// Starts the task that writes to `output`. Must be called inside a tokio runtime.
     pub(crate) fn start(limits: &Limits, output: Output, reporter: Reporter) -> Arc<Self> {
         let outbox = Arc::new(Self {
             max_frames: limits.max_queue_frames(),
@@ -120,7 +121,7 @@ impl Outbox {
         outbox
     }
 
-    /// Adds `frames` lines.
+    /// Queues `frames` complete lines.
     ///
     /// # Errors
     ///
@@ -151,7 +152,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Adds one line. Gives back an empty buffer for the next.
+    /// Queues one line. Returns an empty buffer for the next one.
     ///
     /// # Errors
     ///
@@ -162,6 +163,7 @@ impl Outbox {
             line.clear();
             return Ok(line);
         }
+        // A long line is moved, not copied; the sender gets a spare buffer in return.
         let mut queue = self.lock();
         queue.state.check()?;
         let owed = why.owed(line.len());
@@ -175,7 +177,7 @@ impl Outbox {
         Ok(spare)
     }
 
-    /// Adds one answer that is encoded when its turn comes.
+    /// Queues one answer that the writer encodes when its turn comes.
     ///
     /// # Errors
     ///
@@ -191,23 +193,23 @@ impl Outbox {
         Ok(())
     }
 
-    /// Whether more waits than should.
+    /// Returns true if the queue is over its limits.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().is_full(self)
     }
 
-    /// Whether no more should be read until some of it has left.
+    /// Returns true if reading should pause until some answers were written.
     pub(crate) fn holds_reading(&self) -> bool {
         self.lock().holds_reading(self)
     }
 
-    /// Waits until more may be read, or the output failed. Dropping the future loses nothing.
+    /// Waits until more input may be read, or the output failed. Dropping the future loses nothing.
     pub(crate) async fn until_readable(&self) {
-        // If the output fails, whoever reads sees that too.
+        // The reading task learns of a failure through `failure`.
         let _ = self.wait_until(|queue| !queue.holds_reading(self)).await;
     }
 
-    /// Whether the output failed.
+    /// Returns true if the output failed.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.lock().state, State::Failed(_))
     }
@@ -216,12 +218,12 @@ impl Outbox {
     ///
     /// # Errors
     ///
-    /// [`SendError`], if the output failed: what was in the queue is lost.
+    /// [`SendError`], if the output failed; queued lines are lost.
     pub(crate) async fn room(&self) -> Result<(), SendError> {
         self.wait_until(|queue| !queue.is_full(self)).await
     }
 
-    /// Waits until all that was sent is written.
+    /// Waits until every queued line is written.
     ///
     /// # Errors
     ///
@@ -234,6 +236,7 @@ impl Outbox {
     /// Waits until the output fails.
     pub(crate) async fn failure(&self) {
         loop {
+            // Register before the check, so that a failure in between is not missed.
             let failed = self.failed.notified();
             if self.has_failed() {
                 return;
@@ -242,12 +245,13 @@ impl Outbox {
         }
     }
 
-    /// Takes nothing more, and lets what is there be written within `limit`. Does not wait.
+    /// Closes the queue and gives its lines `limit` to be written. Does not wait.
     pub(crate) fn finish(&self, limit: Duration) {
         let until = Instant::now() + limit.min(FOREVER);
         let mut queue = self.lock();
         match queue.state {
             State::Open => queue.state = State::Closing { until },
+            // A second call may only shorten the deadline.
             State::Closing { until: before } => {
                 queue.state = State::Closing { until: before.min(until) };
             }
@@ -258,7 +262,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Takes nothing more, writes what is there, and closes the output.
+    /// Closes the queue, writes its lines, and closes the output.
     ///
     /// # Errors
     ///
@@ -280,15 +284,15 @@ impl Outbox {
                     return Ok(());
                 }
             }
-            // A notification between the look and the wait is not lost: `notified()` counts from
-            // its creation on for `notify_waiters`.
+            // No wakeup is lost between the check and the wait: for `notify_waiters`, `notified()`
+            // counts from its creation.
             drained.await;
         }
     }
 
     async fn write_all(self: Arc<Self>, mut output: Output, reporter: Reporter) {
-        // Whoever waits must not do so for ever if this is cut short: by a panic in an output that is
-        // not ours, or by the end of the runtime.
+        // Waiters must also wake if this task is cut short: by a panic in a foreign output, or by
+        // the end of the runtime.
         let _told = Told(&self);
         loop {
             let next = {
@@ -307,7 +311,7 @@ impl Outbox {
                 self.filled.notified().await;
                 continue;
             };
-            // A line that was encoded only now is not counted among the bytes that wait.
+            // A deferred line was never added to `queue.bytes`, so it is not subtracted either.
             let counted = if encode.is_some() { 0 } else { bytes.len() };
             if let Some(encode) = encode {
                 encode(&mut bytes);
@@ -315,6 +319,7 @@ impl Outbox {
             let written = tokio::select! {
                 biased;
                 (bytes, result) = output.write_all(bytes) => result.map(|()| bytes),
+                // A peer that never reads must not keep the writer alive after the deadline.
                 () = self.overdue() => Err(io::ErrorKind::TimedOut.into()),
             };
             let mut queue = self.lock();
@@ -338,6 +343,7 @@ impl Outbox {
             () = output.close() => {}
             () = self.overdue() => {}
         }
+        // The descriptor must be closed before `close` returns to its caller.
         drop(output);
         let mut queue = self.lock();
         if matches!(queue.state, State::Closing { .. }) {
@@ -345,7 +351,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until the time for what is left to write is over.
+    /// Waits until the deadline for writing the remaining lines has passed.
     async fn overdue(&self) {
         loop {
             let closing = self.closing.notified();
@@ -353,7 +359,7 @@ impl Outbox {
             match state {
                 State::Closing { until } => tokio::select! {
                     () = tokio::time::sleep_until(until) => return,
-                    // It may have been shortened.
+                    // A later call may have moved the deadline closer.
                     () = closing => {}
                 },
                 State::Failed(_) => return,
@@ -363,17 +369,17 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Nothing panics while it is held; if something did, the counts would still be sound.
+        // No code panics while it holds the lock; even if it did, the counts would be sound.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Why a line leaves.
+/// Purpose of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Why {
-    /// It answers something that was read.
+    /// An answer to a message of the peer.
     Answer,
-    /// The service has something to say.
+    /// A message that the service sends on its own.
     Own,
 }
 
@@ -383,7 +389,7 @@ impl Why {
     }
 }
 
-/// Tells those who wait when the writer ends, however it does.
+/// Marks the queue as failed and wakes all waiters when the writer task ends early.
 struct Told<'a>(&'a Outbox);
 
 impl Drop for Told<'_> {
@@ -400,6 +406,7 @@ impl Drop for Told<'_> {
 
 impl Queue {
     fn is_full(&self, limits: &Outbox) -> bool {
+        // One line over the limit is allowed, or a large line could never be sent.
         matches!(self.state, State::Open | State::Closing { .. })
             && (limits.max_frames < self.frames || limits.max_bytes < self.bytes && 1 < self.frames)
     }
@@ -410,12 +417,13 @@ impl Queue {
                 || limits.max_deferred < self.deferred)
     }
 
-    /// Keeps a buffer for later, unless it is larger than what most messages need.
+    /// Keeps a buffer for reuse, unless it is larger than most messages need.
     fn recycle(&mut self, mut bytes: Vec<u8>) {
         bytes.clear();
-        let (slot, least, most) = match bytes.capacity() <= 2 * CHUNK_BYTES {
-            true => (&mut self.spare_chunk, 0, 2 * CHUNK_BYTES),
-            false => (&mut self.spare_line, 2 * CHUNK_BYTES, KEPT_BYTES),
+        let (slot, least, most) = if bytes.capacity() <= 2 * CHUNK_BYTES {
+            (&mut self.spare_chunk, 0, 2 * CHUNK_BYTES)
+        } else {
+            (&mut self.spare_line, 2 * CHUNK_BYTES, KEPT_BYTES)
         };
         if slot.capacity() <= least && bytes.capacity() <= most {
             *slot = bytes;
@@ -423,6 +431,7 @@ impl Queue {
     }
 
     fn fail(&mut self, kind: io::ErrorKind) {
+        // Drops all entries and resets the counts, so nothing is held for a dead output.
         *self = Self { state: State::Failed(kind), ..Self::default() };
     }
 }

@@ -1,4 +1,4 @@
-//! Where lines go: anything that tokio can write to, or a thread that writes and may block.
+//! Output of a connection: an async stream, or a writer thread for blocking streams.
 
 use std::io::{self, IoSlice, Write};
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-/// The writing end of a connection.
+/// Output of a connection.
 pub(crate) enum Output {
     Async(Box<dyn AsyncWrite + Send + Unpin>),
     Thread(ThreadWriter),
 }
 
 impl Output {
-    /// Writes all of `bytes`, and gives the buffer back.
+    /// Writes all of `bytes` and returns the buffer for reuse.
     pub(crate) async fn write_all(&mut self, bytes: Vec<u8>) -> (Vec<u8>, io::Result<()>) {
         match self {
             Self::Async(output) => {
@@ -32,10 +32,10 @@ impl Output {
         }
     }
 
-    /// Closes it. What was written may still be on its way.
+    /// Closes the output. Bytes handed to a writer thread may still be on their way.
     pub(crate) async fn close(&mut self) {
         if let Self::Async(output) = self {
-            // It is dropped in any case.
+            // The output is dropped next, so an error has no consequence.
             let _ = output.shutdown().await;
         }
     }
@@ -60,6 +60,7 @@ impl AsyncWrite for Output {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Async(output) => Pin::new(output).poll_write_vectored(context, parts),
+            // The thread takes one chunk at a time, so a short write is all it can offer.
             Self::Thread(writer) => {
                 let first = parts.iter().find(|part| !part.is_empty());
                 writer.poll_write(context, first.map_or(&[], |part| part))
@@ -89,27 +90,27 @@ impl AsyncWrite for Output {
     }
 }
 
-/// Writes in a thread of its own, which may block without anybody else noticing.
+/// Writes in a separate thread, so that a blocking write stops no other task.
 ///
-/// Tokio's own standard output does that in its pool, and then a runtime that shuts down waits for
-/// a peer that does not read.
+/// Tokio's standard output writes in the blocking pool, and a runtime that shuts down then waits
+/// for a peer that does not read.
 pub(crate) struct ThreadWriter {
-    /// At most one chunk is on its way.
+    /// Carries at most one chunk at a time.
     chunks: blocking::SyncSender<Vec<u8>>,
     results: mpsc::Receiver<(Vec<u8>, io::Result<()>)>,
-    /// Whether one is on its way whose result nobody has asked for.
+    /// True if a chunk was sent whose result was not received yet.
     is_writing: bool,
 }
 
-/// Most bytes given to the thread at once, where they must be copied for it.
+/// Size limit of a chunk that is copied for the thread.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl ThreadWriter {
-    /// Starts the thread.
+    /// Starts the writer thread.
     ///
     /// # Errors
     ///
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     pub(crate) fn start(mut output: impl Write + Send + 'static) -> io::Result<Self> {
         let (chunks, inbox) = blocking::sync_channel::<Vec<u8>>(1);
         let (outbox, results) = mpsc::channel(1);
@@ -126,6 +127,7 @@ impl ThreadWriter {
 
     async fn write_all(&mut self, bytes: Vec<u8>) -> (Vec<u8>, io::Result<()>) {
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        // The channel is never full: each write waits for the result of the one before.
         if let Err(error) = self.chunks.try_send(bytes) {
             let (blocking::TrySendError::Full(bytes) | blocking::TrySendError::Disconnected(bytes)) =
                 error;
@@ -134,7 +136,7 @@ impl ThreadWriter {
         self.results.recv().await.unwrap_or_else(|| (Vec::new(), Err(gone())))
     }
 
-    /// Hands a copy to the thread, once that is done with what it has.
+    /// Hands a copy to the thread, once it has finished the previous chunk.
     fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_flush(context))?;
         let (now, _) = bytes.split_at(bytes.len().min(CHUNK_BYTES));

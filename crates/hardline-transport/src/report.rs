@@ -1,7 +1,8 @@
-//! Who is told of events: the log, and whoever the configuration names.
+//! Reporting of events: to the log and to the observer from the configuration.
 //!
-//! Each connection is a span of the log (`connection`), and each request of the peer is one in it
-//! (`request`), open until it is answered. What the peer wrote is in neither but escaped and shortened.
+//! Each connection is a log span (`connection`), and each request of the peer is a span inside it
+//! (`request`), open until the request is answered. Bytes from the peer appear only escaped and
+//! shortened.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use tracing::Span;
 use crate::config::{Config, Observer};
 use crate::event::{Dropped, Event, show};
 
-/// How much of a method's name goes into a log.
+/// Limit on the bytes of a method name in a log.
 const METHOD_BYTES: usize = 64;
 
-/// Tells whoever wants to know.
+/// Reports events to the log and the observer.
 #[derive(Clone)]
 pub(crate) struct Reporter {
     observer: Option<Arc<Observer>>,
@@ -31,6 +32,7 @@ impl Reporter {
     }
 
     pub(crate) fn report(&self, event: &Event<'_>) {
+        // Only losses deserve a warning; a hostile peer could flood the log with the rest.
         match event {
             Event::Io { .. } | Event::Unanswered { .. } => {
                 tracing::warn!(target: "hardline::transport", parent: &self.connection, "{event}");
@@ -48,7 +50,7 @@ impl Reporter {
         self.report(&Event::Dropped { reason });
     }
 
-    /// The span of a request that was handed on.
+    /// Returns the span of a request that was handed to the service.
     pub(crate) fn request(&self, id: &Id<'_>, method: &str) -> Span {
         tracing::debug_span!(
             target: "hardline::transport",

@@ -1,26 +1,26 @@
-//! Values that nobody is to see, wherever they turn up in a text.
+//! Secret values, and hiding them in text.
 //!
 //! Invariants:
-//! - A value is found in any case of its letters, and as JSON, URLs and lines have it.
-//! - What is too short to be a secret is never hidden: it would be found in any text.
+//! - A value is found in any letter case, and as it appears in JSON, in URLs and in single lines.
+//! - A value that is too short to be a secret is never hidden: it would match in any text.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-/// The shortest value that is hidden, in characters.
+/// Length of the shortest value that is hidden, in characters.
 const MIN_CHARS: usize = 6;
 const HIDDEN: &str = "[hidden]";
-/// What ends a text that was shortened.
+/// Marks the end of a shortened text.
 const CUT: &str = "\u{2026}";
 
-/// Values that are not to be shown: tokens, keys, passwords. Clones share them; Debug shows none.
+/// Values that must not be shown: tokens, keys, passwords. Clones share them; Debug shows none.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<[Box<str>]>);
 
 impl Secrets {
-    /// Takes note of values. Of `Bearer x`, and of the like, it is also `x` alone; of a value with several
-    /// lines each of them. Values of less than 6 characters do not count.
+    /// Collects values. For `Bearer x` and similar schemes, `x` alone is hidden too; for a value
+    /// with several lines, each line is. Values of less than 6 characters are ignored.
     pub fn new(values: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let mut forms = Vec::new();
         for value in values {
@@ -31,7 +31,7 @@ impl Secrets {
         Self(forms.into())
     }
 
-    /// These and those.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         if others.0.is_empty() {
@@ -43,18 +43,18 @@ impl Secrets {
         Self(forms.into())
     }
 
-    /// Whether there is nothing to hide.
+    /// Returns true if there are no values to hide.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The text with `[hidden]` in place of every value. Where the text was shortened in the middle of a
-    /// value, what is left of that is hidden too.
+    /// Returns the text with `[hidden]` in place of every value. Where the text was cut off in the
+    /// middle of a value, the remaining part is hidden too.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_empty() {
             return Cow::Borrowed(text);
         }
-        // Byte for byte as long as the text.
+        // ASCII lower case keeps every byte offset, so matches apply to `text` as well.
         let lower = text.to_ascii_lowercase();
         let mut found: Vec<(usize, usize)> = Vec::new();
         for form in &*self.0 {
@@ -70,7 +70,7 @@ impl Secrets {
         let mut hidden = String::with_capacity(text.len());
         let mut shown_to = 0;
         for (start, end) in found {
-            // One that overlaps the last is hidden by the same word.
+            // A match that overlaps the previous one is covered by the same replacement.
             if shown_to <= start {
                 hidden.push_str(text.get(shown_to..start).unwrap_or_default());
                 hidden.push_str(HIDDEN);
@@ -81,14 +81,14 @@ impl Secrets {
         Cow::Owned(hidden)
     }
 
-    /// The same, in place.
+    /// Hides the values in place.
     pub fn hide_in(&self, text: &mut String) {
         if let Cow::Owned(hidden) = self.hide(text) {
             *text = hidden;
         }
     }
 
-    /// The same for what may be no text.
+    /// Hides the values in bytes that may not be UTF-8.
     #[cfg(feature = "http")]
     pub(crate) fn hide_in_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         if self.is_empty() {
@@ -101,7 +101,8 @@ impl Secrets {
     }
 }
 
-/// Where the beginning of `form` starts that ends at `cut`, if it is more than could be by chance.
+/// Returns the start of a prefix of `form` that ends at `cut`. Prefixes short enough to match by
+/// chance do not count.
 fn cut_off(text: &str, cut: usize, form: &str) -> Option<usize> {
     let before = text.get(..cut)?;
     let ends = form.char_indices().map(|(at, _)| at).rev();
@@ -110,7 +111,7 @@ fn cut_off(text: &str, cut: usize, form: &str) -> Option<usize> {
     beginnings.find(|it| before.ends_with(it)).map(|it| cut - it.len())
 }
 
-/// Adds the ways in which a value may stand in a text.
+/// Adds the forms in which a value may appear in a text.
 fn add_forms(value: &str, forms: &mut Vec<Box<str>>) {
     let value = value.trim();
     let mut add = |form: &str| {
@@ -140,11 +141,10 @@ fn add_forms(value: &str, forms: &mut Vec<Box<str>>) {
 
 fn percent_encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
-        match is_kept(byte) {
-            true => encoded.push(char::from(byte)),
-            false => {
-                let _ = write!(encoded, "%{byte:02X}");
-            }
+        if is_kept(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
         }
         encoded
     })

@@ -1,9 +1,9 @@
-//! SIGTERM and SIGINT: work in flight gets a moment, then the process ends.
+//! SIGTERM and SIGINT: work in flight gets a grace period, then the process ends.
 //!
-//! One thread for the whole process listens, so that a signal is heard while the runtime is busy.
-//! The first signal is passed on to the connections that listen; if the process is still there after
-//! the longest of their graces and a second, or a second signal comes, it dies of the signal as if
-//! nobody had listened. So it does at once if no connection listens any more.
+//! One thread listens for the whole process, so that a signal is received while the runtime is
+//! busy. The first signal is passed to all listening connections. If the process still runs after
+//! the longest of their grace periods plus one second, or a second signal arrives, the signal's
+//! default action ends it. If no connection listens any more, the first signal does so at once.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -19,29 +19,30 @@ use tokio::sync::watch;
 
 use crate::outbox::FOREVER;
 
-/// Hears the signals that end a process: SIGTERM, SIGINT and SIGHUP, for whoever ends it by itself.
+/// Receives the signals that end a process (SIGTERM, SIGINT and SIGHUP), for programs that shut
+/// down by themselves.
 ///
-/// One that was ignored from the start, as `nohup` does, stays ignored.
+/// A signal that was ignored at the start, as `nohup` does, stays ignored.
 #[derive(Debug)]
 pub struct Signals(Vec<(i32, tokio::signal::unix::Signal)>);
 
 impl Signals {
-    /// Starts to listen. From then on none of them ends the process.
+    /// Starts to listen. From then on none of these signals ends the process.
     ///
     /// # Errors
     ///
-    /// If the system gives no handler.
+    /// If the system cannot install a signal handler.
     ///
     /// # Panics
     ///
-    /// If it is called outside of a tokio runtime with I/O enabled.
+    /// If called outside of a tokio runtime with I/O enabled.
     pub fn listen() -> io::Result<Self> {
         let wanted = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let listen = |number| Ok((number, signal(SignalKind::from_raw(number))?));
         Ok(Self(wanted.map(listen).collect::<io::Result<_>>()?))
     }
 
-    /// The next one that was heard.
+    /// Polls for the next signal and returns its number.
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<i32> {
         for (number, signal) in &mut self.0 {
             if let Poll::Ready(Some(())) = signal.poll_recv(context) {
@@ -52,10 +53,10 @@ impl Signals {
     }
 }
 
-/// What a service has after the last grace to bring itself to an end.
+/// Time for a service to exit by itself after the last grace period.
 const EXIT_TIME: Duration = Duration::from_secs(1);
 
-/// Hears the first signal.
+/// Receives the first signal.
 #[derive(Debug)]
 pub(crate) struct Listener {
     heard: watch::Receiver<bool>,
@@ -66,19 +67,20 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// If the system gives no handler or thread.
+    /// If the system cannot install a signal handler or start a thread.
     pub(crate) fn new(grace: Duration) -> io::Result<Self> {
         let hub = hub()?;
         let (sender, heard) = watch::channel(false);
         let mut listeners = hub.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|it| 0 < it.heard.receiver_count());
+        listeners.retain(|it| it.heard.receiver_count() > 0);
         listeners.push(Listening { heard: sender, grace });
         Ok(Self { heard })
     }
 
-    /// Waits for the first signal. Can be asked again: it stays heard.
+    /// Waits for the first signal. Later calls return at once.
     pub(crate) async fn heard(&mut self) {
         if self.heard.wait_for(|heard| *heard).await.is_err() {
+            // Unreachable: the hub keeps the sender for as long as this receiver exists.
             std::future::pending::<()>().await;
         }
     }
@@ -92,11 +94,11 @@ struct Listening {
 
 #[derive(Debug, Default)]
 struct Hub {
-    /// The connections of this process that listen, and some that did.
+    /// Listening connections of this process, and possibly some that were dropped.
     listeners: Mutex<Vec<Listening>>,
 }
 
-/// The one listener of the process, started when it is first needed.
+/// Returns the signal hub of the process, which starts on first use.
 fn hub() -> io::Result<&'static Hub> {
     static HUB: OnceLock<Hub> = OnceLock::new();
     static START: Mutex<bool> = Mutex::new(false);
@@ -112,13 +114,14 @@ fn hub() -> io::Result<&'static Hub> {
         };
         spawn("hardline-signal", Box::new(move || forward(&mut signals, &sender)))?;
         spawn("hardline-end", Box::new(move || hub.run(&receiver)))?;
+        // Set last: if a thread cannot be started, the next connection tries again.
         *is_started = true;
     }
     Ok(hub)
 }
 
-/// Whether whoever started us wants the signal to have no effect, as a shell does for SIGINT when it
-/// starts something in the background.
+/// Returns true if the parent process set the signal to be ignored, as a shell does with SIGINT for
+/// background jobs.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -126,10 +129,10 @@ fn is_ignored(signal: i32) -> bool {
     u32::try_from(signal - 1).is_ok_and(|bit| mask.checked_shr(bit).unwrap_or(0) & 1 == 1)
 }
 
-/// Passes signals to where they can be waited for with a time limit.
+/// Passes signals to a channel, on which the hub can wait with a timeout.
 fn forward(signals: &mut iterator::Signals, sender: &SyncSender<i32>) {
     for signal in signals.forever() {
-        // Full means that many are there already.
+        // A full channel already holds more signals than the hub needs.
         let _ = sender.try_send(signal);
     }
 }
@@ -144,11 +147,12 @@ impl Hub {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => first,
             },
         };
-        // This does not come back, for signals whose default is to end the process.
+        // Does not return for signals whose default action ends the process.
         let _ = emulate_default_handler(last);
     }
 
-    /// Tells all connections. Returns the longest grace, or `None` if nobody listens.
+    /// Notifies all listening connections. Returns the longest grace period, or `None` if no
+    /// connection listens.
     fn pass_on(&self) -> Option<Duration> {
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         let told = listeners.iter().filter(|it| it.heard.send(true).is_ok());

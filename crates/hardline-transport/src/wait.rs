@@ -1,8 +1,8 @@
-//! Waiting for what may never come.
+//! Waits that never end if there is nothing to wait for.
 
 use tokio::time::Instant;
 
-/// Waits for a signal, for ever if nobody listens for one.
+/// Waits for a signal. Never returns without a listener.
 #[cfg(unix)]
 pub(crate) async fn heard(signal: &mut Option<crate::signal::Listener>) {
     match signal {
@@ -11,7 +11,7 @@ pub(crate) async fn heard(signal: &mut Option<crate::signal::Listener>) {
     }
 }
 
-/// Waits for a time, for ever if there is none.
+/// Waits for a deadline. Never returns without one.
 pub(crate) async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -19,7 +19,7 @@ pub(crate) async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// Waits for the end of a process, for ever if there is none.
+/// Waits for the end of a process. Never returns without one.
 #[cfg(unix)]
 pub(crate) async fn gone(server: &mut Option<crate::child::Server>) {
     match server {

@@ -1,4 +1,4 @@
-//! The way out of a connection: requests, answers, notifications, and its end.
+//! Sending: requests, answers, notifications, and closing the output.
 
 use std::io;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::outbox::{Outbox, SendError, Why};
 impl Connection {
     /// Sends a request. `line` is its JSON text.
     ///
-    /// It is on its way when this returns; the future tells when there is room for more. The same is
-    /// true of the other ways to send.
+    /// The message is queued when this returns. The returned [`Sending`] resolves when there is
+    /// room for another message. The same is true of the other send methods.
     pub fn send_request(&mut self, id: Id<'static>, method: &str, line: Vec<u8>) -> Sending {
         if self.endpoint.send_request(id, method) {
             self.send_notification(line)
@@ -23,8 +23,8 @@ impl Connection {
         }
     }
 
-    /// Sends the answer, a result or an error, to the request with this id. If nobody waits for it,
-    /// it is dropped.
+    /// Sends the answer, a result or an error, to the request with this id. If no such request is
+    /// open, the answer is dropped.
     pub fn send_answer(&mut self, id: &Id<'static>, mut line: Vec<u8>) -> Sending {
         self.answer_later(id, move |out| {
             out.append(&mut line);
@@ -32,7 +32,8 @@ impl Connection {
         })
     }
 
-    /// Sends an answer that is encoded, with its line end, when there is room for it.
+    /// Sends an answer, encoded with its newline. If the queue is full, the writer encodes it
+    /// later.
     pub(crate) fn answer_later(
         &mut self,
         id: &Id<'static>,
@@ -40,6 +41,7 @@ impl Connection {
     ) -> Sending {
         match self.endpoint.route_answer(id) {
             Route::Drop => Sending::done(Ok(())),
+            // An unencoded answer takes little memory, so it may wait in a full queue.
             Route::Send if self.outbox.is_full() => {
                 match self.outbox.push_deferred(Box::new(encode)) {
                     Ok(()) => Sending(Progress::Waiting(Arc::clone(&self.outbox))),
@@ -52,6 +54,7 @@ impl Connection {
                 self.push(line, Why::Answer)
             }
             Route::Hold(key) => {
+                // An answer to an element of a batch is held until the whole batch is answered.
                 let mut line = self.take_buffer();
                 encode(&mut line);
                 match self.endpoint.hold_answer(key, &line) {
@@ -68,17 +71,16 @@ impl Connection {
         self.push(line, Why::Own)
     }
 
-    /// Forgets a request that was sent: its answer will be dropped. Telling the peer is left to the
-    /// caller.
+    /// Forgets a request that was sent: its answer will be dropped. The caller must tell the peer.
     pub fn cancel(&mut self, id: &Id<'static>) {
         self.endpoint.cancel_outbound(id);
     }
 
-    /// Writes what was sent and closes the output.
+    /// Writes the queued messages and closes the output.
     ///
     /// # Errors
     ///
-    /// [`SendError`], if the peer is gone or does not read within the grace.
+    /// [`SendError`], if the peer is gone or does not read within the grace period.
     pub async fn close(&mut self) -> Result<(), SendError> {
         self.close_within(self.config.grace).await
     }
@@ -93,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// An empty buffer for the next line.
+    /// Returns an empty buffer for the next line.
     pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.spare)
     }
@@ -112,18 +114,18 @@ impl Connection {
         }
     }
 
-    /// Puts the replies of our own making into the queue.
+    /// Queues the replies that the endpoint wrote itself.
     pub(super) fn send_replies(&mut self) {
         if let Some((lines, count)) = self.endpoint.take_replies() {
-            // If nobody reads them, nobody misses them.
+            // A failed output is reported elsewhere, and no one is left to read these replies.
             let _ = self.outbox.push(&lines, count, Why::Answer);
         }
     }
 }
 
-/// A message on its way.
+/// A queued message.
 #[derive(Debug)]
-#[must_use = "whoever does not wait for room is not held back"]
+#[must_use = "await `room` to apply backpressure to the sender"]
 pub struct Sending(Progress);
 
 #[derive(Debug)]
@@ -131,7 +133,7 @@ enum Progress {
     Done(Result<(), SendError>),
     /// The queue is full.
     Waiting(Arc<Outbox>),
-    /// It is to be written first.
+    /// Waits until the message is written.
     #[cfg(feature = "rmcp")]
     Writing(Arc<Outbox>),
 }
@@ -141,7 +143,7 @@ impl Sending {
         Self(Progress::Done(result))
     }
 
-    /// Makes it wait until the message is written.
+    /// Makes [`room`](Self::room) wait until the message is written.
     #[cfg(feature = "rmcp")]
     pub(crate) fn until_written(self, connection: &Connection) -> Self {
         match self.0 {
@@ -150,7 +152,7 @@ impl Sending {
         }
     }
 
-    /// Why the message did not leave, if that is known already.
+    /// Returns the error if the message was refused at once.
     pub(crate) fn error(&self) -> Option<&SendError> {
         match &self.0 {
             Progress::Done(result) => result.as_ref().err(),
@@ -158,17 +160,17 @@ impl Sending {
         }
     }
 
-    /// Whether there is something to wait for.
+    /// Returns true if there is something to wait for.
     pub(crate) fn is_waiting(&self) -> bool {
         !matches!(self.0, Progress::Done(_))
     }
 
-    /// Waits until there is room for another message. Dropping the future does not call the message
-    /// back.
+    /// Waits until there is room for another message. Dropping the future does not withdraw the
+    /// message.
     ///
     /// # Errors
     ///
-    /// [`SendError`], if the message did not leave.
+    /// [`SendError`], if the message was not sent.
     pub async fn room(self) -> Result<(), SendError> {
         match self.0 {
             Progress::Done(result) => result,

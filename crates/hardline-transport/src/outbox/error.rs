@@ -1,21 +1,21 @@
-//! Why a message did not leave.
+//! Errors of sending.
 
 use std::io;
 
-/// Why a message did not leave.
+/// Error returned when a message was not sent.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The connection was closed on this side.
+    /// This side closed the connection.
     #[error("the connection is closed")]
     Closed,
-    /// Writing failed, most often because the peer is gone.
+    /// Writing failed, most often because the peer exited or closed its end.
     #[error("writing to the peer failed: {}", io::Error::from(*.0))]
     Failed(io::ErrorKind),
-    /// The peer did not read what was left to write in time.
+    /// The peer did not read the remaining output before the deadline.
     #[error("the peer did not read in time")]
     TimedOut,
-    /// More requests than `max_in_flight` wait for their answers.
+    /// More than `max_in_flight` requests wait for their answers, or one with this id does.
     #[error("too many requests are waiting for their answers, or one with this id is")]
     TooManyInFlight,
     /// The message cannot be written as JSON.

@@ -1,4 +1,4 @@
-//! An answer, kept as the text that it came as.
+//! An answer, stored as the received text.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::Message;
 
-/// The answer to a request: one strict JSON message, a response or an error.
+/// Answer to a request: one strict JSON message, a response or an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Answer {
     text: String,
@@ -16,18 +16,18 @@ pub struct Answer {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Kind {
-    /// Where in the text the result is.
+    /// Range of the result in the text.
     Result(Range<usize>),
     Error {
         code: i64,
         message: Box<str>,
-        /// Where in the text the data is.
+        /// Range of the error data in the text.
         data: Option<Range<usize>>,
     },
 }
 
 impl Kind {
-    /// `start` is where the text that is kept starts in the one that was checked.
+    /// Reads the kind of a message. `start` is the offset of the stored text in the checked text.
     fn read(message: &Message<'_>, start: usize) -> Option<Self> {
         let place = |value: Value<'_>| {
             let at = value.offset() - start;
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC has these two")]
 pub enum Outcome<'a> {
@@ -53,29 +53,29 @@ pub enum Outcome<'a> {
     Result(&'a str),
     /// An error.
     Error {
-        /// Its code.
+        /// Error code.
         code: i64,
-        /// What the server says, unescaped: not fit for a terminal.
+        /// Error message from the server, unescaped: not safe for a terminal.
         message: &'a str,
-        /// What else the server says, as JSON.
+        /// Error data from the server, as JSON.
         data: Option<&'a str>,
     },
 }
 
 impl Answer {
-    /// Copies an answer: `whole` is the value that `message` was read from. Returns `None` if the
-    /// message is no answer.
+    /// Copies an answer. `whole` is the value that `message` was read from. Returns `None` if the
+    /// message is not an answer.
     pub fn copy(message: &Message<'_>, whole: Value<'_>) -> Option<Self> {
         let kind = Kind::read(message, whole.offset())?;
         Some(Self { text: whole.text().to_owned(), kind })
     }
 
-    /// Checks a text that is one message, and keeps it. Returns `None` if it is no answer, or not to
-    /// the request with this id.
+    /// Checks a text that should be one message, and stores it. Returns `None` if it is not an
+    /// answer to the request with this id.
     ///
     /// # Errors
     ///
-    /// [`Refusal`], if it is no message.
+    /// [`Refusal`], if it is not a message.
     pub fn read(text: Vec<u8>, id: i64, decoder: &mut Decoder) -> Result<Option<Self>, Refusal> {
         let Frame::Message(message, _) = decoder.decode(&text)? else { return Ok(None) };
         if message.id().and_then(Id::as_i64) != Some(id) {
@@ -83,16 +83,16 @@ impl Answer {
         }
         let Some(kind) = Kind::read(&message, 0) else { return Ok(None) };
         drop(message);
-        // A text that was checked is UTF-8.
+        // Checked text is always UTF-8.
         Ok(String::from_utf8(text).ok().map(|text| Self { text, kind }))
     }
 
-    /// The whole message.
+    /// Returns the whole message.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it says.
+    /// Returns the result or the error.
     pub fn outcome(&self) -> Outcome<'_> {
         match &self.kind {
             Kind::Result(range) => Outcome::Result(self.part(range)),

@@ -1,44 +1,44 @@
-//! Why a message was not carried, or not answered.
+//! Errors of client transports.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::Secrets;
 
-/// Why a request got no answer, or a message did not leave.
+/// Error returned when a request got no answer or a message was not sent.
 ///
-/// Its text is fit for a log and a terminal: what a peer wrote is in it escaped and shortened.
+/// Its text is safe for a log and a terminal: bytes from a peer are escaped and shortened.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The connection is closed, by us or by the peer: with the exit status and the last lines of
-    /// standard error if the peer was a process.
+    /// This side or the peer closed the connection. If the peer was a process, the text has its
+    /// exit status and the last lines of its standard error.
     #[error("{0}")]
     Closed(String),
-    /// The server does not know the session any more, and has not taken the request.
+    /// The server no longer knows the session and did not process the request.
     #[error("the server has ended the session")]
     SessionEnded,
-    /// The server answered with an HTTP status that is an error, or with something that is no answer.
+    /// The server answered with an HTTP error status, or with a body that is not an answer.
     #[error("{0}")]
     Http(Box<HttpError>),
-    /// The server lets in only who has logged in, and nobody has, or the login was refused. It stays so
-    /// until somebody does something about it; the text says what.
+    /// The server requires a login, and there is none or it was refused. Retrying is useless until
+    /// a person acts; the text says how.
     #[error("{0}")]
     Login(String),
-    /// The server could not be reached, so the request was not taken.
+    /// The server could not be reached, so it did not receive the request.
     #[error("{0}")]
     Unreachable(String),
-    /// The request was sent, but its answer did not come: the stream ended, or broke.
+    /// The request was sent, but the stream ended or broke before the answer.
     #[error("{0}")]
     Interrupted(String),
-    /// What came cannot be used as the answer.
+    /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
-    /// What came has an id of another type than the request's, so it is no answer, and nothing better
-    /// followed. The server may still be at work on the request.
+    /// The only answer has an id of another type than the request's, so it cannot be used. The
+    /// server may still work on the request.
     #[error("the answer cannot be used: {0}")]
     Mistyped(String),
-    /// More requests are under way than the limit allows.
+    /// The limit on requests in flight is reached.
     #[error("too many requests are under way")]
     TooMany,
     /// The message is larger than the limit.
@@ -50,7 +50,8 @@ pub enum TransportError {
 }
 
 impl TransportError {
-    /// Whether it is certain that the server has not taken the request, so that it can be sent again.
+    /// Returns true if the server certainly did not process the request, so that it can be sent
+    /// again.
     pub fn is_refused(&self) -> bool {
         match self {
             Self::SessionEnded
@@ -58,6 +59,7 @@ impl TransportError {
             | Self::Unreachable(_)
             | Self::TooMany
             | Self::TooLarge { .. } => true,
+            // Servers send these statuses before they look at the message.
             Self::Http(error) => matches!(error.status, 401 | 403 | 404 | 405 | 406 | 415 | 429),
             Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) | Self::Mistyped(_) => false,
         }
@@ -65,7 +67,7 @@ impl TransportError {
 }
 
 impl TransportError {
-    /// The same without these values in its text.
+    /// Replaces secret values in the text of the error.
     #[must_use]
     pub fn hidden(mut self, secrets: &Secrets) -> Self {
         match &mut self {
@@ -88,30 +90,30 @@ impl TransportError {
     }
 }
 
-/// An HTTP answer that is no answer to the request.
+/// An HTTP response that is not an answer to the request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpError {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
-    /// What is wrong and what to do about it, in words for a person.
+    /// Description of the problem and its solution, for people.
     pub reason: String,
-    /// How the body starts, escaped and shortened; empty if there was none.
+    /// The first bytes of the body, escaped and shortened; empty without a body.
     pub excerpt: String,
-    /// The body as it came, if it is one strict JSON message: what a version says about an error is
-    /// in there.
+    /// The body, if it is one strict JSON message: it may have error details that depend on the
+    /// protocol version.
     pub message: Option<Box<str>>,
-    /// Where to log in, if the server said so.
+    /// Login information from the server.
     pub auth: AuthHints,
-    /// When to try again, if the server said so.
+    /// Delay that the server requested before a retry.
     pub retry_after: Option<Duration>,
 }
 
-/// What a server says about how to be let in. As it came, but bounded: not fit for a terminal.
+/// Information from a server on how to log in. Bounded, but not escaped: not safe for a terminal.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AuthHints {
-    /// The header `WWW-Authenticate`; several are one after another, with commas between them.
+    /// The header `WWW-Authenticate`; several are joined with commas.
     pub www_authenticate: Option<String>,
     /// The header `Mcp-Auth-Server`.
     pub auth_server: Option<String>,
@@ -120,7 +122,7 @@ pub struct AuthHints {
 }
 
 impl HttpError {
-    /// An error with a status and words for a person.
+    /// Creates an error with a status and a description for people.
     pub fn new(status: u16, reason: impl Into<String>) -> Self {
         Self {
             status,

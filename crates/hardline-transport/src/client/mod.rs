@@ -1,14 +1,14 @@
-//! The client's side of a session, whatever carries it.
+//! Client transports: the client side of a session, independent of the medium.
 //!
-//! A [`Transport`] moves whole messages: it frames, starts, fetches, listens and tears down. What the
-//! messages say is not its business: ids are given by whoever makes a request, and so are method
-//! order, deadlines and what becomes of a request that failed.
+//! A [`Transport`] moves whole messages: it does the framing, starts processes, sends HTTP
+//! requests, listens and tears down. It does not interpret the messages. The caller chooses ids,
+//! method order and deadlines, and decides what to do after a failure.
 //!
 //! Invariants:
-//! - A request has one outcome, an [`Answer`] with its id or a [`TransportError`], and it comes in time:
-//!   no transport waits for a peer that is gone.
-//! - What arrived before an answer was put among the events before the answer was given out.
-//! - Every text that is given out was checked: it is one strict JSON message.
+//! - A request has one outcome, an [`Answer`] with its id or a [`TransportError`], and no transport
+//!   waits for a peer that is gone.
+//! - Messages that arrived before an answer are in the event queue before the answer is returned.
+//! - Every text that a transport returns was checked: it is one strict JSON message.
 
 mod answer;
 mod error;
@@ -30,66 +30,67 @@ pub use answer::{Answer, Outcome};
 pub use error::{AuthHints, HttpError, TransportError};
 pub use stream::Stream;
 
-/// A future that is given out by a trait object.
+/// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// How many events wait for whoever takes them, before the peer is read no further.
+/// Capacity of the event queue. While it is full, the transport does not read from the peer.
 pub const MAX_EVENTS: usize = 256;
 
-/// Carries the messages of a client's session.
+/// Carries the messages of a client session.
 ///
-/// Everything takes `&self`, and any number of requests may be under way at once.
+/// All methods take `&self`, and any number of requests may be in flight at once.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends a request and waits for its answer, for ever if need be: deadlines are the caller's.
-    ///
-    /// Dropping the future gives the request up: its answer is not waited for any more, and where the
-    /// stream of the answer is the request's own, it is closed. Telling the server is left to the
+    /// Sends a request and waits for its answer without a time limit: deadlines are left to the
     /// caller.
+    ///
+    /// Dropping the future gives up the request: its answer will be ignored, and if the answer has
+    /// its own stream, that stream is closed. Telling the server is left to the caller.
     fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>>;
 
-    /// Sends what wants no answer: a notification, or the answer to a request of the server. Resolves
-    /// when it is on its way.
+    /// Sends a message that needs no answer: a notification, or the answer to a request of the
+    /// server. Resolves when the message is on its way.
     fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>>;
 
-    /// Tells which version was agreed on, after the answer to the opening request and before anything
-    /// else is sent. A transport that can listen for messages of the server begins to; that takes a
-    /// second at most.
+    /// Sets the negotiated version. Call it after the answer to the opening request and before
+    /// sending anything else. A transport that can listen for messages of the server starts to;
+    /// that takes at most one second.
     fn agree(&self, version: Version) -> BoxFuture<'_, ()>;
 
-    /// Forgets the session that the server has ended, so that a new one can be opened.
+    /// Forgets a session that the server has ended, so that a new one can be opened.
     fn forget_session(&self);
 
-    /// Ends the session and all that belongs to it, in bounded time. Requests under way fail.
+    /// Ends the session and frees its resources, in bounded time. Requests in flight fail.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// Whether messages can still be carried. `false` after [`close`](Self::close) and once the peer is
-    /// gone.
+    /// Returns true if messages can still be sent: false after [`close`](Self::close) and once the
+    /// peer is gone.
     fn is_connected(&self) -> bool;
 
-    /// Takes the events: what the server sends that is no answer. There is one stream of them, so
-    /// this gives `None` the second time.
+    /// Takes the event queue: messages of the server that are not answers. There is only one, so a
+    /// second call returns `None`.
     fn take_events(&self) -> Option<Events>;
 
-    /// What the transport is, for rules that differ.
+    /// Returns the kind of transport, for rules that depend on it.
     fn kind(&self) -> Kind;
 
-    /// What it told the peer lately to be let in, which the peer may repeat: not to be shown to anybody.
+    /// Returns the credentials that were recently sent to the peer. The peer may repeat them, so
+    /// they must be hidden in every output.
     fn secrets(&self) -> Secrets {
         Secrets::default()
     }
 }
 
-/// What a transport is.
+/// Kind of a transport.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A stream of lines in both directions: cancelling takes a message.
+    /// A stream of lines in both directions. Cancelling a request takes a message.
     Stream,
-    /// Streamable HTTP: requests may carry headers of their own, and each has a stream of its own.
+    /// Streamable HTTP. Each request may carry its own headers and has its own response stream.
     Http,
 }
 
-/// The text of a message on its way out. Clones are the same text, and none is copied.
+/// Text of an outgoing message. Clones share the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Text(Arc<String>);
 
@@ -125,27 +126,27 @@ impl std::ops::Deref for Text {
     }
 }
 
-/// A request on its way out.
+/// An outgoing request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// Its id, which no other request of the session has had.
+    /// Id of the request, unique in the session.
     pub id: i64,
-    /// Its method.
+    /// Method of the request.
     pub method: Arc<str>,
-    /// The whole message, strict JSON without a line break.
+    /// The whole message: strict JSON without a line break.
     pub text: Text,
-    /// Headers that repeat parts of it, for HTTP.
+    /// HTTP headers that repeat parts of the message.
     pub headers: Vec<Header>,
 }
 
 impl Request {
-    /// A request without headers.
+    /// Creates a request without headers.
     pub fn new(id: i64, method: impl Into<Arc<str>>, text: impl Into<Text>) -> Self {
         Self { id, method: method.into(), text: text.into(), headers: Vec::new() }
     }
 
-    /// Adds headers that repeat parts of the message.
+    /// Sets the headers that repeat parts of the message.
     #[must_use]
     pub fn with_headers(mut self, headers: Vec<Header>) -> Self {
         self.headers = headers;
@@ -153,64 +154,63 @@ impl Request {
     }
 }
 
-/// A message that wants no answer, on its way out.
+/// An outgoing message that needs no answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notice {
-    /// The whole message, strict JSON without a line break.
+    /// The whole message: strict JSON without a line break.
     pub text: Text,
-    /// The request of the server that it answers, if it is an answer.
+    /// Id of the server's request, if this message answers one.
     pub answers: Option<Id<'static>>,
-    /// Headers that repeat parts of it, for HTTP.
+    /// HTTP headers that repeat parts of the message.
     pub headers: Vec<Header>,
 }
 
 impl Notice {
-    /// A notification.
+    /// Creates a notification.
     pub fn notification(text: impl Into<Text>) -> Self {
         Self { text: text.into(), answers: None, headers: Vec::new() }
     }
 
-    /// The answer to a request of the server.
+    /// Creates the answer to a request of the server.
     pub fn answer(id: Id<'static>, text: impl Into<Text>) -> Self {
         Self { text: text.into(), answers: Some(id), headers: Vec::new() }
     }
 }
 
-/// What the server sends that is no answer, and what becomes of the transport.
+/// A message of the server that is not an answer, or a change of the transport.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A notification: the whole message.
+    /// A notification.
     Notification {
-        /// Its method.
+        /// Method of the notification.
         method: Box<str>,
         /// The whole message.
         text: Box<str>,
     },
-    /// A request of the server: the whole message. It is to be answered with
-    /// [`Transport::notify`].
+    /// A request of the server. Answer it with [`Transport::notify`].
     Request {
-        /// Its id.
+        /// Id of the request.
         id: Id<'static>,
-        /// Its method.
+        /// Method of the request.
         method: Box<str>,
         /// The whole message.
         text: Box<str>,
     },
-    /// Something arrived that is no message, or could not be used. It cost nothing else.
+    /// Input that is not a message or could not be used. It has no other effect.
     Error {
-        /// What was wrong with it, in words for a person; what the peer wrote is escaped in it.
+        /// Description of the problem for people. Bytes from the peer are escaped.
         reason: String,
-        /// The start of it as it came, at most [`MAX_REFUSED_BYTES`].
+        /// The first bytes of the input, unescaped, at most [`MAX_REFUSED_BYTES`].
         raw: Box<[u8]>,
     },
-    /// Nothing arrives any more: the last event.
+    /// The last event: no more messages will arrive.
     Closed(TransportError),
 }
 
-/// How much of what could not be used goes into an event.
+/// Limit on the bytes of unusable input in an event.
 pub const MAX_REFUSED_BYTES: usize = 64 << 10;
 
-/// The stream of a transport's events.
+/// The event queue of a transport.
 pub type Events = mpsc::Receiver<Event>;

@@ -1,25 +1,26 @@
-//! Answers of our own making, and the line-up of those that are to leave.
+//! Replies that the endpoint writes itself, and the queue of lines to send.
 
 use hardline_wire::encode::{ReplyTo, code, error, push_id, refusal};
 use hardline_wire::id::Id;
 use hardline_wire::version::Version;
 
-/// One line, with its end.
+/// One line, with its newline.
 #[derive(Debug)]
 pub(crate) struct Answer(String);
 
 impl Answer {
-    /// An error for the request with this id.
+    /// Creates an error for the request with this id.
     pub(crate) fn new(id: &Id<'_>, code: i64, message: &str) -> Self {
         Self(error(ReplyTo::Id(id), code, message, None))
     }
 
-    /// An error for whoever wrote a line without an id.
+    /// Creates an error for a line without an id.
     pub(crate) fn to_nobody(version: Option<Version>, code: i64, message: &str) -> Self {
         Self(error(ReplyTo::unknown(version), code, message, None))
     }
 
-    /// What ends a subscription that the session's end takes along: a result, as 2026-07-28 says.
+    /// Creates the result that ends a subscription at the end of the session, as 2026-07-28
+    /// requires.
     pub(crate) fn end_of_subscription(id: &Id<'_>) -> Self {
         let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
         push_id(&mut line, id);
@@ -34,12 +35,12 @@ impl Answer {
     }
 }
 
-/// An error that is neither the caller's nor the service's doing.
+/// Creates an error for a failure that neither the peer nor the service caused.
 pub(crate) fn internal_error(id: &Id<'_>, rule: &str, reason: &str) -> Answer {
     Answer(refusal(id, code::INTERNAL_ERROR, rule, reason))
 }
 
-/// Lines that are to leave. They are fetched after each line that arrived, so they are few.
+/// Lines to send. The connection takes them after each incoming line, so there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     bytes: Vec<u8>,

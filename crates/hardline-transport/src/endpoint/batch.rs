@@ -1,14 +1,14 @@
-//! Batches that arrived: their elements, to be taken one by one, and their answers, to leave together.
+//! Incoming batches: their elements are handled one by one, their answers are sent together.
 //!
-//! The answers of one batch leave as one array, when the last of its requests is answered or
-//! cancelled. Invariant: no more than `max_held` bytes of answers, and one more, wait in each batch;
-//! what is over that leaves early, as an array of its own.
+//! The answers of a batch leave as one array, once the last of its requests is answered or
+//! cancelled. Invariant: each batch holds at most `max_held` bytes of answers, plus one answer.
+//! Beyond that, the answers so far leave early, as a separate array.
 
 use std::collections::{HashMap, VecDeque};
 
 use hardline_wire::batch::Batch;
 
-/// Names a batch while it is open.
+/// Identifies an open batch.
 pub(crate) type BatchKey = u64;
 
 #[derive(Debug)]
@@ -16,16 +16,16 @@ pub(crate) struct Batches {
     max_held: usize,
     next_key: BatchKey,
     open: HashMap<BatchKey, Open>,
-    /// Elements that nobody has looked at yet. No line is read while there are some.
+    /// Elements that were not handled yet. No line is read while there are some.
     elements: VecDeque<(BatchKey, Vec<u8>)>,
 }
 
-/// A batch with something left to do.
+/// A batch that is not complete.
 #[derive(Debug)]
 struct Open {
-    /// Elements to be looked at and requests to be answered.
+    /// Number of elements to handle plus requests to answer.
     left: usize,
-    /// The answers so far, each with a comma after it.
+    /// The answers so far, each followed by a comma.
     answers: Vec<u8>,
 }
 
@@ -45,14 +45,14 @@ impl Batches {
         self.elements.pop_front()
     }
 
-    /// An element is a request that was handed on.
+    /// Records that an element is a request that was handed to the service.
     pub(crate) fn expect_answer(&mut self, key: BatchKey) {
         if let Some(open) = self.open.get_mut(&key) {
             open.left += 1;
         }
     }
 
-    /// Adds an answer, a line with its end.
+    /// Adds an answer: a line with its newline.
     pub(crate) fn hold(&mut self, key: BatchKey, line: &[u8]) {
         if let Some(open) = self.open.get_mut(&key) {
             open.answers.extend_from_slice(line.trim_ascii_end());
@@ -60,12 +60,13 @@ impl Batches {
         }
     }
 
-    /// An element was looked at. Returns the batch's answer, if that was all.
+    /// Records that an element was handled. Returns the answer of the batch if it is complete.
     pub(crate) fn settle_element(&mut self, key: BatchKey) -> Option<Vec<u8>> {
         self.settle(key)
     }
 
-    /// A request was answered, or wants no answer. Returns the batch's answer, if that was all.
+    /// Records that a request was answered or cancelled. Returns the answer of the batch if it is
+    /// complete.
     pub(crate) fn settle_answer(&mut self, key: BatchKey, line: Option<&[u8]>) -> Option<Vec<u8>> {
         if let Some(line) = line {
             self.hold(key, line);
@@ -84,11 +85,12 @@ impl Batches {
         } else {
             return None;
         };
+        // A batch of notifications alone gets no answer, as JSON-RPC requires.
         (!answers.is_empty()).then(|| as_array(answers))
     }
 }
 
-/// Turns answers with a comma after each into one line.
+/// Turns answers, each followed by a comma, into one line with an array.
 fn as_array(mut answers: Vec<u8>) -> Vec<u8> {
     answers.insert(0, b'[');
     answers.pop();

@@ -1,65 +1,67 @@
-//! What a connection hands to its service, and what the service may say of it.
+//! Types that a connection hands to its service and takes back from it.
 
 use hardline_wire::encode::code;
 use hardline_wire::id::Id;
 
-/// Which side of the session this end is.
+/// Role of this end in the session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "MCP has two roles")]
 pub enum Role {
-    /// It serves.
+    /// This end serves requests.
     Server,
-    /// It asks. It answers requests of the server too, but not the noise that one may print.
+    /// This end sends requests. It answers requests of the server too, but never the noise that a
+    /// server may print.
     Client,
 }
 
-/// What arrives for the service.
+/// Message or event for the service.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Incoming<T> {
-    /// A message of the peer.
+    /// A message from the peer.
     Message(T),
-    /// A request of ours will get no answer that can be used.
+    /// One of our requests will get no usable answer.
     Failed(Failure),
-    /// A request that was handed on is answered already, at the end of the session: it need not be
-    /// worked on any more.
+    /// A request that was handed to the service was answered with an error at the end of the
+    /// session. The service can stop working on it.
     Abandoned(Id<'static>),
 }
 
-/// Why a request of ours will get no answer that can be used.
+/// Reason why one of our requests will get no usable answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// The id of the request.
+    /// Id of the request.
     pub id: Id<'static>,
-    /// Which rule ended it: `transport.closed` if nothing can arrive any more, `transport.answer` if
-    /// what arrived cannot be used, `transport.mistyped` if what arrived has an id of another type than the
-    /// request's and nothing better followed, so that the peer may still be at work on it.
+    /// Rule that ended the request: `transport.closed` if no more input can arrive,
+    /// `transport.answer` if the answer cannot be used, `transport.mistyped` if the answer has an
+    /// id of another type and no proper one followed. In the last case the peer may still work on
+    /// the request.
     pub rule: &'static str,
-    /// What happened, in words for a person.
+    /// Description for people.
     pub reason: String,
 }
 
-/// The rules that end requests of ours.
+/// Rules that end our requests.
 pub(crate) mod rule {
     pub(crate) const CLOSED: &str = "transport.closed";
     pub(crate) const ANSWER: &str = "transport.answer";
     pub(crate) const MISTYPED: &str = "transport.mistyped";
 }
 
-/// Why a message that JSON-RPC allows is nothing that the service could take.
+/// Error for a valid JSON-RPC message that the service cannot take.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct Unfit {
-    /// The code of the reply, if it is a request.
+    /// Error code of the reply, if the message is a request.
     pub code: i64,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
 }
 
 impl Unfit {
-    /// Says that the parameters are not what the method takes.
+    /// Creates an error for parameters that do not fit the method.
     pub fn params(message: impl Into<String>) -> Self {
         Self { code: code::INVALID_PARAMS, message: message.into() }
     }

@@ -1,14 +1,14 @@
-//! The rules of one end of a connection, with no I/O in them.
+//! Session rules of one end of a connection, without I/O.
 //!
-//! An [`Endpoint`] is given the lines that arrive and the messages that leave, and says what becomes
-//! of them: handed on, answered, held for a batch, dropped. Reading, writing and waiting are the
-//! [`Connection`](crate::Connection)'s.
+//! The [`Connection`](crate::Connection) passes each incoming line and each outgoing message to the
+//! [`Endpoint`], which decides: hand to the service, answer, hold for a batch, or drop. Reading,
+//! writing and waiting are left to the connection.
 //!
 //! Invariants:
-//! - A request that was handed on is answered once: by the service, or by [`Endpoint::abandon`].
-//!   An answer to anything else does not leave.
-//! - A request that was not handed on is answered at once if its id can be had.
-//! - A request of ours gets an answer that it can use, or a [`Failure`]; never both.
+//! - A request that was handed to the service is answered once: by the service, or by
+//!   [`Endpoint::abandon`]. An answer to any other request is not sent.
+//! - A request that was not handed to the service is answered at once if its id can be recovered.
+//! - A request to the peer gets a usable answer or a [`Failure`], never both.
 //! - A line that looks like an answer is never answered.
 
 mod answer;
@@ -43,24 +43,24 @@ pub(crate) use answer::internal_error;
 pub(crate) use incoming::rule;
 pub use incoming::{Failure, Incoming, Role, Unfit};
 
-/// A request that was handed on and waits for its answer.
+/// A request that was handed to the service and waits for its answer.
 #[derive(Debug)]
 struct Accepted {
     kind: RequestKind,
-    /// The batch that its answer goes into.
+    /// The batch that the answer belongs to.
     batch: Option<BatchKey>,
-    /// How long it was.
+    /// Length of the request.
     bytes: usize,
-    /// Ends with it.
+    /// Closed when the request is answered.
     _span: Span,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum RequestKind {
     Ordinary,
-    /// It cannot be cancelled.
+    /// `initialize`, which cannot be cancelled.
     Initialize,
-    /// It stays open for the length of the session, so the end of a session does not wait for it.
+    /// Stays open for the whole session, so the end of the session does not wait for it.
     Subscription,
 }
 
@@ -71,15 +71,15 @@ pub(crate) struct Endpoint {
     limits: Limits,
     reporter: Reporter,
     role: Role,
-    /// What `initialize` agreed on, or what the first request without it says.
+    /// The version that `initialize` negotiated, or that the first request without it states.
     version: Option<Version>,
-    /// Requests of the peer that were handed on: at most `max_in_flight`.
+    /// Requests from the peer that the service works on: at most `max_in_flight`.
     inbound: HashMap<Id<'static>, Accepted>,
-    /// How many of them the end of the session waits for.
+    /// Number of them that the end of the session waits for.
     awaited: usize,
-    /// The bytes that they took: at most `max_in_flight_bytes`, or one of them.
+    /// Total length of them: at most `max_in_flight_bytes`, or one request.
     inbound_bytes: usize,
-    /// Requests of ours: at most `max_in_flight`.
+    /// Requests to the peer: at most `max_in_flight`.
     outbound: Pending,
     batches: Batches,
     budget: Budget,
@@ -117,7 +117,7 @@ impl Endpoint {
         self.role
     }
 
-    /// Tells the version that `initialize` agreed on.
+    /// Sets the version that `initialize` negotiated.
     pub(crate) fn set_version(&mut self, version: Version) {
         self.version = Some(version);
     }
@@ -126,7 +126,7 @@ impl Endpoint {
         &self.reporter
     }
 
-    /// Takes one line. `decode` turns a message into what the service takes.
+    /// Handles one line. `decode` turns a message into the type that the service takes.
     pub(crate) fn handle_line<T>(
         &mut self,
         line: &Line<'_>,
@@ -137,6 +137,7 @@ impl Endpoint {
                 self.refuse_overlong(overlong);
                 return None;
             }
+            // Blank lines are tolerated without a reply; some peers write them between messages.
             Content::Whole(_) if line.is_blank() => return None,
             Content::Whole(frame) => *frame,
         };
@@ -159,7 +160,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes the next element of a batch that came before, if there is one.
+    /// Handles the next element of an earlier batch, if there is one.
     pub(crate) fn handle_element<T>(
         &mut self,
         decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
@@ -172,6 +173,8 @@ impl Endpoint {
                 None
             }
         };
+        // Settled after the message, so that a request in it is counted before the batch can be
+        // complete.
         if let Some(line) = self.batches.settle_element(key) {
             self.replies.push(&line);
         }
@@ -194,6 +197,7 @@ impl Endpoint {
                 }
                 match decode(message, value) {
                     Ok(item) => {
+                        // The era without `initialize`: each request states its version.
                         if self.version.is_none() {
                             self.version = inline_version(request.params);
                         }
@@ -229,17 +233,18 @@ impl Endpoint {
         }
     }
 
-    /// Whether a request with this id may be handed on.
+    /// Checks whether a request with this id may be handed to the service.
     fn admit(&self, id: &Id<'_>, bytes: usize) -> Result<(), RequestRefusal> {
         let limit = self.limits.max_in_flight();
-        // The table owns its ids; an integer is copied for nothing.
+        // The table owns its ids. Cloning an integer id does not allocate.
         if self.inbound.contains_key(&id.clone().into_owned()) {
             return Err(RequestRefusal::DuplicateId);
         }
-        if limit <= self.inbound.len() {
+        if self.inbound.len() >= limit {
             return Err(RequestRefusal::TooManyInFlight { limit });
         }
         let limit = self.limits.max_in_flight_bytes();
+        // A single request may exceed the limit, or it could never be served.
         if limit < self.inbound_bytes.saturating_add(bytes) && !self.inbound.is_empty() {
             return Err(RequestRefusal::TooLargeInFlight { limit });
         }
@@ -258,7 +263,7 @@ impl Endpoint {
         self.inbound.insert(request.id.clone().into_owned(), accepted);
     }
 
-    /// Removes a request that was handed on.
+    /// Removes a request that was handed to the service.
     fn release(&mut self, id: &Id<'static>) -> Option<Accepted> {
         let accepted = self.inbound.remove(id)?;
         self.awaited -= usize::from(accepted.kind != RequestKind::Subscription);
@@ -266,14 +271,15 @@ impl Endpoint {
         Some(accepted)
     }
 
-    /// Its sender wants no answer any more. Returns whether that is allowed: `initialize` cannot be
-    /// taken back.
+    /// Handles a cancellation by the peer. Returns false if it is not allowed: `initialize` cannot
+    /// be cancelled.
     fn cancel_inbound(&mut self, params: Option<Value<'_>>) -> bool {
         let id = params
             .and_then(|params| params.get("requestId"))
             .and_then(|id| Id::read(id, self.limits.max_id_bytes()).ok())
             .map(Id::into_owned);
         let Some(id) = id else { return true };
+        // Since 2026-07-28 a server ends a subscription with this notification.
         if self.role == Role::Client {
             self.outbound.end_subscription(&id);
         }
@@ -288,9 +294,9 @@ impl Endpoint {
         true
     }
 
-    /// Answers all that is still open with an error, since nothing will leave after this.
+    /// Answers every open request with an error. No answer of the service is sent after this.
     pub(crate) fn abandon(&mut self, reason: &str) {
-        if 0 < self.awaited {
+        if self.awaited > 0 {
             self.reporter.report(&Event::Unanswered { count: self.awaited });
         }
         let ids: Vec<_> = self.inbound.keys().cloned().collect();
@@ -311,7 +317,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether the end of the session need not wait for an answer.
+    /// Returns true if the end of the session need not wait for an answer.
     pub(crate) fn is_settled(&self) -> bool {
         self.awaited == 0
     }
@@ -320,12 +326,12 @@ impl Endpoint {
         self.abandoned.pop_front()
     }
 
-    /// The replies that are to leave, and how many they are.
+    /// Takes the replies to send, with their number.
     pub(crate) fn take_replies(&mut self) -> Option<(Vec<u8>, usize)> {
         self.replies.take()
     }
 
-    /// Says what becomes of the service's answer to the request with this id.
+    /// Decides what to do with the service's answer to the request with this id.
     pub(crate) fn route_answer(&mut self, id: &Id<'static>) -> Route {
         match self.release(id) {
             Some(Accepted { batch: Some(key), .. }) => Route::Hold(key),
@@ -337,19 +343,19 @@ impl Endpoint {
         }
     }
 
-    /// Adds an answer to its batch. Returns the batch's, if that was all.
+    /// Adds an answer to its batch. Returns the answer of the whole batch if it is complete.
     pub(crate) fn hold_answer(&mut self, key: BatchKey, line: &[u8]) -> Option<Vec<u8>> {
         self.batches.settle_answer(key, Some(line))
     }
 }
 
-/// What becomes of an answer of the service.
+/// Route of an answer from the service.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Route {
     Send,
-    /// It waits for the others of its batch.
+    /// The answer is held until the rest of its batch is answered.
     Hold(BatchKey),
-    /// Nobody waits for it.
+    /// The request was cancelled or already answered.
     Drop,
 }
 
@@ -363,7 +369,7 @@ impl RequestKind {
     }
 }
 
-/// The version that a request of a session without `initialize` says of itself.
+/// Returns the version that a request states in a session without `initialize`.
 fn inline_version(params: Option<Value<'_>>) -> Option<Version> {
     let meta = params?.get("_meta")?;
     meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Requests of our own: what they are answered with, and when they are given up.
+//! Requests to the peer: their answers and their deadlines.
 
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::id::Id;
@@ -11,12 +11,12 @@ use super::{Endpoint, Failure, Incoming, Unfit};
 use crate::event::{Dropped, EXCERPT_BYTES, Event};
 
 impl Endpoint {
-    /// Notes a request of the service. Returns whether it may leave.
+    /// Records a request of the service. Returns true if it may be sent.
     pub(crate) fn send_request(&mut self, id: Id<'static>, method: &str) -> bool {
         self.outbound.len() < self.limits.max_in_flight() && self.outbound.insert(id, method)
     }
 
-    /// The service wants no answer any more.
+    /// Forgets a request that the service cancelled.
     pub(crate) fn cancel_outbound(&mut self, id: &Id<'static>) {
         self.outbound.remove(id);
     }
@@ -28,7 +28,8 @@ impl Endpoint {
         decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
     ) -> Option<Incoming<T>> {
         let Some(id) = message.id() else {
-            // Before a session is open there is only one request that it can be meant for.
+            // Before the session is open, an error without an id can only be meant for the opening
+            // request.
             match (self.outbound.take_opening(), message) {
                 (Some(id), Message::Error(error)) => {
                     let message = Excerpt::new(error.message.as_bytes(), EXCERPT_BYTES);
@@ -43,6 +44,7 @@ impl Endpoint {
             return None;
         };
         let Some(id) = self.outbound.take(id) else {
+            // Never deliver it on a guess: only the exact id proves that it answers this request.
             match self.outbound.meant_by(id) {
                 Some(meant) => {
                     self.doubt(&meant, &id.to_string());
@@ -63,24 +65,23 @@ impl Endpoint {
         }
     }
 
-    /// Gives up on a request of ours.
+    /// Fails one of our requests.
     pub(super) fn fail(&mut self, id: Id<'static>, rule: &'static str, reason: String) {
         self.reporter.report(&Event::Failed { id: &id, reason: &reason });
         self.failures.push_back(Failure { id, rule, reason });
     }
 
-    /// Notes that an answer to a request of ours has come whose id was `written` in another type.
+    /// Records an answer to one of our requests whose id was `written` in another type.
     pub(super) fn doubt(&mut self, id: &Id<'static>, written: &str) {
         self.outbound.doubt(id, written, Instant::now());
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns the time at which [`expire`](Self::expire) has work.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.outbound.next_deadline()
     }
 
-    /// Gives up on the requests of ours that have waited long enough for a proper answer after a mistyped
-    /// one.
+    /// Fails our requests that got a mistyped answer and no proper one before the deadline.
     pub(crate) fn expire(&mut self) {
         if self.outbound.next_deadline().is_none() {
             return;
@@ -91,8 +92,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes note of progress: a request of ours that is worked on has not been answered. Its token is known
-    /// to be the request's only if it is its id.
+    /// Handles a progress notification: the peer still works on the request, so the mistyped answer
+    /// is forgotten. The token identifies a request only if it equals the request's id.
     pub(super) fn handle_progress(&mut self, params: Option<Value<'_>>) {
         if self.outbound.next_deadline().is_none() {
             return;
@@ -105,8 +106,8 @@ impl Endpoint {
         }
     }
 
-    /// Gives up on all requests of ours, since nothing will arrive any more. Returns whether there were
-    /// any.
+    /// Fails all our requests, because no more input will arrive. Returns true if failures wait to
+    /// be handed on.
     pub(crate) fn fail_all(&mut self, reason: &str) -> bool {
         for id in self.outbound.drain() {
             self.fail(id, rule::CLOSED, reason.to_owned());

@@ -1,4 +1,4 @@
-//! Requests of ours that wait for an answer.
+//! Our requests that wait for an answer.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,41 +7,40 @@ use tokio::time::Instant;
 
 use crate::mistyped;
 
-/// The requests that wait, by id. Whoever adds one keeps to the limit.
+/// Requests that wait for an answer, by id. The caller of `insert` enforces the limit.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     requests: HashMap<Id<'static>, Request>,
-    /// Those that have had an answer with a mistyped id, by the time at which they are given up. No more
-    /// than requests wait.
+    /// Requests that got an answer with a mistyped id, by deadline. Never more than `requests`.
     doubts: BTreeMap<Deadline, Doubt>,
     next_doubt: u64,
 }
 
-/// When a request is given up. The number tells apart what falls due at once.
+/// Deadline of a request. The number separates equal times.
 type Deadline = (Instant, u64);
 
 #[derive(Debug)]
 struct Request {
     kind: Kind,
-    /// Where it is among the doubts.
+    /// Its key in `doubts`.
     doubt: Option<Deadline>,
 }
 
-/// A request that has had an answer with a mistyped id.
+/// A request that got an answer with a mistyped id.
 #[derive(Debug)]
 struct Doubt {
     id: Id<'static>,
-    /// What to say of it if no other comes.
+    /// Failure reason if no proper answer follows.
     reason: String,
 }
 
-/// What matters about a request of ours.
+/// Kind of one of our requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
     Ordinary,
-    /// It opens the session, so nothing else waits.
+    /// Opens the session; no other request is sent before its answer.
     Opening,
-    /// It stays open, and the server ends it by a notification.
+    /// Stays open; the server ends it with a notification.
     Subscription,
 }
 
@@ -50,7 +49,7 @@ impl Pending {
         self.requests.len()
     }
 
-    /// Adds a request. Returns whether its id was free.
+    /// Adds a request. Returns false if its id is in use.
     pub(super) fn insert(&mut self, id: Id<'static>, method: &str) -> bool {
         let kind = match method {
             "initialize" | "server/discover" => Kind::Opening,
@@ -72,21 +71,22 @@ impl Pending {
         true
     }
 
-    /// Ends the wait of the request that an answer with this id is for.
+    /// Removes the request that an answer with this id belongs to.
     pub(super) fn take(&mut self, id: &Id<'_>) -> Option<Id<'static>> {
         let id = id.clone().into_owned();
         self.remove(&id).then_some(id)
     }
 
-    /// The request that an answer with this id is meant for, if the id has the wrong type.
+    /// Returns the request that an answer is probably meant for, if its id has the wrong type.
     pub(super) fn meant_by(&self, id: &Id<'_>) -> Option<Id<'static>> {
         mistyped::retyped(id).filter(|it| self.requests.contains_key(it))
     }
 
-    /// Notes that a request has had an answer whose id was `written` in another type. Returns whether it
-    /// waits; only the first such answer counts.
+    /// Records that a request got an answer whose id was `written` in another type. Returns true if
+    /// the request waits. Only the first such answer counts.
     pub(super) fn doubt(&mut self, id: &Id<'static>, written: &str, now: Instant) -> bool {
         let Some(request) = self.requests.get_mut(id) else { return false };
+        // Later mistyped answers must not move the deadline.
         if request.doubt.is_none() {
             let deadline = (now + mistyped::MAX_WAIT, self.next_doubt);
             self.next_doubt += 1;
@@ -97,19 +97,19 @@ impl Pending {
         true
     }
 
-    /// Forgets such an answer, as its sender still works on the request.
+    /// Forgets a mistyped answer, because the peer still works on the request.
     pub(super) fn trust(&mut self, id: &Id<'static>) {
         if let Some(doubt) = self.requests.get_mut(id).and_then(|it| it.doubt.take()) {
             self.doubts.remove(&doubt);
         }
     }
 
-    /// When the next request is given up.
+    /// Returns the deadline of the next request that will fail.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.doubts.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Gives up the next request whose time is over, and says why.
+    /// Removes the next request past its deadline, and returns it with the failure reason.
     pub(super) fn expire(&mut self, now: Instant) -> Option<(Id<'static>, String)> {
         let first = self.doubts.first_entry().filter(|it| it.key().0 <= now)?;
         let Doubt { id, reason } = first.remove();
@@ -117,21 +117,21 @@ impl Pending {
         Some((id, reason))
     }
 
-    /// Ends the wait of the request that opens the session.
+    /// Removes the request that opens the session.
     pub(super) fn take_opening(&mut self) -> Option<Id<'static>> {
         let mut requests = self.requests.iter();
         let id = requests.find(|(_, request)| request.kind == Kind::Opening)?.0.clone();
         self.remove(&id).then_some(id)
     }
 
-    /// Ends a subscription.
+    /// Removes a subscription.
     pub(super) fn end_subscription(&mut self, id: &Id<'static>) {
         if self.requests.get(id).is_some_and(|it| it.kind == Kind::Subscription) {
             self.remove(id);
         }
     }
 
-    /// Empties it.
+    /// Removes all requests and returns their ids.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Id<'static>> + use<> {
         self.doubts.clear();
         std::mem::take(&mut self.requests).into_keys()

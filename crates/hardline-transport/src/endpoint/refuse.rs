@@ -1,4 +1,4 @@
-//! Answers to what is not handed on.
+//! Replies to messages that are not handed to the service.
 
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
@@ -38,7 +38,7 @@ impl Endpoint {
         self.reply(&reply, batch);
     }
 
-    /// Answers the ids of a batch that the negotiated version does not have.
+    /// Answers the ids in a batch if the negotiated version has no batches.
     pub(super) fn refuse_batch(&mut self, frame: &[u8], ending: Ending) {
         let refusal = RequestRefusal::Batch;
         let text = format!("Invalid request: {refusal}");
@@ -54,7 +54,7 @@ impl Endpoint {
         self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
     }
 
-    /// Answers the ids of a line, or of an element of a batch, that is no message.
+    /// Answers the ids in a line, or in an element of a batch, that is not a message.
     pub(super) fn refuse(
         &mut self,
         frame: &[u8],
@@ -89,7 +89,7 @@ impl Endpoint {
         self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
     }
 
-    /// Answers requests of which no more than the id is known, and fails our own whose answers are
+    /// Answers requests of which only the id is known, and fails our own requests whose answers are
     /// among them.
     fn answer_recovered(
         &mut self,
@@ -99,18 +99,18 @@ impl Endpoint {
         batch: Option<BatchKey>,
     ) -> Recovery {
         let mut answered = Recovery::default();
-        // Nobody has more requests in flight than that.
+        // No peer may have more requests in flight than that.
         for it in recovered.take(self.limits.max_in_flight()) {
             answered.has_response |= it.is_response;
             match it.id {
-                // A client that answers what a server prints on its standard output helps nobody, and
-                // may harm: the id could be that of a request in flight.
+                // A client never answers text that a server prints on its standard output: no one
+                // reads the reply, and the id could be that of a request in flight.
                 Some(_) if !it.is_response && self.role == Role::Client && !it.has_method => {}
                 Some(id) if !it.is_response => {
                     self.reply(&Answer::new(&id, code, text), batch);
                     answered.ids.push(id);
                 }
-                // Quoted in a log line, it may still come.
+                // An id quoted in a log line proves nothing: the real answer may still come.
                 Some(id) if !it.follows_junk => {
                     if let Some(id) = self.outbound.take(&id) {
                         self.fail(id, rule::ANSWER, format!("the answer cannot be used: {text}"));
@@ -124,16 +124,17 @@ impl Endpoint {
         answered
     }
 
-    /// Notes the request that an answer is for whose id is the right number, written as no id may be.
+    /// Records a doubt if a frame is an answer whose id has the right number in a form that ids may
+    /// not have.
     fn doubt_unwritten(&mut self, frame: &[u8]) {
         if let Some((id, written)) = mistyped::unwritten(frame, &self.limits) {
             self.doubt(&id, written);
         }
     }
 
-    /// Answers a line that has no id, unless it was an answer itself or there were too many.
+    /// Answers a line without an id, unless it was an answer itself or the rate limit is reached.
     fn answer_nobody_if(&mut self, is_due: bool, code: i64, text: &str, batch: Option<BatchKey>) {
-        // A client keeps quiet: see above.
+        // A client stays silent, for the reason given in `answer_recovered`.
         if !is_due || self.role == Role::Client {
             return;
         }
@@ -153,7 +154,7 @@ impl Endpoint {
     }
 }
 
-/// Whom a broken line was answered to.
+/// Ids recovered from a broken line and answered.
 #[derive(Debug, Default)]
 struct Recovery {
     ids: Vec<Id<'static>>,

@@ -1,7 +1,7 @@
-//! Lines in and out of streams, for whoever stands between two peers.
+//! Line-based input and output for proxies between two peers.
 //!
-//! No more than one chunk is read at once, and nothing is written that was not handed over; how much may
-//! wait is up to whoever reads no further while too much does.
+//! Each read takes at most one chunk, and only lines passed to an outlet are written. Memory is not
+//! bounded here: the caller must stop reading while too many bytes wait to be written.
 
 mod outlet;
 mod source;

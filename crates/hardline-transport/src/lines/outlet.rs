@@ -1,4 +1,4 @@
-//! Where lines leave: a stream that is written to as far as it takes, and a buffer for the rest.
+//! Line output: writes as much as the stream accepts and buffers the rest.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,64 +6,64 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::AsyncWrite;
 
-/// A line from here on is written from where it is, if there is room, and not copied.
+/// Lines of at least this size are written directly instead of being copied to the buffer first.
 const LARGE: usize = 32 << 10;
-/// Most bytes kept allocated when there is nothing to write.
+/// Capacity limit of the empty buffer.
 const KEPT: usize = 128 << 10;
 
-/// The way out to one peer.
+/// Line output to one peer.
 #[derive(Debug)]
 pub struct Outlet<W> {
     writer: W,
     buffer: Vec<u8>,
-    /// Written so far.
+    /// Bytes of the buffer that were already written.
     done: usize,
-    /// Bytes in the buffer that were added against the stream, or fewer.
+    /// Upper bound on the bytes in the buffer that were added with `is_own`.
     own_bytes: usize,
     is_broken: bool,
-    /// Why, if it is not just that nobody reads any more.
+    /// Reason of the failure, unless the peer merely stopped reading.
     error: Option<io::Error>,
 }
 
 impl<W: AsyncWrite + Unpin> Outlet<W> {
-    /// A way out that is a stream.
+    /// Creates an output to a stream.
     pub fn new(writer: W) -> Self {
         Self { writer, buffer: Vec::new(), done: 0, own_bytes: 0, is_broken: false, error: None }
     }
 
-    /// The stream.
+    /// Returns the stream.
     pub fn writer(&self) -> &W {
         &self.writer
     }
 
-    /// Whether nobody reads any more.
+    /// Returns true if the peer stopped reading or writing failed.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// Why it is broken, once, if there is a reason worth telling.
+    /// Takes the error that broke the output. `None` if the peer merely stopped reading.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.error.take()
     }
 
-    /// Bytes that wait.
+    /// Returns the number of bytes that wait to be written.
     pub fn waiting(&self) -> usize {
         self.buffer.len() - self.done
     }
 
-    /// Bytes that wait and were added against the stream.
+    /// Returns the number of waiting bytes that were added with `is_own`.
     pub fn waiting_own(&self) -> usize {
         self.own_bytes
     }
 
-    /// Adds a line, which has no end yet. `is_own` says that it goes against the stream that it comes
-    /// from.
+    /// Queues a line without its newline. `is_own` marks a line that goes back to the peer it was
+    /// read from, such as a reply to a refused request.
     pub fn send(&mut self, frame: &[u8], is_own: bool, context: &mut Context<'_>) {
         if self.is_broken {
             return;
         }
         let mut rest = (frame, b"\n".as_slice());
-        if LARGE <= frame.len() {
+        if frame.len() >= LARGE {
             rest = self.write_through(frame, context);
         }
         self.buffer.extend_from_slice(rest.0);
@@ -73,7 +73,7 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         }
     }
 
-    /// Writes what waits and then `frame`. Returns what is left of the frame and its end.
+    /// Writes the buffer and then `frame`. Returns the unwritten rest of the frame and its newline.
     fn write_through<'a>(
         &mut self,
         frame: &'a [u8],
@@ -104,17 +104,18 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
 
     fn give_up(&mut self, error: Option<io::Error>) -> (&'static [u8], &'static [u8]) {
         self.is_broken = true;
+        // A broken pipe is the normal way for a peer to leave.
         self.error = error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
         (self.buffer, self.done, self.own_bytes) = (Vec::new(), 0, 0);
         (&[], &[])
     }
 
-    /// Writes what waits.
+    /// Writes the buffered bytes.
     pub fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.done < self.buffer.len() {
             let waiting = self.buffer.get(self.done..).unwrap_or_default();
             match ready!(Pin::new(&mut self.writer).poll_write(context, waiting)) {
-                Ok(written) if 0 < written => self.done += written,
+                Ok(written) if written > 0 => self.done += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 outcome => {
                     self.give_up(outcome.err());
@@ -128,14 +129,14 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         Poll::Ready(())
     }
 
-    /// Writes what waits, and closes the stream.
+    /// Writes the buffered bytes and closes the stream.
     pub fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_drain(context));
-        // It is of no use any more, whether that works or not.
+        // The stream is dropped next, so an error has no consequence.
         Pin::new(&mut self.writer).poll_shutdown(context).map(drop)
     }
 
-    /// Makes room once everything is written.
+    /// Resets the buffer once everything is written.
     fn tidy(&mut self) {
         if self.done < self.buffer.len() {
             return;

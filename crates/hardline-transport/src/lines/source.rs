@@ -1,4 +1,4 @@
-//! Where lines come from: a stream, read in chunks that fit what it gives.
+//! Line input: reads a stream in chunks whose size adapts to the traffic.
 
 use std::io;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 const LEAST: usize = 64 << 10;
 const MOST: usize = 1 << 20;
-/// After so many reads that needed no more, a larger buffer is given back.
+/// Number of small reads in a row after which a larger buffer is freed.
 const MAX_IDLE_READS: u8 = 32;
 
-/// The way in from one peer.
+/// Line input from one peer.
 #[derive(Debug)]
 pub struct Source<R> {
     reader: R,
@@ -24,24 +24,24 @@ pub struct Source<R> {
 }
 
 impl<R: AsyncRead + Unpin> Source<R> {
-    /// A way in that is a stream.
+    /// Creates an input from a stream.
     pub fn new(reader: R, limits: &Limits) -> Self {
         let framer = LineFramer::new(limits);
         Self { reader, framer, chunk: vec![0; LEAST], idle_reads: 0, is_ended: false }
     }
 
-    /// The stream.
+    /// Returns the stream.
     pub fn reader(&self) -> &R {
         &self.reader
     }
 
-    /// Whether all was read.
+    /// Returns true if the stream has ended.
     pub fn is_ended(&self) -> bool {
         self.is_ended
     }
 
-    /// Reads once, and hands over each line that is complete; the last counts without its end.
-    /// Returns how many lines there were.
+    /// Reads once and passes each complete line to `take`. At the end, the last line counts even
+    /// without its newline. Returns the number of lines.
     pub fn poll_lines(
         &mut self,
         context: &mut Context<'_>,
@@ -56,6 +56,7 @@ impl<R: AsyncRead + Unpin> Source<R> {
         };
         let length = buffer.filled().len();
         let mut count = 0;
+        // A failed read is an end too: no more lines can follow.
         if outcome.is_err() || length == 0 {
             self.is_ended = true;
             if let Some(line) = self.framer.finish() {
@@ -73,26 +74,28 @@ impl<R: AsyncRead + Unpin> Source<R> {
         Poll::Ready(count)
     }
 
-    /// Returns the line that has begun and not ended, as far as it is kept. Empty if there is none.
+    /// Returns the bytes of the current, unfinished line, as far as they are stored. Empty if there
+    /// is none.
     pub fn unfinished(&self) -> &[u8] {
         self.framer.unfinished()
     }
 
-    /// Ends the current line as if its newline had come, and hands it over. See [`LineFramer::cut`].
+    /// Ends the current line as if its newline had arrived, and passes it to `take`. See
+    /// [`LineFramer::cut`].
     pub fn cut_line(&mut self, take: impl FnOnce(&Line<'_>)) {
         if let Some(line) = self.framer.cut() {
             take(&line);
         }
     }
 
-    /// Fits the size of chunks to what is read.
+    /// Adapts the chunk size to the last read.
     fn fit(&mut self, length: usize) {
         if length == self.chunk.len() && length < MOST {
             self.chunk = vec![0; length * 2];
             self.idle_reads = 0;
-        } else if length <= LEAST && LEAST < self.chunk.len() {
+        } else if length <= LEAST && self.chunk.len() > LEAST {
             self.idle_reads += 1;
-            if MAX_IDLE_READS <= self.idle_reads {
+            if self.idle_reads >= MAX_IDLE_READS {
                 self.chunk = vec![0; LEAST];
                 self.idle_reads = 0;
             }

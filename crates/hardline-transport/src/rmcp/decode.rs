@@ -1,10 +1,12 @@
-//! Messages of the wire as rmcp's types.
+//! Conversion of wire messages to rmcp's types.
 //!
-//! rmcp's own way reads a message into a tree of values and then tries each of its types in turn. Here
-//! the method says which it is, so the text is read once, into that type. A message whose type refuses
-//! it is not passed off as a custom one, as rmcp would do: its sender is told what is wrong.
+//! rmcp itself parses a message into a tree of values and then tries each of its types in turn.
+//! Here the method selects the type, so the text is parsed once. If the type refuses a message, it
+//! is not turned into a custom one, as rmcp would do: the sender gets an error that states the
+//! problem.
 //!
-//! A method that rmcp does not know is a custom request or notification, with all of its parameters.
+//! A method that rmcp does not know becomes a custom request or notification with all of its
+//! parameters.
 
 #![expect(deprecated, reason = "older versions of the protocol have what newer ones leave out")]
 
@@ -16,7 +18,7 @@ use serde::de::DeserializeOwned;
 use super::to_rmcp;
 use crate::endpoint::Unfit;
 
-/// Reads what a server receives.
+/// Converts a message that a server received.
 pub(super) fn for_server(
     message: &Message<'_>,
     value: Value<'_>,
@@ -36,7 +38,7 @@ pub(super) fn for_server(
     })
 }
 
-/// Reads what a client receives.
+/// Converts a message that a client received.
 pub(super) fn for_client(
     message: &Message<'_>,
     value: Value<'_>,
@@ -82,8 +84,8 @@ fn client_request(request: &Request<'_>, text: &str) -> Result<ClientRequest, Un
     })
 }
 
-/// The most frequent request by far. Its parameters can be long, so they are read without the copy
-/// that rmcp makes to take `_meta` out of them.
+/// Converts a tool call, the most frequent request. Its parameters can be long, so this avoids the
+/// copy that rmcp makes to take `_meta` out of them.
 fn call_tool(params: Option<Value<'_>>) -> Result<CallToolRequest, Unfit> {
     let params = params.ok_or_else(|| Unfit::params("Invalid params: missing field `params`"))?;
     let mut params: CallToolRequestParams = read(params.text())?;
@@ -139,6 +141,7 @@ fn error_response<Req, Resp, Not>(
 ) -> Result<JsonRpcMessage<Req, Resp, Not>, Unfit> {
     let code = i32::try_from(error.code)
         .map_err(|_| Unfit::params(format!("the error code {} is out of range", error.code)))?;
+    // Some servers write `"data": null` for an error without data.
     let data = error.data.filter(|data| data.kind() != Kind::Null);
     let data = data.map(|data| read(data.text())).transpose()?;
     let message = error.message.clone().into_owned();
@@ -146,7 +149,7 @@ fn error_response<Req, Resp, Not>(
     Ok(JsonRpcMessage::error(ErrorData::new(ErrorCode(code), message, data), id))
 }
 
-/// MCP has no parameters by position.
+/// Refuses parameters by position, which MCP does not have.
 fn no_array(params: Option<Value<'_>>) -> Result<(), Unfit> {
     match params {
         Some(params) if params.kind() == Kind::Array => {

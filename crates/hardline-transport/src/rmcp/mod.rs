@@ -1,10 +1,10 @@
-//! A [`Connection`] as a transport of rmcp.
+//! [`Connection`] as a transport of rmcp.
 //!
-//! What rmcp's types can hold reaches the service, and what they refuse is answered. Some ways of
-//! rmcp are worked around here, so that they do not end a session:
-//! - before a session is opened, a notification or response makes `serve()` fail: both are dropped;
-//! - so does the end of the input, which is no error: see [`Opening`];
-//! - a handler that never answers is told, at the end, that its request is cancelled.
+//! Messages that fit rmcp's types reach the service; others are answered with an error. Some
+//! behavior of rmcp is worked around here, because it would end a session:
+//! - before a session is open, a notification or response makes `serve()` fail: both are dropped;
+//! - so does the end of the input, which is not an error: see [`Opening`];
+//! - a handler that never answers is told at the end that its request is cancelled.
 
 mod decode;
 mod opening;
@@ -31,27 +31,27 @@ use crate::outbox::SendError;
 pub(crate) use opening::Opening;
 pub use panic::{CatchPanics, catch_panics};
 
-/// What differs between the roles.
+/// Differences between the two roles.
 pub(crate) trait Side: ServiceRole {
     const ROLE: Role;
 
-    /// Turns a message into rmcp's.
+    /// Converts a message to rmcp's type.
     fn decode(message: &Message<'_>, value: Value<'_>) -> Result<RxJsonRpcMessage<Self>, Unfit>;
 
-    /// Notes how the session is opened. Returns whether the message may be handed on.
+    /// Records how the session is opened. Returns true if the message may be handed to the service.
     fn opens(opening: &mut Opening, message: &RxJsonRpcMessage<Self>) -> bool;
 
-    /// What is left to say to a service whose session was never opened.
+    /// Returns the last message for a service whose session was never opened.
     fn last_word(opening: &mut Opening) -> Option<RxJsonRpcMessage<Self>>;
 
-    /// The version that this message agrees on.
+    /// Returns the version that this message negotiates.
     fn sent_version(message: &TxJsonRpcMessage<Self>) -> Option<&str>;
     fn received_version(message: &RxJsonRpcMessage<Self>) -> Option<&str>;
 
-    /// The request that this notification cancels.
+    /// Returns the request that this notification cancels.
     fn cancelled(notification: &Self::Not) -> Option<&RequestId>;
 
-    /// The method of a request of ours.
+    /// Returns the method of one of our requests.
     fn method(request: &Self::Req) -> &str;
 }
 
@@ -85,7 +85,7 @@ impl Side for RoleServer {
         }
     }
 
-    /// None of a server's requests is treated in a way of its own.
+    /// Returns an empty method: no request of a server needs special treatment.
     fn method(_request: &ServerRequest) -> &str {
         ""
     }
@@ -126,7 +126,7 @@ impl Side for RoleClient {
     }
 }
 
-/// The version that the answer to `initialize` agrees on.
+/// Returns the version in the answer to `initialize`.
 fn agreed_version<Req, Not>(message: &JsonRpcMessage<Req, ServerResult, Not>) -> Option<&str> {
     match message {
         JsonRpcMessage::Response(response) => match &response.result {
@@ -148,6 +148,7 @@ impl<R: Side> Transport<R> for Connection {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<R>> {
+        // `stdio` cannot know the role before rmcp asks for a message.
         self.endpoint.set_role(R::ROLE);
         loop {
             match self.receive_with(R::decode).await {
@@ -162,6 +163,7 @@ impl<R: Side> Transport<R> for Connection {
                 }
                 Some(Incoming::Failed(failure)) => return Some(failed(&failure)),
                 Some(Incoming::Abandoned(id)) => {
+                    // rmcp refuses a notification before the session is open.
                     if R::ROLE == Role::Client || self.opening.is_open() {
                         let params = CancelledNotificationParam::new(
                             Some(to_rmcp(&id)),
@@ -254,6 +256,7 @@ impl Connection {
         error: Option<ErrorCode>,
         item: impl Serialize + Send + 'static,
     ) -> Sending {
+        // Asked before `settles`, which may mark the session as open.
         let is_unsure = self.opening.is_unsure();
         if self.opening.settles(id, error) {
             return Sending::done(Ok(()));
@@ -262,7 +265,7 @@ impl Connection {
         let whose = id.clone();
         let sending = self.answer_later(&id, move |line| {
             if let Err(error) = serde_json::to_writer(&mut *line, &item) {
-                // Its caller gets an answer all the same.
+                // The caller still needs an answer, so send an error instead.
                 line.clear();
                 let reason = format!("the answer cannot be written as JSON: {error}");
                 let reply = internal_error(&whose, "transport.encode", &reason);
@@ -280,9 +283,9 @@ impl Connection {
     }
 }
 
-/// What a request of ours gets that will have no answer.
+/// Creates the error that a request without a usable answer gets.
 fn failed<Req, Resp, Not>(failure: &Failure) -> JsonRpcMessage<Req, Resp, Not> {
-    // rmcp shows the data beside the message, so it says the rest and not the same.
+    // rmcp shows the data beside the message, so the data must not repeat it.
     let reason = match failure.rule {
         rule::CLOSED => "no answer can arrive any more",
         _ => "the answer is none that can be used",

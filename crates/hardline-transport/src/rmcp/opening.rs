@@ -1,11 +1,12 @@
-//! How a session with an rmcp server begins, and what becomes of one that does not.
+//! Opening of a session with an rmcp server, and the end of one that was never opened.
 //!
-//! Until it is opened, rmcp's `serve()` takes requests only: a notification or response makes it fail,
-//! and so does the end of the input, although a client that starts a server and closes it again does
-//! nothing wrong. In that case the server is handed a request of our own making that opens a session,
-//! and then sees its end like any other; the answer to it goes nowhere. It is one without `initialize`
-//! and with a method that no server has, so that no code of the service runs except for its answer
-//! "method not found". A server that does not speak the version without `initialize` gets that instead.
+//! Until the session is open, rmcp's `serve()` takes requests only. A notification or a response
+//! makes it fail, and so does the end of the input, although a client that starts a server and
+//! closes it again does nothing wrong. In that case we hand the server a request of our own that
+//! opens a session, and then the server sees a normal end; its answer to that request is discarded.
+//! The request comes without `initialize` and has a method that no server knows, so that no code of
+//! the service runs except the answer "method not found". A server that does not support the
+//! version without `initialize` gets an `initialize` instead.
 
 use rmcp::model::{
     ClientCapabilities, ClientJsonRpcMessage, ClientRequest, CustomRequest, ErrorCode, GetMeta,
@@ -13,37 +14,37 @@ use rmcp::model::{
     ProtocolVersion, RequestId,
 };
 
-/// The id and the method of our own request.
+/// Id and method of our own request.
 const OWN: &str = "hardline/closed";
 
-/// How far the session is.
+/// Tracks whether the session is open.
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     state: State,
-    /// A request that opens nothing. If it is not refused all the same, the session needs no opening:
-    /// `serve_directly` began it.
+    /// A request that does not open a session. If the service does not refuse it, the session needs
+    /// no opening: `serve_directly` started it.
     plain: Option<RequestId>,
 }
 
 #[derive(Debug, Default)]
 enum State {
-    /// Nothing has opened it.
+    /// No request has opened the session.
     #[default]
     Closed,
-    /// A request opens it that does without `initialize`, if the server speaks its version.
+    /// A request without `initialize` opens the session if the server supports its version.
     Tentative(RequestId),
-    /// `initialize` opens it, and is not answered yet.
+    /// `initialize` was received and is not answered yet.
     Initializing(RequestId),
     Open,
-    /// Nothing did before the input ended, so a request of ours does, for it to end.
+    /// The input ended before the session was open, so our own request opens it.
     Ending(Opener),
 }
 
-/// What of our own making opens a session that is at its end.
+/// Our own request that opens a session at its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Opener {
     Modern,
-    /// The server does not speak the version of the first one.
+    /// The server does not support the version of `Modern`.
     ModernRefused,
     Initialize,
 }
@@ -53,7 +54,7 @@ impl Opening {
         matches!(self.state, State::Open | State::Tentative(_) | State::Initializing(_))
     }
 
-    /// Notes a message that arrived. Returns whether rmcp can take it.
+    /// Records an incoming message. Returns true if rmcp can take it.
     pub(crate) fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
         if self.is_open() {
             return true;
@@ -61,7 +62,7 @@ impl Opening {
         let request = match message {
             JsonRpcMessage::Request(request) => request,
             JsonRpcMessage::Notification(_) => return false,
-            // It is for a request that the service made, so there is a session.
+            // The service sent a request before, so there is a session.
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
                 self.state = State::Open;
                 return true;
@@ -71,6 +72,7 @@ impl Opening {
             ClientRequest::InitializeRequest(_) => {
                 self.state = State::Initializing(request.id.clone());
             }
+            // Both are allowed before a session is open, and neither opens it.
             ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => {}
             other => {
                 let missing =
@@ -85,20 +87,20 @@ impl Opening {
         true
     }
 
-    /// Notes a request or notification of the service, which it makes in a session only.
+    /// Records a request or notification of the service. It sends them in an open session only.
     pub(crate) fn note_sent(&mut self) {
         if matches!(self.state, State::Closed) {
             self.state = State::Open;
         }
     }
 
-    /// Whether an answer should be waited for until it is written: before a session is open, rmcp may
-    /// drop its transport right after it.
+    /// Returns true if the caller should wait until an answer is written: before the session is
+    /// open, rmcp may drop its transport right after the answer.
     pub(crate) fn is_unsure(&self) -> bool {
         !matches!(self.state, State::Open)
     }
 
-    /// Notes an answer of the service. Returns whether it was for us.
+    /// Records an answer of the service. Returns true if it answers our own request.
     pub(crate) fn settles(&mut self, id: &RequestId, error: Option<ErrorCode>) -> bool {
         let is_refused = error == Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
         match &self.state {
@@ -124,7 +126,7 @@ impl Opening {
         }
     }
 
-    /// What a service is given at the end of a session that was never opened: something to open it.
+    /// Returns the request that opens a session at its end, if it was never opened.
     pub(crate) fn last_word(&mut self) -> Option<ClientJsonRpcMessage> {
         let (opener, request) = match self.state {
             State::Closed => (Opener::Modern, request_without_initialize()),

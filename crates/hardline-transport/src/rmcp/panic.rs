@@ -1,4 +1,4 @@
-//! Handlers that panic, answered.
+//! Error answers for handlers that panic.
 
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -9,15 +9,16 @@ use std::task::Poll;
 use rmcp::model::{ErrorData, ProtocolVersion};
 use rmcp::service::{NotificationContext, RequestContext, Service, ServiceRole};
 
-/// A service whose handlers may panic: see [`catch_panics`].
+/// A service that answers even if a handler panics: see [`catch_panics`].
 #[derive(Clone, Debug)]
 pub struct CatchPanics<S>(S);
 
 /// Makes a service answer a request whose handler panics.
 ///
-/// rmcp runs each handler in a task of its own. If that panics, nobody answers: the caller waits, and its
-/// request counts among those in flight until it is cancelled or the session ends. With this, the caller
-/// gets an error at once. What the panic said goes where panics go, and not to the caller.
+/// rmcp runs each handler in its own task. If that task panics, the request is never answered: the
+/// caller waits, and the request counts as in flight until it is cancelled or the session ends.
+/// With this wrapper, the caller gets an error at once. The panic message goes to the panic hook,
+/// not to the caller.
 ///
 /// ```no_run
 /// # use rmcp::{ServerHandler, ServiceExt};
@@ -30,13 +31,13 @@ pub struct CatchPanics<S>(S);
 /// # }
 /// ```
 ///
-/// It can do nothing in a program that is built with `panic = "abort"`.
+/// It has no effect in a program that is built with `panic = "abort"`.
 pub fn catch_panics<S>(service: S) -> CatchPanics<S> {
     CatchPanics(service)
 }
 
 impl<S> CatchPanics<S> {
-    /// The service itself.
+    /// Returns the wrapped service.
     pub fn get_ref(&self) -> &S {
         &self.0
     }
@@ -60,6 +61,7 @@ impl<R: ServiceRole, S: Service<R>> Service<R> for CatchPanics<S> {
         context: NotificationContext<R>,
     ) -> Result<(), ErrorData> {
         let handler = caught(|| self.0.handle_notification(notification, context));
+        // A notification has no answer, so the panic hook is the only report.
         handler.await.unwrap_or(Ok(()))
     }
 
@@ -75,8 +77,9 @@ impl<R: ServiceRole, S: Service<R>> Service<R> for CatchPanics<S> {
 #[derive(Debug)]
 struct Panicked;
 
-/// Runs a handler to its end, or to its panic. The handler is dropped then, and a service is used by many
-/// handlers at once: what one leaves half done the others would see without this, too.
+/// Runs a handler until it ends or panics. Unwind safety: the handler is dropped after a panic, and
+/// the service is shared by many handlers, so they would see state left half done without this
+/// wrapper too.
 async fn caught<F: Future>(start: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
     let handler = catch_unwind(AssertUnwindSafe(start)).map_err(|_| Panicked)?;
     let mut handler = pin!(handler);

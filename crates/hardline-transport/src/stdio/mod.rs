@@ -1,12 +1,11 @@
-//! Standard input and output, as fast as what they are allows.
+//! Standard input and output, each read and written in the fastest way that its kind allows.
 //!
-//! How a stream is read and written depends on what it is:
-//! - A pipe is opened again through `/proc/self/fd` (Linux). That gives us an open file of our own, so
-//!   that the non-blocking mode we need stays with us: that of the original is shared with whoever
-//!   else holds it (`2>&1`, a shell, the parent) and outlives us.
-//! - A socket, which is what Node gives its children, is left in the mode it has: each call says for
-//!   itself that it will not wait.
-//! - Anything else (a terminal, a file, a pipe that cannot be opened again) gets a thread that blocks.
+//! - A pipe is opened again through `/proc/self/fd` (Linux). This creates a separate open file
+//!   description, so that the non-blocking mode that we need stays private. The mode of the
+//!   original is shared with every process that holds it (`2>&1`, a shell, the parent) and outlives
+//!   this process.
+//! - A socket, which Node gives its children, keeps its mode: each call asks not to block.
+//! - Anything else (a terminal, a file, a pipe that cannot be opened again) gets a blocking thread.
 
 #[cfg(unix)]
 mod socket;
@@ -22,34 +21,34 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::output::Output;
 
-/// Both standard streams, opened.
+/// The opened standard streams.
 pub(crate) struct Streams {
     pub(crate) input: Box<dyn AsyncRead + Send + Unpin>,
     pub(crate) output: Output,
-    /// What can be told of them without reading or writing, where that is possible.
+    /// Checks on the streams that need no reading or writing, where the system has them.
     pub(crate) probes: Option<Probes>,
 }
 
-/// Tells something of a stream.
+/// Checks a condition of a stream.
 pub(crate) type Probe = Box<dyn Fn() -> bool + Send + Sync>;
 
-/// What can be told of two streams without reading or writing.
+/// Checks on two streams that need no reading or writing.
 pub(crate) struct Probes {
-    /// Whether the other side has closed the input. There may still be something to read.
+    /// Returns true if the peer closed the input. There may still be bytes to read.
     pub(crate) is_closed: Probe,
-    /// Whether nobody reads the output any more.
+    /// Returns true if no process reads the output any more.
     pub(crate) is_unread: Probe,
 }
 
-/// Standard input and output of this process, for whoever copies bytes and wants no session.
+/// Opens standard input and output of this process, for programs that copy bytes without a session.
 ///
 /// # Errors
 ///
-/// If a stream is closed, or the system gives no thread.
+/// If a stream is closed, or the system cannot start a thread.
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with I/O enabled.
+/// If called outside of a tokio runtime with I/O enabled.
 pub fn standard_streams() -> io::Result<(StandardInput, StandardOutput)> {
     let Streams { input, output, probes } = open()?;
     let (is_closed, is_unread) = match probes {
@@ -66,15 +65,15 @@ pub struct StandardInput(Box<dyn AsyncRead + Send + Unpin>, Option<Probe>);
 pub struct StandardOutput(Output, Option<Probe>);
 
 impl StandardInput {
-    /// Whether the other side has closed it, as far as can be told without reading. There may still be
-    /// something to read.
+    /// Returns true if the peer closed the stream, as far as known without reading. There may still
+    /// be bytes to read.
     pub fn is_closed(&self) -> bool {
         self.1.as_ref().is_some_and(|probe| probe())
     }
 }
 
 impl StandardOutput {
-    /// Whether nobody reads it any more, as far as can be told without writing.
+    /// Returns true if no process reads the stream any more, as far as known without writing.
     pub fn is_unread(&self) -> bool {
         self.1.as_ref().is_some_and(|probe| probe())
     }
@@ -132,11 +131,11 @@ impl fmt::Debug for StandardOutput {
     }
 }
 
-/// Opens both.
+/// Opens both standard streams.
 ///
 /// # Errors
 ///
-/// If a stream is closed, or the system gives no thread.
+/// If a stream is closed, or the system cannot start a thread.
 #[cfg(unix)]
 pub(crate) fn open() -> io::Result<Streams> {
     use std::os::fd::AsFd;
@@ -145,11 +144,11 @@ pub(crate) fn open() -> io::Result<Streams> {
     unix::open(input.as_fd(), output.as_fd())
 }
 
-/// Opens both.
+/// Opens both standard streams.
 ///
 /// # Errors
 ///
-/// If the system gives no thread.
+/// If the system cannot start a thread.
 #[cfg(not(unix))]
 pub(crate) fn open() -> io::Result<Streams> {
     use crate::input::ThreadReader;

@@ -1,8 +1,8 @@
-//! A socket whose mode is not ours to change.
+//! A socket whose blocking mode must not change.
 //!
-//! Whether calls on it wait is a property of the open socket, and others may hold it too: a wrapper
-//! that started us with its own standard streams, for one. So it is left alone, and every call says
-//! for itself that it does not want to wait.
+//! The mode belongs to the open socket, which other processes may share, such as a wrapper that
+//! started us with its own standard streams. So the mode stays unchanged, and every call passes a
+//! flag that asks not to block.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,10 +19,10 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Wraps a socket. Must be called inside a runtime.
+    /// Wraps a socket. Must be called inside a tokio runtime.
     #[expect(
         deprecated,
-        reason = "the other way is `unsafe` for what is not sure to keep its descriptor; `OwnedFd` is"
+            reason = "the replacement is `unsafe` because a type may not keep its descriptor; `OwnedFd` does"
     )]
     pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
         Ok(Self { fd: AsyncFd::new(fd)? })
@@ -46,6 +46,7 @@ impl AsyncRead for Socket {
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(Err(error)) => return Poll::Ready(Err(error)),
+                // The readiness was stale; `try_io` has cleared it, so wait again.
                 Err(_would_block) => {}
             }
         }
@@ -58,7 +59,7 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // Rust's runtime ignores SIGPIPE, so a closed peer is an error and not our death.
+        // Rust's runtime ignores SIGPIPE, so a closed peer causes an error and does not kill us.
         let flags = SendFlags::DONTWAIT;
         loop {
             let mut ready = ready!(self.fd.poll_write_ready(context))?;
@@ -74,7 +75,7 @@ impl AsyncWrite for Socket {
         Poll::Ready(Ok(()))
     }
 
-    /// Leaves the socket open: whoever shares it may still use it.
+    /// Leaves the socket open, because other processes may still use it.
     fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! Opening two descriptors, each in the way that fits it.
+//! Opens two descriptors, each in the way that fits its kind.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,8 +13,9 @@ use super::{Probes, Streams};
 use crate::input::ThreadReader;
 use crate::output::{Output, ThreadWriter};
 
-/// Opens `input` for reading and `output` for writing. Both stay as they are.
+/// Opens `input` for reading and `output` for writing. The mode of both stays unchanged.
 pub(super) fn open(input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> io::Result<Streams> {
+    // The probes need descriptors that outlive the streams.
     let watched = (input.try_clone_to_owned()?, output.try_clone_to_owned()?);
     let (watched_input, watched_output) = watched;
     let probes = Probes {
@@ -41,6 +42,7 @@ fn open_input(input: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Un
         }
         _ => {}
     }
+    // A reopened pipe or a registered socket may be refused; a thread works with any descriptor.
     let file = Patient(File::from(input.try_clone_to_owned()?));
     Ok(Box::new(ThreadReader::start(file)?))
 }
@@ -70,7 +72,7 @@ fn file_type(fd: BorrowedFd<'_>) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(fd)?.st_mode))
 }
 
-/// Opens what `fd` is open on once more, in non-blocking mode, with flags that nobody else shares.
+/// Opens the file behind `fd` again in non-blocking mode, with flags that no other process shares.
 #[cfg(target_os = "linux")]
 fn reopen(fd: BorrowedFd<'_>, access: rustix::fs::OFlags) -> Option<std::os::fd::OwnedFd> {
     use std::os::fd::AsRawFd;
@@ -80,19 +82,19 @@ fn reopen(fd: BorrowedFd<'_>, access: rustix::fs::OFlags) -> Option<std::os::fd:
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    // The path could be something else if no such file system is mounted there.
+    // If `/proc` is not mounted, the path could name a different file.
     let is_same = |left: rustix::fs::Stat, right: rustix::fs::Stat| {
         left.st_dev == right.st_dev && left.st_ino == right.st_ino
     };
     is_same(fstat(&opened).ok()?, fstat(fd).ok()?).then_some(opened)
 }
 
-/// Whether the other end of a pipe, socket or terminal is closed for what we write.
+/// Returns true if the other end of a pipe, socket or terminal no longer reads.
 fn is_unread(fd: BorrowedFd<'_>) -> bool {
     poll_now(fd, PollFlags::empty()).intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
 }
 
-/// Whether the other end of a pipe, socket or terminal will write no more.
+/// Returns true if the other end of a pipe, socket or terminal will write no more.
 fn is_closed(fd: BorrowedFd<'_>) -> bool {
     #[cfg(target_os = "linux")]
     let half = PollFlags::RDHUP;
@@ -104,12 +106,13 @@ fn is_closed(fd: BorrowedFd<'_>) -> bool {
 fn poll_now(fd: BorrowedFd<'_>, events: PollFlags) -> PollFlags {
     let mut polled = [PollFd::from_borrowed_fd(fd, events)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    // If `poll` fails there are no events, and the stream counts as open.
     let _ = poll(&mut polled, Some(&at_once));
     polled.iter().fold(PollFlags::empty(), |all, it| all | it.revents())
 }
 
-/// A file that may be in non-blocking mode, because whoever shares it wants that, and that waits all
-/// the same.
+/// A file with blocking reads and writes, even if another process that shares it set the
+/// non-blocking mode.
 struct Patient(File);
 
 impl Patient {
@@ -225,7 +228,7 @@ mod tests {
         let broken = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\n".repeat(1000);
         let writing = std::thread::spawn(move || {
             let mut ours = File::from(ours_in);
-            // Some of it does not fit, and is never read.
+            // Part of it does not fit into the pipe and is never read.
             rustix::io::ioctl_fionbio(&ours, true).unwrap();
             let _ = ours.write(broken.as_bytes());
             let _ = ours.write(broken.as_bytes());

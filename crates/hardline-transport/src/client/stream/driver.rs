@@ -1,4 +1,4 @@
-//! The task that has the connection: what is handed to it goes out, what comes in goes to whoever waits.
+//! The driver task: it owns the connection, sends the callers' messages, and routes incoming ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use super::{Command, Reply, Shared};
 use crate::endpoint::rule;
 use crate::{Connection, Failure, Incoming, SendError, Unfit};
 
-/// How long what was sent may take to be read when the session is closed. A process has a time of its own.
+/// Time for the peer to read the remaining output when the session is closed. A process has its own
+/// time.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
-/// Waits until more may be sent.
+/// Waits until there is room for more output.
 type Room = BoxFuture<'static, Result<(), SendError>>;
 
-/// Who is at the other end.
+/// The other end of the stream.
 pub(super) enum Peer {
     Stream(Box<Connection>),
     #[cfg(unix)]
@@ -38,7 +39,7 @@ impl Peer {
         }
     }
 
-    /// Why it has ended.
+    /// Returns the reason why the peer ended the session.
     async fn farewell(&mut self) -> String {
         match self.connection().farewell().await {
             Some(reason) => reason.to_owned(),
@@ -49,7 +50,7 @@ impl Peer {
     async fn close(&mut self) {
         match self {
             Self::Stream(connection) => {
-                // Whether the last of it is read or not, this is the end.
+                // The session ends even if the peer did not read the last messages.
                 let _: Result<(), SendError> = connection.close_within(CLOSE_TIME).await;
             }
             #[cfg(unix)]
@@ -66,13 +67,13 @@ pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
     pub(super) events: mpsc::Sender<Event>,
     pub(super) waiting: HashMap<i64, Reply>,
-    /// An event that finds no room.
+    /// An event that waits for room in the event queue.
     pub(super) undelivered: Option<Event>,
-    /// Dropped when it is done with the peer.
+    /// Dropped once the peer is closed.
     pub(super) ending: watch::Sender<()>,
 }
 
-/// A message that arrived, taken out of the buffer that it was read into.
+/// An incoming message, copied out of the read buffer.
 enum Arrival {
     Answer(i64, Answer),
     Event(Event),
@@ -85,15 +86,17 @@ impl Driver {
         let is_told = loop {
             tokio::select! {
                 biased;
-                // Whether the peer reads or not: what is to be sent may wait for ever.
-                () = shared.end.notified() => match shared.is_dropped.load(Ordering::Acquire) {
-                    true => return,
-                    false => break true,
-                },
+                // First, because waiting for room may take for ever if the peer does not read.
+                () = shared.end.notified() => {
+                    if shared.is_dropped.load(Ordering::Acquire) {
+                        return;
+                    }
+                    break true;
+                }
                 () = shared.is_forgotten.notified() => self.forget(peer.connection()),
                 sent = wait(&mut room) => {
                     room = None;
-                    // What cannot be written ends the reading too, which tells why.
+                    // A failed output also ends the input, and that reports the reason.
                     let _: Result<(), SendError> = sent;
                 }
                 permit = events.reserve(), if self.undelivered.is_some() => {
@@ -105,6 +108,7 @@ impl Driver {
                     None => return,
                     Some(order) => room = self.obey(order, peer.connection()),
                 },
+                // No reading while an event waits, so at most one is held outside of the queue.
                 incoming = peer.connection().receive_with(take), if self.undelivered.is_none() => {
                     match incoming {
                         None => break false,
@@ -116,11 +120,11 @@ impl Driver {
         self.finish(peer, is_told).await;
     }
 
-    /// Sends what was handed over. Returns what to wait for before more is taken.
+    /// Sends a caller's message. Returns the wait for room, if the output is full.
     fn obey(&mut self, order: Command, connection: &mut Connection) -> Option<Room> {
         match order {
             Command::Request(request, reply) => {
-                // Whoever gave up before it was sent need not be served.
+                // The caller may have given up before the request was sent.
                 if reply.is_closed() {
                     return None;
                 }
@@ -182,19 +186,21 @@ impl Driver {
         }
     }
 
-    /// Ends the session: because we are told to, or because the peer did.
+    /// Ends the session, either on request of this side or after the peer did.
     async fn finish(mut self, mut peer: Peer, is_told: bool) {
-        let reason = match is_told {
-            true => "the connection was closed on this side".to_owned(),
-            false => peer.farewell().await,
+        let reason = if is_told {
+            "the connection was closed on this side".to_owned()
+        } else {
+            peer.farewell().await
         };
         self.shared.close(&reason);
         self.orders.close();
         for (_, reply) in self.waiting.drain() {
             let _ = reply.send(Err(self.shared.error()));
         }
-        // Whoever handed something over meanwhile is told by the end of its channel.
+        // Callers with messages still in this channel see it close and get the same error.
         drop(self.orders);
+        // Requests fail before the peer is closed, because closing may take seconds.
         peer.close().await;
         drop(self.ending);
         for event in self.undelivered.into_iter().chain([Event::Closed(self.shared.error())]) {
@@ -205,7 +211,7 @@ impl Driver {
     }
 }
 
-/// Waits for room, for ever if nobody does.
+/// Waits for room in the output. Never returns if there is nothing to wait for.
 async fn wait(room: &mut Option<Room>) -> Result<(), SendError> {
     match room {
         Some(room) => room.await,
@@ -213,7 +219,7 @@ async fn wait(room: &mut Option<Room>) -> Result<(), SendError> {
     }
 }
 
-/// Takes a message out of the buffer that it was read into.
+/// Copies a message out of the read buffer.
 fn take(message: &Message<'_>, whole: Value<'_>) -> Result<Arrival, Unfit> {
     Ok(match message {
         Message::Notification(notification) => Arrival::Event(Event::Notification {
@@ -242,7 +248,7 @@ fn unsent(error: &SendError) -> TransportError {
 }
 
 fn lost(failure: &Failure) -> TransportError {
-    // The error says by itself what it is about.
+    // `TransportError` adds this prefix itself.
     let reason = failure.reason.strip_prefix("the answer cannot be used: ");
     let reason = reason.unwrap_or(&failure.reason).to_owned();
     match failure.rule {

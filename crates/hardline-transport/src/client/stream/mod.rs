@@ -1,14 +1,13 @@
-//! A session over a stream of lines: a process, a socket, a pipe.
+//! Transport over a stream of lines: a process, a socket, a pipe.
 //!
-//! One task has the [`Connection`] and does all reading and writing; callers hand it what is to be
-//! sent and wait for what comes. A line that is no message, a log line or one that is too long costs
-//! that line, and the request that it was meant for if that can be told.
+//! One task owns the [`Connection`] and does all reading and writing. Callers send it their
+//! messages and wait for the outcome. A line that is not a message, such as a log line or one that
+//! is too long, is lost, and so is the request that it was meant for if that is known.
 //!
 //! Invariants:
-//! - Every request that was handed over gets an outcome, also when the task ends.
-//! - The task never waits for whoever sends, nor for one message to leave before others are read.
-//! - Reading stops while nobody takes the events, so that no more of them than the channel holds and
-//!   one are kept.
+//! - Every request that was passed to the task gets an outcome, even if the task ends.
+//! - The task never waits for a caller, and it reads while messages wait to be sent.
+//! - Reading stops while the event queue is full, so at most one event is held outside of it.
 
 mod driver;
 
@@ -31,7 +30,7 @@ use crate::connection::CLOSED;
 use crate::{Config, Connection, Role};
 use driver::{Driver, Peer};
 
-/// Messages on their way to the task. More wait with their senders.
+/// Capacity of the queue to the task. Callers wait while it is full.
 const MAX_COMMANDS: usize = 64;
 
 /// Carries a session over a stream of lines.
@@ -39,22 +38,22 @@ pub struct Stream {
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
     events: Mutex<Option<Events>>,
-    /// Lasts until the task is done with the peer.
+    /// Closed by the task once the peer is closed.
     ended: watch::Receiver<()>,
 }
 
-/// What the task and its callers both see.
+/// State shared by the task and its callers.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Requests that nobody waits for any more, and that the task has not forgotten yet.
+    /// Requests that callers gave up and that the task has not removed yet.
     forgotten: Mutex<Vec<i64>>,
     is_forgotten: Notify,
-    /// Told when the session is to end, however much is still to be sent.
+    /// Signals the task to end the session, even if messages wait to be sent.
     end: Notify,
-    /// Whether nobody waits for the end of it.
+    /// True if the transport was dropped, so no caller waits for the end.
     is_dropped: AtomicBool,
     is_closed: AtomicBool,
-    /// Why it is closed.
+    /// Reason of the end.
     reason: Mutex<Option<String>>,
 }
 
@@ -67,8 +66,8 @@ enum Command {
 }
 
 impl Stream {
-    /// A session over a pair of streams, such as the halves of a socket. Must be called inside a
-    /// runtime.
+    /// Opens a session over a pair of streams, such as the halves of a socket. Must be called
+    /// inside a tokio runtime.
     pub fn new(
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
@@ -85,11 +84,11 @@ impl Stream {
         .unwrap_or_else(|never| match never {})
     }
 
-    /// Starts a server for the session. Must be called inside a runtime.
+    /// Starts a server and opens a session with it. Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`SpawnError`](crate::process::SpawnError), if it cannot be started.
+    /// [`SpawnError`](crate::process::SpawnError), if the server cannot be started.
     #[cfg(unix)]
     pub fn spawn(
         command: &crate::process::Command,
@@ -98,12 +97,12 @@ impl Stream {
         Self::spawn_through(command, config, |output, input| (output, input))
     }
 
-    /// The same, with something between the server and the session: see
+    /// Like [`spawn`](Self::spawn), with an adapter between the server and the session: see
     /// [`ChildConnection::spawn_through`](crate::ChildConnection::spawn_through).
     ///
     /// # Errors
     ///
-    /// [`SpawnError`](crate::process::SpawnError), if it cannot be started.
+    /// [`SpawnError`](crate::process::SpawnError), if the server cannot be started.
     #[cfg(unix)]
     pub fn spawn_through<R, W>(
         command: &crate::process::Command,
@@ -132,7 +131,7 @@ impl Stream {
                 observer(event);
             }
             if let Some((reason, raw)) = unusable(event) {
-                // What was only noise is not worth holding anybody up.
+                // Reports of noise may be lost: they must not block the connection.
                 let _ = told.try_send(Event::Error { reason, raw });
             }
         });
@@ -194,6 +193,7 @@ impl Transport for Stream {
         Box::pin(async move {
             self.shared.end.notify_one();
             let mut ended = self.ended.clone();
+            // The channel never changes; it only closes when the task has ended.
             while ended.changed().await.is_ok() {}
         })
     }
@@ -218,7 +218,7 @@ impl Drop for Stream {
     }
 }
 
-/// Makes the task forget a request that is not waited for any more.
+/// On drop, tells the task to forget a request that its caller gave up.
 struct Wait<'a> {
     id: i64,
     is_over: bool,
@@ -243,12 +243,13 @@ impl Shared {
 
     fn close(&self, why: &str) {
         let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first reason is the cause; later ones are consequences.
         reason.get_or_insert_with(|| why.to_owned());
         self.is_closed.store(true, Ordering::Release);
     }
 }
 
-/// What arrived and could not be used, if that is what the event is about.
+/// Returns the description and the bytes of unusable input, if the event is about that.
 fn unusable(event: &crate::event::Event<'_>) -> Option<(String, Box<[u8]>)> {
     use crate::event::Event as Observed;
     let raw = match event {

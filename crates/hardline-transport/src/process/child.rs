@@ -1,4 +1,4 @@
-//! A running child, as its owner sees it.
+//! A running child process.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,16 +24,16 @@ pub struct Child {
     watch: ExitWatch,
 }
 
-/// Tells how a child ended, to others than its owner.
+/// Handle to learn how a child ended, for tasks that do not own it.
 #[derive(Clone, Debug)]
 pub struct ExitWatch {
     status: watch::Receiver<Option<Status>>,
-    /// Closed when standard error was read to its end.
+    /// Closed once standard error was read to its end.
     drained: watch::Receiver<()>,
     tail: Arc<Mutex<Tail>>,
 }
 
-/// Our ends of a child's pipes, as std made them.
+/// Our ends of a child's pipes, as std created them.
 #[derive(Debug)]
 pub(super) struct Pipes {
     pub(super) stdin: Option<OwnedFd>,
@@ -41,13 +41,13 @@ pub(super) struct Pipes {
     pub(super) stderr: Option<OwnedFd>,
 }
 
-/// How long the last lines of standard error may take to arrive when the child is gone.
+/// Time for the last lines of standard error to arrive after the child has ended.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
-/// How long a killed tree may take to be gone before it is given up.
+/// Time for a killed tree to disappear before we give up.
 const KILL_TIME: Duration = Duration::from_secs(10);
 
 impl Child {
-    /// Takes over a child. If that fails, it is killed.
+    /// Takes over a child. If that fails, the child is killed.
     pub(super) fn new(
         supervisor: Arc<Supervisor>,
         pipes: Pipes,
@@ -57,7 +57,7 @@ impl Child {
         let tail = Arc::default();
         let (done, drained) = watch::channel(());
         let watch = ExitWatch { status: supervisor.subscribe(), drained, tail };
-        // From here on, returning drops the child.
+        // From here on, an early return drops the child and so kills it.
         let mut child = Self { supervisor, stdin: None, stdout: None, times, watch };
         child.stdin = pipes.stdin.map(pipe::Sender::from_owned_fd).transpose()?;
         child.stdout = pipes.stdout.map(pipe::Receiver::from_owned_fd).transpose()?;
@@ -68,47 +68,49 @@ impl Child {
         Ok(child)
     }
 
-    /// The process id: of the keeper, if there is one.
+    /// Returns the process id, which is the keeper's if there is one.
     pub fn id(&self) -> u32 {
         self.supervisor.id()
     }
 
-    /// Takes the pipe to its standard input. Dropping it is how a child is told to end;
-    /// [`close`](Self::close) does that if it was not taken.
+    /// Takes the pipe to the child's standard input. Dropping it tells the child to exit. If it was
+    /// not taken, [`close`](Self::close) drops it.
     pub fn take_stdin(&mut self) -> Option<pipe::Sender> {
         self.stdin.take()
     }
 
-    /// Takes the pipe from its standard output.
+    /// Takes the pipe from the child's standard output.
     pub fn take_stdout(&mut self) -> Option<pipe::Receiver> {
         self.stdout.take()
     }
 
-    /// How long it may take to end once its standard input is closed.
+    /// Returns the time for the child to exit once its standard input is closed.
     pub(crate) fn exit_time(&self) -> Duration {
         self.times.exit
     }
 
-    /// How it ended, if it did. The tail may still lack the last lines of standard error.
+    /// Returns how the child ended, or `None` while it runs. The tail may still lack the last lines
+    /// of standard error.
     pub fn exit(&self) -> Option<Exit> {
         self.watch.exit()
     }
 
-    /// Waits until it has ended, and nothing of its tree is left. May be cancelled.
+    /// Waits until the child and its whole tree have ended. Dropping the future loses nothing.
     pub async fn wait(&self) -> Exit {
         self.watch.clone().wait().await
     }
 
-    /// Something to wait with, for others than the owner.
+    /// Returns a handle to wait for the end, for tasks that do not own the child.
     pub fn watch(&self) -> ExitWatch {
         self.watch.clone()
     }
 
-    /// Ends it: closes its standard input and waits, sends `SIGTERM` to the whole tree and waits,
-    /// sends `SIGKILL` to the whole tree, each step only if the one before did not do.
+    /// Ends the child: closes its standard input and waits, sends `SIGTERM` to the whole tree and
+    /// waits, sends `SIGKILL` to the whole tree. Each step happens only if the one before was not
+    /// enough.
     ///
-    /// If standard input was taken, drop it first: this cannot, and would wait in vain. Dropping
-    /// the future kills the tree at once.
+    /// If standard input was taken, drop it first: otherwise the child never sees its end, and the
+    /// first wait is in vain. Dropping the future kills the tree at once.
     pub async fn close(mut self) -> Exit {
         self.stdin = None;
         if self.ends_within(self.times.exit).await {
@@ -122,10 +124,11 @@ impl Child {
         if self.ends_within(KILL_TIME).await {
             return self.wait().await;
         }
+        // A process in an uninterruptible system call survives even SIGKILL.
         Exit { status: Status::Survived, stderr_tail: stderr::lines(&self.watch.tail) }
     }
 
-    /// Sends `SIGKILL` to the whole tree, and does not wait for its end.
+    /// Sends `SIGKILL` to the whole tree without waiting for its end.
     pub fn kill(&self) {
         self.supervisor.kill();
     }
@@ -143,18 +146,19 @@ impl Drop for Child {
 }
 
 impl ExitWatch {
-    /// How the child ended, if it did. The tail may still lack the last lines of standard error.
+    /// Returns how the child ended, or `None` while it runs. The tail may still lack the last lines
+    /// of standard error.
     pub fn exit(&self) -> Option<Exit> {
         let status = (*self.status.borrow())?;
         Some(Exit { status, stderr_tail: stderr::lines(&self.tail) })
     }
 
-    /// Waits until the child has ended, and nothing of its tree is left. May be cancelled.
+    /// Waits until the child and its whole tree have ended. Dropping the future loses nothing.
     pub async fn wait(&mut self) -> Exit {
-        // The supervisor tells a status before it goes.
+        // The supervisor always sends a status before it goes.
         let status = self.status.wait_for(Option::is_some).await.ok().and_then(|it| *it);
-        // Nothing is ever sent: this is the end of what reads standard error. Somebody who got
-        // away may hold that open, so it is not waited for without limit.
+        // No value is ever sent: the channel closes when standard error was read to its end. An
+        // escaped process may hold the pipe open, so the wait is limited.
         let _ = timeout(DRAIN_TIME, self.drained.changed()).await;
         let status = status.unwrap_or(Status::Taken);
         Exit { status, stderr_tail: stderr::lines(&self.tail) }

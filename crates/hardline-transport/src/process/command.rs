@@ -1,4 +1,4 @@
-//! What to start, and how.
+//! Description of a process to start.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ use super::program;
 use super::stderr::Stderr;
 use super::supervisor::Seat;
 
-/// A process to start: a program and its arguments, never a line for a shell.
+/// A process to start: a program and its arguments, never a shell command line.
 #[derive(Clone)]
 pub struct Command {
     program: OsString,
@@ -34,22 +34,22 @@ pub struct Command {
     keeper: Option<Keeper>,
 }
 
-/// What a child's environment begins with, before the variables given with [`Command::env`].
+/// Base of a child's environment, before the variables set with [`Command::env`].
 ///
-/// There is no default: everything hands our secrets to a stranger's program, and next to nothing
-/// surprises whoever relies on a variable.
+/// There is no default: inheriting everything hands our secrets to a foreign program, and a minimal
+/// environment breaks programs that rely on a variable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Environment {
-    /// Everything in ours.
+    /// The whole environment of this process.
     Inherit,
-    /// What a program needs to run at all, as the official MCP SDKs do: `HOME`, `LOGNAME`, `PATH`,
-    /// `SHELL`, `TERM`, `USER`, and besides `LANG`, `LC_ALL`, `LC_CTYPE`, `TMPDIR` and `TZ`. Shell
-    /// functions (values that begin with `()`) are left out.
+    /// The variables that a program needs to run at all, as in the official MCP SDKs: `HOME`,
+    /// `LOGNAME`, `PATH`, `SHELL`, `TERM`, `USER`, and also `LANG`, `LC_ALL`, `LC_CTYPE`, `TMPDIR`
+    /// and `TZ`. Shell functions (values that begin with `()`) are left out.
     Base,
 }
 
-/// How long [`Child::close`] waits for each of its steps.
+/// Time limits for the steps of [`Child::close`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Times {
     pub(super) exit: Duration,
@@ -63,10 +63,10 @@ const BASE: [&str; 11] = [
 ];
 
 impl Command {
-    /// Describes a process. Its standard error is forwarded under the program's file name.
+    /// Describes a process. Its standard error is forwarded, labelled with the program's file name.
     ///
     /// A `program` with a `/` in it is a path, relative to [`current_dir`](Self::current_dir) if
-    /// that is set; any other is looked for in the child's `PATH`.
+    /// that is set. Any other is searched for in the child's `PATH`.
     pub fn new(program: impl Into<OsString>, environment: Environment) -> Self {
         let program = program.into();
         let label = Path::new(&program).file_name().unwrap_or(&program).to_string_lossy();
@@ -115,28 +115,28 @@ impl Command {
         self
     }
 
-    /// Leaves variables out of the [`Environment`]. Those that were set with [`env`](Self::env) stay.
+    /// Removes variables from the [`Environment`]. Those set with [`env`](Self::env) stay.
     #[must_use]
     pub fn envs_remove(mut self, names: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         self.removed.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Sets the working directory, which is ours otherwise.
+    /// Sets the working directory. Default: that of this process.
     #[must_use]
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Sets how long each step of closing takes.
+    /// Sets the time limits for the steps of closing.
     #[must_use]
     pub fn times(mut self, times: Times) -> Self {
         self.times = times;
         self
     }
 
-    /// Says what becomes of the lines on standard error.
+    /// Sets the destination of the lines on standard error.
     #[must_use]
     pub fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;
@@ -150,17 +150,17 @@ impl Command {
         self
     }
 
-    /// The file that would be started.
+    /// Returns the file that would be started.
     ///
     /// # Errors
     ///
-    /// As [`spawn`](Self::spawn), as far as that can be told before.
+    /// Those errors of [`spawn`](Self::spawn) that can be found without starting a process.
     pub fn resolve(&self) -> Result<PathBuf, SpawnError> {
         let directory = self.absolute_directory()?;
         program::find(&self.program, self.path().as_deref(), &directory)
     }
 
-    /// The environment that the child would get.
+    /// Returns the environment that the child would get.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = match self.environment {
             Environment::Inherit => env::vars_os().collect(),
@@ -180,14 +180,13 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Says what is missing or wrong, by name. What only the system can find out about a program
-    /// (a wrong architecture, an interpreter that is missing) is an error too; with a
-    /// [keeper](Self::keeper) it is an [`Exit`](super::Exit) with code 126 or 127 and the reason in
-    /// its tail.
+    /// Names the missing or invalid part. Problems that only the system can find (a wrong
+    /// architecture, a missing interpreter) are errors too; with a [keeper](Self::keeper) they are
+    /// an [`Exit`](super::Exit) with code 126 or 127 and the reason in its tail.
     ///
     /// # Panics
     ///
-    /// If the current tokio runtime was made without `enable_io` or `enable_time`.
+    /// If called in a tokio runtime without `enable_io` or `enable_time`.
     pub fn spawn(&self) -> Result<Child, SpawnError> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(SpawnError::NoRuntime);
@@ -195,10 +194,10 @@ impl Command {
         let (program, mut command) = self.prepare()?;
         let refused =
             |error| SpawnError::System { program: program.to_string_lossy().into(), error };
+        // The waiting thread must exist first: a child without one could never be reaped.
         let seat = Seat::new().map_err(refused)?;
         let mut started = orphan::spawn(&mut command).map_err(refused)?;
-        // Our ends of the pipes are all that is needed of std's handle, which neither waits nor
-        // kills when it is dropped.
+        // Only our ends of the pipes are needed. Dropping std's handle neither waits nor kills.
         let pipes = Pipes {
             stdin: started.stdin.take().map(Into::into),
             stdout: started.stdout.take().map(Into::into),
@@ -210,7 +209,7 @@ impl Command {
         Child::new(supervisor, pipes, self.stderr.clone(), self.times).map_err(refused)
     }
 
-    /// Checks everything that can be checked before there is a process.
+    /// Checks everything that can be checked before the process exists.
     fn prepare(&self) -> Result<(PathBuf, std::process::Command), SpawnError> {
         let bad = |name: &OsStr, value: &OsStr| {
             let (name, value) = (name.as_bytes(), value.as_bytes());
@@ -231,6 +230,7 @@ impl Command {
                 command
             }
         };
+        // Its own process group lets us signal the whole tree without hitting ourselves.
         command.args(&self.args).current_dir(&directory).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if self.environment == Environment::Base {
@@ -254,7 +254,7 @@ impl Command {
         }
     }
 
-    /// The child's `PATH`.
+    /// Returns the child's `PATH`.
     fn path(&self) -> Option<OsString> {
         let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
         given.map(|(_, value)| value.clone()).or_else(|| env::var_os("PATH"))
@@ -262,7 +262,7 @@ impl Command {
 }
 
 impl fmt::Debug for Command {
-    /// Leaves out the values of variables, which are often secret.
+    /// Omits the values of variables, which are often secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
         formatter
@@ -281,20 +281,20 @@ impl fmt::Debug for Command {
 }
 
 impl Times {
-    /// Sets how long the child may take to end after its standard input was closed: 2 s.
+    /// Sets the time for the child to exit after its standard input was closed. Default: 2 s.
     #[must_use]
     pub fn with_exit(self, exit: Duration) -> Self {
         Self { exit, ..self }
     }
 
-    /// Sets how long the tree may take to end after `SIGTERM`, before `SIGKILL`: 2 s.
+    /// Sets the time between `SIGTERM` to the tree and `SIGKILL`. Default: 2 s.
     #[must_use]
     pub fn with_terminate(self, terminate: Duration) -> Self {
         Self { terminate, ..self }
     }
 
-    /// Sets how long what a child leaves behind when it ends may take to end after `SIGTERM`,
-    /// before `SIGKILL`: 500 ms. The child's own end is told when all of it is gone.
+    /// Sets the time between `SIGTERM` and `SIGKILL` for processes that outlive the child. Default:
+    /// 500 ms. The child's exit is reported once all of them are gone.
     #[must_use]
     pub fn with_leftovers(self, leftovers: Duration) -> Self {
         Self { leftovers, ..self }
@@ -315,5 +315,6 @@ pub(super) fn new_std(program: &Path) -> std::process::Command {
 
 fn base_variables() -> impl Iterator<Item = (&'static str, OsString)> {
     let set = BASE.into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
+    // Exported bash functions are code, not settings.
     set.filter(|(_, value)| !value.as_bytes().starts_with(b"()"))
 }

@@ -1,40 +1,40 @@
-//! Why a process was not started.
+//! Errors of starting a process.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a process was not started. Never a peer's doing: there is none yet.
+/// Error returned when a process was not started. A peer is never the cause: there is none yet.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// No directory of the child's `PATH` has the program.
     #[error("program {program:?} not found in PATH ({path:?}): install it, or give its full path")]
     NotFound {
-        /// The program's name as given.
+        /// Name of the program as given.
         program: String,
-        /// The directories that were searched, as in `PATH`.
+        /// The searched directories, as in `PATH`.
         path: String,
     },
-    /// The program was given as a path, and nothing is there.
+    /// The program was given as a path, and no file is there.
     #[error("no program at {}: check the path", path.display())]
     NoSuchFile {
-        /// Where it should be.
+        /// Expected path of the program.
         path: PathBuf,
     },
-    /// It is there, but may not be executed.
+    /// The file exists but is not executable.
     #[error(
         "{} is not executable: give it the permission (chmod +x), or start its interpreter with \
          it as an argument",
         path.display()
     )]
     NotExecutable {
-        /// Where it is.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is a directory, a socket or the like.
+    /// The path names a directory, a socket or the like.
     #[error("{} is not a file: give the path of a program", path.display())]
     NotAFile {
-        /// What it is.
+        /// The path.
         path: PathBuf,
     },
     /// The working directory cannot be used.
@@ -42,30 +42,30 @@ pub enum SpawnError {
     Directory {
         /// The directory as given.
         path: PathBuf,
-        /// What the system says.
+        /// Error from the system.
         error: io::Error,
     },
-    /// The name or the value of an environment variable is none.
+    /// The name or the value of an environment variable is invalid.
     #[error("environment variable {name:?} cannot be set: no `=` in a name, no NUL anywhere")]
     Variable {
-        /// Its name.
+        /// Name of the variable.
         name: String,
     },
-    /// The keeper's own program cannot be started.
+    /// The program of the keeper cannot be started.
     #[error("keeper cannot be started: {error}")]
     Keeper {
-        /// What is wrong with it.
+        /// The reason.
         error: Box<Self>,
     },
-    /// There is no tokio runtime that could read the child's standard error.
+    /// There is no tokio runtime to read the child's standard error.
     #[error("no tokio runtime here: start processes from within one")]
     NoRuntime,
-    /// The system refused.
+    /// The system refused to start the process.
     #[error("cannot start {program:?}: {error}")]
     System {
-        /// The program as found.
+        /// Path of the program.
         program: String,
-        /// What the system says.
+        /// Error from the system.
         error: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! How a child ended, for people and for error messages.
+//! End of a child process, for people and for error messages.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -6,35 +6,35 @@ use std::process::ExitStatus;
 
 use signal_hook::low_level::signal_name;
 
-/// How a child ended, with the last that it wrote to its standard error.
+/// How a child ended, with the last lines of its standard error.
 ///
 /// Shown as `exited with code 1; its last stderr lines: cannot open x | giving up`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Exit {
     pub(super) status: Status,
-    /// Escaped and bounded by whoever kept them.
+    /// Already escaped and bounded.
     pub(super) stderr_tail: Vec<String>,
 }
 
-/// What is known of an end.
+/// Knowledge about the end of a child.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Status {
     Known(ExitStatus),
-    /// Its keeper ended like this before its work was done, so that it was killed.
+    /// The keeper ended early with this status, so the child was killed.
     KeeperLost(ExitStatus),
-    /// Somebody else in this process waited for it, or `SIGCHLD` is ignored here.
+    /// Other code in this process waited for it, or `SIGCHLD` is ignored.
     Taken,
-    /// It is still there.
+    /// The process still exists.
     Survived,
 }
 
-/// Most lines and bytes of standard error in one message.
+/// Limits on the lines and bytes of standard error in one message.
 const MAX_SHOWN_LINES: usize = 8;
 const MAX_SHOWN_BYTES: usize = 1024;
 
 impl Exit {
-    /// The status, unless it could not be had: another part of this program took it, or the child
-    /// outlived `SIGKILL`, as one that waits for broken hardware does.
+    /// Returns the exit status. `None` if it is unknown: other code in this program took it, or the
+    /// child survived `SIGKILL`, as a process does that waits for broken hardware.
     pub fn status(&self) -> Option<ExitStatus> {
         match self.status {
             Status::Known(status) | Status::KeeperLost(status) => Some(status),
@@ -42,39 +42,41 @@ impl Exit {
         }
     }
 
-    /// The code, if it ended by itself.
+    /// Returns the exit code, if no signal ended the child.
     pub fn code(&self) -> Option<i32> {
         self.status()?.code()
     }
 
-    /// The signal that ended it.
+    /// Returns the signal that ended the child.
     pub fn signal(&self) -> Option<i32> {
         self.status()?.signal()
     }
 
-    /// Whether it ended by itself with code 0.
+    /// Returns true if the child exited with code 0.
     pub fn is_success(&self) -> bool {
         self.code() == Some(0)
     }
 
-    /// Returns true if its keeper was killed, so that it was killed with all that it had started.
+    /// Returns true if the keeper was killed, so that the child and all that it started were killed
+    /// too.
     ///
-    /// Known where [`adopt_orphans`](super::adopt_orphans) was called. The status is the keeper's then.
+    /// Known only if [`adopt_orphans`](super::adopt_orphans) was called. The status is then the
+    /// keeper's.
     pub fn is_keeper_lost(&self) -> bool {
         matches!(self.status, Status::KeeperLost(_))
     }
 
-    /// The status alone, in words that continue "the server …".
+    /// Returns the status as text that continues "the server …".
     pub fn summary(&self) -> String {
         self.status.to_string()
     }
 
-    /// The last lines of its standard error, escaped: no more than 32 lines and 8 KiB.
+    /// Returns the last lines of standard error, escaped: at most 32 lines and 8 KiB.
     pub fn stderr_tail(&self) -> &[String] {
         &self.stderr_tail
     }
 
-    /// The last of the tail that fit into a message.
+    /// Returns the end of the tail that fits into a message.
     fn shown(&self) -> &[String] {
         let mut bytes = 0;
         let fitting = |line: &&String| {
@@ -82,7 +84,7 @@ impl Exit {
             bytes <= MAX_SHOWN_BYTES
         };
         let count = self.stderr_tail.iter().rev().take(MAX_SHOWN_LINES).take_while(fitting).count();
-        // The last line is shown however long it is: it is bounded.
+        // Always show the last line: its length is bounded.
         let start = self.stderr_tail.len().saturating_sub(count.max(1));
         self.stderr_tail.get(start..).unwrap_or_default()
     }
@@ -105,7 +107,7 @@ impl fmt::Display for Status {
             Self::Known(status) => status,
             Self::KeeperLost(status) => {
                 let keeper = Self::Known(*status);
-                return write!(formatter, "was ended, as its keeper {keeper}");
+                return write!(formatter, "was killed because its keeper {keeper}");
             }
             Self::Taken => return formatter.write_str("ended with an unknown status"),
             Self::Survived => return formatter.write_str("did not end when it was killed"),

@@ -1,10 +1,11 @@
-//! What children write to their standard error, written to ours.
+//! Forwarding of children's standard error to our own.
 //!
-//! One thread for the whole process writes it, so that a terminal that nobody scrolls, or a pipe
-//! that nobody reads, never stops the runtime, nor the reading of a child's standard error.
+//! One thread writes for the whole process. A paused terminal, or a pipe that no process reads,
+//! therefore never blocks the runtime or the reading of a child's standard error.
 //!
 //! Invariants:
-//! - At most [`MAX_LINES`] lines wait. Further ones are dropped, counted, and the count is written.
+//! - At most [`MAX_LINES`] lines wait. Further lines are dropped and counted, and the count is
+//!   written.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -15,35 +16,35 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// Lines that wait to be written: enough for a server's start-up chatter all at once.
+/// Capacity of the queue: enough for the startup messages of a server.
 const MAX_LINES: usize = 1024;
-/// Between two attempts to put a mark behind the lines.
+/// Pause between two attempts to queue a mark.
 const PAUSE: Duration = Duration::from_millis(10);
 
 enum Message {
     Line(String),
-    /// Some lines were dropped; there is nothing else to say.
+    /// Wakes the thread to write the number of dropped lines.
     Dropped,
-    /// Tell when all before this is written.
+    /// Signals the sender once everything before it is written.
     Mark(oneshot::Sender<()>),
 }
 
-/// The way to the writing thread; `None` if there can be none.
+/// Queue to the writer thread; `None` if the thread cannot be started.
 static WRITER: OnceLock<Option<SyncSender<Message>>> = OnceLock::new();
-/// Lines dropped since that was last written.
+/// Lines dropped since the number was last written.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a line, without its end, as soon as that is possible, and does not wait for it.
+/// Queues a line without its newline, and does not wait until it is written.
 pub fn line(text: String) {
     let Some(writer) = writer() else { return };
     if let Err(TrySendError::Full(_)) = writer.try_send(Message::Line(text)) {
         DROPPED.fetch_add(1, Ordering::SeqCst);
-        // If there is still no room, a message is left that the count is written after.
+        // If the queue is still full, it holds another message after which the count is written.
         let _ = writer.try_send(Message::Dropped);
     }
 }
 
-/// Waits until all lines so far are written. Never, if nobody reads them.
+/// Waits until all lines so far are written. Never returns if our standard error is not read.
 pub async fn flush() {
     let Some(writer) = writer() else { return };
     let (sender, receiver) = oneshot::channel();
@@ -65,7 +66,7 @@ fn writer() -> Option<&'static SyncSender<Message>> {
 }
 
 fn write_all(messages: &Receiver<Message>) {
-    // Nobody is left to tell if writing fails.
+    // A failed write to standard error cannot be reported anywhere.
     while let Ok(message) = messages.recv() {
         match message {
             Message::Line(line) => drop(writeln!(io::stderr(), "{line}")),
@@ -74,7 +75,7 @@ fn write_all(messages: &Receiver<Message>) {
         }
         let dropped = DROPPED.swap(0, Ordering::SeqCst);
         if dropped != 0 {
-            let text = "lines of servers' stderr dropped: ours is read too slowly";
+            let text = "lines of servers' stderr dropped: our own stderr is read too slowly";
             drop(writeln!(io::stderr(), "[hardline] {dropped} {text}"));
         }
     }

@@ -1,13 +1,13 @@
-//! Descendants whose keeper is gone, and the children that this process has started.
+//! Orphaned descendants whose keeper is gone, and the list of children that this process started.
 //!
-//! A server runs as the user that we run as, so it can kill its [keeper](super::Keeper). The kernel then
-//! gives what the keeper kept to the next reaper above it: to us, if [`adopt_orphans`] was called. A child of
-//! ours that we did not start is such an orphan, and is ended.
+//! A server runs as the same user as we do, so it can kill its [keeper](super::Keeper). The kernel
+//! then moves the keeper's processes to the next reaper above it: to us, if [`adopt_orphans`] was
+//! called. A child of ours that we did not start is such an orphan, and is killed.
 //!
 //! Invariants:
-//! - A child is in the list of children from its start until it is reaped, under one lock: nothing that we
-//!   started is taken for an orphan.
-//! - An orphan is signalled only as long as it is not reaped, and no other process reaps it.
+//! - A child is in the list from its start until it is reaped, under one lock: a process that we
+//!   started is never mistaken for an orphan.
+//! - An orphan is signalled only while it is not reaped, and no other process reaps it.
 
 use std::io;
 use std::process::Child;
@@ -24,18 +24,18 @@ use super::{
     tree,
 };
 
-/// Time in which killed orphans must be gone before they are given up: longer than a search for them takes.
+/// Time for killed orphans to disappear before we give up: longer than a search for them takes.
 #[cfg(target_os = "linux")]
 const KILL_TIME: Duration = Duration::from_secs(2);
-/// Pause between two looks at what is left: the first, then twice as long each time, up to the last.
+/// Pause between two checks: the first one, doubled each time, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 
 #[derive(Debug)]
 struct Children {
-    /// Those that we started and did not reap. No more than are alive at once.
+    /// Children that we started and did not reap. Never more than are alive at once.
     started: Vec<Pid>,
-    /// Those that were there when orphans became ours, started by what ran in this process before. They are not
-    /// reaped here, so that no other child gets their ids.
+    /// Children that existed before we adopted orphans, started by code that ran in this process
+    /// before. They are not reaped here, so that no other child gets their ids.
     #[cfg(target_os = "linux")]
     foreign: Vec<Pid>,
     adopts: bool,
@@ -48,12 +48,12 @@ static CHILDREN: Mutex<Children> = Mutex::new(Children {
     adopts: false,
 });
 
-/// Makes this process the parent of every descendant that loses its own, on Linux, and ends those that lose
-/// their [keeper](super::Keeper).
+/// Makes this process the parent of every descendant that loses its own (Linux), and kills those
+/// that lose their [keeper](super::Keeper).
 ///
-/// For programs that start children with [`Command`](super::Command) alone: any other child that was not
-/// there before is taken for an orphan, and killed when a keeper ends. It holds for the whole process until its end. On other systems this
-/// does nothing.
+/// For programs that start children with [`Command`](super::Command) alone: any other child that
+/// did not exist before is taken for an orphan, and killed when a keeper ends. The effect is
+/// process-wide and permanent. On other systems this function does nothing.
 ///
 /// # Errors
 ///
@@ -75,8 +75,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends every descendant, if [`adopt_orphans`] was called: to be called last, when nothing is to be started any
-/// more. Children that were told to end have `patience` for that.
+/// Ends every descendant, if [`adopt_orphans`] was called. Call it last, when no more processes
+/// will be started. Children that were told to end have `patience` to do so.
 pub fn end_descendants(patience: Duration) {
     if !lock().adopts {
         return;
@@ -99,6 +99,7 @@ pub fn end_descendants(patience: Duration) {
 
 /// Starts a child.
 pub(super) fn spawn(command: &mut std::process::Command) -> io::Result<Child> {
+    // The lock spans start and insertion, so that no search sees the child in between.
     let mut children = lock();
     let child = command.spawn()?;
     children.started.push(Pid::from_child(&child));
@@ -112,12 +113,12 @@ pub(super) fn reap(child: Pid) -> rustix::io::Result<Option<(Pid, WaitStatus)>> 
     rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), WaitOptions::empty()))
 }
 
-/// Forgets a child that another part of this program has reaped.
+/// Forgets a child that other code in this program has reaped.
 pub(super) fn forget(child: Pid) {
     lock().started.retain(|it| *it != child);
 }
 
-/// Ends all orphans. Returns whether there was one.
+/// Kills all orphans. Returns true if there was one.
 #[cfg(target_os = "linux")]
 pub(super) fn end_orphans() -> bool {
     if !lock().adopts {
@@ -131,7 +132,7 @@ pub(super) fn end_orphans() -> bool {
         tree::stop_and_kill(|| find(&lock()));
         reap_orphans(&lock());
         if KILL_TIME < start.elapsed() {
-            tracing::debug!("an orphan does not end");
+            tracing::debug!("an orphan survived SIGKILL: giving up");
             break;
         }
         thread::sleep(pause);
@@ -145,13 +146,13 @@ pub(super) fn end_orphans() -> bool {
     false
 }
 
-/// The orphans and their descendants.
+/// Returns the orphans and their descendants.
 #[cfg(target_os = "linux")]
 fn find(children: &Children) -> Vec<Entry> {
     proc::family(&proc::snapshot(), |it| is_orphan(children, it))
 }
 
-/// Reaps those that have ended: no one else does.
+/// Reaps the orphans that have ended: no other code does.
 #[cfg(target_os = "linux")]
 fn reap_orphans(children: &Children) {
     for orphan in proc::snapshot().iter().filter(|it| is_orphan(children, it)) {

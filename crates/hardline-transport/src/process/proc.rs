@@ -1,7 +1,7 @@
-//! Who is whose child, as Linux' `/proc` tells.
+//! Parents and children of processes, from Linux' `/proc`.
 //!
-//! A process id alone may have a new owner by the time it is used, so a [`Process`] is an id and a
-//! start time, and [`Process::signal`] makes sure of both with the process held by a descriptor.
+//! A process id alone may belong to another process by the time it is used. So a [`Process`] is an
+//! id with a start time, and [`Process::signal`] checks both while a descriptor holds the process.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -9,32 +9,32 @@ use std::io::Read;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
-/// A process that no other is mistaken for.
+/// Identity of a process, unique even if its id is reused.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Process {
     pub(super) pid: Pid,
-    /// When it started, in clock ticks since boot.
+    /// Start time, in clock ticks since boot.
     start: u64,
 }
 
-/// What one line of `/proc/PID/stat` says.
+/// Content of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Entry {
     pub(super) process: Process,
-    /// Its parent's id; 0 if that is in another namespace.
+    /// Id of the parent; 0 if it is in another namespace.
     pub(super) parent: i32,
-    /// Its process group; 0 if that is in another namespace.
+    /// Process group; 0 if it is in another namespace.
     pub(super) group: i32,
-    /// Whether it only waits to be reaped.
+    /// True if the process only waits to be reaped.
     pub(super) is_zombie: bool,
-    /// Whether it was stopped by a signal, and so can start no other.
+    /// True if a signal stopped the process, so that it cannot start another.
     pub(super) is_stopped: bool,
 }
 
-/// Longer than any line of `/proc/PID/stat`: some 50 numbers and a name of up to 64 bytes.
+/// Longer than any `/proc/PID/stat`: some 50 numbers and a name of up to 64 bytes.
 const MAX_STAT_BYTES: usize = 2048;
 
-/// Every process there is, as far as `/proc` is mounted and shows it.
+/// Returns all processes that `/proc` shows; none if it is not mounted.
 pub(super) fn snapshot() -> Vec<Entry> {
     let Ok(directory) = fs::read_dir("/proc") else { return Vec::new() };
     let pid = |name: &str| name.parse().ok().and_then(Pid::from_raw);
@@ -42,13 +42,13 @@ pub(super) fn snapshot() -> Vec<Entry> {
     pids.filter_map(look_up).collect()
 }
 
-/// The descendants of processes that `is_root` picks, and with them the roots themselves.
+/// Returns the processes that `is_root` selects and all their descendants.
 pub(super) fn family(all: &[Entry], is_root: impl Fn(&Entry) -> bool) -> Vec<Entry> {
     let mut children: HashMap<i32, Vec<usize>> = HashMap::new();
     for (index, entry) in all.iter().enumerate() {
         children.entry(entry.parent).or_default().push(index);
     }
-    // A process is taken out once, so that this ends even if the snapshot shows a cycle.
+    // Each process is taken once, so the loop ends even if the snapshot shows a cycle.
     let mut left: Vec<_> = all.iter().map(Some).collect();
     let mut queue: Vec<_> =
         (0..all.len()).filter(|&at| all.get(at).is_some_and(&is_root)).collect();
@@ -62,16 +62,18 @@ pub(super) fn family(all: &[Entry], is_root: impl Fn(&Entry) -> bool) -> Vec<Ent
 }
 
 impl Process {
-    /// Sends a signal, if the process is still the same. What cannot be signalled is not ours.
+    /// Sends a signal if the process is still the same. Errors are ignored: a process that we may
+    /// not signal is not ours.
     pub(super) fn signal(self, signal: Signal) {
+        // Open the descriptor before the check: after it, the id cannot change hands unnoticed.
         let held = pidfd_open(self.pid, PidfdFlags::empty());
         if look_up(self.pid).is_none_or(|entry| entry.process != self) {
             return;
         }
         let _ = match held {
             Ok(descriptor) => pidfd_send_signal(descriptor, signal),
-            // A kernel before 5.3, or no descriptor left: what remains is a race that takes all
-            // ids of the system to be handed out within microseconds.
+            // A kernel before 5.3, or no descriptor left. The remaining race needs the system to
+            // hand out all its ids within microseconds.
             Err(_) => kill_process(self.pid, signal),
         };
     }
@@ -80,12 +82,12 @@ impl Process {
 fn look_up(pid: Pid) -> Option<Entry> {
     let mut stat = [0; MAX_STAT_BYTES];
     let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
-    // One read gives the whole line: the kernel makes it up at that moment.
+    // One read returns the whole line, because the kernel generates it at that moment.
     let length = file.read(&mut stat).ok()?;
     parse(pid, stat.get(..length)?)
 }
 
-/// Reads `PID (NAME) STATE PARENT GROUP …`. The name may hold anything, parentheses too.
+/// Parses `PID (NAME) STATE PARENT GROUP …`. The name may contain any bytes, even parentheses.
 fn parse(pid: Pid, stat: &[u8]) -> Option<Entry> {
     let name_end = stat.iter().rposition(|&byte| byte == b')')?;
     let rest = str::from_utf8(stat.get(name_end + 1..)?).ok()?;
@@ -93,13 +95,13 @@ fn parse(pid: Pid, stat: &[u8]) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // Fields 20 and 22 of the line, counted from 1 as the manual does; the group is 5.
+    // Fields 20 and 22 of the line, counted from 1 as in the manual; the group is field 5.
     let threads: u32 = fields.nth(14)?.parse().ok()?;
     let start = fields.nth(1)?.parse().ok()?;
-    // A process whose main thread ended before the others is shown as a zombie, but lives.
+    // If the main thread ended before the others, the process is shown as a zombie but lives.
     let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
-    // The other threads of a stopped process may not have heard of it yet, but they cannot fork
-    // once they have: the next look is what counts.
+    // Other threads of a stopped process may not have stopped yet. Once they have, they cannot
+    // fork, so the caller must check twice.
     let is_stopped = matches!(state, "T" | "t");
     Some(Entry { process: Process { pid, start }, parent, group, is_zombie, is_stopped })
 }

@@ -1,7 +1,7 @@
-//! Finding the file that a program's name stands for, as `execvp` would, but before anything starts.
+//! Finds the file of a program, as `execvp` would, but before a process is started.
 //!
-//! So that "not found" is an error of the caller's and not the end of some child, and stays one
-//! when a keeper does the starting.
+//! This makes "not found" an error for the caller instead of an exit of the child, even if a keeper
+//! starts the program.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,11 +14,11 @@ use rustix::fs::Access;
 
 use super::error::SpawnError;
 
-/// Where programs are looked for without a `PATH`.
+/// Search path for programs if there is no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Finds `program`: as it is if there is a `/` in it, else in the directories of `path`. What is
-/// relative is relative to `directory`, which is absolute.
+/// Finds `program`: as a path if it contains a `/`, otherwise in the directories of `path`.
+/// Relative paths are relative to `directory`, which must be absolute.
 pub(super) fn find(
     program: &OsStr,
     path: Option<&OsStr>,
@@ -32,7 +32,7 @@ pub(super) fn find(
     for entry in env::split_paths(path).filter(|_| !program.is_empty()) {
         match check(directory.join(entry).join(program)) {
             Err(SpawnError::NoSuchFile { .. }) => {}
-            // Another directory may have a better one.
+            // A later directory may have a usable file.
             Err(error) => refused = refused.or(Some(error)),
             found => return found,
         }

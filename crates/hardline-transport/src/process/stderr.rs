@@ -1,11 +1,11 @@
-//! A child's standard error: always read, its last lines kept, every line passed on if wanted.
+//! A child's standard error: always read, forwarded if wanted, with its last lines stored.
 //!
 //! Invariants:
-//! - The pipe is read until it ends, or until [`LINGER`] after the child did: a full pipe never
-//!   stops a child.
-//! - A line is cut at [`MAX_LINE_BYTES`]; the tail is no longer than [`MAX_TAIL_LINES`] and
+//! - The pipe is read until it ends, or until [`LINGER`] after the child ended: a full pipe never
+//!   blocks a child.
+//! - A line is cut at [`MAX_LINE_BYTES`]; the tail has at most [`MAX_TAIL_LINES`] and
 //!   [`MAX_TAIL_BYTES`].
-//! - What leaves this module is escaped.
+//! - Text that leaves this module is escaped.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,12 +21,12 @@ use super::exit::Status;
 use super::forward;
 use crate::Secrets;
 
-/// What becomes of each line that a child writes to its standard error, besides being kept for
+/// Destination of the lines on a child's standard error. In addition, the last lines are stored for
 /// the [`Exit`](super::Exit).
 #[derive(Clone)]
 pub struct Stderr {
     way: Way,
-    /// What is not passed on.
+    /// Values to hide in forwarded lines.
     secrets: Secrets,
 }
 
@@ -45,43 +45,44 @@ pub(super) struct Tail {
     bytes: usize,
 }
 
-/// Longest line passed on.
+/// Length limit of a forwarded line.
 const MAX_LINE_BYTES: usize = 8 << 10;
-/// Most lines in a tail.
+/// Limit on the lines of a tail.
 const MAX_TAIL_LINES: usize = 32;
-/// Most bytes in a tail, as escaped.
+/// Limit on the bytes of a tail, after escaping.
 const MAX_TAIL_BYTES: usize = 8 << 10;
-/// Most bytes of one line in a tail, before escaping, which makes at most six out of one.
+/// Limit on the bytes of one line in a tail, before escaping. Escaping turns one byte into at most
+/// six.
 const MAX_TAIL_LINE_BYTES: usize = 1 << 10;
-/// Longest label shown.
+/// Length limit of a label.
 const MAX_LABEL_BYTES: usize = 64;
-/// How long the pipe is read after the child ended, in case somebody else holds it open.
+/// Time limit for reading after the child ended, in case another process holds the pipe open.
 const LINGER: Duration = Duration::from_secs(1);
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Stderr {
-    /// Lines are kept for the [`Exit`](super::Exit) and not passed on.
+    /// Stores the last lines for the [`Exit`](super::Exit) and forwards none.
     pub fn tail_only() -> Self {
         Self::new(Way::Tail)
     }
 
-    /// Lines are written to our own standard error as `[label] text`.
+    /// Forwards lines to our own standard error as `[label] text`.
     ///
-    /// That is done by a thread and never waited for: when ours is read too slowly, lines are
-    /// dropped, and how many is written in their place.
+    /// A thread writes them and no caller waits for it. If our standard error is read too slowly,
+    /// lines are dropped, and their number is written instead.
     pub fn forward(label: &str) -> Self {
         let label = Excerpt::new(label.as_bytes(), MAX_LABEL_BYTES).to_string();
         Self::new(Way::Forward { label: label.into() })
     }
 
-    /// Lines are given to `sink`, escaped. It is called on the runtime: it must
-    /// neither block nor panic.
+    /// Passes lines to `sink`, escaped. It is called on the runtime: it must neither block nor
+    /// panic.
     pub fn sink(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::new(Way::Sink(Arc::new(sink)))
     }
 
-    /// Passes lines on without these values. The lines that are kept have them: whoever shows an
-    /// [`Exit`](super::Exit) hides them there.
+    /// Hides these values in forwarded lines. The stored lines keep them: code that shows an
+    /// [`Exit`](super::Exit) must hide them there.
     #[must_use]
     pub fn without(mut self, secrets: &Secrets) -> Self {
         self.secrets = self.secrets.and(secrets);
@@ -103,7 +104,8 @@ impl fmt::Debug for Stderr {
     }
 }
 
-/// Reads `pipe` until nobody can write to it any more. The end of `_done` says that all was read.
+/// Reads `pipe` until no process can write to it any more. Dropping `_done` signals that all was
+/// read.
 pub(super) async fn drain(
     mut pipe: Receiver,
     stderr: Stderr,
@@ -122,6 +124,7 @@ pub(super) async fn drain(
         let length = tokio::select! {
             biased;
             () = &mut ended => break,
+            // A read error is treated as the end of the pipe.
             outcome = pipe.read(&mut chunk) => outcome.unwrap_or(0),
         };
         if length == 0 {
@@ -140,7 +143,7 @@ pub(super) async fn drain(
     }
 }
 
-/// The lines that `tail` has now.
+/// Returns the current lines of `tail`.
 pub(super) fn lines(tail: &Mutex<Tail>) -> Vec<String> {
     let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
     tail.lines.iter().cloned().collect()
@@ -157,6 +160,7 @@ fn take(line: Line<'_>, stderr: &Stderr, tail: &Mutex<Tail>) {
         Way::Forward { label } => forward::line(format!("[{label}] {}", shown())),
         Way::Sink(sink) => sink(&shown()),
     }
+    // Blank lines would push useful ones out of the tail.
     if !line.bytes.trim_ascii().is_empty() {
         let line = line.show(MAX_TAIL_LINE_BYTES);
         tail.lock().unwrap_or_else(PoisonError::into_inner).push(line);
@@ -167,23 +171,23 @@ impl Tail {
     fn push(&mut self, line: String) {
         self.bytes += line.len();
         self.lines.push_back(line);
-        while MAX_TAIL_LINES < self.lines.len() || MAX_TAIL_BYTES < self.bytes {
+        while self.lines.len() > MAX_TAIL_LINES || self.bytes > MAX_TAIL_BYTES {
             let Some(oldest) = self.lines.pop_front() else { return };
             self.bytes -= oldest.len();
         }
     }
 }
 
-/// Cuts a stream into lines of bounded length.
+/// Splits a stream into lines of bounded length.
 ///
-/// Not the protocol's framer, which looks for the ids of an overlong message and drops the rest.
+/// Not the protocol's framer, which searches an overlong message for ids and drops the rest.
 #[derive(Debug, Default)]
 struct Cutter {
     /// The line so far, at most [`MAX_LINE_BYTES`].
     partial: Vec<u8>,
-    /// Bytes of the line that were too many.
+    /// Number of bytes of the line beyond the limit.
     excess: u64,
-    /// Whether `partial` was handed out, so that the next call drops it.
+    /// True if `partial` was returned, so that the next call must clear it.
     is_handed_out: bool,
 }
 
@@ -208,7 +212,7 @@ impl Cutter {
         newline.map(|_| self.hand_out())
     }
 
-    /// Ends the stream, and returns the last line if it had no end.
+    /// Ends the stream. Returns the last line if it had no newline.
     fn finish(&mut self) -> Option<Line<'_>> {
         self.drop_handed_out();
         (!self.partial.is_empty()).then(|| self.hand_out())

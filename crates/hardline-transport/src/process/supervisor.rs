@@ -1,12 +1,13 @@
-//! The thread that waits for a child, and the only hands that signal it.
+//! The thread that waits for a child, and the only code that signals it.
 //!
 //! Invariants:
 //! - The thread exists before the child does, so that no child is ever without one.
 //! - It needs no runtime, and ends when the child is reaped.
 //! - The child is signalled and reaped under one lock: after it is reaped, its id is not used.
-//! - A kept child is signalled through its keeper alone. Only a keeper that does not do its work within
-//!   [`KEEPER_TIME`] is killed, after all it keeps.
-//! - What outlives a keeper is ended before the keeper's end is told, where orphans come to us.
+//! - A child with a keeper is signalled through the keeper alone. Only a keeper that does not do
+//!   its work within [`KEEPER_TIME`] is killed, after all processes it keeps.
+//! - Where orphans are adopted, processes that outlive a keeper are killed before the keeper's end
+//!   is reported.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -25,13 +26,13 @@ use super::keeper::KILL_SIGNAL;
 use super::tree::Tree;
 use super::{now, orphan};
 
-/// How long a keeper may take to kill the tree.
+/// Time for a keeper to kill the tree.
 const KEEPER_TIME: Duration = Duration::from_secs(1);
-/// How long a killed process may take to be gone before it is given up.
+/// Time for a killed process to disappear before we give up.
 const KILL_TIME: Duration = Duration::from_secs(1);
-/// Between two looks at what is left: the first, then twice as long each time, up to the last.
+/// Pause between two checks: the first one, doubled each time, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(100));
-/// Enough for whatever listens to `tracing`; only what is used takes memory.
+/// Stack size of the thread: enough for any `tracing` subscriber. Only used pages take memory.
 const STACK_BYTES: usize = 256 << 10;
 
 /// A child until it is reaped.
@@ -39,23 +40,23 @@ const STACK_BYTES: usize = 256 << 10;
 pub(super) struct Supervisor {
     leader: Pid,
     is_kept: bool,
-    /// How long what the child leaves behind may take after `SIGTERM`.
+    /// Time between `SIGTERM` and `SIGKILL` for processes that outlive the child.
     leftovers: Duration,
     state: Mutex<State>,
-    /// Told when the child is reaped.
+    /// Notified when the child is reaped.
     reaped: Condvar,
     status: watch::Sender<Option<Status>>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Whether the id may be somebody else's.
+    /// True if another process may have the id.
     is_reaped: bool,
     is_killed: bool,
     tree: Tree,
 }
 
-/// A thread that waits for a child to wait for.
+/// A thread that waits for its child to be started.
 #[derive(Debug)]
 pub(super) struct Seat {
     sender: SyncSender<Arc<Supervisor>>,
@@ -65,7 +66,7 @@ impl Seat {
     pub(super) fn new() -> io::Result<Self> {
         let (sender, receiver) = sync_channel::<Arc<Supervisor>>(1);
         let body = move || {
-            // Nobody comes if the child could not be started.
+            // If the child cannot be started, the sender is dropped.
             if let Ok(supervisor) = receiver.recv() {
                 supervisor.supervise();
             }
@@ -74,7 +75,7 @@ impl Seat {
         Ok(Self { sender })
     }
 
-    /// Begins to supervise a child that was just started as the leader of its group.
+    /// Starts to supervise a child that was just started as the leader of its group.
     pub(super) fn take(self, leader: Pid, is_kept: bool, leftovers: Duration) -> Arc<Supervisor> {
         let state = State { is_reaped: false, is_killed: false, tree: Tree::new(leader) };
         let supervisor = Arc::new(Supervisor {
@@ -85,7 +86,7 @@ impl Seat {
             reaped: Condvar::new(),
             status: watch::Sender::new(None),
         });
-        // The thread holds the receiver until it has received.
+        // Cannot fail: the thread holds the receiver until it has received.
         let _ = self.sender.send(Arc::clone(&supervisor));
         supervisor
     }
@@ -100,7 +101,7 @@ impl Supervisor {
         self.status.subscribe()
     }
 
-    /// Asks the whole tree to end.
+    /// Sends `SIGTERM` to the whole tree.
     pub(super) fn terminate(&self) {
         let mut state = self.lock();
         if state.is_reaped {
@@ -114,7 +115,7 @@ impl Supervisor {
         }
     }
 
-    /// Kills the whole tree, without waiting for its end.
+    /// Kills the whole tree without waiting for its end.
     pub(super) fn kill(self: &Arc<Self>) {
         let mut state = self.lock();
         if state.is_reaped {
@@ -133,6 +134,7 @@ impl Supervisor {
             let this = Arc::clone(self);
             let builder = thread::Builder::new().name("hardline-kill".into());
             if builder.stack_size(STACK_BYTES).spawn(move || this.check_keeper()).is_err() {
+                // Without a thread to check the keeper, kill the tree at once.
                 state.tree.kill();
             }
         }
@@ -144,7 +146,7 @@ impl Supervisor {
         let wait = self.reaped.wait_timeout_while(state, KEEPER_TIME, |it| !it.is_reaped);
         let (mut state, timeout) = wait.unwrap_or_else(PoisonError::into_inner);
         if timeout.timed_out() && !state.is_reaped {
-            tracing::debug!(pid = self.id(), "a keeper does not kill: killing it as well");
+            tracing::debug!(pid = self.id(), "a keeper did not kill its tree in time: killing both");
             state.tree.kill();
         }
     }
@@ -152,13 +154,14 @@ impl Supervisor {
     fn supervise(&self) {
         let status = match self.wait_for_leader() {
             Ok(()) => {
-                // A keeper ends after all that it keeps, unless something killed it.
+                // A keeper ends after all processes it keeps, unless it was killed itself.
                 let is_lost = self.is_kept && orphan::end_orphans();
                 if !self.is_kept {
                     self.end_leftovers();
                 }
                 self.reap(is_lost)
             }
+            // Other code in this process reaped the child, so its id may be reused any time.
             Err(_) => {
                 self.lock().is_reaped = true;
                 orphan::forget(self.leader);
@@ -170,7 +173,7 @@ impl Supervisor {
         self.status.send_replace(Some(status));
     }
 
-    /// Blocks until the leader has ended, and leaves it unreaped, so that its id stays its own.
+    /// Blocks until the leader has ended. Leaves it unreaped, so that its id is not reused.
     fn wait_for_leader(&self) -> Result<(), Errno> {
         let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         if self.is_kept {
@@ -185,16 +188,17 @@ impl Supervisor {
         }
     }
 
-    /// Has a keeper go on that was stopped: it could not end its tree if we were killed now.
+    /// Continues a keeper that was stopped: while stopped, it could not end its tree if we were
+    /// killed.
     fn resume_keeper(&self) {
-        // The stop is told only once if it is taken note of without `NOWAIT`.
+        // Waiting without `NOWAIT` consumes the notification, so the stop is reported only once.
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
         let _ = rustix::process::waitid(WaitId::Pid(self.leader), options);
         tracing::debug!(pid = self.id(), "a keeper was stopped: continuing it");
         let _ = kill_process(self.leader, Signal::CONT);
     }
 
-    /// Ends what outlived its leader.
+    /// Ends the processes that outlived their leader.
     fn end_leftovers(&self) {
         let start = now();
         let mut pause = PAUSES.0;
@@ -205,11 +209,11 @@ impl Supervisor {
                 break;
             }
             let elapsed = start.elapsed();
-            if self.leftovers.saturating_add(KILL_TIME) < elapsed {
-                tracing::debug!(pid = self.id(), "a descendant does not end");
+            if elapsed > self.leftovers.saturating_add(KILL_TIME) {
+                tracing::debug!(pid = self.id(), "a descendant survived SIGKILL: giving up");
                 break;
             }
-            if state.is_killed || self.leftovers < elapsed {
+            if state.is_killed || elapsed > self.leftovers {
                 state.tree.kill();
             } else if !is_terminated {
                 is_terminated = true;
@@ -221,16 +225,17 @@ impl Supervisor {
         }
     }
 
-    /// Reaps the leader. `is_lost` says that a keeper left something behind.
+    /// Reaps the leader. `is_lost` means that the keeper left processes behind.
     fn reap(&self, is_lost: bool) -> Status {
         let mut state = self.lock();
         if !self.is_kept {
-            // Where nobody can be seen, somebody may still be there.
+            // Without `/proc`, the group may still have members that we cannot see.
             let _ = rustix::process::kill_process_group(self.leader, Signal::KILL);
         }
         state.is_reaped = true;
         match orphan::reap(self.leader) {
-            // The keeper died of its orders: it did not listen yet, and had started nothing.
+            // The kill signal ended the keeper itself: it had not installed its handler yet, and
+            // had started no program.
             Ok(Some((_, status)))
                 if self.is_kept
                     && state.is_killed

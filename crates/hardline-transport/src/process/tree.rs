@@ -1,7 +1,7 @@
-//! A child and all that came out of it, as something that can be signalled.
+//! A child with all its descendants, as a target for signals.
 //!
-//! Only for the time before the leader is reaped: until then its id, which is its group's too, is
-//! nobody else's.
+//! Valid only until the leader is reaped: until then, no other process can get its id, which is
+//! also the id of its group.
 
 #[cfg(target_os = "linux")]
 use std::{collections::HashSet, thread, time::Duration};
@@ -17,16 +17,17 @@ use super::proc::{self, Entry, Process};
 #[derive(Debug)]
 pub(super) struct Tree {
     leader: Pid,
-    /// Descendants seen so far: once their parent is gone, only this tells whose they were.
+    /// Descendants found so far. Once their parent is gone, only this set shows that they belong
+    /// here.
     #[cfg(target_os = "linux")]
     known: HashSet<Process>,
 }
 
-/// How long a tree is searched for processes that were started during the search before: for as
-/// long as somebody in it has not stopped.
+/// Time limit on the search for processes that were started during the previous search. The search
+/// repeats until every process has stopped.
 #[cfg(target_os = "linux")]
 const MAX_SEARCH: Duration = Duration::from_millis(500);
-/// Between two looks at processes that were told to stop.
+/// Pause between two checks of processes that were told to stop.
 #[cfg(target_os = "linux")]
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -36,11 +37,11 @@ impl Tree {
         Self { leader, known: HashSet::new() }
     }
 
-    /// Asks every process to end, once each.
+    /// Sends every process `SIGTERM` once.
     pub(super) fn terminate(&mut self) {
         let leader = self.leader.as_raw_pid();
         let outside: Vec<_> = self.members().into_iter().filter(|it| it.group != leader).collect();
-        // A stopped process takes its SIGTERM only when it goes on.
+        // A stopped process handles SIGTERM only after SIGCONT.
         for signal in [Signal::TERM, Signal::CONT] {
             let _ = kill_process_group(self.leader, signal);
             for member in &outside {
@@ -49,19 +50,20 @@ impl Tree {
         }
     }
 
-    /// Kills every process, stopping them first, so that none gets away by starting another.
+    /// Kills every process. Stops them first, so that none escapes by starting another.
     pub(super) fn kill(&mut self) {
         stop_and_kill(|| self.everybody());
         let _ = kill_process_group(self.leader, Signal::KILL);
         let _ = kill_process(self.leader, Signal::KILL);
     }
 
-    /// Whether somebody besides the leader is alive.
+    /// Returns true if a process besides the leader is alive.
     pub(super) fn has_others(&mut self) -> bool {
         self.members().iter().any(|it| !it.is_zombie)
     }
 
-    /// Everybody but the leader: its group, its descendants, those known, and theirs.
+    /// Returns all processes but the leader: its group, its descendants, the known ones, and their
+    /// descendants.
     fn members(&mut self) -> Vec<Entry> {
         let mut members = self.everybody();
         members.retain(|it| it.process.pid != self.leader);
@@ -78,13 +80,14 @@ impl Tree {
     }
 }
 
-/// Kills every process that `find` finds. It stops them first, and looks again until none starts another.
+/// Kills every process that `find` returns. Stops them first, and searches again until none can
+/// start another.
 #[cfg(target_os = "linux")]
 pub(super) fn stop_and_kill(mut find: impl FnMut() -> Vec<Entry>) {
     let start = now();
     let mut told: HashSet<Process> = HashSet::new();
-    // Those that an earlier look has shown to start nobody any more. A stop takes effect only
-    // when the process is next scheduled, and a fork that has begun is finished first.
+    // Processes that were seen stopped after they were told to. A stop takes effect only when the
+    // process is next scheduled, and a fork in progress is finished first.
     let mut quiet: HashSet<Process> = HashSet::new();
     loop {
         let members = find();
@@ -110,7 +113,7 @@ pub(super) fn stop_and_kill(mut find: impl FnMut() -> Vec<Entry>) {
     }
 }
 
-/// Sends the signals, in turn, to every descendant of this process. Returns whether there is one.
+/// Sends the signals, in turn, to every descendant of this process. Returns true if there is one.
 #[cfg(target_os = "linux")]
 pub(super) fn signal_descendants(signals: &[Signal]) -> bool {
     let this = rustix::process::getpid();
@@ -130,7 +133,7 @@ impl Tree {
         Self { leader }
     }
 
-    /// Asks every process of the group to end.
+    /// Sends every process of the group `SIGTERM`.
     pub(super) fn terminate(&mut self) {
         for signal in [Signal::TERM, Signal::CONT] {
             let _ = kill_process_group(self.leader, signal);
@@ -143,7 +146,8 @@ impl Tree {
         let _ = kill_process_group(self.leader, Signal::KILL);
     }
 
-    /// Whether somebody in the group can be signalled; the BSDs do not count a dead leader.
+    /// Returns true if a process of the group can be signalled. The BSDs do not count a dead
+    /// leader.
     pub(super) fn has_others(&mut self) -> bool {
         rustix::process::test_kill_process_group(self.leader).is_ok()
     }

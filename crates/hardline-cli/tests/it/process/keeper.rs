@@ -116,7 +116,7 @@ fn does_not_start_anything_for_a_parent_that_is_gone() {
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(output.stdout, b"");
     let reason = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(reason, "keeper: whoever started this is gone already\n");
+    assert_eq!(reason, "keeper: the parent process is already gone\n");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn what_a_killed_keeper_kept_is_ended() {
             // One that has ended is not told from one whose keeper has done its work.
             assert_eq!(exit.is_keeper_lost(), exit.code().is_none(), "{end}: {exit}");
             if exit.is_keeper_lost() {
-                let expected = "was ended, as its keeper was ended by signal 9 (SIGKILL)";
+                let expected = "was killed because its keeper was ended by signal 9 (SIGKILL)";
                 assert_eq!(exit.summary(), expected);
             }
         }

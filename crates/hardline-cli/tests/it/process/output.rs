@@ -148,7 +148,7 @@ fn nobody_reading_our_standard_error_stops_nothing() {
     if let Some(status) = status {
         assert!(status.success(), "{status}");
         let output = String::from_utf8(output).unwrap();
-        let dropped = "lines of servers' stderr dropped: ours is read too slowly";
+        let dropped = "lines of servers' stderr dropped: our own stderr is read too slowly";
         // Whoever ends does not wait for the rest to be written: the last line may be cut.
         let (lines, _) = output.rsplit_once('\n').unwrap();
         let is_known = |line: &str| line == "[sh] y" || line.ends_with(dropped);

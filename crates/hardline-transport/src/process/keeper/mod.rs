@@ -1,19 +1,19 @@
-//! The process that keeps a tree together, and ends it when we are gone.
+//! The keeper process: holds a process tree together, and ends it when we are gone.
 //!
 //! A keeper stands between a parent and the program it starts. It makes itself the reaper of all
-//! its descendants, so that none gets away by losing its parent, and it watches its own parent. It
-//! can be any executable that calls [`run`]: `hardline keeper` is one.
+//! its descendants, so that none escapes by losing its parent, and it watches its own parent. Any
+//! executable that calls [`run`] can be a keeper: `hardline keeper` is one.
 //!
-//! How the two speak:
-//! - The keeper's end is the program's: the same code, or the same signal. It comes when nothing
-//!   of the tree is left; what the program leaves behind gets `SIGTERM`, and `SIGKILL` later.
-//! - `SIGTERM` to the keeper is `SIGTERM` to the whole tree, `SIGUSR1` is `SIGKILL` to it.
+//! Protocol between parent and keeper:
+//! - The keeper ends as the program did: with the same code, or by the same signal. It ends once no
+//!   process of the tree is left; processes that outlive the program get `SIGTERM`, and `SIGKILL`
+//!   later.
+//! - `SIGTERM` to the keeper is `SIGTERM` to the whole tree; `SIGUSR1` is `SIGKILL` to it.
 //! - When the parent is gone, the whole tree gets `SIGKILL`.
-//! - Code 125: the keeper was used wrongly, or its parent was gone before it started; 126 and 127:
-//!   the program could not be started. The reason is on standard error.
+//! - Code 125: the keeper was used wrongly, or its parent was gone before it started. Codes 126 and
+//!   127: the program could not be started. The reason is on standard error.
 //!
-//! On other systems than Linux there are no reapers: there a keeper ends the program and its
-//! process group.
+//! Only Linux has such reapers. On other systems a keeper ends the program and its process group.
 
 mod parent;
 mod watch;
@@ -32,14 +32,14 @@ use super::error::SpawnError;
 use super::program;
 use watch::Watch;
 
-/// The signal that tells a keeper to kill its tree. One that does not listen yet dies of it, and
-/// has no tree yet.
+/// Signal that tells a keeper to kill its tree. A keeper that has not installed its handler yet
+/// dies of it, but has no tree yet.
 pub(super) const KILL_SIGNAL: Signal = Signal::USR1;
 
 const PARENT: &str = "--parent";
 const LEFTOVERS: &str = "--leftovers-ms";
 
-/// How to start a keeper.
+/// Command line of a keeper.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     program: OsString,
@@ -47,10 +47,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// A keeper is started as `program args… OPTIONS -- CMD ARGS…`, and hands all after its own
-    /// `args` to [`run`]. It must be that very process: nothing in between may start another.
+    /// Creates a keeper that is started as `program args… OPTIONS -- CMD ARGS…`. It must pass
+    /// everything after its own `args` to [`run`], and in that very process: no process in between
+    /// may start another.
     ///
-    /// It is looked for in our own `PATH` and working directory, and gets the environment and the
+    /// It is searched for in our own `PATH` and working directory, and gets the environment and the
     /// working directory of the child.
     pub fn new(
         program: impl Into<OsString>,
@@ -59,14 +60,14 @@ impl Keeper {
         Self { program: program.into(), args: args.into_iter().map(Into::into).collect() }
     }
 
-    /// The running executable as the keeper.
+    /// Uses the running executable as the keeper.
     ///
     /// # Errors
     ///
-    /// If the system does not tell which one that is.
+    /// If the system cannot tell the path of the executable.
     pub fn this_program(args: impl IntoIterator<Item = impl Into<OsString>>) -> io::Result<Self> {
         let program = env::current_exe()?;
-        // It was replaced while it ran, as by an update: the old one can still be started.
+        // The file was replaced while it ran, as by an update. The old one can still be started.
         let deleted = cfg!(target_os = "linux") && !program.exists();
         let program = if deleted { PathBuf::from("/proc/self/exe") } else { program };
         Ok(Self::new(program, args))
@@ -79,7 +80,7 @@ impl Keeper {
         program::find(&self.program, env::var_os("PATH").as_deref(), &directory)
     }
 
-    /// What comes before the program to start.
+    /// Returns the arguments that come before the program to start.
     pub(super) fn arguments(&self, leftovers: Duration) -> impl Iterator<Item = OsString> {
         let options = [
             PARENT.into(),
@@ -92,40 +93,40 @@ impl Keeper {
     }
 }
 
-/// What a keeper was told to do.
+/// Parsed command line of a keeper.
 #[derive(Debug, Eq, PartialEq)]
 struct Orders {
-    /// Who started it; unknown if somebody did by hand.
+    /// Process that started the keeper; unknown if a person did.
     parent: Option<Pid>,
     leftovers: Duration,
     command: Vec<OsString>,
 }
 
-/// Is a keeper: starts what `args` say (`[--parent PID] [--leftovers-ms MS] [--] CMD ARGS…`) and
-/// stays until nothing of it is left.
+/// Runs a keeper: starts the program that `args` name (`[--parent PID] [--leftovers-ms MS] [--] CMD
+/// ARGS…`) and stays until no process of its tree is left.
 ///
-/// To be called from `main`, in a process with a single thread and no children, and its outcome to
-/// be returned from there at once.
+/// Call it from `main`, in a process with a single thread and no children, and return its result
+/// from there at once.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = Orders::read(args).and_then(|orders| Watch::start(&orders));
     match outcome {
         Ok(watch) => watch.run(),
         Err(failure) => {
-            // Nobody is left to tell if this fails.
+            // If standard error is gone too, the exit code is the only report.
             let _ = writeln!(io::stderr(), "keeper: {failure}");
             ExitCode::from(failure.code)
         }
     }
 }
 
-/// Why there is nothing to keep.
+/// Reason why the keeper cannot work, with its exit code.
 #[derive(Debug, Eq, PartialEq)]
 struct Failure {
     code: u8,
     reason: String,
 }
 
-/// The keeper's own failure, as `env` and `timeout` have it.
+/// Exit code of the keeper's own failures, as `env` and `timeout` use it.
 const OWN_FAILURE: u8 = 125;
 
 impl Failure {

@@ -1,4 +1,4 @@
-//! Whether a keeper's parent is still there.
+//! Detects the end of a keeper's parent.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -13,18 +13,19 @@ pub(super) struct Parent {
     held: Option<OwnedFd>,
 }
 
-/// How often the parent is asked for where it cannot be held.
+/// Interval of checks where the system has no descriptor for a process.
 const PERIOD: Duration = Duration::from_millis(100);
 
 impl Parent {
-    /// Finds the parent, unless it is gone: then somebody else than `expected` has taken its place.
+    /// Finds the parent. `None` if it is gone: then another process than `expected` has taken its
+    /// place.
     pub(super) fn find(expected: Option<Pid>) -> Option<Self> {
         let pid = getppid()?;
         if expected.is_some_and(|expected| expected != pid) {
             return None;
         }
         let parent = Self { pid, held: hold(pid) };
-        // Had it ended before it was held, what is held could be a stranger.
+        // If it ended before the descriptor was opened, the descriptor could be another process.
         (!parent.is_gone()).then_some(parent)
     }
 
@@ -32,12 +33,12 @@ impl Parent {
         getppid() != Some(self.pid)
     }
 
-    /// What to poll for its end.
+    /// Returns a descriptor that becomes readable when the parent ends.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.held.as_ref().map(AsFd::as_fd)
     }
 
-    /// How often to look if there is nothing to poll.
+    /// Returns the interval of checks if there is no descriptor to poll.
     pub(super) fn period(&self) -> Option<Duration> {
         self.held.is_none().then_some(PERIOD)
     }

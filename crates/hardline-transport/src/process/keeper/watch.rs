@@ -1,12 +1,12 @@
-//! What a keeper does once it knows its orders.
+//! The main loop of a keeper.
 //!
 //! Invariants:
-//! - It listens to signals before the program exists, and none but `SIGKILL` and `SIGSTOP` ends or
-//!   stops it.
-//! - The program starts with the default action for every signal that the keeper listens to, and
-//!   with none blocked: `exec` resets handlers, and std unblocks signals and resets `SIGPIPE`.
-//! - Nothing but the program's tree holds its pipes.
-//! - It goes when it has no child left. It is the reaper of its descendants, so that then there
+//! - It installs signal handlers before the program exists; only `SIGKILL` and `SIGSTOP` can end or
+//!   stop it.
+//! - The program starts with the default action for every signal that the keeper handles, and with
+//!   none blocked: `exec` resets handlers, and std unblocks signals and resets `SIGPIPE`.
+//! - Only the program's tree holds its pipes.
+//! - The keeper ends when it has no child left. It is the reaper of its descendants, so then there
 //!   is no descendant either.
 
 use std::fs::OpenOptions;
@@ -29,22 +29,21 @@ use crate::process::now;
 #[cfg(target_os = "linux")]
 use crate::process::tree;
 
-/// A keeper with something to keep.
+/// A keeper with a running program.
 #[derive(Debug)]
 pub(super) struct Watch {
     program: Pid,
-    /// How the program ended, once it is reaped.
+    /// Exit status of the program, once it is reaped.
     status: Option<WaitStatus>,
     parent: Parent,
     signals: SignalDelivery<UnixStream, SignalOnly>,
     leftovers: Duration,
-    /// When what the program left behind is killed.
+    /// Deadline for processes that outlived the program. They are killed then.
     kill_at: Option<Instant>,
     is_killing: bool,
 }
 
-/// Signals that somebody may send to a process, and that would end or stop one that does not
-/// listen.
+/// Signals that other processes may send, and whose default action would end or stop the keeper.
 const SIGNALS: [Signal; 13] = [
     Signal::CHILD,
     Signal::TERM,
@@ -61,7 +60,7 @@ const SIGNALS: [Signal; 13] = [
     Signal::TTOU,
 ];
 
-/// Between two rounds of killing: the first, then twice as long each time, up to the last.
+/// Pause between two rounds of killing: the first one, doubled each time, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_secs(1));
 
 impl Watch {
@@ -78,15 +77,15 @@ impl Watch {
         let null = OpenOptions::new().read(true).write(true).open("/dev/null");
         let null = null.map_err(own("cannot open /dev/null"))?;
         let parent = Parent::find(orders.parent)
-            .ok_or_else(|| Failure::own("whoever started this is gone already"))?;
+                .ok_or_else(|| Failure::own("the parent process is already gone"))?;
 
         let program = start_program(orders)?;
-        // Whoever reads the program's output waits for all writers to be gone, and we are one.
-        // Should that fail, the pipes end when we do.
+        // The reader of the program's output waits until all writers have closed it, and the keeper
+        // is one. If this fails, the pipes close when the keeper ends.
         let _ = rustix::stdio::dup2_stdin(&null);
         let _ = rustix::stdio::dup2_stdout(&null);
         let _ = rustix::stdio::dup2_stderr(&null);
-        // Keeps no directory in use.
+        // A working directory could not be unmounted while it is in use.
         let _ = rustix::process::chdir("/");
 
         let (status, kill_at, is_killing) = (None, None, false);
@@ -94,12 +93,12 @@ impl Watch {
         Ok(Self { program, status, parent, signals, leftovers, kill_at, is_killing })
     }
 
-    /// Stays until nothing is left, and says how the program ended. If that was by a signal, this
-    /// process ends by the same.
+    /// Runs until no process is left, and returns the program's exit code. If a signal ended the
+    /// program, the same signal ends this process.
     pub(super) fn run(mut self) -> ExitCode {
         let mut pause = PAUSES.0;
         loop {
-            // First, so that a signal that comes after this wakes the poll below.
+            // First, so that a signal that arrives later wakes the poll below.
             self.take_signals();
             if !self.reap() {
                 return self.finish();
@@ -132,7 +131,7 @@ impl Watch {
         }
     }
 
-    /// Reaps everybody who has ended. Returns whether there is a child left.
+    /// Reaps every child that has ended. Returns true if a child is left.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -144,14 +143,14 @@ impl Watch {
         }
     }
 
-    /// Sends the signals to all descendants, in turn.
+    /// Sends the signals, in turn, to all descendants.
     fn signal_all(&self, signals: &[Signal]) {
         #[cfg(target_os = "linux")]
         let found = tree::signal_descendants(signals);
         #[cfg(not(target_os = "linux"))]
         let found = false;
-        // Where descendants cannot be seen, there is the program's group, whose id is nobody
-        // else's until the program is reaped.
+        // Without `/proc`, signal the program's group. Its id cannot be reused until the program is
+        // reaped.
         if !found && self.status.is_none() {
             for signal in signals {
                 let _ = rustix::process::kill_process_group(self.program, *signal);
@@ -161,21 +160,21 @@ impl Watch {
 
     /// Ends as the program did.
     fn finish(self) -> ExitCode {
-        // Where there are no reapers, the group may have members that are not our children. Only
-        // while it has does its id stay what it was, but no other gets it in this moment.
+        // Without reapers, the group may have members that are not our children. Only they keep its
+        // id from being reused, but no other group gets it in this moment.
         if cfg!(not(target_os = "linux")) {
             let _ = rustix::process::kill_process_group(self.program, Signal::KILL);
         }
         self.status.map_or(ExitCode::from(OWN_FAILURE), end_like)
     }
 
-    /// Waits for a signal, the parent's end, or a time.
+    /// Waits for a signal, the end of the parent, or a timeout.
     fn sleep(&self, time: Option<Duration>) {
         let time = time.and_then(|it| Timespec::try_from(it).ok());
         let mut sources = vec![PollFd::new(self.signals.get_read(), PollFlags::IN)];
         let parent = self.parent.descriptor().filter(|_| !self.is_killing);
         sources.extend(parent.as_ref().map(|it| PollFd::new(it, PollFlags::IN)));
-        // A failure is an interruption, and looking once more does no harm.
+        // A failure is an interruption; one more round does no harm.
         let _ = rustix::event::poll(&mut sources, time.as_ref());
     }
 }
@@ -192,24 +191,24 @@ fn start_program(orders: &Orders) -> Result<Pid, Failure> {
         return Err(Failure::own("no command to start"));
     };
     let child = new_std(Path::new(name)).args(args).process_group(0).spawn();
-    // Waiting is done for all children at once, and dropping std's handle does nothing.
+    // The keeper waits for all children at once. Dropping std's handle does nothing.
     child.map(|child| Pid::from_child(&child)).map_err(|error| {
         let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
         Failure { code, reason: format!("cannot start {}: {error}", Path::new(name).display()) }
     })
 }
 
-/// Ends like the program did.
+/// Ends this process as the program ended.
 fn end_like(status: WaitStatus) -> ExitCode {
     if let Some(signal) = status.terminating_signal() {
-        // The core, if any, was the program's to write.
+        // The program has already written its core dump, if any.
         #[cfg(target_os = "linux")]
         let _ =
             rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
         let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
         let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
         let _ = signal_hook::low_level::emulate_default_handler(signal);
-        // The signal is one that signal-hook does not know: what a shell would say.
+        // signal-hook does not know this signal, so use the exit code of a shell.
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(OWN_FAILURE));
     }
     let code = status.exit_status().and_then(|code| u8::try_from(code).ok());

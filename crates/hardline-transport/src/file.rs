@@ -100,8 +100,7 @@ fn check_kind(metadata: &Metadata, is_fit: impl Fn(&FileType) -> bool) -> io::Re
     if is_fit(&kind) {
         return Ok(());
     }
-    let error =
-        if kind.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
+    let error = if kind.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
     Err(io::Error::new(error, format!("it is no file but {}", describe(&kind))))
 }
 

@@ -59,7 +59,7 @@ impl TransportError {
             | Self::Unreachable(_)
             | Self::TooMany
             | Self::TooLarge { .. } => true,
-            // Servers send these statuses before they look at the message.
+            // With these statuses, a server states that it did not process the message.
             Self::Http(error) => matches!(error.status, 401 | 403 | 404 | 405 | 406 | 415 | 429),
             Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) | Self::Mistyped(_) => false,
         }

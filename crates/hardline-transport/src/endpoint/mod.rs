@@ -137,7 +137,7 @@ impl Endpoint {
                 self.refuse_overlong(overlong);
                 return None;
             }
-            // Blank lines are tolerated without a reply; some peers write them between messages.
+            // A blank line holds nothing that could be answered.
             Content::Whole(_) if line.is_blank() => return None,
             Content::Whole(frame) => *frame,
         };

@@ -19,7 +19,7 @@ use crate::client::{Answer, Request, TransportError};
 /// The method that opens a session.
 const INITIALIZE: &str = "initialize";
 
-/// An answer, and the stream that it came on if that has not ended.
+/// An answer, and its stream if that has not ended.
 pub(super) type Exchanged = (Answer, Option<EventStream>);
 
 impl Link {
@@ -29,11 +29,13 @@ impl Link {
         session: &Session,
         request: Request,
     ) -> Result<Exchanged, TransportError> {
+        // A new session must not carry the id of the old one.
         let opens = &*request.method == INITIALIZE;
         let mut stamp = if opens { session.blank_stamp() } else { session.stamp() };
         let address = &self.config.url;
         let response = self.post(address, request.text, &request.headers, &stamp).await?;
         let status = response.status();
+        // The protocol: 404 for a request with a session id means that the session is gone.
         if status == 404 && stamp.id.is_some() {
             return Err(TransportError::SessionEnded);
         }
@@ -45,9 +47,10 @@ impl Link {
         if opens {
             let id = session_id(response.headers());
             session.open(&stamp, id.map_err(|reason| TransportError::Answer(reason.to_owned()))?);
-            // The stream of this answer is the new session's.
+            // The stream of this answer belongs to the new session.
             stamp.id = session.stamp().id;
         }
+        // A session without `initialize` states its version in each request.
         if stamp.version.is_none() {
             let named = request.headers.iter().find(|(name, _)| name == PROTOCOL_VERSION);
             stamp.version = named.and_then(|(_, version)| version.parse().ok());
@@ -93,10 +96,10 @@ impl Link {
         for item in items {
             answer = self.take(id, item, None).await?.or(answer);
         }
-        answer.ok_or_else(|| TransportError::Answer("it is not in the batch that came".to_owned()))
+        answer.ok_or_else(|| TransportError::Answer("it is not in the received batch".to_owned()))
     }
 
-    /// Reads an answer that is an event of a stream, or of one that takes up where it ended.
+    /// Reads an answer from an event stream, and resumes the stream if it ends early.
     async fn streamed(
         &self,
         id: i64,
@@ -120,6 +123,7 @@ impl Link {
                     Err(error) => break broken(error),
                 }
             };
+            // The versions without a handshake have no resumable streams.
             let is_resumable = stamp.version.is_none_or(Version::has_handshake);
             if !is_resumable || stream.last_event_id().is_none() {
                 return Err(doubt.end().unwrap_or(end));
@@ -132,7 +136,7 @@ impl Link {
         }
     }
 
-    /// Takes what came on the stream of a request: its answer, or something for the events.
+    /// Handles an item from the stream of a request: returns its answer, or queues an event.
     pub(super) async fn take(
         &self,
         request: i64,

@@ -1,20 +1,20 @@
-//! Bodies, read as far as a limit allows.
+//! Bounded reading of response bodies.
 
 use std::time::Duration;
 
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 
-/// How much memory is set aside because a server announces it.
+/// Limit on the memory reserved because of a `Content-Length`.
 const MAX_ANNOUNCED_BYTES: usize = 1 << 20;
-/// How much of a body that is no answer is read.
+/// Limit on the bytes read of an error body.
 const MAX_ERROR_BYTES: usize = 64 << 10;
-/// How long that may take.
+/// Time limit for reading an error body.
 const ERROR_WAIT: Duration = Duration::from_secs(2);
-/// How long is waited for a body that nobody wants.
+/// Time limit for reading a body that is discarded.
 const DISCARD_WAIT: Duration = Duration::from_millis(100);
 
-/// What a body is said to be.
+/// Content type of a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     Json,
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// Why a body was not read.
+/// Error of reading a body.
 #[derive(Debug)]
 pub(super) enum BodyError {
     TooLong { limit: usize },
@@ -60,7 +60,7 @@ pub(super) async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>
     Ok(body)
 }
 
-/// Reads how a body begins, in bounded time.
+/// Reads the first bytes of a body, in bounded time.
 pub(super) async fn read_start(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {
@@ -72,15 +72,15 @@ pub(super) async fn read_start(mut response: Response) -> Vec<u8> {
             }
         }
     };
-    // What came until then is shown.
+    // After a timeout, show the bytes that arrived.
     let _ = tokio::time::timeout(ERROR_WAIT, reading).await;
     body
 }
 
-/// Reads a short body that nobody wants, so that the connection can be used again.
+/// Reads and discards a short body, so that the connection can be reused.
 pub(super) async fn discard(response: Response) {
     if response.content_length().is_some_and(|length| length <= MAX_ERROR_BYTES as u64) {
-        // A connection less to be used again is no harm.
+        // If this fails, only the reuse of the connection is lost.
         let _ = tokio::time::timeout(DISCARD_WAIT, read(response, MAX_ERROR_BYTES)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The HTTP client: its TLS, and what it must not do by itself.
+//! The HTTP client: its TLS settings, and features that must be off.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,8 +8,9 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::config::{Config, ConfigError};
 
-/// A builder for clients that [`Config::with_client`] takes: TLS by the platform's certificates,
-/// proxies from the environment, no redirects and no second attempts, which are the transport's.
+/// Returns a builder for clients that [`Config::with_client`] takes: TLS with the platform's
+/// certificates, proxies from the environment, no redirects and no retries, because the transport
+/// does both.
 ///
 /// # Errors
 ///
@@ -18,21 +19,22 @@ pub fn client_builder() -> Result<ClientBuilder, ConfigError> {
     tls().map(builder).map_err(ConfigError::Tls)
 }
 
-/// The same for systems without certificates: it trusts nobody, so that it is of use for `http://` alone.
+/// Like [`client_builder`] for systems without certificates. The client trusts no server, so it is
+/// usable for `http://` only.
 ///
 /// # Errors
 ///
-/// [`ConfigError::Tls`], if not even that can be set up.
+/// [`ConfigError::Tls`], if TLS cannot be set up at all.
 pub fn plain_client_builder() -> Result<ClientBuilder, ConfigError> {
     without_roots().map(builder).map_err(ConfigError::Tls)
 }
 
-/// The client that a server is spoken to with.
+/// Returns the client for a configuration.
 pub(super) fn client(config: &Config) -> Result<Client, ConfigError> {
     if let Some(client) = &config.client {
         return Ok(client.clone());
     }
-    // Without certificates everything but TLS works.
+    // A system without certificates can still use http:// addresses.
     let is_plain = config.url.0.scheme() == "http";
     let tls = tls().or_else(|error| if is_plain { without_roots() } else { Err(error) });
     let client = builder(tls.map_err(ConfigError::Tls)?).build();
@@ -42,6 +44,7 @@ pub(super) fn client(config: &Config) -> Result<Client, ConfigError> {
 fn builder(tls: ClientConfig) -> ClientBuilder {
     Client::builder()
         .tls_backend_preconfigured(tls)
+        // The transport follows redirects itself, because it must keep headers on their origin.
         .redirect(redirect::Policy::none())
         .retry(retry::never())
         .referer(false)
@@ -49,7 +52,7 @@ fn builder(tls: ClientConfig) -> ClientBuilder {
         .user_agent(concat!("hardline/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The platform's certificates are read once: that takes longer than all else.
+/// Returns the TLS settings. The platform's certificates are read once, because that is slow.
 fn tls() -> Result<ClientConfig, String> {
     static TLS: OnceLock<Result<ClientConfig, String>> = OnceLock::new();
     TLS.get_or_init(|| {
@@ -59,7 +62,7 @@ fn tls() -> Result<ClientConfig, String> {
     .clone()
 }
 
-/// Trusts nobody, for addresses that need no TLS.
+/// Returns TLS settings that trust no server, for addresses that need no TLS.
 fn without_roots() -> Result<ClientConfig, String> {
     let config = versions()?.with_root_certificates(RootCertStore::empty());
     Ok(with_protocols(config.with_no_client_auth()))

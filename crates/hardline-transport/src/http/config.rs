@@ -1,4 +1,4 @@
-//! How a server is reached.
+//! Configuration of a connection to an HTTP server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::header_source::HeaderSource;
 use crate::Secrets;
 
-/// Headers that belong to the transport.
+/// Headers that the transport sets itself.
 const RESERVED: [&str; 8] = [
     "accept",
     "connection",
@@ -25,7 +25,7 @@ const RESERVED: [&str; 8] = [
     "transfer-encoding",
 ];
 
-/// The address of a server, and how it is spoken to.
+/// Address of a server, and settings for connections to it.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(super) url: Address,
@@ -40,7 +40,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A server at `url`, with defaults for the rest.
+    /// Creates a configuration for the server at `url`, with defaults for the rest.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Config {
         })
     }
 
-    /// The address, whole: its query may hold a secret.
+    /// Returns the whole address. Its query may hold a secret.
     pub fn url(&self) -> &str {
         self.url.0.as_str()
     }
@@ -78,25 +78,25 @@ impl Config {
         self
     }
 
-    /// Bounds bodies (`max_frame_bytes`), events (`max_event_bytes`) and, for
-    /// [`Sse`](super::Sse), requests under way (`max_in_flight`).
+    /// Sets the limits on bodies (`max_frame_bytes`), events (`max_event_bytes`) and, for
+    /// [`Sse`](super::Sse), requests in flight (`max_in_flight`).
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sends through this client, for certificates or proxies of its own.
+    /// Sends through this client, for custom certificates or proxies.
     ///
-    /// It is to be built from [`client_builder`](super::client_builder): a client that follows
-    /// redirects takes headers to other origins, and one that tries again sends a message twice.
+    /// Build it from [`client_builder`](super::client_builder): a client that follows redirects
+    /// would send headers to other origins, and one that retries would send a message twice.
     #[must_use]
     pub fn with_client(mut self, client: reqwest::Client) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// How long a session waits for the server to say whether it can be listened to.
+    /// Sets the time for the server to accept or refuse the listening stream when a session opens.
     ///
     /// Default: one second.
     #[must_use]
@@ -105,7 +105,7 @@ impl Config {
         self
     }
 
-    /// How long [`Sse`](super::Sse) waits for the address to send to.
+    /// Sets the time for the server to name the address for messages, for [`Sse`](super::Sse).
     ///
     /// Default: ten seconds.
     #[must_use]
@@ -114,7 +114,7 @@ impl Config {
         self
     }
 
-    /// How long the end of a session waits for the server to take note of it.
+    /// Sets the time for the server to confirm the end of a session.
     ///
     /// Default: two seconds.
     #[must_use]
@@ -123,9 +123,10 @@ impl Config {
         self
     }
 
-    /// How often in a row an interrupted stream is taken up again without bringing anything.
+    /// Sets the limit on attempts in a row to resume an interrupted stream without receiving an
+    /// event.
     ///
-    /// Default: 5. The listener has twice as many.
+    /// Default: 5. The listening stream has twice as many.
     #[must_use]
     pub fn with_max_reconnects(mut self, attempts: u32) -> Self {
         self.max_reconnects = attempts;
@@ -133,15 +134,18 @@ impl Config {
     }
 }
 
-/// An address to send to. Shown without its query, which may hold a secret.
+/// Address of a server. Shown without its query, which may hold a secret.
 #[derive(Clone, Eq, PartialEq)]
 pub(super) struct Address(pub(super) Url);
 
 impl Address {
     fn new(text: &str) -> Result<Self, ConfigError> {
-        let url = Url::parse(text.trim()).map_err(|error| match text.contains("://") {
-            true => ConfigError::Url(error.to_string()),
-            false => ConfigError::Url("one begins with http:// or https://".to_owned()),
+        let url = Url::parse(text.trim()).map_err(|error| {
+            if text.contains("://") {
+                ConfigError::Url(error.to_string())
+            } else {
+                ConfigError::Url("it must begin with http:// or https://".to_owned())
+            }
         })?;
         if !matches!(url.scheme(), "http" | "https") {
             let scheme = Excerpt::new(url.scheme().as_bytes(), 32).to_string();
@@ -150,10 +154,11 @@ impl Address {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(ConfigError::Credentials);
         }
+        // A fragment is never sent to a server.
         Ok(Self(without_fragment(url)))
     }
 
-    /// Where `target` leads from here, if it stays on the origin.
+    /// Resolves `target` against this address. Fails if it leaves the origin.
     pub(super) fn join(&self, target: &str) -> Result<Self, Elsewhere> {
         let unreadable = || Elsewhere("an address that cannot be read".to_owned());
         let url = self.0.join(target).map_err(|_| unreadable())?;
@@ -166,7 +171,7 @@ impl Address {
         Ok(Self(without_fragment(url)))
     }
 
-    /// Scheme, host and port, fit for a terminal.
+    /// Returns scheme, host and port, safe for a terminal.
     pub(super) fn origin(&self) -> String {
         origin(&self.0)
     }
@@ -178,7 +183,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Another origin than the configured one, in words.
+/// Description of an address that is not on the configured origin.
 #[derive(Debug)]
 pub(super) struct Elsewhere(pub(super) String);
 
@@ -191,21 +196,21 @@ fn without_fragment(mut url: Url) -> Url {
     url
 }
 
-/// Headers with values that are never shown.
+/// HTTP headers whose values are never shown.
 #[derive(Clone, Default)]
 pub struct Headers(pub(super) HeaderMap);
 
 impl Headers {
-    /// None.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a header, in place of one with the same name.
+    /// Adds a header, or replaces one with the same name.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], if it cannot be sent, or is the transport's own.
+    /// [`ConfigError`], if the header cannot be sent or belongs to the transport.
     pub fn with(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
         let shown = || Excerpt::new(name.as_bytes(), 64).to_string();
         let key = HeaderName::from_bytes(name.trim().as_bytes())
@@ -220,12 +225,12 @@ impl Headers {
         Ok(self)
     }
 
-    /// The values, to be hidden.
+    /// Returns the values, which must be hidden in every output.
     pub(super) fn secrets(&self) -> Secrets {
         Secrets::new(self.0.values().filter_map(|value| value.to_str().ok()))
     }
 
-    /// The value of a header, which may be a secret.
+    /// Returns the value of a header, which may be a secret.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(|value| value.to_str().ok())
     }
@@ -237,29 +242,29 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// Why a server cannot be spoken to as configured.
+/// Error returned when a configuration cannot be used.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// It is no URL.
+    /// The text is not a URL.
     #[error("not a URL: {0}")]
     Url(String),
-    /// It is the address of something else.
+    /// The URL is not an HTTP address.
     #[error("a server's URL begins with http:// or https://, not {0}:")]
     Scheme(String),
-    /// It has a user or password, which would end up in logs.
+    /// The URL has a user or password, which would end up in logs.
     #[error("the URL holds a user or password: give them as a header, Authorization, instead")]
     Credentials,
-    /// A header's name has characters that none may have.
+    /// The name of a header has invalid characters.
     #[error("{0:?} is not the name of a header")]
     HeaderName(String),
-    /// A header's value has characters that none may have.
+    /// The value of a header has invalid characters.
     #[error("the value of the header {0} has a line break or a control character")]
     HeaderValue(String),
-    /// The header is set by the transport.
+    /// The transport sets this header itself.
     #[error("the header {0} is set by the transport")]
     Reserved(String),
-    /// There is no way to encrypt.
+    /// TLS cannot be set up.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
 }
@@ -279,7 +284,7 @@ mod tests {
     fn takes_addresses_of_servers_alone() {
         check(" https://Example.com/mcp?key=secret#part ", Ok("https://example.com/mcp"));
         check("http://[::1]:8080/mcp", Ok("http://[::1]:8080/mcp"));
-        check("mcp", Err("not a URL: one begins with http:// or https://"));
+        check("mcp", Err("not a URL: it must begin with http:// or https://"));
         check(
             "ftp://example.com/",
             Err("a server's URL begins with http:// or https://, not ftp:"),

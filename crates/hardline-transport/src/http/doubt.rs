@@ -1,4 +1,4 @@
-//! Waiting for an answer after one with a mistyped id has come.
+//! The wait for a proper answer after one with a mistyped id.
 
 use hardline_wire::id::Id;
 use tokio::time::{Instant, timeout_at};
@@ -9,35 +9,35 @@ use crate::mistyped::{self, Overtime};
 /// An answer with a mistyped id.
 #[derive(Debug)]
 pub(super) struct Mistyped {
-    /// When its request is given up.
+    /// Deadline of its request.
     pub(super) until: Instant,
-    /// What to say of it if no other comes.
+    /// Failure reason if no proper answer follows.
     pub(super) reason: String,
 }
 
 impl Mistyped {
-    /// One that came now, with an id that was `written` in another type than the request's.
+    /// Creates the record of an answer that arrived now, whose id was `written` in another type.
     pub(super) fn new(request: i64, written: &str) -> Self {
         let reason = mistyped::reason(&Id::from_integer(request), written);
         Self { until: Instant::now() + mistyped::MAX_WAIT, reason }
     }
 }
 
-/// Whether a request that has a stream of its own may have been answered by mistake.
+/// Tracks mistyped answers to a request that has its own stream.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
-    /// The first such answer.
+    /// The first mistyped answer.
     raised: Option<Mistyped>,
     overtime: Overtime,
 }
 
 impl Doubt {
-    /// An answer has come whose id was `written` in another type. Only the first counts.
+    /// Records an answer whose id was `written` in another type. Only the first counts.
     pub(super) fn raise(&mut self, request: i64, written: &str) {
         self.raised.get_or_insert_with(|| Mistyped::new(request, written));
     }
 
-    /// The request is still worked on.
+    /// Forgets the mistyped answer, because the server still works on the request.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -46,12 +46,12 @@ impl Doubt {
         self.raised.is_some()
     }
 
-    /// What the end of the stream means, if not what it seems to.
+    /// Returns the error for the end of the stream, if a mistyped answer explains it.
     pub(super) fn end(self) -> Option<TransportError> {
         self.raised.map(|it| TransportError::Answer(it.reason))
     }
 
-    /// Waits for what comes next, but not for long if there is a doubt.
+    /// Waits for `next`, until the deadline if there was a mistyped answer.
     pub(super) async fn limit<T>(
         &mut self,
         next: impl Future<Output = T>,

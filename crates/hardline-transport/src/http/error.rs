@@ -1,4 +1,4 @@
-//! Failures in words for a person: what happened, and what to do about it.
+//! Error texts for people: what happened, and what to do about it.
 
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -17,15 +17,16 @@ use super::sieve::SHOWN_BYTES;
 use crate::Secrets;
 use crate::client::{Answer, AuthHints, HttpError, TransportError};
 
-/// How much of a header that says how to log in is kept.
+/// Limit on the bytes of a login hint.
 const MAX_HINT_BYTES: usize = 4096;
-/// How much of a library's words is shown.
+/// Limit on the bytes of a library's error text.
 const MAX_CAUSE_BYTES: usize = 400;
-const NO_ANSWER: &str = "it took the request but sends no answer to it";
+const NO_ANSWER: &str = "it accepted the request but sent no answer to it";
 const AUTH_SERVER: &str = "mcp-auth-server";
 const DPOP_NONCE: &str = "dpop-nonce";
 
-/// Reads a response that is no success: an answer if its body is an error with the request's id.
+/// Reads a response with an error status. It is an answer if its body is an error with the
+/// request's id.
 pub(super) async fn answer_or_refusal(
     response: Response,
     id: i64,
@@ -36,7 +37,7 @@ pub(super) async fn answer_or_refusal(
     answer.ok().flatten().ok_or_else(|| TransportError::Http(Box::new(refusal)))
 }
 
-/// Reads a response that is no success.
+/// Reads a response with an error status.
 pub(super) async fn refusal(response: Response, limits: &Limits) -> TransportError {
     TransportError::Http(Box::new(read(response, limits).await.0))
 }
@@ -47,6 +48,7 @@ async fn read(response: Response, limits: &Limits) -> (HttpError, Vec<u8>) {
     error.retry_after = retry_after(response.headers());
     let is_html = Kind::of(&response) == Kind::Html;
     let secrets = sent(&response);
+    // Some servers repeat the request's headers in their error page.
     let body = secrets.hide_in_bytes(body::read_start(response).await);
     error.reason = if is_html || looks_like_html(&body) {
         web_page(error.status)
@@ -60,7 +62,7 @@ async fn read(response: Response, limits: &Limits) -> (HttpError, Vec<u8>) {
     (error, body)
 }
 
-/// A response that is a success but cannot be the answer to a request.
+/// Creates the error for a success response that cannot be the answer to a request.
 pub(super) async fn no_answer(response: Response) -> TransportError {
     let mut error = HttpError::new(response.status().as_u16(), String::new());
     let kind = Kind::of(&response);
@@ -77,19 +79,21 @@ pub(super) async fn no_answer(response: Response) -> TransportError {
     TransportError::Http(Box::new(error))
 }
 
-/// What was sent in headers that are not to be shown, and may come back in the body.
+/// Returns the secret header values of the request, which the body may repeat.
 fn sent(response: &Response) -> Secrets {
     response.extensions().get::<Sent>().map(Sent::secrets).unwrap_or_default()
 }
 
-/// A response that has the form of an answer, but nothing in it.
+/// Creates the error for a success response with an empty body.
 pub(super) fn empty(status: u16) -> TransportError {
     TransportError::Http(Box::new(HttpError::new(status, NO_ANSWER)))
 }
 
-/// Why nothing came back. Only what failed before anything was sent is certain not to be taken.
+/// Creates the error for a request without a response. Only a failure before anything was sent
+/// proves that the server did not process the request.
 pub(super) fn unsent(address: &Address, error: reqwest::Error) -> TransportError {
     let origin = address.origin();
+    // Both happen before the first byte of the request leaves.
     let is_unsent = error.is_connect() || error.is_builder();
     let cause = cause(error);
     if is_unsent {
@@ -107,19 +111,20 @@ pub(super) fn unsent(address: &Address, error: reqwest::Error) -> TransportError
     TransportError::Interrupted(format!("{origin} did not answer: {cause}"))
 }
 
-/// Why an answer broke off.
+/// Creates the error for an answer that broke off.
 pub(super) fn broken(error: reqwest::Error) -> TransportError {
     TransportError::Interrupted(format!("the answer broke off: {}", cause(error)))
 }
 
-/// What lies under an error, without addresses.
+/// Returns the underlying causes of an error, without addresses.
 pub(super) fn cause(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = String::new();
     let mut source = error.source();
     while let Some(error) = source {
         let part = error.to_string();
-        // Many errors repeat what they wrap, and the client's own says no more than that it failed.
+        // Many errors repeat the text of their cause, and the client's own text only says that it
+        // failed.
         if !text.contains(&part) && !part.starts_with("client error (") {
             let separator = if text.is_empty() { "" } else { ": " };
             let _ = write!(text, "{separator}{part}");
@@ -135,20 +140,21 @@ pub(super) fn cause(error: reqwest::Error) -> String {
 fn advice(status: u16) -> &'static str {
     match status {
         400 => "it does not accept the request",
-        401 => "it wants to know who is asking: give an Authorization header",
+        401 => "it requires authentication: send an Authorization header",
         403 => "it does not allow this: check the credentials and what they permit",
         404 => "there is nothing at this URL; MCP endpoints often end in /mcp or /sse",
         405 => "it does not take messages at this URL; MCP endpoints often end in /mcp or /sse",
         406 => "it has no form of answer that we accept, neither JSON nor an event stream",
         415 => "it does not take JSON at this URL; is it an MCP server?",
         429 => "it gets too many requests: try again later",
-        300..400 => "it redirects, but not to where",
-        500..600 => "it has a failure of its own: try again later, or look into its log",
+        300..400 => "it redirects without naming a target",
+        500..600 => "it failed internally: try again later, or check its log",
         _ => "it does not say what is wrong",
     }
 }
 
 fn web_page(status: u16) -> String {
+    // Most wrong URLs lead to a website, so say that instead of a JSON error.
     let page = "this looks like a web page, is the URL right? MCP endpoints often end in /mcp";
     match status {
         401 | 403 | 429 | 500..600 => format!("{}; {page}", advice(status)),
@@ -163,7 +169,7 @@ fn looks_like_html(body: &[u8]) -> bool {
     has(b"<!doctype html") || has(b"<html")
 }
 
-/// What the head of a response says about how to be let in.
+/// Reads the login hints from the headers of a response.
 pub(super) fn auth_hints(headers: &HeaderMap) -> AuthHints {
     // There may be several challenges, in one header or in several.
     let hint = |name| {

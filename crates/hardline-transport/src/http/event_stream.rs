@@ -1,4 +1,4 @@
-//! The messages of one event stream.
+//! Messages of one event stream.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,21 +12,22 @@ use reqwest::header::HeaderValue;
 
 use super::sieve::{Item, Sieve, refused};
 
-/// An event stream, read to what its events say.
+/// Reads messages from an event stream.
 ///
-/// A call that is dropped loses nothing: what was read is kept for the next one.
+/// Dropping the future of [`next`](Self::next) loses nothing: received bytes are kept for the next
+/// call.
 #[derive(Debug)]
 pub(super) struct EventStream {
     response: Response,
     decoder: SseDecoder,
     sieve: Sieve,
-    /// What was received and not decoded yet.
+    /// Bytes received and not decoded yet.
     chunk: Bytes,
-    /// What was decoded and not given out yet.
+    /// Items decoded and not returned yet.
     items: VecDeque<Item>,
-    /// How many bytes were received.
+    /// Number of bytes received.
     received: u64,
-    /// Whether an event said something; one that only sets an id does not.
+    /// True if an event had data; an event that only sets an id has none.
     has_brought: bool,
 }
 
@@ -43,12 +44,12 @@ impl EventStream {
         }
     }
 
-    /// A stream from its beginning.
+    /// Starts at the beginning of a stream.
     pub(super) fn begin(response: Response, sieve: Sieve, limits: &Limits) -> Self {
         Self::new(response, sieve, SseDecoder::new(limits))
     }
 
-    /// What comes next; `None` at the end.
+    /// Returns the next item; `None` at the end.
     ///
     /// # Errors
     ///
@@ -71,13 +72,13 @@ impl EventStream {
         }
     }
 
-    /// The id to take the stream up again from, if it has one that can be sent.
+    /// Returns the event id to resume from, if there is one that can be sent as a header.
     pub(super) fn last_event_id(&self) -> Option<&str> {
         let id = self.decoder.last_event_id();
         (!id.is_empty() && HeaderValue::from_bytes(id.as_bytes()).is_ok()).then_some(id)
     }
 
-    /// How long the server asks to wait before the stream is taken up again.
+    /// Returns the delay that the server requests before the stream is resumed.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.decoder.retry_ms().map(Duration::from_millis)
     }
@@ -90,7 +91,7 @@ impl EventStream {
         self.received
     }
 
-    /// Decodes one event. Returns whether there was one.
+    /// Decodes one event. Returns true if there was one.
     fn decode(&mut self) -> bool {
         let mut input = &*self.chunk;
         let is_event = match self.decoder.next_event(&mut input) {
@@ -100,12 +101,13 @@ impl EventStream {
                 let is_blank = data.trim_ascii().is_empty();
                 self.has_brought |= !is_blank;
                 match event.name {
+                    // Servers send blank events as keep-alives or to set an id.
                     _ if is_blank => {}
                     "message" => self.sieve.sift(data, &mut self.items),
                     "endpoint" => self.items.push_back(Item::Endpoint(data.into())),
                     name => {
                         let name = Excerpt::new(name.as_bytes(), 64);
-                        let reason = format!("an event that is called {name}");
+                        let reason = format!("an event of the unknown type {name}");
                         self.items.push_back(refused(&reason, data));
                     }
                 }
@@ -119,6 +121,7 @@ impl EventStream {
                 true
             }
         };
+        // Advance only now, because `input` borrows from the chunk.
         let used = self.chunk.len() - input.len();
         self.chunk.advance(used);
         is_event

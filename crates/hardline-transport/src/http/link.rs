@@ -1,4 +1,4 @@
-//! What all requests to one server share, and how each is sent.
+//! State shared by all requests to one server, and the sending of each.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -27,35 +27,34 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How often a message is sent again because the server asked for it to be sent later.
+/// Limit on repeats of a message that the server asked to send later.
 const MAX_DEFERRALS: u32 = 2;
-/// The shortest wait, so that a server that says 0 is not stormed.
+/// Shortest delay before a repeat, so that a server that asks for 0 is not flooded.
 const MIN_DEFERRAL: Duration = Duration::from_millis(250);
-/// The longest that is waited for that; whoever wants to wait longer is told.
+/// Longest delay before a repeat. If the server asks for more, the caller gets its response.
 const MAX_DEFERRAL: Duration = Duration::from_secs(10);
 
-/// The way to one server.
+/// Sends requests to one server.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) config: Config,
     client: Client,
-    /// The values of the configured headers.
+    /// Values of the configured headers.
     secrets: Secrets,
     lately: Mutex<Lately>,
     pub(super) outlet: Outlet,
 }
 
-/// What the source of headers gave out last, and before that: an answer may be to either.
+/// The last two sets of headers from the source: a response may belong to either.
 #[derive(Debug, Default)]
 struct Lately {
     last: Headers,
     before: Headers,
-    /// Their values and the configured ones, once somebody has asked.
+    /// Their values and the configured ones, computed on first use.
     secrets: Option<Secrets>,
 }
 
-/// The headers that a response answers, as far as they are not to be shown. It goes along with the response,
-/// which may repeat them.
+/// Secret headers of a request. Attached to its response, which may repeat them.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     configured: Secrets,
@@ -75,8 +74,7 @@ impl Link {
         Ok(Self { config, client, secrets, lately: Mutex::default(), outlet: Outlet::new() })
     }
 
-    /// The values of headers that are not to be shown: the configured ones, and those that were given out
-    /// lately.
+    /// Returns the header values that must be hidden: the configured ones and those sent recently.
     pub(super) fn secrets(&self) -> Secrets {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         let Lately { last, before, secrets } = &mut *lately;
@@ -93,7 +91,7 @@ impl Link {
         }
     }
 
-    /// Sends a message to `address`, and again if the server asks for that soon.
+    /// Sends a message to `address`. Repeats it if the server asks for that with a short delay.
     pub(super) async fn post(
         &self,
         address: &Address,
@@ -118,7 +116,8 @@ impl Link {
         }
         for _ in 0..MAX_DEFERRALS {
             let response = self.send(Method::POST, address, &map, Some(&text)).await?;
-            // Others, 503 too, may come from somebody in between after the server took it.
+            // Only 429 proves that the message was not processed. Other statuses, even 503, may
+            // come from a proxy after the server received the message.
             let is_refused = response.status() == 429;
             let wait = is_refused.then(|| retry_after(response.headers())).flatten();
             match wait.filter(|wait| *wait <= MAX_DEFERRAL) {
@@ -129,7 +128,7 @@ impl Link {
         self.send(Method::POST, address, &map, Some(&text)).await
     }
 
-    /// Opens an event stream, after the event with this id.
+    /// Opens an event stream, after the event with this id if given.
     pub(super) async fn get(
         &self,
         stamp: &Stamp,
@@ -148,8 +147,8 @@ impl Link {
         self.send(Method::DELETE, &self.config.url, &map, None).await.map(drop)
     }
 
-    /// Sends one HTTP request, along redirects that stay on the origin, and again while the source of
-    /// headers finds better ones than those that were refused.
+    /// Sends one HTTP request. Follows redirects on the origin, and repeats it while the header
+    /// source provides better headers after a refusal.
     async fn send(
         &self,
         method: Method,
@@ -170,6 +169,7 @@ impl Link {
                 self.remember(&given);
                 headers.extend(given.0.clone());
             }
+            // Last, so that no configured header can replace one of the protocol.
             headers.extend(own.clone());
             let mut request = Request::new(method.clone(), address.0.clone());
             *request.headers_mut() = headers;
@@ -200,6 +200,7 @@ impl Link {
                     response.extensions_mut().insert(Sent { configured, given });
                     return Ok(response);
                 }
+                // Reading the short body lets the repeat reuse the connection.
                 Next::SendAgain => body::discard(response).await,
             }
             attempt += 1;
@@ -207,13 +208,14 @@ impl Link {
     }
 }
 
-/// The headers that are the transport's own.
+/// Returns the headers that the transport sets itself.
 fn headers_of(stamp: &Stamp, accept: HeaderValue) -> HeaderMap {
     let mut map = HeaderMap::new();
     map.insert(ACCEPT, accept);
     if let Some(id) = &stamp.id {
         map.insert(SESSION_ID, id.clone());
     }
+    // Older versions do not have this header.
     if let Some(version) = stamp.version.filter(|it| Version::V2025_06_18 <= *it) {
         map.insert(PROTOCOL_VERSION, HeaderValue::from_static(version.as_str()));
     }

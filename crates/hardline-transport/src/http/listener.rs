@@ -1,4 +1,4 @@
-//! Listening for what the server sends of its own accord.
+//! The listening stream: messages that the server sends on its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use super::session::Stamp;
 use super::sieve::Sieve;
 use crate::client::TransportError;
 
-/// A stream that was open for so long was of use even if nothing came: servers and proxies close quiet
-/// ones.
+/// A stream that was open this long counts as useful even without events: servers and proxies close
+/// idle streams.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Listens until the server does not want it, or too many streams in a row bring nothing. Tells
-/// `started` when the first one is open, and drops it if there is none.
+/// Listens until the server refuses, or too many streams in a row bring no event. Signals `started`
+/// when the first stream is open, and drops it if there is none.
 pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Sender<()>) {
     let limits = &link.config.limits;
     let mut started = Some(started);
@@ -29,7 +29,10 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
     let mut retry = None;
     loop {
         match link.get(&stamp, last_event_id.as_deref()).await {
+            // Retrying without a login would fail the same way.
             Err(TransportError::Login(_)) => return,
+            // Listening is optional in the protocol: a server that refuses the first stream has
+            // none.
             Err(_) if started.is_some() => return,
             Err(_) => {}
             Ok(response) if response.status().is_success() => {
@@ -52,6 +55,7 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
                 retry = stream.retry().or(retry);
             }
             Ok(response) => {
+                // These may pass; any other status is final.
                 let is_passing = response.status().is_server_error() || response.status() == 429;
                 if started.is_some() || !is_passing {
                     return;
@@ -61,7 +65,7 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
         match pace.next_wait(retry) {
             Some(wait) => tokio::time::sleep(wait).await,
             None => {
-                tracing::debug!(target: "hardline::transport", "the server closes every stream: not listening any more");
+                tracing::debug!(target: "hardline::transport", "the server closes every listening stream: giving up on listening");
                 return;
             }
         }

@@ -1,8 +1,8 @@
-//! The client's side of MCP over HTTP.
+//! Client transports over HTTP.
 //!
-//! [`Streamable`] speaks Streamable HTTP, 2025-03-26 and later; [`Sse`] the older pair of an event
-//! stream and an address to send to, 2024-11-05. Both are a [`Transport`](crate::client::Transport),
-//! made from a [`Config`].
+//! [`Streamable`] implements Streamable HTTP, 2025-03-26 and later. [`Sse`] implements the older
+//! HTTP+SSE of 2024-11-05: an event stream and a separate address for messages. Both are a
+//! [`Transport`](crate::client::Transport), created from a [`Config`].
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,13 +19,13 @@
 //! ```
 //!
 //! Invariants:
-//! - Every body, event, wait and number of attempts has a limit. What goes over it costs the request
+//! - Every body, event, wait and number of attempts has a limit. Exceeding it fails the request
 //!   that it belongs to, and no other.
-//! - A message that the server may have taken is never sent again.
-//! - Headers go to the origin of the configured address (scheme, host and port) and nowhere else.
-//! - What a peer wrote is escaped and shortened in every error; addresses are shown without user,
+//! - A message that the server may have processed is never sent again.
+//! - Headers go only to the origin of the configured address (scheme, host and port).
+//! - Bytes from a peer are escaped and shortened in every error; addresses are shown without user,
 //!   password and query.
-//! - Nothing runs on after a transport is dropped.
+//! - No task keeps running after a transport is dropped.
 
 mod answer;
 mod body;

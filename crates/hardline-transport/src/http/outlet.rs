@@ -1,8 +1,8 @@
-//! Where events go: a bounded queue with one last event.
+//! The event queue of an HTTP transport: bounded, with one last event.
 //!
 //! Invariants:
-//! - Nothing follows [`Event::Closed`].
-//! - Whoever has an event waits until there is room for it, or the transport is closed.
+//! - No event follows [`Event::Closed`].
+//! - A sender waits until there is room for its event, or the transport is closed.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -11,14 +11,15 @@ use tokio::sync::{mpsc, watch};
 
 use crate::client::{Event, Events, MAX_EVENTS, TransportError};
 
-/// The sending end of a transport's events.
+/// Sending end of a transport's event queue.
 pub(super) struct Outlet {
     sender: mpsc::Sender<Event>,
-    /// The other end, until it is taken.
+    /// Receiving end, until it is taken.
     events: Mutex<Option<Events>>,
-    /// Why the transport is closed, once it is.
+    /// Reason why the transport is closed, once it is.
     closed: watch::Sender<Option<TransportError>>,
-    /// Whether the last event was sent. Held while one is, so that none follows it.
+    /// True if the last event was sent. Locked while an event is sent, so that none follows the
+    /// last one.
     is_finished: Mutex<bool>,
 }
 
@@ -33,16 +34,17 @@ impl Outlet {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Hands an event over, as soon as there is room.
+    /// Sends an event as soon as there is room.
     pub(super) async fn put(&self, event: Event) {
         let Ok(permit) = self.sender.reserve().await else { return };
+        // Checked after the wait for room: the transport may have been closed meanwhile.
         let is_finished = self.is_finished.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_finished && self.closed.borrow().is_none() {
             permit.send(event);
         }
     }
 
-    /// Does `work` unless the transport is closed before it is done.
+    /// Runs `work` until it is done or the transport is closed.
     pub(super) async fn unless_closed<T>(
         &self,
         work: impl Future<Output = Result<T, TransportError>>,
@@ -58,7 +60,7 @@ impl Outlet {
         }
     }
 
-    /// Fails whatever is under way. Returns whether this was the first time.
+    /// Fails all work in progress. Returns true for the first call.
     pub(super) fn close(&self, reason: TransportError) -> bool {
         self.closed.send_if_modified(|closed| {
             let is_first = closed.is_none();
@@ -83,7 +85,7 @@ impl Outlet {
             self.sender.try_send(Event::Closed(reason))
         {
             let sender = self.sender.clone();
-            // Ends when the events are taken or dropped, and they are with the transport at the latest.
+            // The task ends when the events are taken or dropped, at the latest with the transport.
             tokio::spawn(async move { sender.send(last).await });
         }
     }

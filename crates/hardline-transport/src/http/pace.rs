@@ -1,18 +1,18 @@
-//! When a stream that ended is opened again, and when no more.
+//! Backoff between attempts to reopen a stream.
 
 use std::time::Duration;
 
-/// The shortest wait. It doubles while streams bring nothing.
+/// First delay. It doubles while streams bring no event.
 const FLOOR: Duration = Duration::from_millis(250);
-/// The longest, whatever the server asks for.
+/// Longest delay, even if the server asks for more.
 const CEILING: Duration = Duration::from_secs(30);
 
-/// Waits between the streams of one answer or listener.
+/// Backoff between the streams of one answer or listener.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// How many streams in a row may bring nothing.
+    /// Limit on streams in a row without an event.
     budget: u32,
-    /// How many have.
+    /// Number of streams in a row without an event.
     vain: u32,
     floor: Duration,
 }
@@ -22,15 +22,15 @@ impl Pace {
         Self { budget, vain: 0, floor: FLOOR }
     }
 
-    /// Takes note that a stream brought something.
+    /// Resets the backoff after a stream that brought an event.
     pub(super) fn progress(&mut self) {
         *self = Self::new(self.budget);
     }
 
-    /// How long to wait before the next stream, given what the server asked for; `None` if there
-    /// is to be none.
+    /// Returns the delay before the next stream, given the delay that the server requested; `None`
+    /// if the limit is reached.
     pub(super) fn next_wait(&mut self, asked: Option<Duration>) -> Option<Duration> {
-        if self.budget <= self.vain {
+        if self.vain >= self.budget {
             return None;
         }
         self.vain += 1;

@@ -1,4 +1,4 @@
-//! Requests whose answers come on one stream for all.
+//! Requests whose answers arrive on one shared stream.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::client::{Answer, Event, TransportError};
 
 type Outcome = Result<Answer, TransportError>;
 
-/// Requests under way, no more than a limit.
+/// Requests in flight, up to the limit.
 #[derive(Debug)]
 pub(super) struct Pending {
     limits: Limits,
@@ -24,13 +24,13 @@ pub(super) struct Pending {
 #[derive(Debug, Default)]
 struct Table {
     waiting: HashMap<i64, Waiter>,
-    /// Those of them that have had an answer with a mistyped id, by the time at which they are given up.
+    /// Requests that got an answer with a mistyped id, by deadline.
     doubts: BTreeSet<(Instant, i64)>,
-    /// Why there are none any more.
+    /// Reason why no more requests are accepted.
     closed: Option<TransportError>,
 }
 
-/// Who waits for an answer.
+/// A caller that waits for an answer.
 #[derive(Debug)]
 struct Waiter {
     outcome: oneshot::Sender<Outcome>,
@@ -47,7 +47,7 @@ impl Table {
         Some(waiter)
     }
 
-    /// Notes an answer whose id was `written` in another type. Only the first counts.
+    /// Records an answer whose id was `written` in another type. Only the first counts.
     fn doubt(&mut self, id: i64, written: &str) {
         let Some(waiter) = self.waiting.get_mut(&id) else { return };
         if waiter.mistyped.is_none() {
@@ -56,7 +56,7 @@ impl Table {
         }
     }
 
-    /// Forgets such an answer, as the request is still worked on.
+    /// Forgets the mistyped answer, because the server still works on the request.
     fn trust(&mut self, id: i64) {
         let mistyped = self.waiting.get_mut(&id).and_then(|it| it.mistyped.take());
         if let Some(mistyped) = mistyped {
@@ -70,13 +70,13 @@ impl Pending {
         Self { limits: limits.clone(), table: Mutex::default() }
     }
 
-    /// Waits for the answer to a request, until the result is dropped.
+    /// Registers a request until the result is dropped.
     pub(super) fn wait_for(&self, id: i64) -> Result<Waiting<'_>, TransportError> {
         let mut table = self.table();
         if let Some(reason) = &table.closed {
             return Err(reason.clone());
         }
-        if self.limits.max_in_flight() <= table.waiting.len() {
+        if table.waiting.len() >= self.limits.max_in_flight() {
             return Err(TransportError::TooMany);
         }
         let (sender, outcome) = oneshot::channel();
@@ -84,7 +84,7 @@ impl Pending {
         Ok(Waiting { pending: self, id, outcome })
     }
 
-    /// Gives an answer to whoever waits for it. Returns what is to be told of anything else.
+    /// Delivers an answer to the caller that waits for it. Returns an event for any other item.
     pub(super) fn take(&self, item: Item) -> Option<Event> {
         match item {
             Item::Answer { id, answer } => match self.remove(id.as_ref()) {
@@ -117,12 +117,12 @@ impl Pending {
         }
     }
 
-    /// When the next request is given up, as only a mistyped answer has come.
+    /// Returns the deadline of the next request that got only a mistyped answer.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.table().doubts.first().map(|(until, _)| *until)
     }
 
-    /// Gives up the requests whose time is over.
+    /// Fails the requests past their deadline.
     pub(super) fn expire(&self) {
         let now = Instant::now();
         let mut table = self.table();
@@ -132,17 +132,17 @@ impl Pending {
         }
     }
 
-    /// Fails the requests under way after the end of the stream, and those that follow.
+    /// Fails the requests in flight at the end of the stream, and all later ones.
     pub(super) fn end(&self, reason: &str) {
         let (now, later) = (TransportError::Interrupted, TransportError::Closed);
         self.close_with(&later(reason.to_owned()), |waiting| match waiting {
-            // That was its answer, by mistake.
+            // The mistyped answer was the server's only answer.
             Some(it) => TransportError::Answer(it.reason),
             None => now(reason.to_owned()),
         });
     }
 
-    /// Fails the requests under way, and those that follow.
+    /// Fails the requests in flight, and all later ones.
     pub(super) fn close(&self, reason: &TransportError) {
         self.close_with(reason, |_| reason.clone());
     }
@@ -165,7 +165,7 @@ impl Pending {
     }
 }
 
-/// A request under way; it is forgotten when this is dropped.
+/// A request in flight. It is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
     pending: &'a Pending,
@@ -174,7 +174,7 @@ pub(super) struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// What became of it.
+    /// Waits for the outcome of the request.
     pub(super) async fn outcome(&mut self) -> Outcome {
         let lost = |_| Err(TransportError::Closed("the connection is closed".to_owned()));
         (&mut self.outcome).await.unwrap_or_else(lost)

@@ -1,4 +1,4 @@
-//! Redirects, which lead nowhere but on the origin.
+//! Redirects, which must stay on the origin.
 
 use reqwest::header::LOCATION;
 use reqwest::{Method, Response};
@@ -6,14 +6,14 @@ use reqwest::{Method, Response};
 use super::config::{Address, Elsewhere};
 use crate::client::{HttpError, TransportError};
 
-/// How many redirects in a row are followed.
+/// Limit on redirects in a row.
 pub(super) const MAX_REDIRECTS: usize = 5;
 
-/// Where a response sends us; `None` if it does not.
+/// Returns the address that a response redirects to; `None` if it does not redirect.
 ///
 /// # Errors
 ///
-/// If it sends us to another origin, or in a way that would lose the message.
+/// If it redirects to another origin, or in a way that would lose the message.
 pub(super) fn target(
     from: &Address,
     method: &Method,
@@ -32,6 +32,7 @@ pub(super) fn target(
         Err(Elsewhere(origin)) => refuse(format!(
             "it redirects to another origin, {origin}, which gets neither messages nor headers; if that is the server, use its URL"
         )),
+        // Clients turn a POST into a GET for these statuses, and so drop the body.
         Ok(target) if *method != Method::GET && status < 307 => refuse(format!(
             "it redirects to {target:?}, but this kind of redirect loses the message: use that URL"
         )),

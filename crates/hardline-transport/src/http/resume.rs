@@ -1,4 +1,4 @@
-//! Taking up a stream that ended before the answer came.
+//! Resuming of a stream that ended before the answer arrived.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::session::Stamp;
 use super::sieve::Sieve;
 use crate::client::TransportError;
 
-/// The attempts to get one answer.
+/// Attempts to resume the stream of one answer.
 #[derive(Debug)]
 pub(super) struct Resuming<'a> {
     link: &'a Link,
     stamp: &'a Stamp,
     pace: Pace,
-    /// How long the server asks to wait, if it does.
+    /// Delay that the server requested.
     retry: Option<Duration>,
 }
 
@@ -27,11 +27,11 @@ impl<'a> Resuming<'a> {
         Self { link, stamp, pace: Pace::new(link.config.max_reconnects), retry: None }
     }
 
-    /// Opens the stream that goes on where `ended` did, after as long as the server asked for.
+    /// Opens the continuation of `ended`, after the delay that the server requested.
     ///
     /// # Errors
     ///
-    /// [`TransportError::Interrupted`], always: the server has taken the request.
+    /// Always [`TransportError::Interrupted`], because the server has received the request.
     pub(super) async fn resume(
         &mut self,
         ended: EventStream,
@@ -46,18 +46,15 @@ impl<'a> Resuming<'a> {
         drop(ended);
         loop {
             let Some(wait) = self.pace.next_wait(self.retry) else {
-                return Err(interrupted(end, "and so did all attempts to take it up again"));
+                return Err(interrupted(end, "and all attempts to resume it failed"));
             };
             tokio::time::sleep(wait).await;
             let response = match self.link.get(self.stamp, Some(&id)).await {
                 Ok(response) => response,
                 Err(error @ (TransportError::Http(_) | TransportError::Login(_))) => {
-                    return Err(interrupted(
-                        end,
-                        &format!("and cannot be taken up again: {error}"),
-                    ));
+                    return Err(interrupted(end, &format!("and cannot be resumed: {error}")));
                 }
-                // Perhaps the server is on its way back.
+                // The server may be restarting.
                 Err(_) => continue,
             };
             let status = response.status();
@@ -67,7 +64,7 @@ impl<'a> Resuming<'a> {
                 return Ok(EventStream::new(response, sieve, decoder));
             }
             if !status.is_server_error() && status != 429 {
-                let reason = format!("and cannot be taken up again (HTTP status {status})");
+                let reason = format!("and cannot be resumed (HTTP status {status})");
                 return Err(interrupted(end, &reason));
             }
         }

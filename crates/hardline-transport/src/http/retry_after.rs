@@ -1,13 +1,13 @@
-//! The header `Retry-After`: seconds, or a date.
+//! The header `Retry-After`: seconds or a date.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// The longest that is believed.
+/// Longest delay that is accepted.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long to wait, if the server says so.
+/// Returns the delay that the server requests.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     #[expect(clippy::disallowed_methods, reason = "a date says how long to wait only today")]
@@ -23,7 +23,7 @@ fn read(text: &str, now: Duration) -> Option<Duration> {
     Some(wait.min(MAX_WAIT))
 }
 
-/// Reads a date as HTTP writes it, `Sun, 06 Nov 1994 08:49:37 GMT`, to the time since 1970.
+/// Parses an HTTP date, `Sun, 06 Nov 1994 08:49:37 GMT`, to the time since 1970.
 fn date(text: &str) -> Option<Duration> {
     let mut words = text.split_once(", ")?.1.split(' ');
     let day: u64 = words.next()?.parse().ok()?;
@@ -46,8 +46,8 @@ fn date(text: &str) -> Option<Duration> {
     if !is_sound || words.next() != Some("GMT") || words.next().is_some() {
         return None;
     }
-    // Years that begin in March have their leap day at the end.
-    let year = if 10 <= month { year - 1 } else { year };
+    // In years that begin in March, the leap day is the last day.
+    let year = if month >= 10 { year - 1 } else { year };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
     let days = days.checked_sub(719_469)?;
     Some(Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second))

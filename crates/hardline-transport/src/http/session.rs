@@ -1,27 +1,26 @@
-//! Which session is open, and what its requests carry.
+//! The current session, and the headers that its requests carry.
 
 use std::sync::{Mutex, PoisonError};
 
 use hardline_wire::version::Version;
 use reqwest::header::{HeaderMap, HeaderValue};
 
-/// The header that names a session.
+/// Header with the session id.
 pub(super) const SESSION_ID: &str = "mcp-session-id";
-/// The longest name of a session that is taken: servers put signed tokens into it, but it goes into
-/// every request.
+/// Length limit of a session id. Servers put signed tokens into it, but it goes into every request.
 const MAX_SESSION_ID_BYTES: usize = 4096;
 
-/// The session that the server has opened, if it has.
+/// The session that the server has opened, if any.
 #[derive(Debug, Default)]
 pub(super) struct Session(Mutex<Stamp>);
 
-/// The session as it was when a request was made.
+/// Snapshot of the session for one request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stamp {
-    /// How many sessions were forgotten before this one.
+    /// Number of sessions forgotten before this one.
     generation: u64,
     pub(super) id: Option<HeaderValue>,
-    /// The version that was agreed on.
+    /// The negotiated version.
     pub(super) version: Option<Version>,
 }
 
@@ -30,12 +29,13 @@ impl Session {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What a request that opens a session carries: nothing of the one before.
+    /// Returns the snapshot for a request that opens a session: without the id and version of the
+    /// old one.
     pub(super) fn blank_stamp(&self) -> Stamp {
         Stamp { id: None, version: None, ..self.stamp() }
     }
 
-    /// Takes the id that came with the answer to a request that opened a session, unless another was
+    /// Stores the session id from the answer to an opening request, unless another session was
     /// opened since.
     pub(super) fn open(&self, stamp: &Stamp, id: Option<HeaderValue>) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,10 +44,11 @@ impl Session {
         }
     }
 
-    /// Takes the version that was agreed on.
+    /// Stores the negotiated version.
     pub(super) fn agree(&self, version: Version) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         current.version = Some(version);
+        // Versions without a handshake have no sessions.
         if !version.has_handshake() {
             current.id = None;
         }
@@ -59,11 +60,11 @@ impl Session {
     }
 }
 
-/// The id of the session in the head of an answer.
+/// Returns the session id in the headers of a response.
 ///
 /// # Errors
 ///
-/// If it cannot be one: then no later request would be understood.
+/// If the id is invalid: the server would not recognize any later request.
 pub(super) fn session_id(headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
     let Some(id) = headers.get(SESSION_ID) else { return Ok(None) };
     if MAX_SESSION_ID_BYTES < id.len() {

@@ -1,4 +1,4 @@
-//! What arrived: answers, events, and what could not be used.
+//! Classification of received texts: answers, events, and unusable input.
 
 use std::collections::VecDeque;
 
@@ -14,25 +14,25 @@ use hardline_wire::version::Version;
 use crate::client::{Answer, Event, MAX_REFUSED_BYTES};
 use crate::mistyped;
 
-/// How much of a text is shown to a person.
+/// Limit on the bytes of a text that are shown to people.
 pub(super) const SHOWN_BYTES: usize = 200;
 
-/// Something that arrived.
+/// A received item.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// An answer, to whatever request.
+    /// An answer to any request.
     Answer { id: Option<Id<'static>>, answer: Answer },
-    /// An answer whose id reads like that of a request, and is of another type.
+    /// An answer whose id looks like that of a request but has another type.
     Mistyped { request: i64, written: String, event: Event },
-    /// Anything else.
+    /// Any other message, or unusable input.
     Event(Event),
-    /// The address to send to, which the older transport's first event names.
+    /// The address for messages, from the first event of HTTP+SSE.
     Endpoint(Box<[u8]>),
     /// An event that was too long, with the ids of the answers in it.
     Overlong { answers: Vec<Id<'static>>, reason: String },
 }
 
-/// Reads texts to what they say.
+/// Classifies received texts.
 #[derive(Debug)]
 pub(super) struct Sieve {
     decoder: Decoder,
@@ -46,11 +46,11 @@ impl Sieve {
         Self { decoder: Decoder::new(limits), limits: limits.clone(), has_batches }
     }
 
-    /// Reads a body that is the answer to one request and nothing else, and keeps it as it is.
+    /// Reads a body that must be the answer to one request, and stores it unchanged.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in words.
+    /// A description of the problem.
     pub(super) fn answer(&mut self, id: i64, body: Vec<u8>) -> Result<Answer, String> {
         let start = body.get(..SHOWN_BYTES).unwrap_or(&body).to_vec();
         let cut = if start.len() < body.len() { "…" } else { "" };
@@ -64,12 +64,12 @@ impl Sieve {
         }
     }
 
-    /// Whether a body may be a batch.
+    /// Returns true if a body may be a batch.
     pub(super) fn is_batch(&self, body: &[u8]) -> bool {
         self.has_batches && body.trim_ascii_start().first() == Some(&b'[')
     }
 
-    /// Reads a text, one message or a batch of them.
+    /// Reads a text: one message, or a batch of them.
     pub(super) fn sift(&mut self, text: &[u8], items: &mut VecDeque<Item>) {
         match self.decoder.decode(text) {
             Ok(Frame::Message(message, value)) => items.push_back(item(message, value)),
@@ -104,7 +104,7 @@ impl Sieve {
 }
 
 impl Item {
-    /// What is to be told of something that nobody waits for.
+    /// Converts an item that no request waits for into an event.
     pub(super) fn into_event(self) -> Event {
         match self {
             Self::Event(event) | Self::Mistyped { event, .. } => event,
@@ -114,21 +114,21 @@ impl Item {
             Self::Answer { id: Some(id), answer } => {
                 let id = id.to_string();
                 let id = Excerpt::of_json(&id, 64);
-                let reason = format!("an answer that nobody waits for, with the id {id}");
+                let reason = format!("an answer to no pending request, with the id {id}");
                 error(&reason, answer.text().as_bytes())
             }
-            Self::Endpoint(address) => error("an event that is called endpoint", &address),
+            Self::Endpoint(address) => error("an event of the unexpected type endpoint", &address),
             Self::Overlong { reason, .. } => error(&reason, &[]),
         }
     }
 }
 
-/// Whether an id is exactly the one of the request.
+/// Returns true if an id is exactly the request's.
 pub(super) fn is_for(id: Option<&Id<'_>>, request: i64) -> bool {
     id.and_then(Id::as_i64) == Some(request)
 }
 
-/// The token of progress, if the event is about that.
+/// Returns the progress token, if the event is a progress notification.
 pub(super) fn progress_token(event: &Event, limits: &Limits) -> Option<i64> {
     match event {
         Event::Notification { method, text } if &**method == "notifications/progress" => {
@@ -138,12 +138,12 @@ pub(super) fn progress_token(event: &Event, limits: &Limits) -> Option<i64> {
     }
 }
 
-/// Something that could not be used.
+/// Creates an item for unusable input.
 pub(super) fn refused(reason: &str, raw: &[u8]) -> Item {
     Item::Event(error(reason, raw))
 }
 
-/// The event of something that could not be used.
+/// Creates an event for unusable input.
 fn error(reason: &str, raw: &[u8]) -> Event {
     let shown = Excerpt::new(raw, SHOWN_BYTES);
     let reason = if raw.is_empty() { reason.to_owned() } else { format!("{reason}: {shown}") };
@@ -151,7 +151,7 @@ fn error(reason: &str, raw: &[u8]) -> Event {
 }
 
 fn describe(reason: RefusalReason) -> String {
-    format!("something that is no message ({reason})")
+    format!("not a valid message ({reason})")
 }
 
 fn item(message: Message<'_>, value: Value<'_>) -> Item {
@@ -179,7 +179,7 @@ fn item(message: Message<'_>, value: Value<'_>) -> Item {
                     _ => Item::Answer { id, answer },
                 }
             }
-            None => refused("something that is no message", text.as_bytes()),
+            None => refused("not a valid message", text.as_bytes()),
         },
     }
 }

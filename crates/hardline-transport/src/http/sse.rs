@@ -1,5 +1,5 @@
-//! HTTP with server-sent events, as 2024-11-05 has it: one stream for all that the server says, and an
-//! address, which the stream names first, for all that it is told.
+//! HTTP with server-sent events, as in 2024-11-05: one stream for all messages of the server, and
+//! an address, named by the first event of the stream, for all messages of the client.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,23 +20,23 @@ use crate::Secrets;
 use crate::client::{Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError};
 use crate::mistyped::Overtime;
 
-/// A server that is spoken to over HTTP with server-sent events, 2024-11-05.
+/// Transport to a server over HTTP with server-sent events, 2024-11-05.
 #[derive(Debug)]
 pub struct Sse {
     link: Arc<Link>,
-    /// Where messages are sent. On the origin of the stream.
+    /// Address for messages. Always on the origin of the stream.
     endpoint: Address,
     pending: Arc<Pending>,
     reader: Mutex<JoinSet<()>>,
 }
 
 impl Sse {
-    /// Opens the stream, and waits until it has named the address to send to.
+    /// Opens the stream, and waits until the server has named the address for messages.
     ///
     /// # Errors
     ///
-    /// [`TransportError`], if there is no such stream, it names no address in time, or one that
-    /// belongs to another origin.
+    /// [`TransportError`], if there is no such stream, it names no address in time, or it names one
+    /// on another origin.
     pub async fn connect(config: Config) -> Result<Self, TransportError> {
         let link = Link::new(config);
         let link = link.map_err(|error| TransportError::Unreachable(error.to_string()))?;
@@ -56,6 +56,7 @@ impl Sse {
     }
 
     async fn exchange(&self, request: Request) -> Result<Answer, TransportError> {
+        // Register first: the answer may arrive before the POST has returned.
         let mut waiting = self.pending.wait_for(request.id)?;
         let posted = async {
             let stamp = Stamp::default();
@@ -104,6 +105,7 @@ async fn open(link: &Link) -> Result<(Address, EventStream), TransportError> {
     let mut stream = EventStream::begin(response, sieve, limits);
     while let Some(item) = stream.next().await.map_err(broken)? {
         if let Item::Endpoint(address) = item {
+            // An address on another origin would receive our headers.
             let text = String::from_utf8_lossy(&address);
             let endpoint = link.config.url.join(text.trim()).map_err(|Elsewhere(origin)| {
                 let shown = Excerpt::new(&address, 200);
@@ -119,7 +121,7 @@ async fn open(link: &Link) -> Result<(Address, EventStream), TransportError> {
     ))
 }
 
-/// Reads the stream to its end, which is the transport's.
+/// Reads the stream to its end, which ends the transport too.
 async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
     let mut overtime = Overtime::default();
     let end = loop {

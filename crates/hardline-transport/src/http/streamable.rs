@@ -1,4 +1,4 @@
-//! Streamable HTTP: a POST for each message, answered by a body or a stream.
+//! Streamable HTTP: one POST for each message, answered by a body or a stream.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,18 +19,18 @@ use crate::client::{
     Answer, BoxFuture, Event, Events, Kind, Notice, Request, Transport, TransportError,
 };
 
-/// How many streams are read on after their answers at once. Further ones are closed.
+/// Limit on streams that are read after their answers at the same time. Further ones are closed.
 const MAX_DRAINS: usize = 64;
-/// How much of one is read.
+/// Limit on the bytes read of such a stream.
 const MAX_DRAIN_BYTES: u64 = 1 << 20;
-/// For how long.
+/// Time limit for reading such a stream.
 const DRAIN_WAIT: Duration = Duration::from_secs(10);
 
-/// A server that is spoken to over Streamable HTTP, 2025-03-26 and later.
+/// Transport to a server over Streamable HTTP, 2025-03-26 and later.
 ///
-/// A request runs in its caller's task; only listening and what follows an answer have tasks of their
-/// own, which end with the transport. It needs no session: requests can be sent before
-/// [`agree`](Transport::agree), with no more than their own headers.
+/// A request runs in its caller's task. Only listening and reading after an answer have separate
+/// tasks, which end with the transport. It needs no session: requests can be sent before
+/// [`agree`](Transport::agree), with only their own headers.
 #[derive(Debug)]
 pub struct Streamable {
     link: Arc<Link>,
@@ -40,7 +40,7 @@ pub struct Streamable {
 }
 
 impl Streamable {
-    /// Makes the transport. Nothing is sent yet.
+    /// Creates the transport without sending anything.
     ///
     /// # Errors
     ///
@@ -62,9 +62,9 @@ impl Streamable {
         Ok(answer)
     }
 
-    /// Reads what follows an answer, so that the connection can be used again.
+    /// Reads the rest of a stream after the answer, so that the connection can be reused.
     async fn drain(&self, mut stream: EventStream) {
-        // Most streams end with the answer, which is known already.
+        // Most streams end with the answer, and their end has usually arrived already.
         let first = tokio::select! {
             biased;
             first = stream.next() => first,
@@ -81,7 +81,7 @@ impl Streamable {
     fn drain_later(&self, mut stream: EventStream, first: Option<Event>) {
         let mut drains = self.drains.lock().unwrap_or_else(PoisonError::into_inner);
         while drains.try_join_next().is_some() {}
-        if MAX_DRAINS <= drains.len() {
+        if drains.len() >= MAX_DRAINS {
             return;
         }
         let link = Arc::clone(&self.link);
@@ -93,7 +93,7 @@ impl Streamable {
                 }
                 while let Ok(Some(item)) = stream.next().await {
                     link.outlet.put(item.into_event()).await;
-                    if most < stream.received() {
+                    if stream.received() > most {
                         return;
                     }
                 }
@@ -111,6 +111,7 @@ impl Streamable {
             body::discard(response).await;
             return Ok(());
         }
+        // The protocol: 404 for a request with a session id means that the session is gone.
         if status == 404 && stamp.id.is_some() {
             return Err(TransportError::SessionEnded);
         }
@@ -159,13 +160,14 @@ impl Transport for Streamable {
             if !outlet.close(TransportError::Closed("the connection was closed".to_owned())) {
                 return;
             }
-            // The last event comes even if nobody waits for the end.
+            // The last event must be sent even if the caller drops this future.
             let _last = Last(&self.link);
             self.stop_listening();
             self.drains.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
             let stamp = self.session.stamp();
             if stamp.id.is_some() {
                 let goodbye = self.link.delete(&stamp);
+                // The server's timeout ends the session too, so a failure has no consequence.
                 let _ = tokio::time::timeout(self.link.config.close_wait, goodbye).await;
             }
         })

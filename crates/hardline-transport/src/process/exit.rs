@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use signal_hook::low_level::signal_name;
 
-/// How a child ended, with the last lines of its standard error.
+/// End of a child process, with the last lines of its standard error.
 ///
 /// Shown as `exited with code 1; its last stderr lines: cannot open x | giving up`.
 #[derive(Clone, Debug, Eq, PartialEq)]

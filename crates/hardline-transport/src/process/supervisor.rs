@@ -146,7 +146,10 @@ impl Supervisor {
         let wait = self.reaped.wait_timeout_while(state, KEEPER_TIME, |it| !it.is_reaped);
         let (mut state, timeout) = wait.unwrap_or_else(PoisonError::into_inner);
         if timeout.timed_out() && !state.is_reaped {
-            tracing::debug!(pid = self.id(), "a keeper did not kill its tree in time: killing both");
+            tracing::debug!(
+                pid = self.id(),
+                "a keeper did not kill its tree in time: killing both"
+            );
             state.tree.kill();
         }
     }

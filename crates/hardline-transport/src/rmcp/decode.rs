@@ -141,7 +141,7 @@ fn error_response<Req, Resp, Not>(
 ) -> Result<JsonRpcMessage<Req, Resp, Not>, Unfit> {
     let code = i32::try_from(error.code)
         .map_err(|_| Unfit::params(format!("the error code {} is out of range", error.code)))?;
-    // Some servers write `"data": null` for an error without data.
+    // `"data": null` means the same as no data.
     let data = error.data.filter(|data| data.kind() != Kind::Null);
     let data = data.map(|data| read(data.text())).transpose()?;
     let message = error.message.clone().into_owned();

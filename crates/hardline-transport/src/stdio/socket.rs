@@ -22,7 +22,7 @@ impl Socket {
     /// Wraps a socket. Must be called inside a tokio runtime.
     #[expect(
         deprecated,
-            reason = "the replacement is `unsafe` because a type may not keep its descriptor; `OwnedFd` does"
+        reason = "the replacement is `unsafe` because a type may not keep its descriptor; `OwnedFd` does"
     )]
     pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
         Ok(Self { fd: AsyncFd::new(fd)? })

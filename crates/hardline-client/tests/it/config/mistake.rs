@@ -172,7 +172,7 @@ fn what_cannot_be_started_or_reached() {
     );
     check(
         r#"{"url": "example.com/mcp"}"#,
-        &["url: not a URL: one begins with http:// or https://; write it as \
+        &["url: not a URL: it must begin with http:// or https://; write it as \
            https://example.com/mcp"],
     );
     check(

@@ -77,7 +77,7 @@ impl Watch {
         let null = OpenOptions::new().read(true).write(true).open("/dev/null");
         let null = null.map_err(own("cannot open /dev/null"))?;
         let parent = Parent::find(orders.parent)
-                .ok_or_else(|| Failure::own("the parent process is already gone"))?;
+            .ok_or_else(|| Failure::own("the parent process is already gone"))?;
 
         let program = start_program(orders)?;
         // The reader of the program's output waits until all writers have closed it, and the keeper

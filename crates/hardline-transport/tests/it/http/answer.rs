@@ -66,7 +66,7 @@ async fn reads_what_follows_an_answer_without_holding_it_back() {
     go.send(true).unwrap();
     assert_eq!(next(&mut events).await, "notification late");
     let twice = next(&mut events).await;
-    assert!(twice.starts_with("error an answer that nobody waits for, with the id 1: "), "{twice}");
+    assert!(twice.starts_with("error an answer to no pending request, with the id 1: "), "{twice}");
     text(&transport, 2, "ping").await;
 }
 
@@ -150,11 +150,8 @@ async fn refuses_bodies_that_are_no_answer_to_the_request() {
         ),
         (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#, "it is no answer"),
         (r#"{"jsonrpc":"2.0","method":"a"}"#, "it is no answer"),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"id":1,"result":{}}"#,
-            "something that is no message (duplicate key",
-        ),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "something that is no message"),
+        (r#"{"jsonrpc":"2.0","id":1,"id":1,"result":{}}"#, "not a valid message (duplicate key"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "not a valid message"),
         (r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#, "it is no answer"),
     ];
     let server = Server::start(async move |it| it.json(bodies[it.index].0).await);
@@ -193,7 +190,7 @@ async fn takes_each_element_of_a_batch_where_the_version_has_them() {
     for method in ["body", "stream"] {
         assert_eq!(text(&transport, 7, method).await, result(7, "{}"));
         assert_eq!(next(&mut events).await, "notification a");
-        assert!(next(&mut events).await.starts_with("error something that is no message"));
+        assert!(next(&mut events).await.starts_with("error not a valid message"));
         assert_eq!(next(&mut events).await, "request \"s\" b");
     }
 }
@@ -213,7 +210,7 @@ async fn a_request_without_an_answer_fails_at_once() {
     for status in [202, 204, 200, 200] {
         let error = http_error(&transport, 1).await;
         assert_eq!(error.status, status);
-        assert_eq!(error.reason, "it took the request but sends no answer to it");
+        assert_eq!(error.reason, "it accepted the request but sent no answer to it");
     }
     let error = http_error(&transport, 1).await;
     assert!(error.reason.starts_with("the answer is neither application/json nor"), "{error}");

@@ -28,14 +28,14 @@ async fn a_bad_event_costs_that_event() {
     let (transport, mut events) = connect(&server);
     assert_eq!(text(&transport, 1, "ping").await, result(1, "{\"really\":true}"));
     let expected = [
-        "something that is no message (",
-        "something that is no message (",
-        "something that is no message (no member \"jsonrpc\"): {",
-        "an event that is called surprise: {",
-        "an event that is called endpoint: /elsewhere",
+        "not a valid message (",
+        "not a valid message (",
+        "not a valid message (no member \"jsonrpc\"): {",
+        "an event of the unknown type surprise: {",
+        "an event of the unexpected type endpoint: /elsewhere",
         "the version has no batches: [",
-        "an answer that nobody waits for, with the id 2: {",
-        "an answer that nobody waits for, with the id \"1\": {",
+        "an answer to no pending request, with the id 2: {",
+        "an answer to no pending request, with the id \"1\": {",
         "an answer without an id: {",
     ];
     for expected in expected {

@@ -35,7 +35,7 @@ async fn hears_what_the_server_sends_of_its_own_accord() {
     open(&transport, VERSION).await;
     assert_eq!(next(&mut events).await, "notification notifications/tools/list_changed");
     assert_eq!(next(&mut events).await, "request \"p\" ping");
-    assert!(next(&mut events).await.starts_with("error an answer that nobody waits for"));
+    assert!(next(&mut events).await.starts_with("error an answer to no pending request"));
     text(&transport, 1, "ping").await;
     drop(transport);
     assert_eq!(next(&mut events).await, "none");

@@ -15,15 +15,15 @@ use super::{call, config, connect, connect_with, http_error, in_time, notificati
 async fn says_what_to_do_about_a_status() {
     const CASES: [(u16, &str); 10] = [
         (400, "it does not accept the request"),
-        (401, "it wants to know who is asking: give"),
+        (401, "it requires authentication: send"),
         (403, "it does not allow this"),
         (404, "there is nothing at this URL; MCP endpoints often end in /mcp"),
         (405, "it does not take messages at this URL"),
         (406, "it has no form of answer that we accept"),
         (415, "it does not take JSON at this URL"),
         (429, "it gets too many requests"),
-        (500, "it has a failure of its own"),
-        (503, "it has a failure of its own"),
+        (500, "it failed internally"),
+        (503, "it failed internally"),
     ];
     let server = Server::start(async |it| {
         it.respond(CASES[it.index].0, &[], "because \x1b[31m").await;
@@ -155,7 +155,7 @@ async fn follows_redirects_on_its_origin_alone() {
         ("lost", "this kind of redirect loses the message: use that URL"),
         ("away", &*format!("another origin, {}", other.url(","))),
         ("nowhere", "another origin, null"),
-        ("blank", "it redirects, but not to where"),
+        ("blank", "it redirects without naming a target"),
         ("round", "it redirects more than 5 times"),
     ] {
         let error = call(&transport, 2, method).await.unwrap_err().to_string();

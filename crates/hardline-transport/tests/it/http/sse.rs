@@ -56,7 +56,7 @@ async fn sends_to_the_address_named_and_takes_answers_in_any_order() {
     in_time(transport.notify(notification("a"))).await.unwrap();
     assert_eq!(next(&mut events).await, "request 1 ping");
     assert!(
-        next(&mut events).await.starts_with("error an answer that nobody waits for, with the id 9")
+        next(&mut events).await.starts_with("error an answer to no pending request, with the id 9")
     );
     let posts = server.requests_with("POST");
     assert!(posts.iter().all(|it| it.path == "/message?sessionId=1"));

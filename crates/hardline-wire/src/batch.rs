@@ -1,25 +1,25 @@
-//! Batches: cutting an array of messages into its elements, each to be judged on its own.
+//! Batches: splits an array of messages into its elements, each to be checked on its own.
 //!
-//! The array is cut by a lexer that follows strings and nesting and checks nothing else, so that
-//! one broken element spoils none of the others. Only where the cut itself is in doubt (the array
-//! does not end, or something follows it) is there no batch, and the line is broken as a whole.
-//! Whether the negotiated version has batches is left to the caller.
+//! A lexer splits the array. It follows strings and nesting and checks nothing else, so that one
+//! broken element does not affect the others. If the split itself is in doubt (the array does not
+//! end, or something follows it), there is no batch, and the line is broken as a whole. The caller
+//! must check whether the negotiated version has batches.
 
 use crate::json::{Scan, skip_whitespace};
 
-/// An array of one element or more, none of them checked.
+/// An array of elements, none of them checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     line: &'a [u8],
-    /// Where its first element may start, after the bracket.
+    /// Offset of the first element or whitespace, after the bracket.
     start: usize,
     len: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// Cuts `line`, whose first character is a bracket.
+    /// Splits `line`, whose first character is a bracket.
     ///
-    /// Returns `None` if it does not end with the matching one.
+    /// Returns `None` if it does not end with the matching bracket.
     pub(crate) fn cut(line: &'a [u8]) -> Option<Self> {
         let start = skip_whitespace(line, 0) + 1;
         let mut cut = Cut { line, pos: start, ended: false };
@@ -33,21 +33,22 @@ impl<'a> Batch<'a> {
         if !cut.ended || trailing < line.len() {
             return None;
         }
+        // An empty array splits into one element without text.
         let is_empty = len == 1 && last.is_some_and(|element| element.text.is_empty());
         Some(Self { line, start, len: if is_empty { 0 } else { len } })
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The elements in their order.
+    /// Returns the elements in order.
     pub fn elements(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
         let mut cut = Cut { line: self.line, pos: self.start, ended: false };
         std::iter::from_fn(move || cut.next_element().flatten()).take(self.len)
@@ -58,14 +59,15 @@ impl<'a> Batch<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Element<'a> {
-    /// Where it starts, in bytes from the start of the line.
+    /// Offset of the element, in bytes from the start of the line.
     pub offset: usize,
-    /// Its text without the whitespace around it; empty if there is nothing between two commas.
+    /// Text of the element without the whitespace around it; empty if there is nothing between two
+    /// commas.
     pub text: &'a [u8],
 }
 
 impl<'a> Element<'a> {
-    /// An element that was kept apart from its line.
+    /// Creates an element from a text that was stored apart from its line.
     pub fn of_text(text: &'a [u8]) -> Self {
         Self { offset: 0, text }
     }
@@ -76,12 +78,13 @@ impl<'a> Element<'a> {
 struct Cut<'a> {
     line: &'a [u8],
     pos: usize,
-    /// Whether the array's end was reached.
+    /// True if the end of the array was reached.
     ended: bool,
 }
 
 impl<'a> Cut<'a> {
-    /// Cuts off one element: `None` after the last, `Some(None)` if the line ends before the array.
+    /// Splits off one element: `None` after the last, `Some(None)` if the line ends before the
+    /// array.
     #[expect(clippy::option_option, reason = "an iterator that may fail once")]
     fn next_element(&mut self) -> Option<Option<Element<'a>>> {
         if self.ended {
@@ -100,11 +103,12 @@ impl<'a> Cut<'a> {
                     depth += 1;
                     pos += 1;
                 }
-                Some(b'}' | b']') if 0 < depth => {
+                Some(b'}' | b']') if depth > 0 => {
                     depth -= 1;
                     pos += 1;
                 }
                 Some(b',' | b']') if depth == 0 => break,
+                // Brackets of the wrong kind stay in the element: its own check will refuse it.
                 Some(_) => pos += 1,
                 None => return Some(None),
             }
@@ -119,12 +123,13 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Returns the position after a string's closing quote, whatever is inside.
+/// Returns the position after a string's closing quote. Invalid content is skipped too.
 fn skip_string(line: &[u8], mut pos: usize) -> Option<usize> {
     loop {
         pos = Scan::unknown().next_special(line, pos);
         match line.get(pos)? {
             b'"' => return Some(pos + 1),
+            // The byte after a backslash never ends the string.
             b'\\' => pos += 2,
             _ => pos += 1,
         }

@@ -1,8 +1,8 @@
-//! Replies of our own making, as one line each, whatever is inside.
+//! Encoding of replies, each on one line for every line reader.
 //!
-//! A line ends with `\n` and has no other character that any reader takes for a line end: newlines
-//! between a result's tokens become spaces, and NEL, U+2028, U+2029 and all control characters in
-//! strings become the escapes that mean the same.
+//! A line ends with `\n` and has no other character that any reader takes for a line end. Newlines
+//! between the tokens of a result become spaces; NEL, U+2028, U+2029 and all control characters in
+//! strings become equivalent escapes.
 
 use std::fmt::Write;
 
@@ -10,40 +10,41 @@ use crate::id::Id;
 use crate::json::Value;
 use crate::version::Version;
 
-/// JSON-RPC's and MCP's error codes.
+/// Error codes of JSON-RPC and MCP.
 pub mod code {
     /// The line is not strict JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// It is JSON, but no JSON-RPC message that may be sent here.
+    /// The line is JSON, but not a JSON-RPC message that may be sent here.
     pub const INVALID_REQUEST: i64 = -32600;
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// The method does not take these parameters.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Something failed that is not the caller's doing; all errors of Hardline's own use it.
+    /// A failure that the caller did not cause. All of Hardline's own errors use it.
     pub const INTERNAL_ERROR: i64 = -32603;
     /// 2026-07-28: an HTTP header and the body differ.
     pub const HEADER_MISMATCH: i64 = -32020;
     /// 2026-07-28: the client lacks a capability that the request needs.
     pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
-    /// 2026-07-28: the server does not speak the request's version.
+    /// 2026-07-28: the server does not support the version of the request.
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 }
 
-/// Whom an error reply is for.
+/// Addressee of an error reply.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "an id is known, or absent in one of two ways")]
 pub enum ReplyTo<'a> {
     /// The request with this id.
     Id(&'a Id<'a>),
-    /// A line whose id could not be had, as JSON-RPC 2.0 writes it: `"id":null`.
+    /// A line whose id could not be read, as JSON-RPC 2.0 writes it: `"id":null`.
     Null,
-    /// The same as MCP writes it from 2025-11-25 on: no member `id`.
+    /// The same, as MCP writes it since 2025-11-25: without the member `id`.
     Nobody,
 }
 
 impl ReplyTo<'_> {
-    /// How a line without an id is answered once `version` was negotiated, if one was.
+    /// Returns the form of a reply to a line without an id, for the negotiated version if there is
+    /// one.
     pub fn unknown(version: Option<Version>) -> Self {
         match version {
             Some(version) if version.omits_unknown_ids() => Self::Nobody,
@@ -86,8 +87,8 @@ pub fn error(to: ReplyTo<'_>, code: i64, message: &str, data: Option<Value<'_>>)
     line
 }
 
-/// Encodes an error response of our own making: which rule is behind it, and why, stands in its
-/// data, as `{"hardline":{"rule":…,"reason":…}}`.
+/// Encodes an error response from Hardline itself. Its data names the rule and the reason:
+/// `{"hardline":{"rule":…,"reason":…}}`.
 pub fn refusal(id: &Id<'_>, code: i64, rule: &str, reason: &str) -> String {
     let mut line = String::with_capacity(2 * reason.len() + 128);
     line.push_str(r#"{"jsonrpc":"2.0","id":"#);
@@ -107,6 +108,7 @@ pub fn push_json_string(line: &mut String, text: &str) {
     line.push('"');
     let mut rest = text;
     loop {
+        // Long runs without special characters are the common case, so copy them at once.
         let (plain, odd) = rest.split_at(plain_length(rest.as_bytes()));
         line.push_str(plain);
         let mut chars = odd.chars();
@@ -127,13 +129,14 @@ pub fn push_json_string(line: &mut String, text: &str) {
     line.push('"');
 }
 
-/// How many bytes go into a string as they are: up to one that is escaped, or begins a character that
-/// may be. Such a byte begins a character.
+/// Returns the number of bytes that need no escape: up to a byte that is escaped, or that begins a
+/// character that may be. The returned position is always the start of a character.
 fn plain_length(text: &[u8]) -> usize {
     /// Enough for the widest registers.
     const STEP: usize = 64;
-    // C1 controls begin with C2, the separators of lines and paragraphs with E2.
+    // C1 controls begin with C2; the line and paragraph separators begin with E2.
     let is_odd = |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xe2);
+    // A fold without an early exit, so that the compiler vectorizes it.
     let is_plain = |chunk: &&[u8]| !chunk.iter().fold(false, |odd, &byte| odd | is_odd(byte));
     let skipped = text.chunks_exact(STEP).take_while(is_plain).count() * STEP;
     let rest = text.get(skipped..).unwrap_or_default();
@@ -145,7 +148,7 @@ pub fn push_json_value(line: &mut String, value: Value<'_>) {
     push_one_line(line, value.text());
 }
 
-/// Appends an id.
+/// Appends an id as JSON.
 pub fn push_id(line: &mut String, id: &Id<'_>) {
     match id.as_i64() {
         Some(id) => push(line, format_args!("{id}")),
@@ -153,8 +156,8 @@ pub fn push_id(line: &mut String, id: &Id<'_>) {
     }
 }
 
-/// Appends sound JSON without a character that any reader takes for a line end or a command: between
-/// tokens they become spaces, and in strings the escapes that mean the same.
+/// Appends valid JSON without any character that a reader takes for a line end or a command:
+/// between tokens they become spaces, in strings equivalent escapes.
 fn push_one_line(line: &mut String, json: &str) {
     let breaks_line = |char: char| match char {
         '\t' => false,
@@ -166,6 +169,7 @@ fn push_one_line(line: &mut String, json: &str) {
         line.push_str(plain);
         match part.chars().next_back().filter(|char| breaks_line(*char)) {
             None => {}
+            // Valid JSON has raw newlines between tokens only, where a space means the same.
             Some('\n' | '\r') => line.push(' '),
             Some(char) => push(line, format_args!("\\u{:04x}", u32::from(char))),
         }
@@ -173,7 +177,7 @@ fn push_one_line(line: &mut String, json: &str) {
 }
 
 fn push(line: &mut String, arguments: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = line.write_fmt(arguments);
 }
 
@@ -220,10 +224,10 @@ mod tests {
         let reply = |version| error(ReplyTo::unknown(version), code::PARSE_ERROR, "no", None);
         let null =
             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
-        let nobody = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
+        let without = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
         assert_eq!(reply(None), null);
         assert_eq!(reply(Some(Version::V2025_06_18)), null);
-        assert_eq!(reply(Some(Version::V2025_11_25)), nobody);
-        assert_eq!(reply(Some(Version::V2026_07_28)), nobody);
+        assert_eq!(reply(Some(Version::V2025_11_25)), without);
+        assert_eq!(reply(Some(Version::V2026_07_28)), without);
     }
 }

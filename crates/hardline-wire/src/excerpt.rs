@@ -1,15 +1,16 @@
-//! What a peer wrote, made fit for a terminal or a log: escaped and shortened.
+//! Bytes from a peer, made safe for a terminal or a log: escaped and shortened.
 //!
-//! All text of peers reaches people through [`Excerpt`], so that no escape sequence moves a cursor,
-//! no line separator forges a log line, no invisible character hides, and no megabyte fills a disk.
+//! All text from peers reaches people through [`Excerpt`], so that no escape sequence moves a
+//! cursor, no line separator forges a log line, no invisible character hides, and no megabyte fills
+//! a disk.
 
 use std::fmt::{self, Write};
 
-/// Shows bytes that a peer wrote on one line.
+/// Shows bytes from a peer on one line.
 ///
 /// Printable characters stay. Newlines, tabs and backslashes are escaped as in Rust, other control
-/// and invisible characters as `\u{…}`, bytes that are no UTF-8 as `\x..`. What is left out of a
-/// long text is counted at its end.
+/// and invisible characters as `\u{…}`, bytes that are not UTF-8 as `\x..`. The number of omitted
+/// bytes is shown at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Excerpt<'a> {
     bytes: &'a [u8],
@@ -18,17 +19,18 @@ pub struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// Shows at most `max_bytes` of `bytes`, cut at a character.
+    /// Shows at most `max_bytes` of `bytes`, cut at a character boundary.
     pub fn new(bytes: &'a [u8], max_bytes: usize) -> Self {
         Self { bytes, max_bytes, is_json: false }
     }
 
-    /// What it is an excerpt of, as it came: not fit for a terminal.
+    /// Returns the original bytes, unescaped: not safe for a terminal.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The same for JSON text, whose backslashes stay as they are: it can be searched for.
+    /// Creates an excerpt of JSON text, whose backslashes stay, so that people can search for the
+    /// text.
     pub fn of_json(text: &'a str, max_bytes: usize) -> Self {
         Self { bytes: text.as_bytes(), max_bytes, is_json: true }
     }
@@ -56,13 +58,13 @@ impl fmt::Display for Excerpt<'_> {
 }
 
 impl Excerpt<'_> {
-    /// Where to cut: not inside a character.
+    /// Returns the position of the cut, which is not inside a character.
     fn cut(&self) -> usize {
         let mut cut = self.max_bytes.min(self.bytes.len());
         let is_inside = |cut| self.bytes.get(cut).is_some_and(|byte| byte & 0xc0 == 0x80);
-        // A character has three bytes after its first; more are no character anyway.
+        // A character has at most three bytes after its first; longer runs are not UTF-8.
         for _ in 0..3 {
-            if is_inside(cut) && 0 < cut {
+            if is_inside(cut) && cut > 0 {
                 cut -= 1;
             }
         }
@@ -81,7 +83,7 @@ fn write_char(formatter: &mut fmt::Formatter<'_>, char: char) -> fmt::Result {
     }
 }
 
-/// Whether a character is invisible or changes how others are shown.
+/// Returns true if a character is invisible or changes how others are shown.
 pub fn is_unsafe(char: char) -> bool {
     char.is_control()
         || matches!(
@@ -113,7 +115,7 @@ pub fn is_unsafe(char: char) -> bool {
                 | '\u{e0000}'..='\u{e0fff}'
                 | '\u{f0000}'..
         )
-        // The last two of each plane are no characters.
+        // The last two code points of each plane are not characters.
         || u32::from(char) & 0xfffe == 0xfffe
 }
 

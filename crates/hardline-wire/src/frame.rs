@@ -1,7 +1,7 @@
-//! What one line says: a message, a batch, or something that is refused, with the reason.
+//! Decoding of one line: to a message, a batch, or a refusal with its reason.
 //!
-//! [`Decoder`] joins the strict check, the envelope's rules and the cutting of batches. Who is told
-//! of a refusal is left to the caller, who finds the ids with [`recover`](crate::recover).
+//! [`Decoder`] combines the strict check, the rules of the envelope and the splitting of batches.
+//! The caller answers a refusal, with the ids that [`recover`](crate::recover) finds.
 
 use thiserror::Error;
 
@@ -11,20 +11,20 @@ use crate::json::{self, Checker, JsonError, Value, skip_whitespace};
 use crate::limits::Limits;
 use crate::message::{Message, MessageError, MessageReason};
 
-/// Reads frames, one at a time, keeping its buffers between them.
+/// Decodes frames, one at a time, and reuses its buffers.
 #[derive(Debug)]
 pub struct Decoder {
     checker: Checker,
     limits: Limits,
 }
 
-/// What a frame says.
+/// Content of a frame.
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a line is one message or several")]
 pub enum Frame<'a> {
     /// One message, and the whole value that it was read from.
     Message(Message<'a>, Value<'a>),
-    /// Several, each still to be read with [`Decoder::decode_element`].
+    /// Several messages, each still to be decoded with [`Decoder::decode_element`].
     Batch(Batch<'a>),
 }
 
@@ -34,13 +34,14 @@ impl Decoder {
         Self { checker: Checker::new(limits), limits: limits.clone() }
     }
 
-    /// Reads `frame`, the content of one line.
+    /// Decodes `frame`, the content of one line.
     ///
     /// # Errors
     ///
     /// [`Refusal`], if it is neither a message nor a batch of acceptable size.
     pub fn decode<'a>(&mut self, frame: &'a [u8]) -> Result<Frame<'a>, Refusal> {
         let start = skip_whitespace(frame, 0);
+        // An overlong frame takes this path too, because the check refuses it by its length.
         if frame.get(start) != Some(&b'[') || self.limits.max_frame_bytes() < frame.len() {
             let (message, value) = self.decode_message(frame, 0)?;
             return Ok(Frame::Message(message, value));
@@ -52,7 +53,7 @@ impl Decoder {
                 Err(Refusal::new(RefusalReason::BatchTooLarge { limit }, start))
             }
             Some(batch) => Ok(Frame::Batch(batch)),
-            // Not even the cut is certain, so it is no JSON: the check says where.
+            // The split failed, so the text is not JSON. The check finds the position of the fault.
             None => Err(match self.checker.check(frame) {
                 Err(error) => error.into(),
                 Ok(_) => Refusal::new(MessageReason::NotAnObject.into(), start),
@@ -60,11 +61,12 @@ impl Decoder {
         }
     }
 
-    /// Reads one element of a batch to its message and the value it was read from. Offsets count from the start of the element.
+    /// Decodes one element of a batch to its message and the value it was read from. Offsets count
+    /// from the start of the element.
     ///
     /// # Errors
     ///
-    /// [`Refusal`], if it is no message. The other elements are not touched by that.
+    /// [`Refusal`], if it is not a message. The other elements are not affected.
     pub fn decode_element<'a>(
         &mut self,
         element: Element<'a>,
@@ -72,6 +74,7 @@ impl Decoder {
         if element.text.first() == Some(&b'[') {
             return Err(Refusal::new(RefusalReason::NestedBatch, 0));
         }
+        // The array around the element counts towards the depth limit.
         self.decode_message(element.text, 1)
     }
 
@@ -85,14 +88,14 @@ impl Decoder {
     }
 }
 
-/// A frame, or an element of a batch, that is not taken. Always the sender's doing.
+/// A refused frame or element of a batch. The sender is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{reason} at byte {offset}")]
 #[non_exhaustive]
 pub struct Refusal {
-    /// What is wrong.
+    /// The reason.
     pub reason: RefusalReason,
-    /// Where, in bytes from the start of the frame or element.
+    /// Position of the fault, in bytes from the start of the frame or element.
     pub offset: usize,
 }
 
@@ -101,13 +104,13 @@ impl Refusal {
         Self { reason, offset }
     }
 
-    /// Whether a later layer may mend the frame and decode it again: see
+    /// Returns true if a later layer may repair the frame and decode it again: see
     /// [`JsonError::is_mendable`].
     pub fn is_mendable(&self) -> bool {
         matches!(self.reason, RefusalReason::Json(reason) if reason.is_mendable())
     }
 
-    /// The code of the error reply.
+    /// Returns the code of the error reply.
     pub fn code(&self) -> i64 {
         match self.reason {
             RefusalReason::Json(json::Reason::TooLong { .. }) => code::INVALID_REQUEST,
@@ -129,23 +132,23 @@ impl From<JsonError> for Refusal {
     }
 }
 
-/// What is wrong with a frame.
+/// Reason for refusing a frame.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum RefusalReason {
-    /// It is not strict JSON.
+    /// The frame is not strict JSON.
     #[error(transparent)]
     Json(json::Reason),
-    /// It is JSON but no message.
+    /// The frame is JSON but not a message.
     #[error(transparent)]
     Message(#[from] MessageReason),
-    /// It is an array without elements.
+    /// The frame is an array without elements.
     #[error("empty batch")]
     EmptyBatch,
-    /// It is an array in a batch.
+    /// The element is an array.
     #[error("batch inside a batch")]
     NestedBatch,
-    /// It has more elements than [`max_batch_elements`](Limits::max_batch_elements).
+    /// The batch has more elements than [`max_batch_elements`](Limits::max_batch_elements).
     #[error("batch of more than {limit} elements")]
     BatchTooLarge {
         /// The limit in force.

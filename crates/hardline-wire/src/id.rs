@@ -1,8 +1,8 @@
 //! Request ids: a string or an integer, never one for the other.
 //!
-//! An [`Id`] keeps the JSON type and the exact text it was written with, so that an answer carries
-//! what the caller wrote; two ids are equal if they have one type and one value, however a string
-//! was escaped.
+//! An [`Id`] keeps the JSON type and the exact text, so that an answer repeats what the caller
+//! wrote. Two ids are equal if they have the same type and value, even if a string is escaped
+//! differently.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,27 +14,27 @@ use crate::encode::push_json_string;
 use crate::excerpt::Excerpt;
 use crate::json::{self, Kind, Value};
 
-/// The id of a request.
+/// Id of a request.
 #[derive(Clone)]
 pub struct Id<'a>(Repr<'a>);
 
 #[derive(Clone)]
 enum Repr<'a> {
-    /// An integer that fits. JSON has one way to write it, so the text is not kept.
+    /// An integer within 64 bits. JSON has one way to write it, so the text is not kept.
     Integer(i64),
-    /// An integer beyond that. Never part of an accepted message, but named in its refusal.
+    /// A larger integer. Never part of an accepted message, but repeated in its refusal.
     Big(Cow<'a, str>),
-    /// A sound JSON string with its quotes and escapes.
+    /// A valid JSON string with its quotes and escapes.
     String(Cow<'a, str>),
 }
 
 impl<'a> Id<'a> {
-    /// Makes an integer id.
+    /// Creates an integer id.
     pub fn from_integer(id: i64) -> Self {
         Self(Repr::Integer(id))
     }
 
-    /// Makes a string id.
+    /// Creates a string id.
     pub fn from_string(id: &str) -> Self {
         let mut text = String::with_capacity(id.len() + 2);
         push_json_string(&mut text, id);
@@ -45,7 +45,7 @@ impl<'a> Id<'a> {
     ///
     /// # Errors
     ///
-    /// [`IdError`] if it is neither a string nor an integer, does not fit, or takes more than
+    /// [`IdError`] if it is neither a string nor an integer, is out of range, or is longer than
     /// `max_bytes`.
     pub fn read(value: Value<'a>, max_bytes: usize) -> Result<Self, IdError> {
         if max_bytes < value.text().len() && matches!(value.kind(), Kind::String | Kind::Number) {
@@ -62,8 +62,8 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// Reads an id off a line that is no message, for the answer that says so: `text` is a number
-    /// or a string with its quotes.
+    /// Reads an id from a line that is not a message, for the error reply. `text` is a number or a
+    /// string with its quotes.
     pub(crate) fn salvage(text: &[u8], max_bytes: usize) -> Option<Id<'static>> {
         let text = str::from_utf8(text).ok().filter(|text| text.len() <= max_bytes)?;
         if is_integer(text) {
@@ -73,7 +73,7 @@ impl<'a> Id<'a> {
         json::is_sound_string(text).then(|| Id(Repr::String(Cow::Owned(text.to_owned()))))
     }
 
-    /// The integer, if it is one and fits.
+    /// Returns the integer, if the id is one within 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self.0 {
             Repr::Integer(id) => Some(id),
@@ -81,7 +81,7 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// What the string stands for, if it is one.
+    /// Returns the unescaped string, if the id is one.
     pub fn as_str(&self) -> Option<Cow<'_, str>> {
         match &self.0 {
             Repr::String(text) => Some(json::string_content(text)),
@@ -89,7 +89,7 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// Copies what is borrowed; an integer costs nothing.
+    /// Copies borrowed text; an integer id does not allocate.
     pub fn into_owned(self) -> Id<'static> {
         Id(match self.0 {
             Repr::Integer(id) => Repr::Integer(id),
@@ -121,6 +121,7 @@ impl PartialEq for Id<'_> {
             (Repr::Integer(left), Repr::Integer(right)) => left == right,
             (Repr::Big(left), Repr::Big(right)) => left == right,
             (Repr::String(left), Repr::String(right)) => {
+                // Unescaping is the slow path: nearly all equal ids have equal text.
                 left == right || json::string_content(left) == json::string_content(right)
             }
             _ => false,
@@ -136,25 +137,26 @@ impl Hash for Id<'_> {
         match &self.0 {
             Repr::Integer(id) => id.hash(state),
             Repr::Big(text) => text.hash(state),
+            // Equal ids must have equal hashes, even if they are escaped differently.
             Repr::String(text) => json::string_content(text).hash(state),
         }
     }
 }
 
-/// Why a value is no id. Always the sender's doing.
+/// Error returned when a value is not an id. The sender is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum IdError {
-    /// It is `null`, a truth value, an array or an object.
+    /// The value is `null`, a boolean, an array or an object.
     #[error("id is neither a string nor an integer")]
     WrongType,
-    /// It is a number with a fraction or an exponent, or minus zero.
+    /// The value is a number with a fraction or an exponent, or minus zero.
     #[error("id is a number but not a plain integer")]
     NotInteger,
-    /// It is an integer outside 64 bits, which most parsers cannot hold.
+    /// The value is an integer outside 64 bits, which most parsers cannot hold.
     #[error("id is an integer outside 64 bits")]
     OutOfRange,
-    /// It is longer than [`max_id_bytes`](crate::limits::Limits::max_id_bytes).
+    /// The value is longer than [`max_id_bytes`](crate::limits::Limits::max_id_bytes).
     #[error("id longer than {limit} bytes")]
     TooLong {
         /// The limit in force.
@@ -162,7 +164,8 @@ pub enum IdError {
     },
 }
 
-/// Whether `text` is written as JSON writes an integer. `-0` is not: some parsers give back `0`.
+/// Returns true if `text` is an integer as JSON writes it. `-0` is not one: some parsers return `0`
+/// for it.
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let canonical = match digits.as_bytes() {

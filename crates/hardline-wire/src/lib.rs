@@ -1,5 +1,5 @@
-//! The sans-IO core of Hardline: everything that can be said about bytes of the Model Context
-//! Protocol without reading a pipe, asking the time or making a decision.
+//! The sans-IO core of Hardline: framing, parsing and encoding of the Model Context Protocol. It
+//! reads no pipe, never asks the time and makes no policy decision.
 //!
 //! Bytes go in, facts come out:
 //!
@@ -10,16 +10,16 @@
 //! | [`json`] | a text | proof that every parser finds the same structure in it, and its envelope |
 //! | [`message`], [`id`] | an envelope | a request, notification, response or error |
 //! | [`batch`] | an array | its elements, each on its own |
-//! | [`frame`] | a line | the message or batch on it, or why there is none |
-//! | [`recover`] | a line that is no message | the ids that wait for an answer |
+//! | [`frame`] | a line | the message or batch on it, or the reason why there is none |
+//! | [`recover`] | a line that is not a message | the ids that wait for an answer |
 //! | [`encode`] | an id and an outcome | a reply on one line |
-//! | [`header`] | a 2026-07-28 request | its HTTP headers, made or compared |
-//! | [`version`], [`method`] | a name | who may send it, when, with which capability |
+//! | [`header`] | a 2026-07-28 request | its HTTP headers, created or compared |
+//! | [`version`], [`method`] | a name | its senders, versions and capabilities |
 //! | [`limits`] | – | every bound, with its reason |
-//! | [`excerpt`] | what a peer wrote | the same, fit for a terminal |
+//! | [`excerpt`] | bytes from a peer | the same, safe for a terminal |
 //!
-//! Nothing here panics, whatever the input; nothing recurses, blocks or grows without a bound; cost
-//! is linear in the bytes.
+//! No input makes this crate panic, recurse, block or grow without a bound. Cost is linear in the
+//! bytes.
 //!
 //! ```
 //! use hardline_wire::frame::{Decoder, Frame};
@@ -64,7 +64,7 @@ pub mod single_line;
 pub mod sse;
 pub mod version;
 
-/// The examples of the page for library users, compiled and run with the documentation's.
+/// The examples of the page for library users, compiled and run with the doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
 struct Readme;

@@ -1,7 +1,8 @@
-//! Every limit of the wire in one place: what it bounds, why, what happens at it, its default.
+//! Every limit of the wire in one place: its purpose, its reason, the behavior at the limit, its
+//! default.
 //!
 //! [`Limits`] is valid by construction: each value lies between 1 and a ceiling, so no setting
-//! switches a bound off. Enforcing a limit is left to the module that holds the resource.
+//! disables a bound. The module that holds a resource enforces its limit.
 
 use thiserror::Error;
 
@@ -50,85 +51,87 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Longest frame in bytes, without its line end and byte order mark.
+    /// Length limit of a frame in bytes, without its line end and byte order mark.
     ///
-    /// Bounds what one peer can make us buffer. Twice the largest tool results seen in the field
-    /// fit. A longer line is reported once as overlong, its bytes are dropped as they come, and
-    /// the stream goes on with the next line. Worst case per framer: this many bytes. Worst case
-    /// per [`Checker`](crate::json::Checker): some thirty bytes for each key of the objects open at
-    /// once, given back after the frame.
+    /// Bounds the memory that one peer can make us buffer. Twice the largest tool results seen in
+    /// practice fit. A longer line is reported once as overlong, its bytes are dropped as they
+    /// arrive, and the stream continues with the next line. Worst case per framer: this many bytes.
+    /// Worst case per [`Checker`](crate::json::Checker): some thirty bytes for each key of the
+    /// objects open at once, freed after the frame.
     max_frame_bytes, with_max_frame_bytes: usize = 16 << 20, at most 1 << 30;
 
-    /// Deepest nesting of arrays and objects; the outermost counts as 1.
+    /// Limit on the nesting of arrays and objects; the outermost counts as 1.
     ///
     /// Bounds the recursion of every parser that reads the frame after us: most give up, some
     /// crash, between 128 and a few thousand. A deeper frame is refused as a parse error.
     max_depth, with_max_depth: usize = 128, at most 1 << 16;
 
-    /// Most elements in one batch.
+    /// Limit on the elements of one batch.
     ///
     /// Bounds the work and the answers that one line can ask for. A larger batch is refused as a
-    /// whole. It is also the most ids remembered of one overlong line or event.
+    /// whole. It is also the limit on ids remembered of one overlong line or event.
     max_batch_elements, with_max_batch_elements: usize = 256, at most 1 << 16;
 
-    /// Longest id in bytes of JSON text, quotes and escapes included.
+    /// Length limit of an id in bytes of JSON text, quotes and escapes included.
     ///
-    /// Bounds the tables of requests in flight, whose keys are the peer's. A request with a longer
-    /// id is refused, and the refusal names no id.
+    /// Bounds the tables of requests in flight, whose keys come from the peer. A request with a
+    /// longer id is refused, and the refusal repeats no id.
     max_id_bytes, with_max_id_bytes: usize = 256, at most 1 << 16;
 
-    /// Most requests in flight in one direction.
+    /// Limit on the requests in flight in one direction.
     ///
-    /// For transports. Bounds the tables of requests in flight. One more is to be answered with an
-    /// error: holding it back would deadlock a server that waits for sampling.
+    /// For transports. Bounds the tables of requests in flight. A transport answers any further
+    /// request with an error: holding it back would deadlock a server that waits for sampling.
     max_in_flight, with_max_in_flight: usize = 1024, at most 1 << 20;
 
-    /// Most bytes of requests in flight in one direction, as they were written.
+    /// Limit on the bytes of requests in flight in one direction, as written.
     ///
-    /// For transports. Bounds what requests of the greatest length can make a service hold; sixteen of
-    /// them fit. One that does not is to be answered with an error, unless it is the only one.
+    /// For transports. Bounds the memory that requests of the greatest length can make a service
+    /// hold; sixteen of them fit. A transport answers a request that does not fit with an error,
+    /// unless it is the only one.
     max_in_flight_bytes, with_max_in_flight_bytes: usize = 256 << 20, at most 1 << 34;
 
-    /// Most frames in one queue between a reader and a writer.
+    /// Limit on the frames in one queue between a reader and a writer.
     ///
-    /// For transports. At the limit the reader is to wait, and with it the peer.
+    /// For transports. At the limit the reader waits, and with it the peer.
     max_queue_frames, with_max_queue_frames: usize = 64, at most 1 << 16;
 
-    /// Most bytes in one queue between a reader and a writer; one frame always fits.
+    /// Limit on the bytes in one queue between a reader and a writer; one frame always fits.
     ///
     /// For transports. Sixty-four frames of the greatest length would be a gigabyte, so bytes are
-    /// counted too. At the limit the reader is to wait, and with it the peer.
+    /// counted too. At the limit the reader waits, and with it the peer.
     max_queue_bytes, with_max_queue_bytes: usize = 4 << 20, at most 1 << 30;
 
-    /// Longest event of an event stream in bytes of its lines without their ends; a comment counts
-    /// only while it is read.
+    /// Length limit of an event of an event stream, in bytes of its lines without their ends. A
+    /// comment counts only while it is read.
     ///
-    /// Bounds what one event can make us buffer, as [`max_frame_bytes`](Self::max_frame_bytes)
-    /// does for a line; a frame of that length fits together with the event's other fields. A longer
-    /// event is reported once, then skipped to its end.
+    /// Bounds the memory that one event can make us buffer, as
+    /// [`max_frame_bytes`](Self::max_frame_bytes) does for a line; a frame of that length fits
+    /// together with the event's other fields. A longer event is reported once, then skipped to its
+    /// end.
     max_event_bytes, with_max_event_bytes: usize = 17 << 20, at most 1 << 30;
 
-    /// Most replies without an id that may be sent at once.
+    /// Limit on replies without an id in one burst.
     ///
-    /// For transports. Two peers that answer each other's answers would never stop; neither would we
-    /// against a peer that sends noise. At the limit bad lines are to be dropped and reported, not
+    /// For transports. Two peers that answer each other's replies would never stop; neither would
+    /// we against a peer that sends noise. At the limit, bad lines are dropped and reported, not
     /// answered.
     max_anonymous_replies, with_max_anonymous_replies: u32 = 8, at most 1 << 16;
 
-    /// For transports: how many replies without an id become allowed again each second.
+    /// For transports: number of replies without an id that become allowed again each second.
     max_anonymous_replies_per_second, with_max_anonymous_replies_per_second: u32 = 1, at most 1 << 16;
 }
 
-/// A value that a limit cannot take. Always the caller's doing.
+/// A value outside the range of a limit. The caller is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{name} must be between 1 and {ceiling}, not {value}")]
 #[non_exhaustive]
 pub struct LimitError {
-    /// The limit's name.
+    /// Name of the limit.
     pub name: &'static str,
-    /// The value refused.
+    /// The refused value.
     pub value: u64,
-    /// The greatest value it takes; the least is 1.
+    /// The greatest allowed value; the least is 1.
     pub ceiling: u64,
 }
 

@@ -1,18 +1,17 @@
-//! Newline framing for the stdio binding, with no I/O in it.
+//! Newline framing for the stdio transport, without I/O.
 //!
-//! [`LineFramer`] cuts the chunks that a peer happens to send into lines, one frame each. It strips
-//! `\r\n` or `\n` and a byte order mark, and says which of them stood there: blank lines and the
-//! exact line end are handed on, since a frame that a raw newline tore apart is put together again
-//! from them. Reading the pipe, skipping blank lines and judging the content are the caller's.
+//! [`LineFramer`] splits the chunks of a stream into lines, one frame each. It strips `\r\n` or
+//! `\n` and a byte order mark, and reports which of them were there. Blank lines and the exact line
+//! end are passed on, because the joiner needs them to restore a frame that a raw newline tore
+//! apart. The caller reads the pipe, skips blank lines and checks the content.
 //!
 //! Invariants:
-//! - At most `max_frame_bytes` and a few bytes are buffered, whatever the peer sends. Once a line was
-//!   handed out, no more than 2 MiB are kept for the next, and no more than 256 KiB after some lines
-//!   that needed less. The ids of an overlong line come on top, as many and as long as `limits`
-//!   allows.
-//! - The lines do not depend on how the stream is cut into chunks.
-//! - Each byte is looked at once, and copied only if its line began in an earlier chunk.
-//! - An overlong line is reported once, when it ends; its ids are recovered as it goes by.
+//! - At most `max_frame_bytes` and a few bytes are buffered. Once a line was returned, at most 2
+//!   MiB stay allocated for the next, and at most 256 KiB after some lines that needed less. The
+//!   ids of an overlong line come on top, as many and as long as `limits` allows.
+//! - The lines do not depend on how the stream is split into chunks.
+//! - Each byte is read once, and copied only if its line began in an earlier chunk.
+//! - An overlong line is reported once, when it ends; its ids are recovered while it passes.
 
 use memchr::memchr;
 
@@ -26,22 +25,22 @@ pub struct LineFramer {
     limits: Limits,
     /// The current line so far, with its byte order mark: empty, or begun in an earlier chunk.
     partial: Vec<u8>,
-    /// Whether `partial` was handed out as a line, so that the next call drops it.
+    /// True if `partial` was returned as a line, so that the next call must clear it.
     is_handed_out: bool,
-    /// How many lines in a row could have done with a smaller `partial`.
+    /// Number of lines in a row that needed no large `partial`.
     idle_lines: u8,
-    /// Where in the stream the current line starts.
+    /// Offset of the current line in the stream.
     line_start: u64,
-    /// The current line, once it is longer than it may be.
+    /// The current line, once it is over the limit.
     overlong: Option<Box<OverlongLine>>,
-    /// What was recovered from the overlong line that was handed out last.
+    /// Messages recovered from the overlong line that was returned last.
     recovered: Vec<Recovered>,
 }
 
-/// A line that is not kept.
+/// A line that is too long to be stored.
 #[derive(Debug)]
 struct OverlongLine {
-    /// What is known of it so far; its byte order mark is in the part that is kept.
+    /// Facts about the line so far; its byte order mark is in the stored prefix.
     raw: Raw,
     collector: Collector,
 }
@@ -50,17 +49,17 @@ struct OverlongLine {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Line<'a> {
-    /// Where its content starts, in bytes from the start of the stream: after a byte order mark.
+    /// Offset of the content, in bytes from the start of the stream: after a byte order mark.
     pub offset: u64,
-    /// Whether a byte order mark stood before it.
+    /// True if a byte order mark came before the content.
     pub has_bom: bool,
-    /// What ended it.
+    /// The line end.
     pub end: LineEnd,
-    /// What is between the two.
+    /// The content between both.
     pub content: Content<'a>,
 }
 
-/// What ended a line.
+/// End of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "these are all the ends that the framer knows")]
 pub enum LineEnd {
@@ -72,13 +71,13 @@ pub enum LineEnd {
     Eof,
 }
 
-/// What a line holds.
+/// Content of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a line fits or it does not")]
 pub enum Content<'a> {
-    /// All of it.
+    /// The whole content.
     Whole(&'a [u8]),
-    /// It was too long to be kept.
+    /// The line was too long to be stored.
     Overlong(Overlong<'a>),
 }
 
@@ -86,31 +85,31 @@ pub enum Content<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Overlong<'a> {
-    /// How it begins: [`OVERLONG_PREFIX`] bytes, or all of it if the limit is less.
+    /// The first [`OVERLONG_PREFIX`] bytes, or all of them if the limit is smaller.
     pub prefix: &'a [u8],
-    /// How long it is, without its end and its byte order mark.
+    /// Length of the line, without its end and its byte order mark.
     pub length: u64,
-    /// The messages found on it from its start to its end, with their ids; no more than
+    /// The messages found on the whole line, with their ids; at most
     /// [`max_batch_elements`](Limits::max_batch_elements).
     pub recovered: &'a [Recovered],
     is_blank: bool,
 }
 
-/// Bytes kept of an overlong line, to show how it began.
+/// Number of bytes stored of an overlong line, to show how it began.
 pub const OVERLONG_PREFIX: usize = 4096;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// What may stand around a line of the greatest length: a byte order mark and a `\r`.
+/// Bytes around a line of the greatest length: a byte order mark and a `\r`.
 const MARGIN: usize = BOM.len() + 1;
-/// Most bytes kept allocated between lines.
+/// Capacity limit of the buffer between lines.
 const KEPT_BYTES: usize = 256 << 10;
-/// Most bytes kept as long as one line in [`MAX_IDLE_LINES`] needs more than [`KEPT_BYTES`]: a
-/// peer that sends large lines sends more of them, and fresh memory costs as much as reading a line.
+/// Capacity limit as long as one line in [`MAX_IDLE_LINES`] needs more than [`KEPT_BYTES`]: a peer
+/// that sends large lines sends more of them, and fresh memory costs as much as reading a line.
 const KEPT_LARGE_BYTES: usize = 2 << 20;
 const MAX_IDLE_LINES: u8 = 8;
 
 impl LineFramer {
-    /// Creates a framer that obeys `max_frame_bytes` of `limits`.
+    /// Creates a framer with the `max_frame_bytes` of `limits`.
     pub fn new(limits: &Limits) -> Self {
         Self {
             limits: limits.clone(),
@@ -125,7 +124,7 @@ impl LineFramer {
 
     /// Takes one line off the front of `input`.
     ///
-    /// Returns `None` when `input` is used up; an unfinished line is kept for the next call.
+    /// Returns `None` when `input` is used up; an unfinished line is stored for the next call.
     pub fn next_line<'s, 'i: 's>(&'s mut self, input: &mut &'i [u8]) -> Option<Line<'s>> {
         self.drop_handed_out();
         let newline = memchr(b'\n', input);
@@ -133,6 +132,7 @@ impl LineFramer {
         *input = rest.get(1..).unwrap_or_default();
 
         let has_ended = newline.is_some();
+        // The whole line is in this chunk, so return it without a copy.
         if has_ended && self.partial.is_empty() && self.overlong.is_none() {
             self.is_handed_out = true;
             let shape = self.measure(Raw::of(head), Newline::Read);
@@ -142,29 +142,30 @@ impl LineFramer {
         has_ended.then(|| self.kept_line(Newline::Read))
     }
 
-    /// Ends the stream. Returns the last line if it had no end of its own.
+    /// Ends the stream. Returns the last line if it had no newline.
     pub fn finish(&mut self) -> Option<Line<'_>> {
         self.drop_handed_out();
         let is_empty = self.partial.is_empty() && self.overlong.is_none();
         (!is_empty).then(|| self.kept_line(Newline::EndOfStream))
     }
 
-    /// Returns the line that has begun and not ended, as far as it is kept. Empty if there is none.
+    /// Returns the bytes of the current, unfinished line, as far as they are stored. Empty if there
+    /// is none.
     pub fn unfinished(&self) -> &[u8] {
         if self.is_handed_out { &[] } else { &self.partial }
     }
 
-    /// Ends the current line where the stream stands, as if a newline had come. What comes next is
-    /// another line.
+    /// Ends the current line at the current position, as if its newline had arrived. Later bytes
+    /// belong to the next line.
     ///
-    /// For a sender that waits for an answer to a line without an end.
+    /// For a sender that waits for an answer to a line without a newline.
     pub fn cut(&mut self) -> Option<Line<'_>> {
         self.drop_handed_out();
         let is_empty = self.partial.is_empty() && self.overlong.is_none();
         (!is_empty).then(|| self.kept_line(Newline::Missing))
     }
 
-    /// Adds to a line that has not ended.
+    /// Stores more bytes of an unfinished line.
     fn keep(&mut self, head: &[u8]) {
         let Self { limits, partial, overlong, .. } = self;
         let most = limits.max_frame_bytes() + MARGIN;
@@ -176,7 +177,8 @@ impl LineFramer {
         let prefix = OVERLONG_PREFIX + BOM.len();
         let mut rest = head;
         let overlong = overlong.get_or_insert_with(|| {
-            // There are more bytes than that: enough to know a byte order mark.
+            // The line is longer than that, so there are enough bytes to recognize a byte order
+            // mark.
             let missing = BOM.len().saturating_sub(partial.len());
             let (begin, end) = head.split_at_checked(missing).unwrap_or((head, &[]));
             partial.extend_from_slice(begin);
@@ -192,7 +194,7 @@ impl LineFramer {
         overlong.read(rest);
     }
 
-    /// Hands out the line that was kept.
+    /// Returns the stored line.
     fn kept_line(&mut self, newline: Newline) -> Line<'_> {
         self.is_handed_out = true;
         let Some(overlong) = self.overlong.take() else {
@@ -204,7 +206,7 @@ impl LineFramer {
         shape.overlong(&self.partial, &self.recovered)
     }
 
-    /// Tells a line's content from what is around it, and goes on to the next in the stream.
+    /// Computes the extent of a line's content, and advances to the next line of the stream.
     fn measure(&mut self, raw: Raw, newline: Newline) -> Shape {
         let end = match (newline, raw.ends_in_cr) {
             (Newline::EndOfStream, _) => LineEnd::Eof,
@@ -214,6 +216,7 @@ impl LineFramer {
         let mark = if raw.has_bom { BOM.len() as u64 } else { 0 };
         let offset = self.line_start + mark;
         let length = raw.length - mark - u64::from(end == LineEnd::CrLf);
+        // A newline that was only assumed is not part of the stream.
         self.line_start += raw.length + u64::from(newline == Newline::Read);
         Shape { offset, has_bom: raw.has_bom, end, length, has_content: raw.has_content }
     }
@@ -232,12 +235,12 @@ impl LineFramer {
 }
 
 impl<'a> Line<'a> {
-    /// A line that is in memory, without a byte order mark: `text` is its content.
+    /// Creates a line from a text in memory, without a byte order mark. `text` is its content.
     pub fn of_text(text: &'a [u8]) -> Self {
         Self { offset: 0, has_bom: false, end: LineEnd::Lf, content: Content::Whole(text) }
     }
 
-    /// Whether there is nothing but whitespace on it, so that it carries no message.
+    /// Returns true if the line has only whitespace, and so no message.
     pub fn is_blank(&self) -> bool {
         match self.content {
             Content::Whole(bytes) => is_blank(bytes),
@@ -245,7 +248,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The content, if it is all there.
+    /// Returns the content, if it was stored completely.
     pub fn whole(&self) -> Option<&'a [u8]> {
         match self.content {
             Content::Whole(bytes) => Some(bytes),
@@ -253,7 +256,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether the line was written to its end, as far as the stream tells.
+    /// Returns whether the line was written to its end, as far as the stream shows.
     pub fn ending(&self) -> Ending {
         self.end.ending()
     }
@@ -268,24 +271,24 @@ impl LineEnd {
     }
 }
 
-/// The reason why a line is over.
+/// Reason why a line has ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Newline {
     /// Its newline was read.
     Read,
-    /// Its newline is taken as read.
+    /// Its newline is assumed.
     Missing,
     /// The stream has ended.
     EndOfStream,
 }
 
-/// A line before its content is told from what is around it. The newline is not counted.
+/// A line before its content is separated from its surroundings. The newline is not counted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Raw {
     length: u64,
     has_bom: bool,
     ends_in_cr: bool,
-    /// Whether something other than whitespace was seen; looked at in overlong lines alone.
+    /// True if a byte other than whitespace was seen; tracked for overlong lines only.
     has_content: bool,
 }
 
@@ -296,7 +299,7 @@ impl Raw {
     }
 }
 
-/// A line apart from its content.
+/// A line without its content.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     offset: u64,
@@ -307,7 +310,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Makes a line of `raw`, which has all its bytes.
+    /// Creates a line from `raw`, which has all its bytes.
     fn line<'a>(
         self,
         raw: &'a [u8],
@@ -317,6 +320,7 @@ impl Shape {
         let bytes = if self.has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
         let bytes =
             bytes.strip_suffix(b"\r").filter(|_| self.end == LineEnd::CrLf).unwrap_or(bytes);
+        // Still possible here: a line within one chunk, or one that only the margin let in.
         if limits.max_frame_bytes() < bytes.len() {
             let mut overlong = OverlongLine::new(limits);
             overlong.begin(raw);
@@ -328,7 +332,7 @@ impl Shape {
         Line { offset, has_bom, end, content: Content::Whole(bytes) }
     }
 
-    /// Makes an overlong line of which `raw` is the beginning.
+    /// Creates an overlong line of which `raw` is the beginning.
     fn overlong<'a>(self, raw: &'a [u8], recovered: &'a [Recovered]) -> Line<'a> {
         let Self { offset, has_bom, end, length, has_content } = self;
         let bytes = if has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
@@ -349,7 +353,7 @@ impl OverlongLine {
         Self { raw: Raw::default(), collector: Collector::new(limits) }
     }
 
-    /// Reads the beginning, long enough that a byte order mark is all there.
+    /// Reads the beginning, which is long enough to contain a whole byte order mark.
     fn begin(&mut self, bytes: &[u8]) {
         let Some(unmarked) = bytes.strip_prefix(BOM) else {
             return self.read(bytes);
@@ -362,6 +366,7 @@ impl OverlongLine {
     fn read(&mut self, bytes: &[u8]) {
         self.raw.length += bytes.len() as u64;
         self.raw.has_content |= !is_blank(bytes);
+        // The `\r` of the line end may come in an earlier chunk than the newline.
         if let Some(last) = bytes.last() {
             self.raw.ends_in_cr = *last == b'\r';
         }

@@ -1,10 +1,10 @@
-//! JSON-RPC messages as MCP uses them, read off a checked object without copying it.
+//! JSON-RPC messages as MCP uses them, read from a checked object without copying it.
 //!
-//! The rules: `jsonrpc` is `"2.0"`; an id is a string or an integer; a message has a `method`, a
-//! `result` or an `error`, and only one of them; `params` is an object or an array; an error has a
-//! code and a message; no key of the envelope has a twin that differs in case alone. Members that
-//! the rules do not name pass. Which methods exist and who may call them is left to
-//! [`method`](crate::method), and what a result must look like to whoever reads it.
+//! The rules: `jsonrpc` is `"2.0"`; an id is a string or an integer; a message has exactly one of
+//! `method`, `result` and `error`; `params` is an object or an array; an error has a code and a
+//! message; no key differs from a key of the envelope in case alone. Other members are allowed.
+//! [`method`](crate::method) knows which methods exist and who may call them. The reader of a
+//! result checks its content.
 
 use std::borrow::Cow;
 
@@ -18,9 +18,9 @@ use crate::limits::Limits;
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC 2.0 has these four")]
 pub enum Message<'a> {
-    /// A call that wants an answer.
+    /// A call that needs an answer.
     Request(Request<'a>),
-    /// A call that wants none.
+    /// A call that needs no answer.
     Notification(Notification<'a>),
     /// The answer to a request that succeeded.
     Response(Response<'a>),
@@ -28,23 +28,23 @@ pub enum Message<'a> {
     Error(ErrorResponse<'a>),
 }
 
-/// A call that wants an answer.
+/// A call that needs an answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// What the answer will carry.
+    /// Id that the answer will carry.
     pub id: Id<'a>,
-    /// What is called.
+    /// Name of the called method.
     pub method: Cow<'a, str>,
     /// An object or an array.
     pub params: Option<Value<'a>>,
 }
 
-/// A call that wants no answer.
+/// A call that needs no answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notification<'a> {
-    /// What is called.
+    /// Name of the called method.
     pub method: Cow<'a, str>,
     /// An object or an array.
     pub params: Option<Value<'a>>,
@@ -54,7 +54,7 @@ pub struct Notification<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Response<'a> {
-    /// The request's id.
+    /// Id of the request.
     pub id: Id<'a>,
     /// Any value; MCP's results are objects.
     pub result: Value<'a>,
@@ -64,27 +64,28 @@ pub struct Response<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ErrorResponse<'a> {
-    /// The request's id; `None` if the other side could not read it, written as null or left out.
+    /// Id of the request; `None` (null or left out) if the other side could not read it.
     pub id: Option<Id<'a>>,
-    /// The kind of error.
+    /// Error code.
     pub code: i64,
-    /// What went wrong, in words.
+    /// Error message for people.
     pub message: Cow<'a, str>,
-    /// More about it.
+    /// Further information.
     pub data: Option<Value<'a>>,
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message that obeys `max_id_bytes` of `limits`.
+    /// Reads a message. Its id may have at most `max_id_bytes` of `limits`.
     ///
     /// # Errors
     ///
-    /// [`MessageError`], with the byte of the checked text at which the fault lies.
+    /// [`MessageError`], with the position of the fault in the checked text.
     pub fn read(checked: &Checked<'a>, limits: &Limits) -> Result<Self, MessageError> {
         let start = checked.value.offset();
         let Some(envelope) = &checked.envelope else {
             return Err(fault(MessageReason::NotAnObject, start));
         };
+        // Refused first: parsers that ignore case would read a different message.
         if let Some(offset) = envelope.twin_key {
             return Err(fault(MessageReason::AmbiguousKey, offset));
         }
@@ -112,6 +113,7 @@ impl<'a> Message<'a> {
                 None => Err(fault(MessageReason::NoId, start)),
             },
             (None, None, Some(error)) => {
+                // JSON-RPC writes null for an id that could not be read.
                 let known = envelope.id.filter(|value| value.kind() != Kind::Null);
                 let id = known.map(id).transpose()?;
                 let error =
@@ -125,7 +127,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The id, which a notification never has and an error response may lack.
+    /// Returns the id, which a notification never has and an error response may lack.
     pub fn id(&self) -> Option<&Id<'a>> {
         match self {
             Self::Request(request) => Some(&request.id),
@@ -135,7 +137,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The parameters of a call.
+    /// Returns the parameters of a call.
     pub fn params(&self) -> Option<Value<'a>> {
         match self {
             Self::Request(request) => request.params,
@@ -144,7 +146,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The method, which answers do not have.
+    /// Returns the method of a call.
     pub fn method(&self) -> Option<&str> {
         match self {
             Self::Request(request) => Some(&request.method),
@@ -162,7 +164,7 @@ fn read_call<'a>(method: Value<'a>, envelope: &Envelope<'a>) -> Result<Call<'a>,
         return Err(fault(MessageReason::BadMethod, method.offset()));
     };
     match envelope.params {
-        // JSON-RPC wants it left out, but rmcp and others write it.
+        // JSON-RPC does not allow null here, but rmcp and others write it.
         Some(params) if params.kind() == Kind::Null => Ok((name, None)),
         Some(params) if !matches!(params.kind(), Kind::Object | Kind::Array) => {
             Err(fault(MessageReason::BadParams, params.offset()))
@@ -188,25 +190,25 @@ fn fault(reason: MessageReason, offset: usize) -> MessageError {
     MessageError { reason, offset }
 }
 
-/// A JSON value that is no message. Always the sender's doing.
+/// A JSON value that is not a message. The sender is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{reason} at byte {offset}")]
 #[non_exhaustive]
 pub struct MessageError {
-    /// What is wrong.
+    /// The reason.
     pub reason: MessageReason,
-    /// Where, in bytes from the start of the checked text.
+    /// Position of the fault, in bytes from the start of the checked text.
     pub offset: usize,
 }
 
-/// What keeps a JSON value from being a message.
+/// Reason why a JSON value is not a message.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum MessageReason {
-    /// It is no object.
+    /// The value is not an object.
     #[error("a message must be an object")]
     NotAnObject,
-    /// A key equals one of the envelope's when case is ignored.
+    /// A key equals one of the envelope's if case is ignored.
     #[error("a key differs from one of the envelope's in case alone")]
     AmbiguousKey,
     /// There is no member `jsonrpc`.
@@ -215,7 +217,7 @@ pub enum MessageReason {
     /// `jsonrpc` is not `"2.0"`.
     #[error("\"jsonrpc\" is not \"2.0\"")]
     WrongVersion,
-    /// The id is none.
+    /// The id is invalid.
     #[error(transparent)]
     BadId(#[from] IdError),
     /// A result has no id.
@@ -224,16 +226,16 @@ pub enum MessageReason {
     /// There is no `method`, no `result` and no `error`.
     #[error("neither \"method\" nor \"result\" nor \"error\"")]
     NoKind,
-    /// There is more than one of them.
+    /// There is more than one of `method`, `result` and `error`.
     #[error("more than one of \"method\", \"result\" and \"error\"")]
     TwoKinds,
-    /// `method` is no string.
+    /// `method` is not a string.
     #[error("\"method\" is not a string")]
     BadMethod,
     /// `params` is neither an object nor an array.
     #[error("\"params\" is neither an object nor an array")]
     BadParams,
-    /// `error` is no object with an integer `code` and a string `message`.
+    /// `error` is not an object with an integer `code` and a string `message`.
     #[error("\"error\" is not an object with an integer \"code\" and a string \"message\"")]
     BadError,
 }

@@ -24,7 +24,8 @@ use memchr::memchr2_iter;
 /// assert_eq!(&*single_line(json), br#"{"a": {"b":"\u2028"}}"#);
 /// ```
 pub fn single_line(json: &[u8]) -> Cow<'_, [u8]> {
-    // A reduction without an early exit, so that it is vectorized. It tells most frames.
+    // A reduction without an early exit, so that the compiler vectorizes it. Most frames need
+    // nothing else.
     let (least, most) =
         json.iter().fold((u8::MAX, 0), |(least, most), &byte| (least.min(byte), most.max(byte)));
     if least >= b' ' && most < 0x80 {
@@ -42,6 +43,7 @@ pub fn single_line(json: &[u8]) -> Cow<'_, [u8]> {
         done = at + length;
     }
     line.extend_from_slice(json.get(done..).unwrap_or_default());
+    // Checked strings have no raw control characters, so these stand between tokens.
     for byte in line.iter_mut().filter(|byte| **byte < b' ') {
         *byte = b' ';
     }

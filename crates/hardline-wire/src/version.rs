@@ -1,11 +1,11 @@
-//! The five protocol versions, and what differs between them on the wire.
+//! The five protocol versions, and their differences on the wire.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A version of the Model Context Protocol, older ones less than newer ones.
+/// A version of the Model Context Protocol. Older versions compare as less.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "a variant's name is all there is to say")]
@@ -18,7 +18,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// All of them, oldest first.
+    /// All versions, oldest first.
     pub const ALL: [Self; 5] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
@@ -27,7 +27,7 @@ impl Version {
         Self::V2026_07_28,
     ];
 
-    /// The version as it is written.
+    /// Returns the version as written on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -38,22 +38,24 @@ impl Version {
         }
     }
 
-    /// Whether several messages may share a line or a body, as an array.
+    /// Returns true if several messages may share a line or a body, as an array.
     pub const fn has_batches(self) -> bool {
         matches!(self, Self::V2025_03_26)
     }
 
-    /// Whether a connection opens with `initialize`. Otherwise each request speaks for itself.
+    /// Returns true if a session opens with `initialize`. Otherwise each request states its
+    /// version.
     pub const fn has_handshake(self) -> bool {
         !matches!(self, Self::V2026_07_28)
     }
 
-    /// Whether an error about a message without a readable id has no member `id`, rather than null.
+    /// Returns true if an error for a message without a readable id omits the member `id` instead
+    /// of writing null.
     pub fn omits_unknown_ids(self) -> bool {
         Self::V2025_11_25 <= self
     }
 
-    /// Whether HTTP requests repeat parts of their body in headers.
+    /// Returns true if HTTP requests repeat parts of their body in headers.
     pub fn has_mirrored_headers(self) -> bool {
         Self::V2026_07_28 <= self
     }
@@ -73,7 +75,7 @@ impl FromStr for Version {
     }
 }
 
-/// A version that is none of the five. Its text is the peer's, so it is not repeated here.
+/// Error for an unknown version. Its text comes from the peer, so it is not repeated.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("unknown protocol version")]
 #[non_exhaustive]

@@ -1,11 +1,11 @@
-//! The HTTP headers of 2026-07-28 that repeat parts of a request's body.
+//! HTTP headers of 2026-07-28 that repeat parts of a request's body.
 //!
-//! Routers read headers, servers read bodies; if the two differ, one of them is deceived. Here
-//! headers are made from a body ([`standard_headers`], [`ParamHeaders::headers`]) and compared with
-//! it ([`verify_standard_headers`], [`ParamHeaders::verify`]) as the specification asks: names
-//! without regard to case, values exactly, integers by number, `Mcp-Name` and `Mcp-Param-*` after
-//! decoding. Finding a header by name, refusing one that was sent twice with different values, and
-//! what becomes of a request that fails, are the caller's.
+//! Routers read headers, servers read bodies; if the two differ, one of them is deceived. This
+//! module creates headers from a body ([`standard_headers`], [`ParamHeaders::headers`]) and
+//! compares them with it ([`verify_standard_headers`], [`ParamHeaders::verify`]) as the
+//! specification requires: names ignore case, values must be equal, integers are compared as
+//! numbers, `Mcp-Name` and `Mcp-Param-*` after decoding. The caller finds a header by name, refuses
+//! one that was sent twice with different values, and answers a request that fails.
 
 mod param;
 mod schema;
@@ -21,26 +21,26 @@ use thiserror::Error;
 use crate::encode::code;
 use crate::message::Message;
 
-/// The header that names the protocol version.
+/// Header with the protocol version.
 pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
-/// The header that names the method.
+/// Header with the method.
 pub const METHOD: &str = "Mcp-Method";
-/// The header that names the tool, prompt, resource or task.
+/// Header with the name of the tool, prompt, resource or task.
 pub const NAME: &str = "Mcp-Name";
-/// What the names of headers that repeat a tool's parameters begin with.
+/// Prefix of the headers that repeat a tool's parameters.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
 
-/// The member of `params._meta` that [`PROTOCOL_VERSION`] repeats.
+/// Member of `params._meta` that [`PROTOCOL_VERSION`] repeats.
 pub const PROTOCOL_VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// A header: its name and its value, fit to be sent.
+/// A header: its name and its value, ready to be sent.
 pub type Header = (Cow<'static, str>, String);
 
-/// Makes the headers that every message to a server carries, from what its body has.
+/// Creates the standard headers of a message to a server from its body.
 ///
 /// # Errors
 ///
-/// [`HeaderError::InvalidCharacter`] if the method or the version cannot be a header's value.
+/// [`HeaderError::InvalidCharacter`] if the method or the version cannot be a header value.
 pub fn standard_headers(message: &Message<'_>) -> Result<Vec<Header>, HeaderError> {
     let mut headers = Vec::new();
     if let Some(version) = protocol_version(message) {
@@ -55,15 +55,15 @@ pub fn standard_headers(message: &Message<'_>) -> Result<Vec<Header>, HeaderErro
     Ok(headers)
 }
 
-/// Compares the headers of a request with its body. `find` returns the value of a header, whatever
-/// the case of its name.
+/// Compares the headers of a request with its body. `find` returns the value of a header and must
+/// ignore the case of its name.
 ///
-/// Of other messages the specification says nothing: what their headers repeat is compared, and
-/// nothing is missed.
+/// For other messages the specification has no rule: headers that are present are compared, and
+/// none is required.
 ///
 /// # Errors
 ///
-/// [`HeaderError`], for which the answer is `400` with its [`code`](HeaderError::code).
+/// [`HeaderError`]. Answer with status `400` and its [`code`](HeaderError::code).
 pub fn verify_standard_headers<'h>(
     message: &Message<'_>,
     mut find: impl FnMut(&str) -> Option<&'h [u8]>,
@@ -94,13 +94,13 @@ pub fn verify_standard_headers<'h>(
     }
 }
 
-/// The protocol version that a message names in its body.
+/// Returns the protocol version that a message states in its body.
 pub fn protocol_version<'a>(message: &Message<'a>) -> Option<Cow<'a, str>> {
     message.params()?.get("_meta")?.get(PROTOCOL_VERSION_META)?.as_str()
 }
 
-/// What [`NAME`] repeats: `None` for a message that does not have it, `Some(None)` if the body lacks
-/// what it should have.
+/// Returns the value that [`NAME`] repeats: `None` for a message that does not have the header,
+/// `Some(None)` if the body lacks the value.
 #[expect(clippy::option_option, reason = "the two ways to have no name are told apart")]
 fn name<'a>(message: &Message<'a>) -> Option<Option<Cow<'a, str>>> {
     let Message::Request(request) = message else { return None };
@@ -113,7 +113,7 @@ fn name<'a>(message: &Message<'a>) -> Option<Option<Cow<'a, str>>> {
     Some(request.params.and_then(|params| params.get(member)?.as_str()))
 }
 
-/// Takes a value that has no encoded form.
+/// Checks a value that has no encoded form.
 fn plain(header: &str, text: &str) -> Result<String, HeaderError> {
     match value::plain_text(text.as_bytes()) {
         Some(same) if same == text => Ok(text.to_owned()),
@@ -121,35 +121,37 @@ fn plain(header: &str, text: &str) -> Result<String, HeaderError> {
     }
 }
 
-/// Why headers and body do not agree. Always the sender's doing. Names the header.
+/// Error returned when headers and body do not agree. Names the header. The sender is always the
+/// cause.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// The body has a value that a header must repeat, and it does not.
+    /// The body has a value that a header must repeat, and the header is missing.
     #[error("header {0} is missing")]
     Missing(String),
     /// The body of a request names no protocol version.
     #[error("no protocol version in params._meta")]
     NoVersion,
-    /// The header is there, but the body has no value for it.
+    /// The header is present, but the body has no value for it.
     #[error("header {0} has no counterpart in the body")]
     Unexpected(String),
     /// The two values differ.
     #[error("header {0} differs from the body")]
     Mismatch(String),
-    /// The value has a character that a header must not have.
+    /// The value has a character that a header may not have.
     #[error("header {0} has an invalid character")]
     InvalidCharacter(String),
-    /// The value begins as an encoded one but is none.
+    /// The value begins like an encoded one but is not valid.
     #[error("header {0} is not valid Base64 of UTF-8")]
     InvalidEncoding(String),
-    /// The body's value cannot be repeated in a header: no string, truth value or safe integer.
+    /// The value in the body cannot be repeated in a header: it is not a string, a boolean or a
+    /// safe integer.
     #[error("the value for header {0} is neither a string nor a safe integer nor a truth value")]
     Unsupported(String),
 }
 
 impl HeaderError {
-    /// The code of the error reply.
+    /// Returns the code of the error reply.
     pub fn code(&self) -> i64 {
         match self {
             Self::NoVersion => code::INVALID_PARAMS,

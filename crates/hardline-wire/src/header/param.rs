@@ -1,4 +1,4 @@
-//! Headers that repeat a tool's parameters, as `x-mcp-header` in its input schema asks.
+//! Headers that repeat a tool's parameters, as `x-mcp-header` in its input schema requires.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use crate::json::{Kind, Step, Value};
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ParamHeaders {
     headers: Vec<ParamHeader>,
-    /// The paths as a tree, its root first.
+    /// The paths as a tree, root first.
     nodes: Vec<Node>,
 }
 
-/// A property on the way to a parameter, or the parameter itself.
+/// A property on the path to a parameter, or the parameter itself.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Node {
-    /// The properties inside it, by name.
+    /// Indices of the properties inside it, by name.
     children: HashMap<String, usize>,
-    /// Which header repeats it.
+    /// Index of the header that repeats it.
     header: Option<usize>,
 }
 
@@ -30,23 +30,23 @@ struct Node {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ParamHeader {
-    /// The header's name, `Mcp-Param-` included.
+    /// Name of the header, including `Mcp-Param-`.
     pub header: String,
-    /// The names of the properties that lead to the parameter.
+    /// Names of the properties that lead to the parameter.
     pub path: Vec<String>,
 }
 
-/// Greatest integer that a double holds together with all smaller ones.
+/// Greatest integer below which a double holds every integer exactly.
 const MAX_SAFE: i64 = (1 << 53) - 1;
-/// How many digits that has.
+/// Number of digits of `MAX_SAFE`.
 const SAFE_DIGITS: usize = 16;
 
 impl ParamHeaders {
-    /// Finds the annotations of a tool's input schema.
+    /// Reads the annotations of a tool's input schema.
     ///
     /// # Errors
     ///
-    /// [`AnnotationError`] if one breaks the rules. An HTTP client then leaves the tool out.
+    /// [`AnnotationError`] if one breaks the rules. An HTTP client then omits the tool.
     pub fn from_schema(schema: Value<'_>) -> Result<Self, AnnotationError> {
         let mut headers = schema::annotations(schema)?;
         headers.sort_by(|left, right| left.path.cmp(&right.path));
@@ -68,7 +68,7 @@ impl ParamHeaders {
         Ok(Self { headers, nodes })
     }
 
-    /// Makes the headers for a call with these arguments. A parameter that is absent or null has
+    /// Creates the headers for a call with these arguments. A parameter that is absent or null has
     /// none.
     ///
     /// # Errors
@@ -85,12 +85,12 @@ impl ParamHeaders {
         Ok(headers)
     }
 
-    /// Compares a call's headers with its arguments. `find` returns the value of a header, whatever
-    /// the case of its name.
+    /// Compares the headers of a call with its arguments. `find` returns the value of a header and
+    /// must ignore the case of its name.
     ///
     /// # Errors
     ///
-    /// [`HeaderError`], for which the answer is `400` with its [`code`](HeaderError::code).
+    /// [`HeaderError`]. Answer with status `400` and its [`code`](HeaderError::code).
     pub fn verify<'h>(
         &self,
         arguments: Option<Value<'_>>,
@@ -113,15 +113,15 @@ impl ParamHeaders {
         Ok(())
     }
 
-    /// The parameters, in the order of their paths.
+    /// Returns the parameters, in the order of their paths.
     pub fn iter(&self) -> impl Iterator<Item = &ParamHeader> {
         self.headers.iter()
     }
 
-    /// The values of all parameters in one pass over the arguments; null counts as absent.
+    /// Returns the values of all parameters in one pass over the arguments; null counts as absent.
     fn find_all<'a>(&self, arguments: Option<Value<'a>>) -> Vec<Option<Found<'a>>> {
         let mut found = vec![None; self.headers.len()];
-        // The node of each open array or object, and of the member that comes next.
+        // The node of each open array or object. `next` is the node of the next value.
         let mut open: Vec<Option<&Node>> = Vec::new();
         let mut next = self.nodes.first();
         let mut note = |node: Option<&Node>, value| {
@@ -155,7 +155,7 @@ impl ParamHeaders {
     }
 }
 
-/// What stands in a parameter's place.
+/// Value of a parameter.
 #[derive(Clone, Copy, Debug)]
 enum Found<'a> {
     Scalar(Value<'a>),
@@ -164,7 +164,7 @@ enum Found<'a> {
 }
 
 impl Found<'_> {
-    /// The text that stands for it in a header, before it is encoded.
+    /// Returns the text for a header, before encoding.
     fn text(self) -> Option<String> {
         let Self::Scalar(value) = self else { return None };
         match value.kind() {
@@ -186,7 +186,8 @@ impl Found<'_> {
     }
 }
 
-/// Reads a number that is an integer, however it is written, within what doubles hold exactly.
+/// Parses a number with an integer value in any notation, within the range that doubles hold
+/// exactly.
 fn safe_integer(text: &str) -> Option<i64> {
     let (sign, unsigned) = match text.strip_prefix('-') {
         Some(unsigned) => (-1, unsigned),
@@ -198,7 +199,7 @@ fn safe_integer(text: &str) -> Option<i64> {
     if !is_digits(whole) || !is_digits(fraction) {
         return None;
     }
-    // Moves the decimal point by the exponent and asks that nothing but zeros is behind it.
+    // Move the decimal point by the exponent; only zeros may remain behind it.
     let digits = [whole, fraction].concat();
     let point = i64::try_from(whole.len()).ok()?.checked_add(exponent.parse().ok()?)?;
     let split = usize::try_from(point.max(0)).ok()?;
@@ -208,6 +209,7 @@ fn safe_integer(text: &str) -> Option<i64> {
     }
     let before = digits.get(..split).unwrap_or(&digits).trim_start_matches('0');
     let zeros = if before.is_empty() { 0 } else { split.saturating_sub(digits.len()) };
+    // Checked before `repeat`: a huge exponent must not allocate that many zeros.
     if SAFE_DIGITS < before.len().checked_add(zeros)? {
         return None;
     }
@@ -215,17 +217,17 @@ fn safe_integer(text: &str) -> Option<i64> {
     (value <= MAX_SAFE).then_some(sign * value)
 }
 
-/// Why a tool's annotations are refused. Always the server's doing.
+/// Error returned when a tool's annotations are refused. The server is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AnnotationError {
-    /// The annotation is no string that can be part of a header's name.
+    /// The annotation is not a string that can be part of a header name.
     #[error("\"x-mcp-header\" is not an HTTP token")]
     BadName,
-    /// Two annotations name one header, case ignored.
+    /// Two annotations name the same header, ignoring case.
     #[error("\"x-mcp-header\" names one header twice")]
     Duplicate,
-    /// The parameter is no string, integer or truth value.
+    /// The parameter is not a string, integer or boolean.
     #[error("\"x-mcp-header\" on a parameter that is not a string, an integer or a boolean")]
     BadType,
     /// There are more annotations than a request can have headers.
@@ -234,7 +236,7 @@ pub enum AnnotationError {
         /// The limit in force.
         limit: usize,
     },
-    /// The annotation is somewhere else than on a property reached through `properties` alone.
+    /// The annotation is not on a property that is reached through `properties` alone.
     #[error("\"x-mcp-header\" where no chain of \"properties\" leads")]
     Unreachable,
 }

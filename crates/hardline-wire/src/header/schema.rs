@@ -1,4 +1,4 @@
-//! Finding the annotations of a tool's input schema, in one pass over it.
+//! Finds the annotations of a tool's input schema, in one pass over it.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,22 @@ use super::param::{AnnotationError, ParamHeader};
 use crate::json::{Kind, Step, Value};
 
 const ANNOTATION: &str = "x-mcp-header";
-/// Most annotations that one tool may have. HTTP servers take about a hundred headers, so that a
-/// tool with more could not be called.
+/// Limit on the annotations of one tool. HTTP servers accept about a hundred headers, so a tool
+/// with more could not be called.
 const MAX_HEADERS: usize = 100;
 
-/// How a part of a schema is reached from the root.
+/// Path from the root to a part of a schema.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// It is the root.
+    /// The root itself.
     Root,
-    /// Through `properties` alone; the last step is at this place among the steps.
+    /// Through `properties` alone; the number is the index of the last step in `steps`.
     Properties(usize),
-    /// In some other way.
+    /// Any other path.
     Other,
 }
 
-/// What an array or object of a schema is.
+/// Role of an array or object in a schema.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// A schema, or an array of schemas.
@@ -31,11 +31,11 @@ enum Place {
     Named(Way),
     /// The array of a schema's types.
     Types,
-    /// Anything else.
+    /// Any other value.
     Data,
 }
 
-/// An array or object that has begun.
+/// An open array or object.
 #[derive(Debug)]
 struct Open<'a> {
     place: Place,
@@ -43,24 +43,24 @@ struct Open<'a> {
     types: Types,
 }
 
-/// What is known of a schema's `type`.
+/// Types of a schema.
 #[derive(Clone, Copy, Debug, Default)]
 struct Types {
-    /// How many are a string, an integer or a truth value.
+    /// Number of types that are a string, an integer or a boolean.
     primitive: usize,
-    /// How many are neither that nor null.
+    /// Number of types that are none of these, nor null.
     other: usize,
 }
 
-/// The search.
+/// State of the search.
 #[derive(Debug, Default)]
 struct Search {
     headers: Vec<ParamHeader>,
-    /// The properties on the way to others, each with the way to it.
+    /// The properties on paths to others, each with the path to it.
     steps: Vec<(Way, String)>,
 }
 
-/// Finds all annotations, or the first that breaks the rules.
+/// Returns all annotations, or an error for the first that breaks the rules.
 pub(super) fn annotations(schema: Value<'_>) -> Result<Vec<ParamHeader>, AnnotationError> {
     let mut search = Search::default();
     let mut open: Vec<Open<'_>> = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn annotations(schema: Value<'_>) -> Result<Vec<ParamHeader>, Annotat
 }
 
 impl<'a> Open<'a> {
-    /// Notes a member or element that is no array or object.
+    /// Records a member or element that is not an array or object.
     fn note(&mut self, key: Option<&str>, value: Value<'a>) {
         match (self.place, key) {
             (Place::Schema(_), Some(ANNOTATION)) => self.annotation = Some(value),
@@ -113,7 +113,7 @@ impl Types {
 }
 
 impl Search {
-    /// Tells what an array or object is by what it is in and under which key.
+    /// Determines the role of an array or object from the value around it and its key.
     fn enter(
         &mut self,
         around: Option<Place>,
@@ -133,6 +133,7 @@ impl Search {
             (Some(Place::Schema(way)), Some(_)) => way,
         };
         Ok(match key.as_deref().unwrap_or_default() {
+            // An annotation must be a string, so an array or object is always wrong.
             ANNOTATION if matches!(way, Way::Properties(_)) => {
                 return Err(AnnotationError::BadName);
             }
@@ -142,17 +143,19 @@ impl Search {
                 Place::Named(Way::Other)
             }
             "type" if kind == Kind::Array => Place::Types,
+            // Keywords with data: a member called `x-mcp-header` in there is not an annotation.
             "const" | "default" | "enum" | "example" | "examples" => Place::Data,
             _ => Place::Schema(Way::Other),
         })
     }
 
-    /// Takes the annotation of a schema that has ended.
+    /// Handles the annotation of a schema that has ended.
     fn leave(&mut self, way: Way, schema: &Open<'_>) -> Result<(), AnnotationError> {
         let Some(annotation) = schema.annotation else { return Ok(()) };
         let Way::Properties(_) = way else { return Err(AnnotationError::Unreachable) };
         let name = annotation.as_str().filter(|name| is_token(name));
         let header = format!("{PARAM_PREFIX}{}", name.ok_or(AnnotationError::BadName)?);
+        // `null` besides one of the types is allowed: the header is then left out.
         if schema.types.primitive != 1 || schema.types.other != 0 {
             return Err(AnnotationError::BadType);
         }
@@ -180,7 +183,7 @@ impl Search {
     }
 }
 
-/// Whether `name` is a token of HTTP.
+/// Returns true if `name` is an HTTP token.
 fn is_token(name: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_tchar)

@@ -1,4 +1,4 @@
-//! Header values: plain, or encoded where plain would not do.
+//! Header values: plain text, or encoded if plain text is not possible.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ const SUFFIX: &str = "?=";
 
 /// Encodes `text` as the value of `Mcp-Name` or `Mcp-Param-*`.
 ///
-/// It stays as it is if it consists of visible ASCII, spaces and tabs, has no blank at either end,
-/// and does not look encoded itself.
+/// Plain text stays unchanged: visible ASCII, spaces and tabs, no blank at either end, and no
+/// resemblance to an encoded value.
 pub fn encode_value(text: &str) -> Cow<'_, str> {
     let is_plain = plain_text(text.as_bytes()) == Some(text) && encoded_part(text).is_none();
     if is_plain {
@@ -22,7 +22,7 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{PREFIX}{}{SUFFIX}", STANDARD.encode(text)))
 }
 
-/// Reads the value of `Mcp-Name` or `Mcp-Param-*`; `header` is its name, for the error.
+/// Decodes the value of `Mcp-Name` or `Mcp-Param-*`; `header` is its name, for the error.
 ///
 /// # Errors
 ///
@@ -38,7 +38,8 @@ pub fn decode_value<'a>(header: &str, value: &'a [u8]) -> Result<Cow<'a, str>, H
     decoded.map(Cow::Owned).ok_or_else(|| HeaderError::InvalidEncoding(header.into()))
 }
 
-/// The value without the blanks around it, if it has only characters that a header may have.
+/// Returns the value without the blanks around it, if it has only characters that a header may
+/// have.
 pub(super) fn plain_text(value: &[u8]) -> Option<&str> {
     let text = str::from_utf8(value).ok()?.trim_matches([' ', '\t']);
     text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')).then_some(text)

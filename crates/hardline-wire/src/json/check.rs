@@ -1,4 +1,4 @@
-//! The check itself: one loop over the text, with a stack of its own instead of recursion.
+//! The check itself: one loop over the text, with an explicit stack instead of recursion.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::value::Value;
 use super::{JsonError, Reason, skip_whitespace};
 use crate::limits::Limits;
 
-/// Checks texts, one at a time, keeping its buffers between them.
+/// Checks texts, one at a time, and reuses its buffers.
 pub struct Checker {
     max_bytes: usize,
     max_depth: usize,
@@ -19,35 +19,35 @@ pub struct Checker {
     keys: Keys,
 }
 
-/// A text that passed: its value and, if it is an object, what JSON-RPC looks at.
+/// A text that passed the check: its value and, if it is an object, its JSON-RPC envelope.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Checked<'a> {
     /// The value, without the whitespace around it.
     pub value: Value<'a>,
-    /// The members of the outermost object that make a JSON-RPC envelope; `None` for other values.
+    /// The members of the outermost object that JSON-RPC defines; `None` for other values.
     pub envelope: Option<Envelope<'a>>,
 }
 
-/// An array or object that has begun. What is around the outermost is not looked at.
+/// An open array or object. The level around the outermost value is never used.
 #[derive(Clone, Copy, Debug)]
 enum Level {
     Array,
     Object(Group),
 }
 
-/// What is noted along the way.
+/// Findings recorded during the check.
 #[derive(Debug)]
 struct Seen<'a> {
     envelope: EnvelopeReader<'a>,
     lone: Lone,
 }
 
-/// Open arrays and objects kept allocated between texts.
+/// Capacity limit of the stack between texts.
 const KEPT_DEPTH: usize = 1 << 10;
 
 impl Checker {
-    /// Creates a checker that obeys `max_frame_bytes` and `max_depth` of `limits`.
+    /// Creates a checker with the `max_frame_bytes` and `max_depth` of `limits`.
     pub fn new(limits: &Limits) -> Self {
         Self {
             max_bytes: limits.max_frame_bytes(),
@@ -57,16 +57,16 @@ impl Checker {
         }
     }
 
-    /// Checks that `text` is one strict JSON value with nothing but whitespace around it.
+    /// Checks that `text` is one strict JSON value with only whitespace around it.
     ///
     /// # Errors
     ///
-    /// [`JsonError`], which says what is wrong and where.
+    /// [`JsonError`], with the fault and its position.
     pub fn check<'a>(&mut self, text: &'a [u8]) -> Result<Checked<'a>, JsonError> {
         self.check_inside(text, 0)
     }
 
-    /// Checks as [`check`](Self::check) does a text that stands inside so many arrays and objects.
+    /// Like [`check`](Self::check), for a text inside `levels_around` arrays and objects.
     pub(crate) fn check_inside<'a>(
         &mut self,
         text: &'a [u8],
@@ -81,13 +81,14 @@ impl Checker {
             Ok(text) => self.check_str(text, max_depth),
             Err(_) => Err(self.blame_invalid_utf8(text, max_depth)),
         };
+        // Also after an error, so that the next text starts with empty buffers.
         self.outer.clear();
         self.outer.shrink_to(KEPT_DEPTH);
         self.keys.clear();
         outcome
     }
 
-    /// Finds what is wrong first in a text that is not UTF-8.
+    /// Finds the first fault of a text that is not UTF-8.
     #[cold]
     fn blame_invalid_utf8(&mut self, text: &[u8], max_depth: usize) -> JsonError {
         let Err(error) = simdutf8::compat::from_utf8(text) else {
@@ -96,6 +97,7 @@ impl Checker {
         let offset = error.valid_up_to();
         let valid = text.get(..offset).and_then(|valid| str::from_utf8(valid).ok());
         match self.check_str(valid.unwrap_or_default(), max_depth) {
+            // A fault that only the cut at the invalid byte caused does not count.
             Err(earlier) if !earlier.reason.needs_the_end() => earlier,
             _ => JsonError::new(Reason::InvalidUtf8, offset),
         }
@@ -112,6 +114,7 @@ impl Checker {
         'value: loop {
             match bytes.get(pos) {
                 Some(b'"') => {
+                    // Fast path: most strings have no escapes and end at the first special byte.
                     let special = scan.next_special(bytes, pos + 1);
                     pos = special + 1;
                     if bytes.get(special) != Some(&b'"') {
@@ -149,10 +152,12 @@ impl Checker {
                 None => return Err(JsonError::new(Reason::Ended, pos)),
             }
 
-            // A value has ended: more of what is around it follows, or that ends as well.
+            // A value has ended: either more of the surrounding value follows, or that ends as
+            // well.
             loop {
                 match self.outer.len() {
                     0 => return seen.finish(text, start, pos),
+                    // Depth 1: a member of the outermost object is complete.
                     1 => seen.envelope.value_ended(pos),
                     _ => {}
                 }
@@ -169,6 +174,7 @@ impl Checker {
                         }
                         b'}' => {
                             if let Some(repeated) = self.keys.close(group, text) {
+                                // The key's position is that of its quote.
                                 return Err(JsonError::new(Reason::DuplicateKey, repeated - 1));
                             }
                         }
@@ -189,7 +195,7 @@ impl Checker {
         }
     }
 
-    /// Puts the level around an array or object aside.
+    /// Pushes the surrounding level when an array or object opens.
     #[inline(always)]
     fn open(&mut self, around: Level, pos: usize, max_depth: usize) -> Result<(), JsonError> {
         if self.outer.len() == max_depth {
@@ -199,13 +205,13 @@ impl Checker {
         Ok(())
     }
 
-    /// Comes back to the level around.
+    /// Returns to the surrounding level.
     #[inline(always)]
     fn close(&mut self) -> Level {
         self.outer.pop().unwrap_or(Level::Array)
     }
 
-    /// Reads a key and its colon. Returns where the value starts.
+    /// Reads a key and its colon. Returns the position of the value.
     #[inline(always)]
     fn key(
         &mut self,
@@ -261,6 +267,7 @@ fn skip_literal(bytes: &[u8], pos: usize, literal: &[u8]) -> Result<usize, JsonE
     if rest.starts_with(literal) {
         return Ok(pos + literal.len());
     }
+    // The text ends inside the literal, so more bytes could have completed it.
     if literal.starts_with(rest) {
         return Err(JsonError::new(Reason::Ended, bytes.len()));
     }
@@ -298,6 +305,7 @@ impl Lone {
     }
 
     fn first_or_ok(&self) -> Result<(), JsonError> {
+        // A key is reported first: unlike a value, it cannot be repaired.
         if let Some(offset) = self.in_key {
             return Err(JsonError::new(Reason::LoneSurrogateInKey, offset));
         }

@@ -1,9 +1,10 @@
-//! The envelope: the members of the outermost object that JSON-RPC looks at, noted in passing.
+//! The envelope: the members of the outermost object that JSON-RPC defines, recorded during the
+//! check.
 
 use super::string;
 use super::value::Value;
 
-/// The members of an object that JSON-RPC gives a meaning.
+/// The members of an object that JSON-RPC defines.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Envelope<'a> {
@@ -19,12 +20,12 @@ pub struct Envelope<'a> {
     pub result: Option<Value<'a>>,
     /// The member `error`.
     pub error: Option<Value<'a>>,
-    /// Where the first key stands that is none of the six but becomes one when case is ignored.
-    /// Some parsers take `Method` for `method`: such an object means different things to them.
+    /// Position of the first key that differs from one of the six in case alone. Some parsers take
+    /// `Method` for `method`, so such an object means different things to them.
     pub twin_key: Option<usize>,
 }
 
-/// Notes the members of the outermost object as they go by.
+/// Records the members of the outermost object during the check.
 #[derive(Debug)]
 pub(super) struct EnvelopeReader<'a> {
     text: &'a str,
@@ -38,6 +39,7 @@ impl<'a> EnvelopeReader<'a> {
         Self { text, field: Field::Other, value_start: 0, envelope: Envelope::default() }
     }
 
+    // Not inlined: it runs once per member of the outermost object, and would bloat the check loop.
     #[inline(never)]
     pub(super) fn key(&mut self, (start, end): (usize, usize), escaped: bool, value_start: usize) {
         self.value_start = value_start;
@@ -73,7 +75,7 @@ impl<'a> EnvelopeReader<'a> {
     }
 }
 
-/// The member of the outermost object that is being read.
+/// The current member of the outermost object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Field {
     Jsonrpc,
@@ -101,15 +103,16 @@ impl Field {
     }
 }
 
-/// Whether `key` equals the ASCII `name` when case is ignored in any way that a language has:
-/// `METHOD`, `reſult`, `İd`, `ıd`.
+/// Returns true if `key` equals the ASCII `name` when case is ignored in any way that a language
+/// has: `METHOD`, `reſult`, `İd`, `ıd`.
 pub(crate) fn equals_ignoring_case(key: &str, name: &str) -> bool {
     let mut chars = key.chars();
     name.chars().all(|wanted| chars.next().is_some_and(|it| folds_to(it, wanted)))
         && chars.next().is_none()
 }
 
-/// Whether `char` has the ASCII letter `wanted` for its lower case, or shares its upper case.
+/// Returns true if the ASCII letter `wanted` is the lower case of `char`, or has the same upper
+/// case.
 fn folds_to(char: char, wanted: char) -> bool {
     char == wanted
         || char.to_lowercase().next() == Some(wanted)

@@ -1,15 +1,15 @@
-//! Why a text is not one strict JSON value.
+//! Errors of the strict JSON check.
 
 use thiserror::Error;
 
-/// A text that was refused, with the byte at which it went wrong. Always the sender's doing.
+/// A refused text, with the position of the fault. The sender is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{reason} at byte {offset}")]
 #[non_exhaustive]
 pub struct JsonError {
-    /// What is wrong.
+    /// The reason.
     pub reason: Reason,
-    /// Where, in bytes from the start of the text.
+    /// Position of the fault, in bytes from the start of the text.
     pub offset: usize,
 }
 
@@ -18,36 +18,37 @@ impl JsonError {
         Self { reason, offset }
     }
 
-    /// Whether the text ended inside a string: the mark of a line that a raw newline cut in two.
+    /// Returns true if the text ended inside a string: the sign of a line that a raw newline tore
+    /// in two.
     ///
-    /// [`ends_in_string`](super::ends_in_string) tells it of a text with other faults as well.
+    /// [`ends_in_string`](super::ends_in_string) also works for a text with other faults.
     pub fn ended_in_string(&self) -> bool {
         self.reason == Reason::EndedInString
     }
 
-    /// Whether a later layer may mend the text and check it again.
+    /// Returns true if a later layer may repair the text and check it again.
     ///
-    /// So it is with unpaired surrogates in string values, and only where nothing else is wrong:
-    /// [`lone_surrogates`](super::lone_surrogates) finds them all.
+    /// This is so for unpaired surrogates in string values if nothing else is wrong:
+    /// [`lone_surrogates`](super::lone_surrogates) finds all of them.
     pub fn is_mendable(&self) -> bool {
         self.reason.is_mendable()
     }
 }
 
 impl Reason {
-    /// Whether a later layer may mend the text and check it again.
+    /// Returns true if a later layer may repair the text and check it again.
     pub fn is_mendable(self) -> bool {
         self == Self::LoneSurrogate
     }
 
-    /// Whether it is known only at the end of the text.
+    /// Returns true if the fault is certain only at the end of the text.
     pub(super) fn needs_the_end(self) -> bool {
         let lone = [Self::LoneSurrogate, Self::LoneSurrogateInKey];
         [Self::Ended, Self::EndedInString].contains(&self) || lone.contains(&self)
     }
 }
 
-/// What makes a text unacceptable.
+/// Reason for refusing a text.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -84,10 +85,10 @@ pub enum Reason {
     /// A word other than `true`, `false` and `null`.
     #[error("invalid literal")]
     InvalidLiteral,
-    /// A backslash is followed by something that is no escape.
+    /// A backslash is not followed by a valid escape.
     #[error("invalid escape in a string")]
     InvalidEscape,
-    /// A byte under 0x20 stands unescaped in a string.
+    /// A byte below 0x20 is not escaped in a string.
     #[error("control character in a string")]
     ControlCharacter,
     /// The bytes are not UTF-8.
@@ -96,10 +97,10 @@ pub enum Reason {
     /// A surrogate escape in a string value has no partner; nothing else is wrong.
     #[error("unpaired surrogate in a string")]
     LoneSurrogate,
-    /// A surrogate escape in a key has no partner. Keys are never mended.
+    /// A surrogate escape in a key has no partner. Keys are never repaired.
     #[error("unpaired surrogate in a key")]
     LoneSurrogateInKey,
-    /// An object has one key twice, however it is escaped.
+    /// An object has one key twice, even if it is escaped differently.
     #[error("duplicate key")]
     DuplicateKey,
     /// Arrays and objects nest deeper than [`max_depth`](crate::limits::Limits::max_depth).

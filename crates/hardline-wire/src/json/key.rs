@@ -1,47 +1,47 @@
-//! Duplicate keys: one stack holds the keys of all objects that are open, innermost last.
+//! Duplicate keys: one stack holds the keys of all open objects, innermost last.
 //!
-//! A key is known by a hash over all its unescaped bytes whose seeds no peer knows, so that no choice
-//! of keys makes many of them meet; bytes are compared only where hashes agree. An object carries a
-//! set of 64 bits, one of which stands for each key: a key whose bit is free is new, and only
-//! otherwise is its hash compared with the others. So it goes up to thirty-two keys. The hashes of a
-//! wider object are put into a table when it closes.
+//! A key is identified by a hash over all its unescaped bytes. No peer knows the seeds, so no
+//! choice of keys causes many collisions; bytes are compared only if hashes are equal. Each object
+//! has a set of 64 bits, and each key sets one of them: a key whose bit is free is new, and only
+//! otherwise is its hash compared with the others. This is done up to thirty-two keys. The hashes
+//! of a wider object are put into a hash table when it closes.
 
 use std::hash::{BuildHasher, RandomState};
 
 use super::string;
 
-/// The keys of the open objects.
+/// Keys of the open objects.
 #[derive(Debug)]
 pub(super) struct Keys {
     seeds: Seeds,
     entries: Vec<Entry>,
     wide: Wide,
-    /// Where keys with escapes are unescaped.
+    /// Buffers for unescaped keys.
     scratch: Scratch,
 }
 
 /// The part of the stack that belongs to one object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    /// How many keys are below its own.
+    /// Number of keys below its own.
     first: usize,
-    /// The bits of its keys.
+    /// Bits of its keys.
     bits: u64,
 }
 
-/// One key of a text that is never longer than a gigabyte.
+/// One key. A text is never longer than a gigabyte, so 32 bits are enough for positions.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// Equal keys have equal hashes.
     hash: u64,
-    /// Where the content starts, after the quote.
+    /// Start of the content, after the quote.
     start: u32,
-    /// Its length; the highest bit is set if it has escapes.
+    /// Length of the content; the highest bit is set if it has escapes.
     len: u32,
 }
 
-/// What finds duplicates among many keys: open addressing at most half full. A slot holds part of a
-/// key's hash, zero if it is free.
+/// Finds duplicates among many keys: open addressing, at most half full. A slot holds part of a
+/// key's hash, or zero if it is free.
 #[derive(Debug, Default)]
 struct Wide {
     slots: Vec<u32>,
@@ -50,9 +50,9 @@ struct Wide {
 type Seeds = (u64, u64);
 type Scratch = (Vec<u8>, Vec<u8>);
 
-/// Widest object whose keys are compared as they come.
+/// Widest object whose keys are compared as they arrive.
 const NARROW: usize = 32;
-/// Entries and slots kept allocated between texts.
+/// Capacity limit of entries and slots between texts.
 const KEPT: usize = 1 << 12;
 
 impl Keys {
@@ -66,7 +66,7 @@ impl Keys {
         }
     }
 
-    /// Begins an object.
+    /// Opens an object.
     #[inline]
     pub(super) fn open(&self) -> Group {
         Group { first: self.entries.len(), bits: 0 }
@@ -74,7 +74,8 @@ impl Keys {
 
     /// Adds the key at `start..end` of `text` to an object.
     ///
-    /// Returns whether it was new, as far as that is known now.
+    /// Returns false if the key is a known duplicate. In wide objects, [`close`](Self::close) finds
+    /// the rest.
     #[inline(always)]
     pub(super) fn insert(
         &mut self,
@@ -90,6 +91,7 @@ impl Keys {
         }
         let hash = hash(self.seeds, bytes, range.0, range.1);
         let entry = Entry::new(hash, start, end, escaped);
+        // The top six bits of the hash select one of 64 bits.
         let bit = 1 << (hash >> 58);
         let is_narrow = self.entries.len() < group.first + NARROW;
         if is_narrow && group.bits & bit != 0 && !self.is_new(*group, text, entry) {
@@ -107,11 +109,12 @@ impl Keys {
         !siblings.iter().any(|it| it.same(text, entry, scratch))
     }
 
-    /// Ends an object.
+    /// Closes an object.
     ///
-    /// Returns the position of the first key that stood there before, if any did.
+    /// Returns the position of the first repeated key, if there is one.
     #[inline]
     pub(super) fn close(&mut self, group: Group, text: &str) -> Option<usize> {
+        // The keys of a narrow object were compared when they arrived.
         if self.entries.len() <= group.first + NARROW {
             self.entries.truncate(group.first);
             return None;
@@ -130,7 +133,7 @@ impl Keys {
             if wide.insert(entry.hash) {
                 continue;
             }
-            // The slot holds 31 bits of the hash: look whether it is really the same key.
+            // The slot holds only 31 bits of the hash, so compare the keys themselves.
             let earlier = entries.get(..index).unwrap_or_default();
             if earlier.iter().any(|it| it.same(text, *entry, scratch)) {
                 return Some(entry.start as usize);
@@ -139,7 +142,7 @@ impl Keys {
         None
     }
 
-    /// Forgets everything, and gives large buffers back.
+    /// Removes everything and frees large buffers.
     pub(super) fn clear(&mut self) {
         let Self { entries, wide, scratch, .. } = self;
         entries.clear();
@@ -169,7 +172,7 @@ impl Entry {
         text.get(start..start + len).unwrap_or_default()
     }
 
-    /// Whether two keys unescape to the same bytes.
+    /// Returns true if two keys unescape to the same bytes.
     #[inline]
     fn same(self, text: &str, other: Self, scratch: &mut Scratch) -> bool {
         self.hash == other.hash && self.same_content(text, other, scratch)
@@ -188,17 +191,18 @@ impl Entry {
 }
 
 impl Wide {
-    /// Makes room for `keys` keys, at a cost in proportion to them.
+    /// Makes room for `keys` keys. The cost is proportional to their number.
     fn reset(&mut self, keys: usize) {
         self.slots.clear();
         self.slots.resize((keys * 2).next_power_of_two(), 0);
     }
 
-    /// Returns whether no key before had this hash, as far as 31 bits tell.
+    /// Returns true if no earlier key had this hash, judged by 31 bits of it.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "a part of the hash is enough")]
     fn insert(&mut self, hash: u64) -> bool {
         let mask = self.slots.len() - 1;
+        // The lowest bit is always set, because zero marks a free slot.
         let tag = (hash >> 32) as u32 | 1;
         let mut slot = hash as usize & mask;
         loop {
@@ -208,6 +212,7 @@ impl Wide {
                     return true;
                 }
                 Some(taken) if *taken == tag => return false,
+                // Ends at a free slot, because the table is at most half full.
                 _ => slot = (slot + 1) & mask,
             }
         }
@@ -225,9 +230,10 @@ fn hash(seeds: Seeds, bytes: &[u8], start: usize, end: usize) -> u64 {
     let len = end - start;
     let rest = bytes.get(start..).unwrap_or_default();
     let (low, high) = match rest.first_chunk::<8>() {
-        // The key ends within the word: what follows it is masked out.
+        // The key ends within the word, so mask out the bytes after it.
         Some(first) if len < 8 => (u64::from_le_bytes(*first) & !(u64::MAX << (len * 8)), 0),
         Some(first) if len <= 16 => {
+            // The two words may overlap; the length is mixed in, so the hash stays unambiguous.
             let last = rest.get(len - 8..).and_then(|tail| tail.first_chunk()).unwrap_or(first);
             (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
         }
@@ -241,7 +247,7 @@ fn hash(seeds: Seeds, bytes: &[u8], start: usize, end: usize) -> u64 {
 #[inline(never)]
 fn hash_long(seeds: Seeds, key: &[u8]) -> u64 {
     let mut hash = seeds.0 ^ key.len() as u64;
-    // The last block reaches back into the one before it, so that none is short.
+    // The last block overlaps the one before it, so that no block is short.
     let whole = key.get(..key.len() - 1).unwrap_or_default().chunks_exact(16);
     let last = key.get(key.len() - 16..).unwrap_or_default();
     for block in whole.chain([last]) {
@@ -251,7 +257,7 @@ fn hash_long(seeds: Seeds, key: &[u8]) -> u64 {
     fold(hash, seeds.1)
 }
 
-/// Packs up to eight bytes, as a little-endian number.
+/// Packs up to eight bytes into a little-endian number.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {

@@ -1,21 +1,23 @@
-//! Strict JSON: one value, checked in one pass, nothing copied and nothing built.
+//! Strict JSON: one value, checked in one pass, without copying or building a tree.
 //!
-//! A [`Checker`] accepts what every parser reads alike and refuses the rest: RFC 8259 grammar in
-//! valid UTF-8, no key twice in one object at any depth, no unpaired surrogate escape, nothing
-//! after the value, bounded depth. That is I-JSON (RFC 7493) as far as text goes, and it is what
-//! makes it safe to pass the original bytes on. Number ranges are left alone, since bytes that are
-//! passed on unchanged lose no precision; ids have rules of their own in [`id`](crate::id).
+//! A [`Checker`] accepts text that every parser reads in the same way and refuses the rest: RFC
+//! 8259 grammar in valid UTF-8, no key twice in one object at any depth, no unpaired surrogate
+//! escape, nothing after the value, bounded depth. That is I-JSON (RFC 7493) as far as text is
+//! concerned, and it makes it safe to pass the original bytes on. Number ranges are not checked,
+//! because bytes that are passed on unchanged lose no precision; ids have their own rules in
+//! [`id`](crate::id).
 //!
-//! What it yields is a [`Value`], which can be had in no other way: to hold one is proof of the
-//! check. While checking an object it also notes the members of a JSON-RPC [`Envelope`].
+//! The result is a [`Value`]. Only the checker creates one, so a value is proof of the check. While
+//! checking an object, the checker also records the members of a JSON-RPC [`Envelope`].
 //!
 //! Invariants:
-//! - No input makes it panic or recurse; cost is linear in the text, whatever the text.
-//! - Of several faults the first is reported, with two exceptions: a key repeated in an object of
-//!   more than thirty-two is found when the object closes, and an unpaired surrogate is reported
-//!   only if nothing else is wrong, so that a layer that mends it knows that the rest is sound.
-//! - Buffers are kept for the next text, up to a fixed size: checking ordinary frames allocates
-//!   nothing.
+//! - No input makes the checker panic or recurse, and cost is linear in the text.
+//! - Of several faults the first is reported, with two exceptions: a repeated key in an object of
+//!   more than thirty-two keys is found when the object closes, and an unpaired surrogate is
+//!   reported only if nothing else is wrong, so that a layer that repairs it knows that the rest is
+//!   valid.
+//! - Buffers are reused for the next text, up to a fixed size: checking ordinary frames does not
+//!   allocate.
 
 use std::borrow::Cow;
 
@@ -44,6 +46,7 @@ pub(crate) use string::Scan;
 #[inline(always)]
 pub(crate) fn skip_whitespace(bytes: &[u8], pos: usize) -> usize {
     match bytes.get(pos) {
+        // Most texts have no whitespace between tokens, so the common path is one comparison.
         Some(0..=b' ') => skip_whitespace_run(bytes, pos),
         _ => pos,
     }
@@ -57,7 +60,7 @@ fn skip_whitespace_run(bytes: &[u8], mut pos: usize) -> usize {
     pos
 }
 
-/// Whether `text` is one sound JSON string, its quotes included.
+/// Returns true if `text` is one valid JSON string, its quotes included.
 pub(crate) fn is_sound_string(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.first() != Some(&b'"') {
@@ -68,7 +71,7 @@ pub(crate) fn is_sound_string(text: &str) -> bool {
     scan.rest_of_string(bytes, first).is_ok_and(|it| it.end == bytes.len() && it.lone.is_none())
 }
 
-/// What a sound JSON string stands for; `text` has its quotes.
+/// Returns the unescaped content of a valid JSON string; `text` has its quotes.
 pub(crate) fn string_content(text: &str) -> Cow<'_, str> {
     let content = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     string::unescape(content.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Numbers: grammar alone, since nothing is computed with them.
+//! Numbers: only their grammar, because nothing is computed with them.
 
 use super::{JsonError, Reason};
 
@@ -9,6 +9,7 @@ pub(super) fn skip_number(bytes: &[u8], mut pos: usize) -> Result<usize, JsonErr
     }
     if bytes.get(pos) == Some(&b'0') {
         pos += 1;
+        // JSON forbids leading zeros.
         if let Some(b'0'..=b'9') = bytes.get(pos) {
             return Err(JsonError::new(Reason::InvalidNumber, pos));
         }
@@ -28,7 +29,7 @@ pub(super) fn skip_number(bytes: &[u8], mut pos: usize) -> Result<usize, JsonErr
     Ok(pos)
 }
 
-/// Skips one digit or more.
+/// Skips one or more digits.
 fn skip_digits(bytes: &[u8], mut pos: usize) -> Result<usize, JsonError> {
     match bytes.get(pos) {
         Some(b'0'..=b'9') => pos += 1,

@@ -1,4 +1,4 @@
-//! A walk over a value and all that is inside it, in one pass.
+//! A walk over a value and everything inside it, in one pass.
 
 use super::skip_whitespace;
 use super::string::Scan;
@@ -12,13 +12,13 @@ pub enum Step<'a> {
     Enter(Kind, usize),
     /// The innermost array or object ends before this byte of the checked text.
     Leave(usize),
-    /// A key of the innermost object; its value is the next step, or begins there.
+    /// A key of the innermost object. The next step is its value, or enters it.
     Key(Value<'a>),
-    /// A string, number, truth value or null.
+    /// A string, number, boolean or null.
     Scalar(Value<'a>),
 }
 
-/// The steps of a walk, in the order of the text. Each byte is looked at once.
+/// The steps of a walk, in the order of the text. Each byte is read once.
 #[derive(Clone, Debug)]
 pub struct Steps<'a> {
     of: Value<'a>,
@@ -48,6 +48,7 @@ impl<'a> Iterator for Steps<'a> {
             b'"' => {
                 self.pos = skip_string(bytes, start);
                 let string = self.of.part(start, self.pos);
+                // Only a key is followed by a colon.
                 let follower = bytes.get(skip_whitespace(bytes, self.pos));
                 Some(if follower == Some(&b':') { Step::Key(string) } else { Step::Scalar(string) })
             }

@@ -1,30 +1,30 @@
-//! Strings: finding where one ends, checking its escapes, and reading what they stand for.
+//! Strings: finding their end, checking their escapes, and decoding them.
 
 use std::borrow::Cow;
 
 use memchr::memchr2;
 use wide::u8x16;
 
-/// How strings of one text are scanned, decided once for the whole text.
+/// Strategy for scanning the strings of one text, chosen once for the whole text.
 ///
-/// A frame on one line hardly ever has a byte under 0x20 anywhere. Learning that first takes a
-/// small fraction of the check and leaves two bytes to look for in a string, which `memchr` does
-/// with the widest registers that the machine has.
+/// A frame on one line hardly ever has a byte below 0x20. Checking that first takes a small
+/// fraction of the whole check and leaves two bytes to search for in a string, which `memchr` does
+/// with the widest registers of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan {
     has_control: bool,
 }
 
-/// Where a string ends and what was seen in it.
+/// End of a string, and unpaired surrogates in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct StringEnd {
-    /// The position after the closing quote.
+    /// Position after the closing quote.
     pub(crate) end: usize,
-    /// The position of the first surrogate escape without a partner.
+    /// Position of the first surrogate escape without a partner.
     pub(crate) lone: Option<usize>,
 }
 
-/// Why a string is none, with the position.
+/// Reason why a string is invalid, with the position.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum StringFault {
     Ended(usize),
@@ -32,32 +32,33 @@ pub(crate) enum StringFault {
     Control(usize),
 }
 
-/// Blocks looked at before `memchr` is called, whose call pays off only in longer strings.
+/// Number of blocks scanned before `memchr` is called, which pays off only in longer strings.
 const SHORT_BLOCKS: usize = 8;
-/// Distance of two escapes at which many more are expected.
+/// Distance of two escapes below which many more are expected.
 const DENSE: usize = 12;
 
 impl Scan {
     pub(crate) fn new(text: &[u8]) -> Self {
-        // A reduction without an early exit, so that it is vectorized.
+        // A reduction without an early exit, so that the compiler vectorizes it.
         let least = text.iter().fold(u8::MAX, |least, &byte| least.min(byte));
         Self { has_control: least < 0x20 }
     }
 
-    /// A scan for text that was checked before: its strings have no control characters.
+    /// Returns a scan for text that was checked before: its strings have no control characters.
     pub(crate) fn checked() -> Self {
         Self { has_control: false }
     }
 
-    /// A scan for text that nothing is known about.
+    /// Returns a scan for text of which nothing is known.
     pub(crate) fn unknown() -> Self {
         Self { has_control: true }
     }
 
-    /// Reads on in a string from `first`, where something other than its closing quote was found by
-    /// [`next_special`](Self::next_special).
+    /// Continues in a string at `first`, where [`next_special`](Self::next_special) found something
+    /// other than the closing quote.
     ///
-    /// Apart from that one, so that strings without escapes, nearly all, take no way through memory.
+    /// A separate function, so that strings without escapes, which are nearly all, are handled in
+    /// registers.
     #[inline(never)]
     pub(crate) fn rest_of_string(
         self,
@@ -70,6 +71,7 @@ impl Scan {
             match bytes.get(at) {
                 Some(b'"') => return Ok(StringEnd { end: at + 1, lone }),
                 Some(b'\\') => match plain_escape_len(bytes, at) {
+                    // Dense escapes: handle whole blocks of them without returning to this loop.
                     Some(2) if at - last_escape < DENSE => {
                         at = skip_short_escapes(bytes, at + 2);
                         last_escape = at;
@@ -86,6 +88,7 @@ impl Scan {
                         at += escape.len();
                     }
                 },
+                // An escape was skipped, so look for the next special byte.
                 Some(0x20..) => at = self.next_special(bytes, at),
                 Some(_) => return Err(StringFault::Control(at)),
                 None => return Err(StringFault::Ended(at)),
@@ -116,6 +119,7 @@ impl Scan {
             }
             pos += block.len();
             blocks += 1;
+            // `memchr2` does not look for control characters, so it is safe only if there are none.
             if blocks == SHORT_BLOCKS && !self.has_control {
                 let rest = bytes.get(pos..).unwrap_or_default();
                 return pos + memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
@@ -127,24 +131,24 @@ impl Scan {
     }
 }
 
-/// Whether `text` ends inside a string, whatever else is wrong with it.
+/// Returns true if `text` ends inside a string, even if it has other faults.
 ///
-/// [`JsonError::ended_in_string`](super::JsonError::ended_in_string) is true only of a text without
-/// another fault before its end. A peer that writes raw newlines into strings writes raw tabs as
-/// well, so whoever puts torn lines together asks this.
+/// [`JsonError::ended_in_string`](super::JsonError::ended_in_string) is true only if there is no
+/// other fault before the end. A peer that writes raw newlines into strings writes raw tabs as
+/// well, so code that joins torn lines uses this function.
 pub fn ends_in_string(text: &[u8]) -> bool {
     let (mut pos, mut inside) = (0, false);
     while let Some(found) = text.get(pos..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         let is_quote = text.get(pos + found) == Some(&b'"');
         inside ^= is_quote;
-        // Outside of a string a backslash escapes nothing.
+        // Outside of a string, a backslash escapes nothing.
         pos += found + if is_quote || !inside { 1 } else { 2 };
     }
     inside
 }
 
-/// Steps over escapes of two bytes and what is between them, as long as each block has one: in text
-/// that quotes code or JSON they are a few bytes apart. Returns where something else begins.
+/// Skips two-byte escapes and the text between them, as long as each block has one: in text that
+/// quotes code or JSON they are a few bytes apart. Returns the position of anything else.
 fn skip_short_escapes(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
         let mut specials = specials(*block);
@@ -156,7 +160,9 @@ fn skip_short_escapes(bytes: &[u8], mut at: usize) -> usize {
             else {
                 return at + index;
             };
+            // Clears the backslash and the escaped character, which may be special itself.
             specials &= !(0b11 << index);
+            // An escape may reach one byte into the next block.
             next = next.max(index + 2);
         }
         if next == 0 {
@@ -167,8 +173,8 @@ fn skip_short_escapes(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The length of the escape at `at`, if it is sound and no surrogate: nearly all are, and need no
-/// way through [`Escape`].
+/// Returns the length of the escape at `at`, if it is valid and not a surrogate. Nearly all are,
+/// and need no [`Escape`].
 #[inline(always)]
 fn plain_escape_len(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at + 1..)?;
@@ -176,16 +182,16 @@ fn plain_escape_len(bytes: &[u8], at: usize) -> Option<usize> {
         [b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f', ..] => Some(2),
         [b'u', first, second, third, fourth, ..] => {
             let [first, second, third, fourth] = [first, second, third, fourth].map(hex_digit);
-            // What is no digit has the highest bit; surrogates begin with d8 to df.
+            // A byte that is not a digit has the highest bit set; surrogates begin with d8 to df.
             let is_hex = (first | second | third | fourth) & 0x80 == 0;
-            let is_surrogate = first == 0xd && 8 <= second;
+            let is_surrogate = first == 0xd && second >= 8;
             (is_hex && !is_surrogate).then_some(6)
         }
         _ => None,
     }
 }
 
-/// The value of a hexadecimal digit, `0xff` if it is none.
+/// Returns the value of a hexadecimal digit, or `0xff` for any other byte.
 #[inline(always)]
 fn hex_digit(byte: &u8) -> u8 {
     #[expect(
@@ -213,18 +219,19 @@ fn specials(block: [u8; 16]) -> u32 {
     let block = u8x16::new(block);
     let quote = block.simd_eq(u8x16::splat(b'"'));
     let backslash = block.simd_eq(u8x16::splat(b'\\'));
+    // Unsigned comparison: a byte is at most 0x1f if the minimum does not change it.
     let control = block.min(u8x16::splat(0x1f)).simd_eq(block);
     (quote | backslash | control).to_bitmask()
 }
 
-/// What one escape sequence stands for.
+/// Meaning of one escape sequence.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Escape {
-    /// `\n` and its kind.
+    /// `\n` and similar escapes.
     Short(char),
     /// `\u` and four digits.
     Unit(char),
-    /// Two `\u` that make one character.
+    /// Two `\u` that form one character.
     Pair(char),
     /// A surrogate without a partner.
     Lone(u16),
@@ -265,7 +272,7 @@ impl Escape {
         Ok(Self::Lone(unit))
     }
 
-    /// The number of bytes it takes.
+    /// Returns the number of bytes of the escape.
     pub(super) fn len(self) -> usize {
         match self {
             Self::Short(_) => 2,
@@ -295,7 +302,7 @@ fn hex_unit(bytes: &[u8], at: usize) -> Result<u16, StringFault> {
     Ok(unit)
 }
 
-/// Reads the content of a checked string, without its quotes.
+/// Decodes the content of a checked string, without its quotes.
 pub(super) fn unescape(content: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'\\', content.as_bytes()) else {
         return Cow::Borrowed(content);
@@ -310,8 +317,8 @@ pub(super) fn unescape(content: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// Writes the content of a checked string to `out` as bytes, an unpaired surrogate as the three
-/// bytes that UTF-8 would have for it: different contents give different bytes.
+/// Writes the content of a checked string to `out` as bytes. An unpaired surrogate becomes the
+/// three bytes that UTF-8 would have for it, so that different contents give different bytes.
 pub(super) fn unescape_bytes(content: &str, out: &mut Vec<u8>) {
     out.clear();
     unescape_with(content, 0, |part| match part {
@@ -334,12 +341,12 @@ enum Part<'a> {
     Lone(u16),
 }
 
-/// Hands on the parts of `content` from `pos` on. What is not a valid escape ends it.
+/// Calls `each` with the parts of `content` from `pos` on. Stops at an invalid escape.
 fn unescape_with<'a>(content: &'a str, mut pos: usize, mut each: impl FnMut(Part<'a>)) {
     let bytes = content.as_bytes();
     while let Some(rest) = bytes.get(pos..).filter(|rest| !rest.is_empty()) {
         let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
-        if 0 < plain {
+        if plain > 0 {
             each(Part::Plain(content.get(pos..pos + plain).unwrap_or_default()));
             pos += plain;
             continue;

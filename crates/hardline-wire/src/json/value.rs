@@ -1,22 +1,22 @@
-//! A checked value, and ways into it.
+//! A checked value, and access to its parts.
 
 use std::borrow::Cow;
 
 use super::step::{Steps, skip_string, skip_word};
 use super::{skip_whitespace, string};
 
-/// A strict JSON value inside a text that was checked.
+/// A strict JSON value inside a checked text.
 ///
-/// Only a [`Checker`](super::Checker) makes one, so its text is known to be sound: reading it
-/// again cannot fail, and sending it as it is is safe. Two are equal if they are the same text at
-/// the same place.
+/// Only a [`Checker`](super::Checker) creates one, so its text is valid: parsing it again cannot
+/// fail, and sending it unchanged is safe. Two values are equal if they are the same text at the
+/// same position.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Value<'a> {
     text: &'a str,
     offset: usize,
 }
 
-/// What kind of value it is.
+/// Kind of a JSON value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON has these six")]
 pub enum Kind {
@@ -35,23 +35,24 @@ pub enum Kind {
 }
 
 impl<'a> Value<'a> {
-    /// Takes the part of a checked `text` that is one value.
+    /// Creates a value from a part of a checked `text`.
     pub(super) fn proven(text: &'a str, start: usize, end: usize) -> Self {
         Self { text: text.get(start..end).unwrap_or_default(), offset: start }
     }
 
-    /// The value exactly as it was written.
+    /// Returns the value exactly as written.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Where it starts, in bytes from the start of the text that was checked.
+    /// Returns the offset of the value, in bytes from the start of the checked text.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// What kind of value it is.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> Kind {
+        // The first byte of checked text decides.
         match self.text.as_bytes().first() {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
@@ -62,47 +63,47 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The string that it stands for, if it is one.
+    /// Returns the unescaped string, if the value is one.
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
         let content = self.text.strip_prefix('"')?.strip_suffix('"')?;
         Some(string::unescape(content))
     }
 
-    /// The truth value, if it is one.
+    /// Returns the boolean, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         self.text.parse().ok()
     }
 
-    /// The number, if it is written as an integer (no fraction, no exponent) and fits.
+    /// Returns the number, if it is written as an integer (no fraction, no exponent) and fits.
     pub fn as_i64(&self) -> Option<i64> {
         self.text.parse().ok()
     }
 
-    /// The value of the member `key`, if it is an object that has it.
+    /// Returns the value of the member `key`, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<Value<'a>> {
         self.members().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The members in their order, none if it is not an object.
+    /// Returns the members in order; none if this is not an object.
     ///
-    /// One level costs a pass over all that is inside it: to go deep, take [`steps`](Self::steps).
+    /// One level costs a pass over everything inside it. To go deeper, use [`steps`](Self::steps).
     pub fn members(&self) -> Members<'a> {
         Members { walk: Walk::into(*self, Kind::Object) }
     }
 
-    /// The elements in their order, none if it is not an array.
+    /// Returns the elements in order; none if this is not an array.
     ///
-    /// One level costs a pass over all that is inside it: to go deep, take [`steps`](Self::steps).
+    /// One level costs a pass over everything inside it. To go deeper, use [`steps`](Self::steps).
     pub fn elements(&self) -> Elements<'a> {
         Elements { walk: Walk::into(*self, Kind::Array) }
     }
 
-    /// The value and all that is inside it, in one pass.
+    /// Walks over the value and everything inside it, in one pass.
     pub fn steps(&self) -> Steps<'a> {
         Steps::new(*self)
     }
 
-    /// A value inside this one.
+    /// Returns a value inside this one.
     pub(super) fn part(&self, start: usize, end: usize) -> Self {
         let text = self.text.get(start..end).unwrap_or_default();
         Self { text, offset: self.offset + start }
@@ -138,7 +139,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// A walk over the values inside one array or object, keys among them.
+/// Walks over the values inside one array or object, including keys.
 #[derive(Clone, Debug)]
 struct Walk<'a> {
     of: Value<'a>,
@@ -154,6 +155,7 @@ impl<'a> Walk<'a> {
     fn next_value(&mut self) -> Option<Value<'a>> {
         let bytes = self.of.text.as_bytes();
         let mut start = skip_whitespace(bytes, self.pos);
+        // The text was checked, so a separator is always in the right place.
         if let Some(b',' | b':') = bytes.get(start) {
             start = skip_whitespace(bytes, start + 1);
         }

@@ -1,53 +1,53 @@
-//! Who may send which method, in which version, and with which capability.
+//! Methods of the protocol: their senders, versions and required capabilities.
 //!
-//! The table knows what the specification and its tasks extension define. Anyone may define more:
-//! what is not in the table is unknown, not forbidden. `data/methods.json` holds the same facts,
-//! and a test compares the two.
+//! The table has the methods of the specification and its tasks extension. Other parties may define
+//! more: a method that is not in the table is unknown, not forbidden. `data/methods.json` holds the
+//! same facts, and a test compares the two.
 
 mod table;
 
 use crate::version::Version;
 use table::TABLE;
 
-/// A method in a range of versions that treat it alike.
+/// A method in a range of versions with the same rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Method {
-    /// Its name on the wire.
+    /// Name on the wire.
     pub name: &'static str,
-    /// How it travels.
+    /// Form in which it is sent.
     pub kind: MethodKind,
-    /// Who may send it.
+    /// Side that may send it.
     pub sender: Sender,
-    /// What must have been declared before it may be sent.
+    /// Capability that must be declared before it may be sent.
     pub capability: Option<Capability>,
-    /// The extension that defines it; `None` for the core protocol.
+    /// Extension that defines it; `None` for the core protocol.
     pub extension: Option<&'static str>,
     first: Version,
     last: Version,
 }
 
-/// How a method travels.
+/// Form in which a method is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum MethodKind {
-    /// As a message that wants an answer.
+    /// A message that needs an answer.
     Request,
-    /// As a message that wants none.
+    /// A message that needs no answer.
     Notification,
-    /// Inside the `inputRequests` of a result; the answer travels in the next call.
+    /// Part of the `inputRequests` of a result; the answer is sent in the next call.
     EmbeddedRequest,
 }
 
-/// Who may send a method.
+/// Side that may send a method.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
 pub enum Sender {
-    /// The client alone.
+    /// The client only.
     Client,
-    /// The server alone.
+    /// The server only.
     Server,
-    /// Either.
+    /// Both sides.
     Both,
 }
 
@@ -55,14 +55,14 @@ pub enum Sender {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Capability {
-    /// Who declares it.
+    /// Side that declares it.
     pub owner: Owner,
-    /// Where it is found among that side's capabilities: `resources.subscribe` is the member
-    /// `subscribe` of the member `resources`.
+    /// Path among that side's capabilities: `resources.subscribe` is the member `subscribe` of the
+    /// member `resources`.
     pub path: &'static str,
 }
 
-/// Who declares a capability.
+/// Side that declares a capability.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends, a message as well")]
 pub enum Owner {
@@ -70,9 +70,9 @@ pub enum Owner {
     Client,
     /// The server.
     Server,
-    /// Whoever sends the message.
+    /// The sender of the message.
     Sender,
-    /// Whoever receives it.
+    /// The receiver of the message.
     Receiver,
 }
 
@@ -86,18 +86,18 @@ pub fn find_embedded(name: &str, version: Version) -> Option<&'static Method> {
     all().find(|it| it.name == name && it.is_in(version) && it.kind == MethodKind::EmbeddedRequest)
 }
 
-/// Whether any version defines `name`.
+/// Returns true if any version defines `name`.
 pub fn is_known(name: &str) -> bool {
     all().any(|it| it.name == name)
 }
 
-/// The whole table.
+/// Returns all entries of the table.
 pub fn all() -> impl Iterator<Item = &'static Method> {
     TABLE.iter()
 }
 
 impl Method {
-    /// Whether `version` has it in this form.
+    /// Returns true if `version` has the method in this form.
     pub fn is_in(&self, version: Version) -> bool {
         (self.first..=self.last).contains(&version)
     }

@@ -1,4 +1,4 @@
-//! The table of methods.
+//! The method table.
 
 use super::Sender::{Both, Client, Server};
 use super::{Capability, Method, MethodKind, Owner, Sender};

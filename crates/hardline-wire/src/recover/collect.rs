@@ -1,9 +1,9 @@
-//! Recovery of a text that is not kept: what is found is collected while it goes by.
+//! Recovery from a text that is not stored: findings are collected while it passes.
 
 use super::{Ending, Recovered, Recovery};
 use crate::limits::Limits;
 
-/// Collects what is recovered from one text, in bounded memory.
+/// Collects the messages recovered from one text, in bounded memory.
 #[derive(Debug)]
 pub(crate) struct Collector {
     recovery: Recovery,
@@ -30,7 +30,8 @@ impl Collector {
         self.found
     }
 
-    /// Keeps a message with an id, and of the others the first, to show that there was one at all.
+    /// Stores a message with an id. Of the others, stores only the first, to show that there was
+    /// one.
     fn keep(&mut self, message: Recovered) {
         if (message.id.is_some() || self.found.is_empty()) && self.found.len() < self.most {
             self.found.push(message);

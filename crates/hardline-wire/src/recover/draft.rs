@@ -1,27 +1,27 @@
-//! A message as far as it is known, and how sure its id is.
+//! A message as far as it is known, and the certainty of its id.
 
 use super::Recovered;
 use super::token::Key;
 use crate::id::Id;
 
-/// A message being read, or read and not yet handed on.
+/// A message being read, or read and not returned yet.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// The depth of its members.
+    /// Depth of its members.
     pub(super) level: usize,
     pub(super) is_closed: bool,
-    /// Whether anything but whitespace and the commas of an array stood behind it.
+    /// True if anything but whitespace and the commas of an array came after it.
     is_followed: bool,
-    /// Whether that was no other message.
+    /// True if that was not another message.
     has_surplus: bool,
-    /// Whether it was a bracket that closed nothing.
+    /// True if that was a bracket that closed nothing.
     has_surplus_bracket: bool,
-    /// Whether the comma of its array has come, so that what follows is another element.
+    /// True if the comma of its array was read, so that the rest is another element.
     is_settled: bool,
     follows_junk: bool,
-    /// Whether it was damaged so far in a way that may have changed its nesting.
+    /// True if it was damaged so far in a way that may have changed its nesting.
     pub(super) is_damaged: bool,
-    /// Whether one of its members was an array or an object so far.
+    /// True if one of its members so far is an array or an object.
     has_nested: bool,
     id: Found,
     held: Held,
@@ -30,18 +30,19 @@ pub(super) struct Draft {
     has_outcome: bool,
 }
 
-/// What stands behind a message.
+/// Token after a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Behind {
     /// The comma of an array.
     Comma,
     Message,
-    /// A bracket that closes nothing: perhaps the message's own, which another took its place.
+    /// A bracket that closes nothing: perhaps the message's own, because a stray one closed it
+    /// early.
     Bracket,
     Junk,
 }
 
-/// What stands behind the value of `id`.
+/// Token after the value of `id`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Follower {
     Comma,
@@ -58,7 +59,7 @@ enum Found {
     Doubt,
 }
 
-/// An id whose follower is not known yet, or `None` for a value that is no id.
+/// An id whose follower is not known yet, or `None` for a value that is not an id.
 #[derive(Debug)]
 enum Held {
     Nothing,
@@ -103,7 +104,7 @@ impl Draft {
         }
     }
 
-    /// Takes the value of a member `id`, `None` if it is no id.
+    /// Stores the value of a member `id`; `None` if it is not an id.
     pub(super) fn hold_id(&mut self, id: Option<Id<'static>>) {
         let (behind_damage, behind_nested) = (self.is_damaged, self.has_nested);
         self.held = Held::Value(id.map(|id| Candidate { id, behind_damage, behind_nested }));
@@ -146,12 +147,13 @@ impl Draft {
     }
 
     pub(super) fn finish(mut self) -> Recovered {
-        // The line ended right behind the value: as good as the message's end.
+        // If the line ended right after the value, that counts as the end of the message.
         self.follow(Follower::Close);
         let is_whole = self.has_jsonrpc && (self.has_method || self.has_outcome);
         let needs_whole = self.follows_junk || self.has_surplus;
         let ends_line = self.is_closed && !self.is_followed;
         let id = match self.id {
+            // Each condition is one of the rules in the module documentation.
             Found::One(Candidate { id, behind_damage, behind_nested })
                 if (is_whole || !needs_whole)
                     && (ends_line || !behind_damage)

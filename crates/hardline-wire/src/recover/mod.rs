@@ -1,26 +1,26 @@
-//! The ids of a line that is no message, so that whoever waits for an answer gets one.
+//! Recovery of ids from a line that is not a message, so that waiting callers get an answer.
 //!
-//! [`Recovery`] is a lexer. It follows strings, escapes and nesting, steps over anything else, and
-//! looks for the member `id` of each object that could have been a message: one at the start of
-//! the line, one after another on the same line, or an element of an array. It takes its input in
-//! chunks, so that an overlong line is searched to its end without being kept.
+//! [`Recovery`] is a lexer. It follows strings, escapes and nesting, skips anything else, and
+//! searches for the member `id` of each object that could have been a message: one at the start of
+//! the line, several in a row, or an element of an array. It takes its input in chunks, so that an
+//! overlong line is searched to its end without being stored.
 //!
-//! An answer to an id that nobody sent does harm, so doubt means no id:
+//! An answer to an id that no caller sent does harm, so doubt means no id:
 //! - an `id` deeper than the message's own members is not its id;
 //! - two different ids, one that is neither a string nor an integer, or a key that differs from
-//!   `id` in case alone: none;
-//! - an id counts once what follows it fits: a comma, the message's end, or the next key;
-//! - a number or string that the end of the input may have cut short is none;
-//! - a closing bracket that nothing opened is ignored, and a brace closes the brackets left open
-//!   inside it; an id behind that, a missing comma or a stray word counts only if the message then
-//!   ends the line;
-//! - behind text that is no JSON, as in a log line, and before anything but another message, only
-//!   an object counts that has `jsonrpc` and a `method`, `result` or `error`; before a bracket that
-//!   closes nothing, moreover, only an id that stands before all nested values;
+//!   `id` in case alone: no id;
+//! - an id counts once a valid follower is seen: a comma, the end of the message, or the next key;
+//! - a number or string that the end of the input may have cut short does not count;
+//! - a closing bracket without an opening one is ignored, and a brace closes the brackets left open
+//!   inside it; an id after that, after a missing comma or after a stray word counts only if the
+//!   message then ends the line;
+//! - after text that is not JSON, as in a log line, and before anything but another message, an
+//!   object counts only if it has `jsonrpc` and a `method`, `result` or `error`; before a surplus
+//!   closing bracket, in addition, only an id before all nested values counts;
 //! - a key outside of any object, or an object that ended where a value was due, shows that the
-//!   nesting was lost: what follows is not searched any more.
+//!   nesting was lost: the rest of the line is not searched.
 //!
-//! Invariants: memory is bounded by `max_id_bytes`, whatever the input; each byte is looked at once.
+//! Invariants: memory is bounded by `max_id_bytes`; each byte is read once.
 
 mod collect;
 mod draft;
@@ -36,35 +36,36 @@ use token::{Key, Token, TokenText};
 
 pub(crate) use collect::Collector;
 
-/// What can be told of an object that might have been a message.
+/// An object that might have been a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// Its id, where there is no doubt.
+    /// Id of the message, if there is no doubt.
     pub id: Option<Id<'static>>,
-    /// Whether it looks like an answer (`result` or `error`, no `method`). One is never answered.
+    /// True if it looks like an answer (`result` or `error`, no `method`). An answer is never
+    /// answered.
     pub is_response: bool,
-    /// Whether text that is no JSON stood before it, as if it were quoted in a log line.
+    /// True if text that is not JSON came before it, as if it were quoted in a log line.
     pub follows_junk: bool,
-    /// Whether it has a member `jsonrpc`, which JSON that is only logged lacks.
+    /// True if it has a member `jsonrpc`, which JSON in a log usually lacks.
     pub has_jsonrpc: bool,
-    /// Whether it has a member `method`.
+    /// True if it has a member `method`.
     pub has_method: bool,
 }
 
-/// How the input ended.
+/// End of the input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a line is whole or it is not")]
 pub enum Ending {
-    /// The line was written to its end, so that its last number is whole.
+    /// The line was written to its end, so its last number is complete.
     Whole,
-    /// There may have been more.
+    /// The input may have been cut off.
     Cut,
 }
 
-/// Recovers the ids of a line that is in memory.
+/// Recovers the ids of a line in memory.
 ///
-/// There may be as many as the line has room for: a caller that answers them bounds its answers.
+/// There may be as many as fit on the line: a caller that answers them must limit its answers.
 pub fn recover<'a>(
     line: &'a [u8],
     ending: Ending,
@@ -81,23 +82,23 @@ pub struct Recovery {
     max_id_bytes: usize,
     nest: Nest,
     token: Token,
-    /// The token so far, if it is one that matters.
+    /// The token so far, if it may be a key or an id.
     text: TokenText,
     expect: Expect,
     key: Key,
-    /// The message being read, or read and not yet handed on.
+    /// The message being read, or read and not returned yet.
     draft: Option<Draft>,
-    /// Whether something that is no JSON was seen since the last message or comma.
+    /// True if text that is not JSON was seen since the last message or comma.
     junk: bool,
-    /// Whether the array that messages are in came after such a thing.
+    /// True if the array around the messages came after such text.
     junk_before_array: bool,
-    /// Whether a string was just seen outside of any object.
+    /// True if the previous token was a string outside of any object.
     outer_string: bool,
-    /// Whether it is certain that nesting was lost: no object from here on is taken for a message.
+    /// True if the nesting was certainly lost: no later object is taken for a message.
     torn: bool,
 }
 
-/// What comes next among the members of a message.
+/// Next token expected among the members of a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Expect {
     Key,
@@ -124,7 +125,7 @@ impl Recovery {
         }
     }
 
-    /// Reads on until one more message is known. Returns `None` when `input` is used up.
+    /// Reads until one more message is known. Returns `None` when `input` is used up.
     pub fn next_message(&mut self, input: &mut &[u8]) -> Option<Recovered> {
         while let Some((&byte, rest)) = input.split_first() {
             match self.token {
@@ -133,6 +134,7 @@ impl Recovery {
                     self.text.push(&[byte]);
                     *input = rest;
                 }
+                // The delimiter stays in the input, for the next round.
                 Token::Word => self.end_word(),
                 Token::None => {
                     *input = rest;
@@ -147,6 +149,7 @@ impl Recovery {
 
     /// Ends the line. Returns the last message, and `None` from then on.
     pub fn finish(&mut self, ending: Ending) -> Option<Recovered> {
+        // A cut number may have had more digits, so it is no id.
         if self.token == Token::Word && ending == Ending::Whole {
             self.end_word();
         }
@@ -154,14 +157,14 @@ impl Recovery {
             self.follow(Follower::Other);
         }
         if self.at_member() && self.expect == Expect::Value {
-            // A value was due, and may have been another id.
+            // The missing value may have been another id.
             self.value_of_message(|_, _| None);
         }
         self.token = Token::None;
         self.draft.take().map(Draft::finish)
     }
 
-    /// Takes a byte between tokens.
+    /// Handles a byte between tokens.
     fn read_byte(&mut self, byte: u8) -> Option<Recovered> {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => {}
@@ -208,7 +211,7 @@ impl Recovery {
 
     fn close(&mut self, byte: u8) {
         let bracket = if byte == b'}' { Bracket::Object } else { Bracket::Array };
-        // What comes next may be the colon or the value that is due.
+        // The next token may be the colon or the value that is due.
         let is_due = self.at_member() && matches!(self.expect, Expect::Colon | Expect::Value);
         if is_due && self.expect == Expect::Value {
             self.value_of_message(|_, _| None);
@@ -234,6 +237,7 @@ impl Recovery {
             && self.nest.depth() < draft.level
             && !draft.is_closed
         {
+            // The object ended where a value was due, so this brace was probably not its own.
             self.torn |= is_due;
             draft.follow(Follower::Close);
             draft.is_closed = true;
@@ -246,7 +250,7 @@ impl Recovery {
 
     fn read_colon(&mut self) {
         if self.outer_string {
-            // A key outside of any object: the object's beginning was lost, or it ended too early.
+            // A key outside of any object: the start of the object was lost, or it ended too early.
             self.torn = true;
             if let Some(draft) = &mut self.draft {
                 draft.doubt();
@@ -285,7 +289,7 @@ impl Recovery {
         }
     }
 
-    /// Reads on inside a string.
+    /// Continues inside a string.
     fn read_string(&mut self, input: &mut &[u8]) {
         let Token::String { escape } = self.token else { return };
         if escape {
@@ -320,7 +324,7 @@ impl Recovery {
             self.key = self.text.key();
             self.expect = Expect::Colon;
             if let (Key::Outcome, Some(draft)) = (self.key, &mut self.draft) {
-                // Even without its colon: what may be an answer is not answered.
+                // Even without its colon: a possible answer must not be answered.
                 draft.note_key(Key::Outcome);
             }
         } else {
@@ -333,7 +337,8 @@ impl Recovery {
         self.token = Token::None;
         self.junk_at_outer_level();
         if self.at_outer_level() && !self.text.is_json_word() {
-            // No element of an array: the array is none, and its commas separate nothing.
+            // This is not an element of an array, so the array is not real and its commas separate
+            // nothing.
             self.junk_before_array = true;
         }
         self.outer_string = false;
@@ -341,7 +346,7 @@ impl Recovery {
         self.text.clear();
     }
 
-    /// Notes a value among the members: of the last key if one is due, out of place otherwise.
+    /// Records a value among the members: of the last key if one is due, otherwise as damage.
     fn value_of_message(&mut self, id: impl FnOnce(&TokenText, usize) -> Option<Id<'static>>) {
         if !self.at_member() {
             return;
@@ -362,7 +367,7 @@ impl Recovery {
         }
     }
 
-    /// Tells the message what follows the id that it holds.
+    /// Tells the message what follows its held id.
     fn follow(&mut self, follower: Follower) {
         if self.at_member()
             && let Some(draft) = &mut self.draft
@@ -377,13 +382,13 @@ impl Recovery {
         }
     }
 
-    /// Whether the members of the message are read here.
+    /// Returns true if the current position is among the members of the message.
     fn at_member(&self) -> bool {
         let is_open = |draft: &Draft| !draft.is_closed && self.nest.depth() == draft.level;
         self.draft.as_ref().is_some_and(is_open)
     }
 
-    /// Whether an object that starts here may be a message.
+    /// Returns true if an object that starts here may be a message.
     fn at_outer_level(&self) -> bool {
         let outer = self.nest.depth() == 0
             || self.nest.depth() == 1 && self.nest.outermost() == Bracket::Array;

@@ -1,4 +1,4 @@
-//! The brackets that are open, to any depth in constant memory.
+//! The open brackets, to any depth in constant memory.
 
 /// A kind of bracket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -7,27 +7,27 @@ pub(super) enum Bracket {
     Array,
 }
 
-/// What a closing bracket did.
+/// Effect of a closing bracket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Closed {
-    /// It closed its own kind.
+    /// It closed a bracket of its own kind.
     Match,
-    /// It closed more than its own kind, or another one.
+    /// It closed more than one bracket, or one of the other kind.
     Mismatch,
     /// It closed nothing.
     Nothing,
 }
 
-/// Levels whose kind is known one by one. Deeper ones are only counted.
+/// Number of levels whose kind is stored. Deeper levels are only counted.
 const KNOWN: usize = 1024;
 const WORDS: usize = KNOWN / 64;
 
 /// The open brackets.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
-    /// Levels whose kind is known.
+    /// Number of levels whose kind is stored.
     depth: usize,
-    /// One bit a level, set for an array.
+    /// One bit per level, set for an array.
     arrays: [u64; WORDS],
     deeper_objects: usize,
     deeper_arrays: usize,
@@ -56,14 +56,15 @@ impl Nest {
     }
 
     /// Closes the innermost level if it is of this kind. A brace also closes the arrays left open
-    /// inside the object. Where kinds are only counted, a bracket closes one of its own kind if any
-    /// is open, and one of the other otherwise.
+    /// inside the object. Where levels are only counted, a bracket closes one of its own kind if
+    /// any is open, otherwise one of the other kind.
     pub(super) fn close(&mut self, bracket: Bracket) -> Closed {
-        if 0 < self.deeper_objects + self.deeper_arrays {
+        if self.deeper_objects + self.deeper_arrays > 0 {
             return self.close_deeper(bracket);
         }
         let Some(innermost) = self.depth.checked_sub(1) else { return Closed::Nothing };
         let closed = match (bracket, self.kind(innermost)) {
+            // A `]` never closes an object: it is more likely a stray character.
             (Bracket::Array, Bracket::Object) => return Closed::Nothing,
             (Bracket::Object, Bracket::Array) => self.innermost_object(),
             _ => Some(innermost),
@@ -103,10 +104,11 @@ impl Nest {
         }
     }
 
-    /// The level of the innermost object: a word at a time, so that it takes a few steps at most.
+    /// Returns the level of the innermost object. Reads a word at a time, so it takes a few steps
+    /// at most.
     fn innermost_object(&self) -> Option<usize> {
         let mut end = self.depth;
-        while 0 < end {
+        while end > 0 {
             let first = (end - 1) / 64 * 64;
             let used = u64::MAX >> (64 - (end - first));
             let objects = !self.arrays.get(first / 64).copied().unwrap_or(u64::MAX) & used;

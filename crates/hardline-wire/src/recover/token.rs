@@ -1,42 +1,42 @@
-//! Tokens of a line that is no JSON, and what they may mean.
+//! Tokens of a line that is not JSON, and their possible meaning.
 
 use crate::id::Id;
 use crate::json;
 
-/// What is being read.
+/// The current token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Token {
     None,
-    /// A string; `escape` after a backslash.
+    /// A string; `escape` is true after a backslash.
     String {
         escape: bool,
     },
-    /// A number, a literal, or what else stands without quotes.
+    /// A number, a literal, or any other text without quotes.
     Word,
 }
 
-/// A key of a message, as far as recovery cares.
+/// A key of a message, as far as recovery needs it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Key {
     Id,
     /// A key that differs from `id` in case alone, which some parsers take for it.
     IdTwin,
     Jsonrpc,
-    /// `method`, whatever its case.
+    /// `method` in any case.
     Method,
-    /// `result` or `error`, whatever their case.
+    /// `result` or `error` in any case.
     Outcome,
     Other,
 }
 
-/// Longest way to write a key that matters: `jsonrpc` with each letter as `\u006a`.
+/// Longest notation of a relevant key: `jsonrpc` with each letter as `\u006a`.
 const LONGEST_KEY: usize = 7 * 6;
 
-/// The text of a token, as long as it can still be a key or an id.
+/// Text of a token, as long as it can still be a key or an id.
 #[derive(Debug)]
 pub(super) struct TokenText {
     max_bytes: usize,
-    /// The bytes, or none if there were too many.
+    /// The bytes, up to the limit.
     bytes: Vec<u8>,
     is_whole: bool,
 }
@@ -58,12 +58,12 @@ impl TokenText {
         self.is_whole = true;
     }
 
-    /// Whether it may be a number or a literal.
+    /// Returns true if the text may be a number or a literal.
     pub(super) fn is_json_word(&self) -> bool {
         matches!(&*self.bytes, b"true" | b"false" | b"null" | [b'-' | b'0'..=b'9', ..])
     }
 
-    /// Reads it as the content of a string that is a key.
+    /// Reads the text as a key.
     pub(super) fn key(&self) -> Key {
         let content = str::from_utf8(&self.bytes).ok().filter(|_| self.is_whole);
         let quoted = content.map(|content| format!("\"{content}\""));
@@ -82,13 +82,13 @@ impl TokenText {
         }
     }
 
-    /// Reads it as the content of a string that is an id.
+    /// Reads the text as a string id.
     pub(super) fn string_id(&self, max_bytes: usize) -> Option<Id<'static>> {
         let quoted = [b"\"", &*self.bytes, b"\""].concat();
         Id::salvage(&quoted, max_bytes).filter(|_| self.is_whole)
     }
 
-    /// Reads it as a number that is an id.
+    /// Reads the text as an integer id.
     pub(super) fn word_id(&self, max_bytes: usize) -> Option<Id<'static>> {
         Id::salvage(&self.bytes, max_bytes).filter(|_| self.is_whole)
     }

@@ -1,23 +1,24 @@
-//! Writing events.
+//! Encoding of events.
 
 use std::fmt::Write;
 
 use thiserror::Error;
 
-/// A comment that clients skip, to keep a quiet stream from looking dead.
+/// A comment that clients skip. It keeps an idle stream from being closed.
 pub const KEEP_ALIVE: &str = ":\n\n";
 
-/// An event to be sent.
+/// An event to send.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "an event has these four fields")]
 pub struct OutgoingEvent<'a> {
-    /// What kind it is; clients take an event without one for a `message`.
+    /// Type of the event; without one, clients take it for a `message`.
     pub name: Option<&'a str>,
-    /// Its data. CR and CRLF reach the client as `\n`: an event stream cannot tell them apart.
+    /// Data of the event. CR and CRLF reach the client as `\n`: an event stream cannot distinguish
+    /// them.
     pub data: &'a str,
-    /// What a client names when it resumes after this event.
+    /// Id from which a client can resume after this event.
     pub id: Option<&'a str>,
-    /// How long clients should wait before they reconnect.
+    /// Delay before clients reconnect.
     pub retry_ms: Option<u64>,
 }
 
@@ -27,6 +28,7 @@ pub struct OutgoingEvent<'a> {
 ///
 /// [`EncodeError`] if the name or the id has a character that the format cannot carry.
 pub fn encode_event(event: &OutgoingEvent<'_>) -> Result<String, EncodeError> {
+    // A line break would let a name or id add fields of its own.
     let breaks_line = |text: &str| text.contains(['\r', '\n']);
     if event.name.is_some_and(breaks_line) {
         return Err(EncodeError::Name);
@@ -42,7 +44,7 @@ pub fn encode_event(event: &OutgoingEvent<'_>) -> Result<String, EncodeError> {
         push_field(&mut text, "id", id);
     }
     if let Some(retry_ms) = event.retry_ms {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "retry: {retry_ms}");
     }
     let data = event.data.replace("\r\n", "\n");
@@ -60,7 +62,7 @@ fn push_field(text: &mut String, name: &str, value: &str) {
     text.push('\n');
 }
 
-/// What an event stream cannot carry. Always the caller's doing.
+/// Error for values that an event stream cannot carry. The caller is always the cause.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum EncodeError {

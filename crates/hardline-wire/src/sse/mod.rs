@@ -1,17 +1,17 @@
-//! Event streams (`text/event-stream`), with no I/O in them.
+//! Event streams (`text/event-stream`), without I/O.
 //!
-//! [`SseDecoder`] reads a stream as the HTML standard says: lines end with LF, CR or CRLF, a byte
-//! order mark may stand at the start of the stream, several `data` lines make one text, comments
-//! and unknown fields are skipped, an `id` with a NUL (or of more than 4 KiB) is ignored, a `retry`
-//! counts if it is a number, and an event without a `data` line is none but may still set the last id. The data is
-//! handed on as bytes; the strict check judges them. [`encode_event`] writes what it reads.
+//! [`SseDecoder`] reads a stream as the HTML standard defines: lines end with LF, CR or CRLF, a
+//! byte order mark may start the stream, several `data` lines form one text, comments and unknown
+//! fields are skipped, an `id` with a NUL (or of more than 4 KiB) is ignored, a `retry` counts if
+//! it is a number. An event without a `data` line is not returned, but may still set the last id.
+//! The data is returned as bytes for the strict check. [`encode_event`] writes events.
 //!
 //! Invariants:
-//! - At most `max_event_bytes` are buffered, whatever the peer sends, and no more than 256 KiB are
-//!   kept once an event was handed out.
-//! - The events do not depend on how the stream is cut into chunks.
-//! - An overlong event is reported once, when it ends, with the ids found in its data. It still sets
-//!   the last id: a client that resumes does not ask for it for ever.
+//! - At most `max_event_bytes` are buffered, and at most 256 KiB stay allocated once an event was
+//!   returned.
+//! - The events do not depend on how the stream is split into chunks.
+//! - An overlong event is reported once, when it ends, with the ids found in its data. It still
+//!   sets the last id, so that a client that resumes does not ask for it again and again.
 
 mod encode;
 mod overlong;
@@ -34,12 +34,12 @@ pub struct SseDecoder {
     limits: Limits,
     /// The current line so far, if it began in an earlier chunk.
     line: Vec<u8>,
-    /// Whether the last line ended with CR, so that an LF belongs to it.
+    /// True if the last line ended with CR, so that an LF belongs to it.
     after_cr: bool,
-    /// Whether the first line is still to come, which a byte order mark may begin.
+    /// True before the first line, which may start with a byte order mark.
     is_start: bool,
     pending: Pending,
-    /// Whether `pending.data` was handed out as an event, so that the next call drops it.
+    /// True if `pending.data` was returned as an event, so that the next call must clear it.
     is_handed_out: bool,
     last_event_id: String,
     retry_ms: Option<u64>,
@@ -52,9 +52,9 @@ struct Pending {
     data: Vec<u8>,
     has_data: bool,
     id: Option<String>,
-    /// Bytes of its lines so far, comments and line ends left out.
+    /// Bytes of its lines so far, without comments and line ends.
     size: u64,
-    /// What is searched instead of kept, once the event is too long.
+    /// Searches the data instead of storing it, once the event is too long.
     overlong: Option<Box<OverlongData>>,
 }
 
@@ -62,37 +62,37 @@ struct Pending {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Event<'a> {
-    /// What kind it is: `message` unless it says otherwise.
+    /// Type of the event: `message` if it states none.
     pub name: &'a str,
-    /// Its lines, joined by `\n`.
+    /// The `data` lines, joined by `\n`.
     pub data: &'a [u8],
     /// The last id that this or an earlier event set; empty if none did.
     pub last_event_id: &'a str,
 }
 
-/// An event that was skipped. Always the sender's doing.
+/// An event that was skipped because of its length. The sender is always the cause.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("event of {length} bytes, longer than {limit}")]
 #[non_exhaustive]
 pub struct OverlongEvent {
-    /// The bytes of its lines, without their ends.
+    /// Bytes of its lines, without their ends.
     pub length: u64,
     /// The limit in force.
     pub limit: usize,
-    /// The messages found in its data, with their ids; no more than
+    /// The messages found in its data, with their ids; at most
     /// [`max_batch_elements`](Limits::max_batch_elements).
     pub recovered: Vec<Recovered>,
 }
 
-/// Most bytes kept allocated between events.
+/// Capacity limit of the buffers between events.
 const KEPT_BYTES: usize = 256 << 10;
-/// Longest `id` or `retry` line that counts, and as much of a name as is kept. A longer id would not
+/// Length limit of an `id` or `retry` line, and of the stored part of a name. A longer id would not
 /// fit into the header that a client resumes with.
 const SHORT_LINE: usize = 4096;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl SseDecoder {
-    /// Creates a decoder that obeys `max_event_bytes` of `limits`.
+    /// Creates a decoder with the `max_event_bytes` of `limits`.
     pub fn new(limits: &Limits) -> Self {
         Self {
             limits: limits.clone(),
@@ -106,21 +106,22 @@ impl SseDecoder {
         }
     }
 
-    /// Creates a decoder for a stream that goes on after the event with this id.
+    /// Creates a decoder for a stream that continues after the event with this id.
     pub fn resuming(limits: &Limits, last_event_id: &str) -> Self {
         Self { last_event_id: last_event_id.to_owned(), ..Self::new(limits) }
     }
 
     /// Takes one event off the front of `input`.
     ///
-    /// Returns `None` when `input` is used up; an unfinished event is kept for the next call.
+    /// Returns `None` when `input` is used up; an unfinished event is stored for the next call.
     ///
     /// # Errors
     ///
-    /// [`OverlongEvent`], once for each. The next call resumes after it.
+    /// [`OverlongEvent`], once for each such event. The next call resumes after it.
     pub fn next_event(&mut self, input: &mut &[u8]) -> Result<Option<Event<'_>>, OverlongEvent> {
         self.drop_handed_out();
         while let Some(&first) = input.first() {
+            // A CRLF may be split between two chunks.
             if mem::take(&mut self.after_cr) && first == b'\n' {
                 *input = input.get(1..).unwrap_or_default();
                 continue;
@@ -149,24 +150,24 @@ impl SseDecoder {
         Ok(Some(Event { name, data, last_event_id: &self.last_event_id }))
     }
 
-    /// The last id that an event set; empty if none did. It is what a client resumes from.
+    /// Returns the last id that an event set; empty if none did. A client resumes from it.
     pub fn last_event_id(&self) -> &str {
         &self.last_event_id
     }
 
-    /// How long the server asked its clients to wait before they reconnect, if it did.
+    /// Returns the reconnection delay that the server requested.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
-    /// Whether the stream, if it ended now, would end inside an event, which is then lost.
+    /// Returns true if the stream would lose an event if it ended now.
     pub fn is_inside_event(&self) -> bool {
         let Pending { has_data, id, name, overlong, .. } = &self.pending;
         let begun = *has_data || id.is_some() || !name.is_empty() || overlong.is_some();
         (begun && !self.is_handed_out) || !self.line.is_empty()
     }
 
-    /// Counts bytes of a line, and searches them if the event is too long to be kept.
+    /// Counts bytes of a line, and searches them if the event is too long to be stored.
     fn count(&mut self, bytes: &[u8]) {
         let Pending { data, name, size, overlong, .. } = &mut self.pending;
         *size += bytes.len() as u64;
@@ -179,9 +180,9 @@ impl SseDecoder {
         }
     }
 
-    /// Adds to a line that has not ended.
+    /// Stores more bytes of an unfinished line.
     fn keep(&mut self, head: &[u8]) {
-        // A line of an overlong event is kept as far as it may be an id.
+        // Of an overlong event, only an id matters, so a line is stored up to that length.
         let is_overlong = self.pending.overlong.is_some();
         let most = if is_overlong { SHORT_LINE + 1 } else { self.limits.max_event_bytes() };
         self.line.truncate(most);
@@ -190,7 +191,7 @@ impl SseDecoder {
         extend_within(&mut self.line, head.get(..room).unwrap_or(head), most);
     }
 
-    /// Reads a line that ends with `tail`. Returns whether it ends the event.
+    /// Reads a line that ends with `tail`. Returns true if it ends the event.
     fn end_line(&mut self, tail: &[u8]) -> bool {
         if let Some(overlong) = &mut self.pending.overlong {
             overlong.end_line();
@@ -202,7 +203,7 @@ impl SseDecoder {
         let mut line = mem::take(&mut self.line);
         let Pending { data, has_data, overlong, .. } = &mut self.pending;
         if !*has_data && overlong.is_none() && !self.is_start && line.starts_with(b"data: ") {
-            // The usual event has one line of data: it is moved, so that it is never there twice.
+            // The usual event has one line of data. Moving it avoids a second copy in memory.
             line.drain(..b"data: ".len());
             *has_data = true;
             mem::swap(data, &mut line);
@@ -217,6 +218,7 @@ impl SseDecoder {
         is_blank
     }
 
+    /// Parses one complete line, as the HTML standard defines it. Returns true if it is blank.
     fn read_line(&mut self, line: &[u8]) -> bool {
         let is_start = mem::take(&mut self.is_start);
         let is_short = line.len() <= SHORT_LINE;
@@ -241,7 +243,7 @@ impl SseDecoder {
         text.is_empty()
     }
 
-    /// Ends the event. Returns whether there is one to be handed out or reported.
+    /// Ends the event. Returns true if there is one to return or report.
     fn end_event(&mut self) -> bool {
         if let Some(id) = self.pending.id.take() {
             self.last_event_id = id;
@@ -262,7 +264,7 @@ impl SseDecoder {
 }
 
 impl Pending {
-    /// Counts a comment no longer, so that keep-alives never add up to an overlong event.
+    /// Stops counting a comment, so that keep-alives never add up to an overlong event.
     fn forget_comment(&mut self, bytes: usize) {
         if self.overlong.is_none() {
             self.size -= bytes as u64;

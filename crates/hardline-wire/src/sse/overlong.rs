@@ -1,4 +1,4 @@
-//! An event that is too long to be kept: its data is searched for ids as it goes by.
+//! An event that is too long to be stored: its data is searched for ids while it passes.
 
 use crate::limits::Limits;
 use crate::recover::{Collector, Ending, Recovered};
@@ -9,12 +9,12 @@ const FIELD: &[u8] = b"data:";
 #[derive(Debug)]
 pub(super) struct OverlongData {
     collector: Collector,
-    /// How much of the current line agrees with `data:`, `None` if it is another field.
+    /// Number of bytes of the current line that match `data:`; `None` if it is another field.
     matched: Option<usize>,
 }
 
 impl OverlongData {
-    /// Goes on from the lines of data and the unfinished line that were kept so far.
+    /// Continues from the data and the unfinished line that were stored so far.
     pub(super) fn new(limits: &Limits, data: &[u8], line: &[u8]) -> Self {
         let mut overlong = Self { collector: Collector::new(limits), matched: Some(0) };
         overlong.collector.read(data);
@@ -41,6 +41,7 @@ impl OverlongData {
     }
 
     pub(super) fn finish(self) -> Vec<Recovered> {
+        // A blank line ended the event, so its last number is complete.
         self.collector.finish(Ending::Whole)
     }
 }

@@ -1,7 +1,7 @@
-//! What the wire costs, as ratios within one run on one thread.
+//! Costs of the wire, as ratios within one run on one thread.
 //!
-//! `cargo bench -p hardline-wire` prints two tables in Markdown with the goal of each row, and ends
-//! with status 1 if one is missed; with `-- --test` everything runs once and no goal counts.
+//! `cargo bench -p hardline-wire` prints two Markdown tables with the goal of each row, and exits
+//! with status 1 if a goal is missed. With `-- --test` everything runs once and no goal counts.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ use serde::de::IgnoredAny;
 const SIZES: [(&str, usize); 4] =
     [("200 B", 200), ("2 KB", 2_000), ("100 KB", 100_000), ("5 MB", 5_000_000)];
 const PIPE: usize = 64 << 10;
-/// The size of which a chart is drawn, and the length of its bars.
+/// Frame size of the chart, and the length of its bars.
 const DRAWN: usize = 100_000;
 const BAR_PER_GIGABYTE: f64 = 6.0;
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Cuts a stream of equal frames into lines. Returns how many goals were missed.
+/// Splits a stream of equal frames into lines. Returns the number of missed goals.
 fn framing(effort: Effort) -> u32 {
     println!("Framing a stream of some megabytes, GB/s:\n");
     println!("| frame | copied | lines, one chunk | lines, 64 KiB chunks |");
@@ -84,7 +84,7 @@ fn lines(framer: &mut LineFramer, mut chunk: &[u8]) -> usize {
     bytes
 }
 
-/// What the frames of a row are made of, and the goals against both readers of `serde_json`.
+/// Frames of a row, and the goals against both `serde_json` readers.
 struct Row {
     kind: &'static str,
     make: fn(usize) -> String,
@@ -104,7 +104,7 @@ const ROWS: [Row; 4] = [
     Row { kind: "one wide object", make: sample::wide_frame, goal_raw: 0.6, goal_ignored: |_| 0.6 },
 ];
 
-/// Reads one frame to its message. Returns how many goals were missed.
+/// Decodes one frame to its message. Returns the number of missed goals.
 fn checking(effort: Effort) -> u32 {
     println!("\nStrict check with envelope and message, GB/s, and speed against `serde_json`:\n");
     println!("| frame | Hardline | `RawValue` envelope | ratio | `IgnoredAny` | ratio |");
@@ -168,7 +168,7 @@ fn draw(frame: &str, speed: impl Fn(&'static str) -> f64) -> String {
     format!("{frame}\n{}", bars.map(bar).concat())
 }
 
-/// A figure beside its goal, if it has one.
+/// Formats a figure with its goal, if it has one.
 fn mark(actual: f64, goal: f64) -> String {
     match goal {
         0.0 => format!("{actual:.2}"),

@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// Both tables as sets of lines, one for each method and version.
+    /// Returns our table as a set of lines, one for each method and version.
     fn ours() -> BTreeSet<String> {
         let line = |method: &Method, version| {
             let kind = match method.kind {

@@ -1,4 +1,4 @@
-//! In the steady state a frame costs no allocation.
+//! In the steady state, a frame costs no allocation.
 
 use allocation_counter::measure;
 use hardline_testkit::sample;
@@ -20,7 +20,7 @@ fn framing_and_reading_allocate_nothing_in_the_steady_state() {
     stream.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\"}\n");
     let mut round = || {
         let mut messages = 0;
-        // Chunks in which some lines are whole and others are not.
+        // Chunks that hold whole lines and parts of lines.
         for mut chunk in stream.chunks(30_000) {
             while let Some(line) = framer.next_line(&mut chunk) {
                 let frame = decoder.decode(line.whole().unwrap());

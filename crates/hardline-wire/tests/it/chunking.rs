@@ -1,8 +1,8 @@
-//! Short streams in every way there is to cut them.
+//! Short streams, split in every possible way.
 
 use hardline_testkit::fuzz;
 
-/// Calls `body` with each of the chunkings of `stream`: 2^(n-1) for n bytes.
+/// Calls `body` with each chunking of `stream`: 2^(n-1) for n bytes.
 fn each_chunking(stream: &[u8], mut body: impl FnMut(&[&[u8]])) {
     let cuts = stream.len().saturating_sub(1);
     for chosen in 0_u32..1 << cuts {

@@ -1,5 +1,5 @@
-//! The fuzz targets on their checked-in corpus, so that what was found once stays fixed even where
-//! no fuzzer runs.
+//! The fuzz targets on their checked-in corpus, so that findings stay fixed even where no fuzzer
+//! runs.
 
 use std::fs;
 use std::path::Path;

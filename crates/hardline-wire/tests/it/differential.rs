@@ -1,11 +1,11 @@
-//! Generated texts, sound and damaged, against `serde_json` and against simple models.
+//! Generated texts, valid and damaged, compared with `serde_json` and with simple models.
 
 use hardline_testkit::fuzz;
 use hardline_testkit::generate::{Rng, message, mutate, value};
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
 
-/// Runs `body` on `cases` seeds, naming the one that fails.
+/// Runs `body` on `cases` seeds, and names the seed that fails.
 fn each_seed(cases: u64, mut body: impl FnMut(&mut Rng)) {
     for seed in 0..cases {
         let guard = NameSeed(seed);
@@ -35,7 +35,7 @@ fn agrees_with_serde_json_on_200_000_texts() {
         total += 2;
     });
     assert_eq!(total, 200_000);
-    // The comparison means something only if both outcomes are common.
+    // The comparison is meaningful only if both outcomes are common.
     assert!((50_000..150_000).contains(&accepted), "{accepted} accepted");
 }
 

@@ -190,7 +190,7 @@ fn tells_a_lone_surrogate_that_can_be_mended_from_one_that_cannot() {
     refuses(r#"{"a":"\ud800","\ud801":1}"#, Reason::LoneSurrogateInKey, 15);
     refuses(r#"{"\ud800":1,"\ud800":2}"#, Reason::DuplicateKey, 12);
     assert!(check(r#"{"\ud83d\ude00":1}"#.as_bytes()).is_ok());
-    // Anything else that is wrong is what gets reported.
+    // Any other fault is reported first.
     refuses(r#"["\ud800",]"#, Reason::ExpectedValue, 10);
     refuses(r#"["\ud800","#, Reason::Ended, 10);
 }

@@ -1,4 +1,4 @@
-//! Twice the input costs at most three times the work, whatever the input.
+//! Twice the input costs at most three times the work, for every hostile input.
 
 use std::hint::black_box;
 
@@ -38,7 +38,7 @@ const PIPELINES: &[Pipeline] = &[
     }),
 ];
 
-/// Asks for parameters that the hostile inputs have at several depths.
+/// Annotates parameters that the hostile inputs have at several depths.
 const DEEP_SCHEMA: &[u8] =
     br#"{"properties":{"a":{"type":"string","x-mcp-header":"A","properties":{
     "a":{"type":"string","x-mcp-header":"AA","properties":{
@@ -49,7 +49,7 @@ fn frames(stream: &[u8]) {
     frames_within(&limits, stream);
 }
 
-/// With a limit that makes long lines overlong.
+/// Frames with a limit that makes long lines overlong.
 fn small_frames(stream: &[u8]) {
     let limits = Limits::default().with_max_frame_bytes(1000).unwrap();
     frames_within(&limits, stream);

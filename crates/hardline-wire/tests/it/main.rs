@@ -1,4 +1,4 @@
-//! Tests of the wire as its users see it.
+//! Tests of the public API of the wire.
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stderr,

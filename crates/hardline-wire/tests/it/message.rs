@@ -1,4 +1,4 @@
-//! Messages, batches and refusals, as a decoder gives them.
+//! Messages, batches and refusals, as a decoder returns them.
 
 use hardline_wire::frame::{Decoder, Frame, Refusal};
 use hardline_wire::limits::Limits;

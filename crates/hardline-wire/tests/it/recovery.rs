@@ -5,7 +5,7 @@ use std::ops::Range;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, recover};
 
-/// Notifications, which have no id of their own: every id is wrong.
+/// Notifications, which have no id of their own: any recovered id is wrong.
 const NOTIFICATIONS: &[&str] = &[
     r#"{"jsonrpc":"2.0","method":"n","params":{"id":99,"a":{"id":98}}}"#,
     r#"{"jsonrpc":"2.0","method":"n","params":{"a":1,"id":99}}"#,
@@ -26,7 +26,7 @@ const LINES: &[&str] = &[
     r#"[{"jsonrpc":"2.0","id":7,"method":"x","params":{"id":99}},{"jsonrpc":"2.0","method":"y","params":[{"id":98}]}]"#,
 ];
 
-/// Where the id's value stands, so that accidents to itself can be told apart.
+/// Returns the range of the id, so that accidents to the id itself can be skipped.
 fn own_id(line: &str) -> Range<usize> {
     let values = ["\"id\":7", "\"id\":\"7\"", "\"id\" : \"7\""];
     let found = values.iter().find_map(|value| line.find(value).map(|at| at..at + value.len()));
@@ -55,7 +55,7 @@ fn no_accident_to_one_byte_brings_up_a_wrong_id() {
         for at in (0..=bytes.len()).filter(|at| !own.contains(at) && *at != own.end) {
             let (before, after) = bytes.split_at(at);
             check(before, Ending::Cut, "cutting its end off", &mut hits);
-            // What is left of an array of messages may look like a batch.
+            // The rest of an array of messages may look like a batch.
             if !line.contains("},{\"") {
                 check(after, Ending::Whole, "cutting its beginning off", &mut hits);
             }
@@ -75,7 +75,7 @@ fn no_accident_to_one_byte_brings_up_a_wrong_id() {
             }
         }
     }
-    // Most accidents leave the id beyond doubt; otherwise the test would show nothing.
+    // Most accidents must leave the id beyond doubt, or the test would prove nothing.
     assert!(hits[0] < hits[1], "{hits:?}");
 }
 

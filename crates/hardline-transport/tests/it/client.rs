@@ -1,4 +1,4 @@
-//! rmcp's client, and both ends of a session on Hardline.
+//! rmcp's client, and sessions with Hardline on both ends.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn greet(peer: &mut Peer) {
     assert!(peer.line().await.unwrap().contains("notifications/initialized"));
 }
 
-/// More waits to be written at both ends than any queue or pipe holds.
+/// Both ends have more to write than any queue or pipe holds.
 #[tokio::test]
 async fn many_large_calls_at_once_do_not_block_each_other() {
     let (ours, theirs) = tokio::io::duplex(64 << 10);
@@ -97,7 +97,7 @@ async fn answers_with_ids_of_another_kind_leave_nobody_waiting() {
 async fn a_server_that_has_closed_is_not_waited_for() {
     let (connection, mut peer, _) = pair(Role::Client, Config::default());
     let opening = tokio::spawn(async move { ().serve(connection).await });
-    // rmcp leaves a request during the opening unanswered.
+    // rmcp does not answer a request during the opening.
     peer.send(&[r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#]).await;
     greet(&mut peer).await;
     let client = opening.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! How a session ends.
+//! End of a session.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn what_is_open_after_the_grace_is_answered_with_an_error() {
     assert!((5..6).contains(&start.elapsed().as_secs()));
     received.sort();
     assert_eq!(received[..2], ["abandoned \"s\"", "abandoned 7"]);
-    // Too late.
+    // Too late: the request was already abandoned.
     answer(&mut connection, 7).await;
     connection.close().await.unwrap();
     let lines = peer.lines().await;
@@ -102,7 +102,7 @@ async fn a_peer_that_is_gone_is_not_waited_for() {
     assert!(receive(&mut connection).await.is_some());
     assert!(receive(&mut connection).await.is_some());
     drop(peer);
-    // The first write shows it.
+    // Only a write shows that the peer is gone.
     let sent = connection.send_answer(&Id::from_integer(7), b"{}".to_vec()).room().await;
     let start = Instant::now();
     let rest = receive_all(&mut connection).await;

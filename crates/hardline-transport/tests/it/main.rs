@@ -1,4 +1,4 @@
-//! Connections with scripted peers, in memory and with a clock that tests move.
+//! Connections with scripted peers, in memory and with a clock that tests control.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,

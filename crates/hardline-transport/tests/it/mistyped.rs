@@ -16,11 +16,11 @@ use tokio::time::Instant;
 use crate::http::request;
 use crate::peer::{pair, pair_over, receive};
 
-/// Progress of the request with the id 3, which is its token too.
+/// Progress of the request with the id 3, which is also its token.
 const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}"#;
 const MISTYPED: [&str; 4] = [r#""3""#, "3.0", "3e0", "0.3e1"];
 
-/// A session over a stream, and a request of it, id 3, that has arrived at the other end.
+/// A session over a stream, with a request (id 3) that has arrived at the other end.
 async fn asked() -> (Stream, Events, DuplexStream) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(ours);
@@ -34,7 +34,7 @@ async fn answer(server: &mut DuplexStream, id: &str, result: &str) {
     server.write_all(format!("{line}\n").as_bytes()).await.unwrap();
 }
 
-/// Reads the request, so that it is certain to wait for its answer.
+/// Reads the request, so that it certainly waits for its answer.
 async fn taken(server: &mut DuplexStream) {
     let mut line = String::new();
     BufReader::new(server).read_line(&mut line).await.unwrap();
@@ -93,16 +93,16 @@ async fn the_proper_answer_wins_whenever_it_comes() {
         };
         let (outcome, ()) = tokio::join!(transport.request(request(3, "m")), answering);
         assert!(outcome.unwrap().text().contains("proper"), "{id}");
-        // What follows the late one tells that it was read.
+        // The progress after the late answer shows that the answer was read.
         server.write_all(format!("{PROGRESS}\n").as_bytes()).await.unwrap();
         while !matches!(events.recv().await, Some(Event::Notification { .. })) {}
-        // What was said about it is over with it, also for a later request with the same id.
+        // The doubt ends with its request: a later request with the same id is not affected.
         let later = transport.request(request(3, "m"));
         assert!(tokio::time::timeout(Duration::from_secs(10), later).await.is_err(), "{id}");
     }
 }
 
-/// Whoever writes without a pause keeps no request waiting.
+/// A peer that writes without a pause does not delay the failure.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_goes_on_talking_does_not_put_the_end_off() {
     let (transport, mut events, mut server) = asked().await;
@@ -123,7 +123,7 @@ async fn a_server_that_goes_on_talking_does_not_put_the_end_off() {
     taking.await.unwrap();
 }
 
-/// A service that works for a while looks at what came meanwhile before it gives anything up.
+/// A service that was busy reads the input that arrived meanwhile before it fails a request.
 #[tokio::test(start_paused = true)]
 async fn what_has_arrived_is_looked_at_before_a_request_is_given_up() {
     let mistyped = r#"{"jsonrpc":"2.0","id":"7","result":{}}"#;
@@ -146,7 +146,7 @@ async fn what_has_arrived_is_looked_at_before_a_request_is_given_up() {
     }
 }
 
-/// But not at everything: a megabyte, or two.
+/// But it does not read all of it: one or two megabytes.
 #[tokio::test(start_paused = true)]
 async fn whoever_has_written_much_does_not_put_the_end_off() {
     let (mut connection, mut peer, _) = pair_over(Role::Client, Config::default(), 8 << 20);
@@ -166,7 +166,7 @@ async fn whoever_has_written_much_does_not_put_the_end_off() {
     assert!((1..2000).contains(&count), "{count}");
 }
 
-/// Whoever reports progress has not answered yet.
+/// A peer that reports progress has not answered yet.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_worked_on_is_not_given_up() {
     let (transport, _events, mut server) = asked().await;
@@ -189,7 +189,7 @@ async fn a_request_that_is_worked_on_is_not_given_up() {
     tokio::join!(asking, answering);
 }
 
-/// An id that was given out as a string has its type too.
+/// The type of a string id counts too.
 #[tokio::test(start_paused = true)]
 async fn a_number_is_no_answer_to_a_string() {
     let (mut connection, mut peer, events) = pair(Role::Server, Config::default());
@@ -220,7 +220,7 @@ async fn the_same_holds_over_http() {
     }
 }
 
-/// What a server says to a request, piece by piece.
+/// Parts of a server's reaction to a request.
 #[derive(Clone, Debug)]
 enum Piece {
     Say(String),
@@ -228,7 +228,8 @@ enum Piece {
     End,
 }
 
-/// A server that says this to whatever it is asked, and leaves its stream open unless that is its end.
+/// A server that reacts to every request with `said`, and leaves its stream open unless that ends
+/// it.
 fn start(said: Vec<Piece>) -> Server {
     let (say, _) = tokio::sync::broadcast::channel(8);
     Server::start(async move |it| match it.request.method.as_str() {
@@ -255,7 +256,7 @@ fn start(said: Vec<Piece>) -> Server {
     })
 }
 
-/// Returns whether the stream is left open.
+/// Returns true if the stream is left open.
 async fn speak(it: &mut Exchange, said: &[Piece]) -> bool {
     for piece in said {
         match piece {
@@ -286,7 +287,7 @@ fn result(id: &str, result: &str) -> Piece {
     event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
 }
 
-/// Asks a server that gives a mistyped answer and leaves its stream open.
+/// Sends a request to a server that gives a mistyped answer and leaves its stream open.
 async fn check_http(path: &str, id: &str) {
     let server = start(vec![result(id, "{}")]);
     let transport = connect(path, &server).await;
@@ -299,8 +300,8 @@ async fn check_http(path: &str, id: &str) {
     transport.close().await;
 }
 
-/// Asks a server that gives a mistyped answer and ends its stream: that was the answer, so whoever asked is
-/// not told that it was lost.
+/// Sends a request to a server that gives a mistyped answer and ends its stream. The error reports
+/// the mistyped answer, not a lost one.
 async fn check_http_end(path: &str) {
     for id in ["", "id: 1\n"] {
         let said = Piece::Say(format!(
@@ -311,7 +312,7 @@ async fn check_http_end(path: &str) {
         let outcome = transport.request(request(3, "m"));
         let outcome = tokio::time::timeout(Duration::from_secs(20), outcome).await.unwrap();
         match outcome {
-            // The stream is taken up again where that can be done, for as long as a proper answer may take.
+            // A resumable stream is resumed, until the deadline for a proper answer.
             Err(TransportError::Mistyped(reason)) if path == "/mcp" && !id.is_empty() => {
                 assert_eq!(reason, unanswered(r#""3""#));
             }
@@ -322,8 +323,8 @@ async fn check_http_end(path: &str) {
     }
 }
 
-/// Asks a server whose proper answer comes at once but is looked at late, as nobody takes the events before
-/// it; or one that is slow, and reports progress meanwhile.
+/// Sends a request to a server whose proper answer arrives at once but is read late, because the
+/// events before it are not taken; or to one that is slow and reports progress.
 async fn check_http_late(path: &str, has_progress: bool) {
     let long = Duration::from_secs(4);
     let mut said = vec![result(r#""3""#, "{}")];

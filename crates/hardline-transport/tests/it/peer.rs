@@ -1,4 +1,4 @@
-//! The other end of a connection, and the end that is tested, as text.
+//! The other end of a connection, and the tested end, as text.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use hardline_wire::json::Value;
 use hardline_wire::message::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 
-/// A peer that writes what it is told and collects what it is sent.
+/// A peer that writes given lines and collects the lines that it receives.
 pub(crate) struct Peer {
     input: ReadHalf<DuplexStream>,
     output: Option<WriteHalf<DuplexStream>>,
     unread: Vec<u8>,
 }
 
-/// The half of a peer that writes.
+/// The writing half of a peer.
 pub(crate) struct Writer(WriteHalf<DuplexStream>);
 
 impl Writer {
@@ -32,12 +32,12 @@ impl Writer {
     }
 }
 
-/// A connection and its peer. Events are collected as text.
+/// Creates a connection and its peer. Events are collected as text.
 pub(crate) fn pair(role: Role, config: Config) -> (Connection, Peer, Arc<Mutex<Vec<String>>>) {
     pair_over(role, config, 1 << 20)
 }
 
-/// The same with this many bytes between them.
+/// Like `pair`, with a pipe of this many bytes between both ends.
 pub(crate) fn pair_over(
     role: Role,
     config: Config,
@@ -59,12 +59,12 @@ impl Peer {
         self.output.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Its two halves.
+    /// Splits the peer into its two halves.
     pub(crate) fn split(self) -> (Writer, Self) {
         (Writer(self.output.unwrap()), Self { output: None, ..self })
     }
 
-    /// Writes lines, each with its end.
+    /// Writes lines, each with its newline.
     pub(crate) async fn send(&mut self, lines: &[&str]) {
         for line in lines {
             self.write(&format!("{line}\n")).await;
@@ -91,7 +91,7 @@ impl Peer {
         }
     }
 
-    /// Reads all lines to the end.
+    /// Reads all lines until the end.
     pub(crate) async fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(line) = self.line().await {

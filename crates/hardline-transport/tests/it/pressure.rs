@@ -1,4 +1,4 @@
-//! Slow peers, busy services, futures that are dropped half way.
+//! Slow peers, busy services, and futures that are dropped early.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn a_peer_that_does_not_read_holds_senders_back() {
         }
     }
     assert_eq!(held_back.len(), 16);
-    // Whoever stops waiting has still sent.
+    // A sender that stops waiting has still sent its message.
     held_back.truncate(8);
     let reading = tokio::spawn(async move {
         let mut lines = Vec::new();
@@ -50,7 +50,7 @@ async fn a_peer_that_does_not_read_is_not_read_from_either() {
         let received = receive(&mut connection).await;
         (received, connection)
     });
-    // Each of these is answered with an error, and nobody reads the errors.
+    // Each line is answered with an error, and the peer does not read the errors.
     let mut written = 0;
     let broken = r#"{"jsonrpc":"2.0","id":1,"method":"#;
     while tokio::time::timeout(Duration::from_millis(50), peer.send(&[broken])).await.is_ok() {
@@ -73,7 +73,7 @@ async fn a_peer_that_does_not_read_is_not_read_from_either() {
     assert_eq!(received.unwrap(), request(2));
 }
 
-/// Many a script does that.
+/// Many scripts do that.
 #[tokio::test(start_paused = true)]
 async fn a_peer_may_write_a_thousand_requests_before_it_reads() {
     let (mut connection, mut peer, _) = pair_over(Role::Server, Config::default(), 4096);
@@ -98,7 +98,8 @@ async fn a_peer_may_write_a_thousand_requests_before_it_reads() {
     serving.await.unwrap();
 }
 
-/// Cancels receiving at random points while a peer drips its bytes: nothing is lost or doubled.
+/// Cancels receiving at random points while a peer sends byte by byte: no message is lost or
+/// doubled.
 #[tokio::test(start_paused = true)]
 async fn receiving_can_be_dropped_at_any_point() {
     let mut random = Rng::new(11);
@@ -155,7 +156,7 @@ async fn requests_of_ours_are_limited_too() {
     assert!(connection.send_request(Id::from_integer(3), "m", b"{}".to_vec()).room().await.is_ok());
 }
 
-/// An output that is not ours, and not sound either.
+/// A foreign output that panics.
 struct Panicking;
 
 impl tokio::io::AsyncWrite for Panicking {

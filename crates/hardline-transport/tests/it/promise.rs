@@ -1,5 +1,5 @@
-//! The promise, in random sessions: every request that has an id and was not cancelled gets exactly one
-//! answer, whatever else arrives and whenever it does.
+//! The promise of the crate, in random sessions: every request that has an id and was not cancelled
+//! gets exactly one answer, independent of all other input and its timing.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::peer::{as_text, pair_over};
 const SESSIONS: u64 = 400;
 const LINES: usize = 60;
 
-/// What a peer writes, and how many answers each id is owed.
+/// Input from a peer, and the number of answers due for each id.
 struct Script {
     text: Vec<u8>,
     owed: HashMap<String, usize>,
@@ -33,7 +33,7 @@ impl Script {
             script.line(random, &id, has_batches);
             script.text.extend_from_slice(if random.one_in(5) { b"\r\n" } else { b"\n" });
         }
-        // The last line counts without its end.
+        // The last line counts even without its newline.
         script.request("\"last\"");
         script
     }
@@ -59,7 +59,7 @@ impl Script {
                 "x".repeat(3000)
             ),
             4 => {
-                // Two values, the second with an id of its own.
+                // Two values on one line, the second with its own id.
                 let other = format!("\"{}-b\"", id.trim_matches('"'));
                 self.owe(&other, 1);
                 format!(
@@ -126,7 +126,7 @@ async fn session(seed: u64) {
                     }
                 }
                 Ok(Some(_)) => {}
-                // Some are never answered by the service: then the grace does it.
+                // The service never answers some requests: the end of the grace period does.
                 Err(_) if !open.is_empty() && !random.one_in(8) => {
                     let id = open.swap_remove(random.below(open.len()));
                     let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
@@ -135,7 +135,7 @@ async fn session(seed: u64) {
                         sending.room().await.unwrap();
                     }
                     if random.one_in(10) {
-                        // A second answer does not leave.
+                        // A second answer is not sent.
                         drop(connection.send_answer(&id, line.into_bytes()));
                     }
                 }
@@ -172,7 +172,7 @@ async fn session(seed: u64) {
         script.owed.iter().filter(|(id, count)| answers.get(*id) != Some(count)).collect();
     wrong.sort();
     assert!(wrong.is_empty(), "seed {seed}: owed {wrong:?}, answers {answers:?}\n{lines:#?}");
-    assert_eq!(answers.len(), script.owed.len(), "seed {seed}: an id that nobody sent");
+    assert_eq!(answers.len(), script.owed.len(), "seed {seed}: an answer to an unknown id");
 }
 
 #[tokio::test(start_paused = true)]

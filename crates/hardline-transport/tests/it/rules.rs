@@ -1,4 +1,4 @@
-//! What becomes of a line.
+//! Rules for single lines: accepted, refused, answered or dropped.
 
 use hardline_transport::{Config, Role, Unfit};
 use hardline_wire::id::Id;
@@ -6,7 +6,7 @@ use hardline_wire::limits::Limits;
 
 use crate::peer::{answer, pair, receive, receive_all, request};
 
-/// Lets a server read `lines`, and expects what it is handed and what it answers by itself.
+/// Feeds `lines` to a server, and compares the accepted messages and the replies.
 #[track_caller]
 fn check(lines: &[&str], handed_on: &[&str], answered: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -29,11 +29,11 @@ fn check(lines: &[&str], handed_on: &[&str], answered: &[&str]) {
     assert_eq!(replies, answered, "answered");
 }
 
-/// The id and the code of an error.
+/// Returns the id and the code of an error.
 fn shorten(line: &str) -> String {
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
     match line.get("id") {
-        None => format!("nobody {}", line["error"]["code"]),
+        None => format!("no id {}", line["error"]["code"]),
         Some(id) => format!("{id} {}", line["error"]["code"]),
     }
 }
@@ -62,7 +62,7 @@ fn lines_without_an_id_are_answered_a_few_times() {
 fn a_duplicate_id_is_refused_and_the_first_is_not_harmed() {
     let (first, second) = (request(7), r#"{"jsonrpc":"2.0","id":7,"method":"other"}"#);
     check(&[&first, second], &[&first], &["7 -32600"]);
-    // A string is another id than a number, however it is escaped.
+    // A string is a different id than a number, even if it is escaped differently.
     let text = r#"{"jsonrpc":"2.0","id":"7","method":"ping"}"#;
     let escaped = r#"{"jsonrpc":"2.0","id":"\u0037","method":"ping"}"#;
     check(&[&first, text, escaped], &[&first, text], &["\"7\" -32600"]);
@@ -80,7 +80,7 @@ async fn an_id_may_be_used_again_once_it_is_answered_or_cancelled() {
     assert_eq!(receive(&mut connection).await.unwrap(), cancel);
     assert_eq!(receive(&mut connection).await.unwrap(), request(7));
     answer(&mut connection, 7).await;
-    // Too late: it was answered just now.
+    // Too late: the request was just answered.
     answer(&mut connection, 7).await;
     connection.close().await.unwrap();
     assert_eq!(peer.lines().await.len(), 2);
@@ -128,7 +128,7 @@ async fn an_answer_that_cannot_be_used_fails_its_request() {
         let sending = connection.send_request(Id::from_integer(id), "m", b"{}".to_vec());
         sending.room().await.unwrap();
     }
-    // Cut short, quoted in a log line (which fails nobody), of no use to the service, too many.
+    // Cut short; quoted in a log line (fails no request); noise; a proper answer; a second answer.
     peer.send(&[
         r#"{"jsonrpc":"2.0","id":1,"result":{"text":"abc"#,
         r#"DEBUG sent {"jsonrpc":"2.0","id":2,"result":{}} to the client"#,
@@ -146,7 +146,7 @@ async fn an_answer_that_cannot_be_used_fails_its_request() {
     failed.sort();
     let closed = "the connection is closed";
     assert_eq!(failed, [format!("failed 3: {closed}"), format!("failed 4: {closed}")]);
-    // A client keeps quiet about noise.
+    // A client never answers noise.
     connection.close().await.unwrap();
     assert_eq!(peer.lines().await, ["{}"; 4]);
 }
@@ -207,7 +207,7 @@ async fn requests_in_flight_are_limited_in_bytes_too() {
             "x".repeat(2000)
         )
     };
-    // The only one is let in, however large it is.
+    // A single request is accepted at any size.
     peer.send(&[&large(1), &large(2)]).await;
     assert_eq!(receive(&mut connection).await.unwrap(), large(1));
     let waiting =

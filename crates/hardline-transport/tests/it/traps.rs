@@ -1,4 +1,4 @@
-//! Ways of rmcp that would end a session, seen from the other end of it.
+//! Behavior of rmcp that would end a session, seen from the other end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use tokio::sync::Notify;
 
 use crate::peer::{Peer, pair};
 
-/// Its tools: `wait` until told, `panic`, `forever`; `sample` asks the client and says what it got.
+/// Tools of the service: `wait` until released, `panic`, `forever`; `sample` asks the client and
+/// returns its answer.
 #[derive(Clone, Default)]
 struct Service {
     go: Arc<Notify>,
@@ -89,7 +90,7 @@ fn modern(id: u32, method: &str, version: &str) -> String {
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// Runs the service to its end. Its result is whether `serve` and `waiting` were content.
+/// Runs the service to its end. Returns true if `serve` and `waiting` succeeded.
 fn run(service: Service, config: Config) -> (tokio::task::JoinHandle<bool>, Peer) {
     let (connection, peer, _) = pair(Role::Server, config);
     let running = tokio::spawn(async move {
@@ -157,7 +158,7 @@ async fn a_refused_version_does_not_open_a_session() {
     let (running, mut peer) = run(service, Config::default());
     peer.send(&[&modern(1, "tools/list", "2026-07-28")]).await;
     assert_eq!(answer_of(&mut peer).await["error"]["code"], -32022);
-    // rmcp would fail on this one.
+    // rmcp alone would fail on the first of these.
     peer.send(&[INITIALIZED, &initialize("2025-06-18"), &call(2, "done")]).await;
     assert_eq!(answer_of(&mut peer).await["id"], "init");
     assert_eq!(answer_of(&mut peer).await["id"], 2);
@@ -217,7 +218,7 @@ async fn a_handler_that_never_ends_is_cancelled_at_the_end() {
     let start = tokio::time::Instant::now();
     assert_eq!(peer.lines().await.len(), 2);
     assert!(running.await.unwrap());
-    // rmcp would wait five seconds more for it.
+    // rmcp alone would wait five seconds more.
     assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
 }
 
@@ -278,7 +279,7 @@ async fn a_refused_initialize_is_answered_before_serve_returns() {
     let service = Service { refuses: true, ..Service::default() };
     peer.send(&[&initialize("2025-06-18")]).await;
     assert!(service.serve(connection).await.is_err());
-    // Nothing has run since then: whoever ends the process now has answered.
+    // No task has run since then, so a program that exits now has answered.
     let mut reading = std::pin::pin!(peer.line());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let std::task::Poll::Ready(line) = reading.as_mut().poll(&mut context) else {
@@ -313,7 +314,7 @@ async fn a_session_without_any_opening_works() {
     peer.send(&[&answer.to_string()]).await;
     let answer = answer_of(&mut peer).await;
     assert!(answer["result"].to_string().contains("Ok"), "{answer}");
-    // It goes on after that.
+    // The session continues after that.
     peer.send(&[INITIALIZED, &call(8, "done")]).await;
     assert_eq!(answer_of(&mut peer).await["id"], 8);
     peer.finish().await;

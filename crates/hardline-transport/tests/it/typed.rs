@@ -1,4 +1,4 @@
-//! Messages as rmcp's types: what we make of a line must be what rmcp makes of it.
+//! Messages as rmcp's types: our conversion must equal rmcp's own.
 
 use hardline_transport::{Config, Connection, Role};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -69,7 +69,7 @@ async fn servers_receive_what_rmcp_would_give_them() {
         let expected: ClientJsonRpcMessage = serde_json::from_str(line).unwrap();
         let (mut connection, mut peer) = connection_with(line, Role::Server).await;
         if !line.contains("\"initialize\"") && !line.contains("\"id\"") {
-            // A notification is let in once a session is open.
+            // A notification is accepted once a session is open.
             let (other, other_peer) = connection_with(FOR_SERVERS[0], Role::Server).await;
             (connection, peer) = (other, other_peer);
             peer.send(&[line]).await;

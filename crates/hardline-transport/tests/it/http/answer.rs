@@ -94,7 +94,7 @@ async fn reads_no_more_than_a_bounded_rest_after_an_answer() {
 
 #[tokio::test]
 async fn takes_a_gzipped_body_and_bounds_what_it_becomes() {
-    // The second has a megabyte of spaces before the answer.
+    // The second body has a megabyte of spaces before the answer.
     let (small, bomb) = (include_bytes!("answer.json.gz"), include_bytes!("bomb.json.gz"));
     let server = Server::start(async |it| {
         let body: &[u8] = if it.id() == "1" { small } else { bomb };

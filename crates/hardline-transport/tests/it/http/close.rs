@@ -1,4 +1,4 @@
-//! The end of a transport.
+//! End of a transport.
 
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ async fn nothing_runs_on_after_it_is_dropped() {
     });
     let (transport, mut events) = connect(&server);
     open(&transport, Version::V2025_06_18).await;
-    // Its stream is read on in the background.
+    // The rest of its stream is read in the background.
     call(&transport, 1, "ping").await.unwrap();
     drop(transport);
     assert_eq!(next(&mut events).await, "none");

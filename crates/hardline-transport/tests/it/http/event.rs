@@ -1,4 +1,4 @@
-//! Streams with events that cannot be used.
+//! Streams with unusable events.
 
 use hardline_testkit::http::Server;
 use hardline_transport::client::{Event, MAX_REFUSED_BYTES, TransportError};
@@ -19,7 +19,7 @@ async fn a_bad_event_costs_that_event() {
         "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}\n\n",
         "data: {\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n\n",
     ];
-    // Nothing is wrong with these.
+    // These events are valid.
     let fine = "\u{feff}: comment\n\ndata\n\ndata: \n\nid: 7\n\nretry: 1\n\n\r\n\r\n";
     let server = Server::start(async move |it| {
         let answer = it.result("{\"really\":true}");

@@ -1,4 +1,4 @@
-//! Listening for what the server sends of its own accord.
+//! The listening stream: messages that the server sends on its own.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{connect, in_time, next, open, text};
 
 const VERSION: Version = Version::V2025_11_25;
 
-/// Answers POST with a result, and leaves the rest to `listened`.
+/// Answers POST with a result, and calls `listened` for other requests.
 async fn serve(it: &mut Exchange, listened: impl AsyncFnOnce(&mut Exchange)) {
     match &*it.request.method {
         "GET" => listened(it).await,
@@ -86,7 +86,7 @@ async fn a_server_that_closes_every_stream_is_not_stormed() {
     transport.request(super::request(0, "initialize")).await.unwrap();
     let begun = Instant::now();
     transport.agree(VERSION).await;
-    // The first, and ten more.
+    // The first attempt, and ten more.
     server.wait_for_requests(1 + 11).await;
     assert!(Duration::from_secs(90) < begun.elapsed(), "{:?}", begun.elapsed());
     tokio::time::sleep(Duration::from_secs(3600)).await;

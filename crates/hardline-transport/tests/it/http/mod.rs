@@ -1,4 +1,4 @@
-//! The client's side of HTTP, against servers that follow a script.
+//! HTTP client transports, tested against scripted servers.
 
 mod answer;
 mod close;
@@ -19,14 +19,14 @@ use hardline_transport::client::{
 use hardline_transport::http::{Config, Streamable};
 use hardline_wire::version::Version;
 
-/// Longer than anything here takes.
+/// Longer than any step here takes.
 const LONG: Duration = Duration::from_secs(20);
 
 pub(crate) fn config(server: &Server) -> Config {
     Config::new(&server.url("/mcp")).unwrap()
 }
 
-/// A transport to the server, and its events.
+/// Creates a transport to the server, and takes its events.
 pub(crate) fn connect(server: &Server) -> (Streamable, Events) {
     connect_with(config(server))
 }
@@ -46,12 +46,12 @@ pub(crate) fn notification(method: &str) -> Notice {
     Notice::notification(format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
 }
 
-/// A response as it is written.
+/// A response as raw bytes.
 pub(crate) fn result(id: i64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// Sends a request, and fails if nothing comes of it.
+/// Sends a request, and panics if there is no outcome in time.
 pub(crate) async fn call(
     transport: &impl Transport,
     id: i64,
@@ -60,12 +60,12 @@ pub(crate) async fn call(
     in_time(transport.request(request(id, method))).await
 }
 
-/// The same, for an answer that must come.
+/// Sends a request that must be answered.
 pub(crate) async fn text(transport: &impl Transport, id: i64, method: &str) -> String {
     call(transport, id, method).await.unwrap().text().to_owned()
 }
 
-/// The same, for an error that must come from HTTP.
+/// Sends a request that must fail with an HTTP error.
 pub(crate) async fn http_error(transport: &impl Transport, id: i64) -> HttpError {
     match call(transport, id, "ping").await {
         Err(TransportError::Http(error)) => *error,
@@ -83,7 +83,7 @@ pub(crate) async fn open(transport: &Streamable, version: Version) {
     in_time(transport.agree(version)).await;
 }
 
-/// The next event as text.
+/// Returns the next event as text.
 pub(crate) async fn next(events: &mut Events) -> String {
     match in_time(events.recv()).await {
         Some(Event::Notification { method, .. }) => format!("notification {method}"),

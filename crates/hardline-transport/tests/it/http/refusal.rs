@@ -1,4 +1,4 @@
-//! Statuses that are errors, redirects, and servers that are not there.
+//! Error statuses, redirects, and unreachable servers.
 
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ async fn waits_and_sends_again_when_asked_to_and_no_more_than_twice() {
         2 => it.answer("{}").await,
         3..6 => it.respond(429, &["Retry-After: 0"], "").await,
         6 => it.respond(429, &["Retry-After: 11"], "").await,
-        // Who knows whether it was taken.
+        // A proxy may send 503 after the server received the message.
         _ => it.respond(503, &["Retry-After: 0"], "").await,
     });
     let (transport, _events) = connect(&server);
@@ -204,7 +204,7 @@ async fn a_server_without_tls_is_told_in_words() {
         let _ = stream.read(&mut [0; 1000]).await;
     });
     let Ok(transport) = Streamable::new(Config::new(&url).unwrap()) else {
-        // There are systems without certificates.
+        // Some systems have no certificates.
         return;
     };
     let error = call(&transport, 1, "ping").await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Streams that end before the answer came.
+//! Streams that end before the answer arrives.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{call, config, connect, connect_with, in_time, next, open, request, result, text};
 
-/// The requests that take up a stream; the listener's has no id to take up from.
+/// The requests that resume a stream; the listener's has no event id to resume from.
 fn resumptions(server: &Server) -> Vec<Request> {
     let gets = server.requests_with("GET");
     gets.into_iter().filter(|it| it.header("last-event-id").is_some()).collect()

@@ -9,7 +9,8 @@ use hardline_wire::version::Version;
 
 use super::{call, config, connect, connect_with, in_time, notification, open, request, text};
 
-/// Opens a session with this id on `initialize`, does not listen, and answers all else.
+/// A server that opens a session with this id on `initialize`, refuses listening, and answers all
+/// other requests.
 async fn serve(it: &mut Exchange, id: &str) {
     match (&*it.request.method, &*it.rpc_method()) {
         ("GET", _) => it.status(405).await,

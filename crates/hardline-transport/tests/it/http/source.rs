@@ -10,12 +10,12 @@ use hardline_wire::version::Version;
 
 use super::{call, config, connect_with, text};
 
-/// Counts up: each set of headers is a new one, and each refusal is another attempt if it may be.
+/// Counts up: each set of headers is new, and each refusal leads to another attempt if allowed.
 #[derive(Debug, Default)]
 struct Counting {
     given: AtomicU32,
     refusals: Mutex<Vec<String>>,
-    /// The number of headers that are not given out any more.
+    /// Number of the first set of headers that is not provided any more.
     end: Option<u32>,
     gives_up: bool,
 }
@@ -60,7 +60,7 @@ async fn asks_for_headers_before_every_request() {
 #[tokio::test]
 async fn every_kind_of_request_is_sent_again_with_headers_of_its_own() {
     let server = Server::start(async |it| {
-        // The first of each kind is refused.
+        // The first request of each kind is refused.
         let kind = (it.request.method.clone(), it.rpc_method());
         let token: u32 = it.request.header("authorization").unwrap().parse().unwrap();
         if token.is_multiple_of(2) {
@@ -165,7 +165,7 @@ async fn the_older_transport_sends_again_too() {
     assert_eq!(seen, ["GET", "GET", "POST", "POST"]);
 }
 
-/// Gives a token.
+/// Provides a token.
 #[derive(Debug)]
 struct Fixed;
 

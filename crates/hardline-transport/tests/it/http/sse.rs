@@ -1,4 +1,4 @@
-//! The older transport: one stream for all that the server says.
+//! HTTP+SSE: one stream for all messages of the server.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn connect(server: &Server) -> Result<Sse, TransportError> {
     in_time(Sse::connect(Config::new(&server.url("/sse")).unwrap())).await
 }
 
-/// A server whose stream says what `script` makes of each message that it gets.
+/// A server whose stream sends the result of `script` for each message that it gets.
 fn start(script: impl Fn(&mut Exchange) -> Option<String> + Send + 'static) -> Server {
     let (say, _) = broadcast::channel(100);
     Server::start(async move |it| {
@@ -132,7 +132,7 @@ async fn requests_under_way_are_bounded_and_forgotten_when_given_up() {
     };
     tokio::pin!(waiting);
     tokio::select! {
-        _ = &mut waiting => panic!("nobody answers"),
+        _ = &mut waiting => panic!("no request is answered here"),
         () = server.wait_for_requests(3) => {}
     }
     assert!(matches!(call(&transport, 3, "c").await, Err(TransportError::TooMany)));

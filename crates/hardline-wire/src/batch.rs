@@ -29,6 +29,7 @@ impl<'a> Batch<'a> {
             last = Some(element?);
             len += 1;
         }
+        // A second value after the array would be lost.
         let trailing = skip_whitespace(line, cut.pos);
         if !cut.ended || trailing < line.len() {
             return None;

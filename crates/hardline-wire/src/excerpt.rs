@@ -68,6 +68,7 @@ impl Excerpt<'_> {
                 cut -= 1;
             }
         }
+        // Four continuation bytes in a row are not UTF-8, so any cut is fine.
         if is_inside(cut) { self.max_bytes.min(self.bytes.len()) } else { cut }
     }
 }

@@ -113,6 +113,7 @@ impl Refusal {
     /// Returns the code of the error reply.
     pub fn code(&self) -> i64 {
         match self.reason {
+            // The text was not parsed, so this is not a parse error.
             RefusalReason::Json(json::Reason::TooLong { .. }) => code::INVALID_REQUEST,
             RefusalReason::Json(_) => code::PARSE_ERROR,
             _ => code::INVALID_REQUEST,

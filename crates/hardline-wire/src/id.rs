@@ -48,6 +48,7 @@ impl<'a> Id<'a> {
     /// [`IdError`] if it is neither a string nor an integer, is out of range, or is longer than
     /// `max_bytes`.
     pub fn read(value: Value<'a>, max_bytes: usize) -> Result<Self, IdError> {
+        // Other kinds are reported as such at any length.
         if max_bytes < value.text().len() && matches!(value.kind(), Kind::String | Kind::Number) {
             return Err(IdError::TooLong { limit: max_bytes });
         }
@@ -67,6 +68,7 @@ impl<'a> Id<'a> {
     pub(crate) fn salvage(text: &[u8], max_bytes: usize) -> Option<Id<'static>> {
         let text = str::from_utf8(text).ok().filter(|text| text.len() <= max_bytes)?;
         if is_integer(text) {
+            // The refusal of a message must repeat its id, even one that is out of range.
             let big = || Repr::Big(Cow::Owned(text.to_owned()));
             return Some(Id(text.parse().map_or_else(|_| big(), Repr::Integer)));
         }
@@ -111,6 +113,7 @@ impl fmt::Display for Id<'_> {
 
 impl fmt::Debug for Id<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A string id comes from the peer, so escape it.
         write!(formatter, "Id({})", Excerpt::of_json(&self.to_string(), 64))
     }
 }
@@ -168,6 +171,7 @@ pub enum IdError {
 /// for it.
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
+    // Leading zeros are not JSON, and parsers disagree on `-0`.
     let canonical = match digits.as_bytes() {
         [b'0'] => text == "0",
         [first, ..] => *first != b'0',

@@ -35,6 +35,8 @@ macro_rules! limits {
                 /// [`LimitError`] if the value is zero or over its ceiling.
                 pub fn $with(mut self, value: $type) -> Result<Self, LimitError> {
                     const CEILING: $type = $ceiling;
+                    // Zero would block all traffic, and a value over the ceiling would bound
+                    // nothing.
                     if value == 0 || CEILING < value {
                         return Err(LimitError {
                             name: stringify!($name),

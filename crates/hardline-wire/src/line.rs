@@ -168,6 +168,7 @@ impl LineFramer {
     /// Stores more bytes of an unfinished line.
     fn keep(&mut self, head: &[u8]) {
         let Self { limits, partial, overlong, .. } = self;
+        // The mark and the `\r` are in the buffer but do not count as content.
         let most = limits.max_frame_bytes() + MARGIN;
         let needed = partial.len() + head.len();
         if overlong.is_none() && needed <= most {
@@ -185,6 +186,7 @@ impl LineFramer {
             rest = end;
             let mut overlong = Box::new(OverlongLine::new(limits));
             overlong.begin(partial);
+            // The collector has read the rest, so only the shown prefix is needed.
             partial.truncate(prefix);
             partial.shrink_to(KEPT_BYTES);
             overlong
@@ -209,6 +211,7 @@ impl LineFramer {
     /// Computes the extent of a line's content, and advances to the next line of the stream.
     fn measure(&mut self, raw: Raw, newline: Newline) -> Shape {
         let end = match (newline, raw.ends_in_cr) {
+            // At the end of the stream, a `\r` is content.
             (Newline::EndOfStream, _) => LineEnd::Eof,
             (Newline::Read | Newline::Missing, true) => LineEnd::CrLf,
             (Newline::Read | Newline::Missing, false) => LineEnd::Lf,
@@ -224,10 +227,12 @@ impl LineFramer {
     fn drop_handed_out(&mut self) {
         if self.is_handed_out {
             self.is_handed_out = false;
+            // Dropped, not cleared: overlong lines are rare, and their ids may take much memory.
             self.recovered = Vec::new();
             let is_idle = self.partial.len() <= KEPT_BYTES;
             self.idle_lines = if is_idle { self.idle_lines.saturating_add(1) } else { 0 };
             self.partial.clear();
+            // Large lines come in series, so keep the memory for a while.
             let is_large = self.idle_lines < MAX_IDLE_LINES;
             self.partial.shrink_to(if is_large { KEPT_LARGE_BYTES } else { KEPT_BYTES });
         }
@@ -336,6 +341,7 @@ impl Shape {
     fn overlong<'a>(self, raw: &'a [u8], recovered: &'a [Recovered]) -> Line<'a> {
         let Self { offset, has_bom, end, length, has_content } = self;
         let bytes = if has_bom { raw.get(BOM.len()..).unwrap_or_default() } else { raw };
+        // `raw` may include the `\r` of the line end, which `length` does not count.
         let most = usize::try_from(length).unwrap_or(OVERLONG_PREFIX).min(OVERLONG_PREFIX);
         let prefix = bytes.get(..most).unwrap_or(bytes);
         let is_blank = !has_content;
@@ -345,6 +351,7 @@ impl Shape {
 }
 
 fn is_blank(bytes: &[u8]) -> bool {
+    // JSON whitespace only: a NUL or a form feed is content.
     bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 

@@ -121,6 +121,7 @@ impl<'a> Message<'a> {
                 Ok(Self::Error(error))
             }
             (None, None, None) => Err(fault(MessageReason::NoKind, start)),
+            // Two readers could take such a message for different things.
             (_, Some(extra), _) | (_, _, Some(extra)) => {
                 Err(fault(MessageReason::TwoKinds, extra.offset()))
             }

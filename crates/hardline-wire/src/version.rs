@@ -40,6 +40,7 @@ impl Version {
 
     /// Returns true if several messages may share a line or a body, as an array.
     pub const fn has_batches(self) -> bool {
+        // Introduced in this version and removed in the next one.
         matches!(self, Self::V2025_03_26)
     }
 

@@ -70,6 +70,7 @@ pub fn verify_standard_headers<'h>(
 ) -> Result<(), HeaderError> {
     let is_request = matches!(message, Message::Request(_));
     let version = protocol_version(message);
+    // 2026-07-28 requires the version in the body of every request.
     if is_request && version.is_none() {
         return Err(HeaderError::NoVersion);
     }
@@ -84,6 +85,7 @@ pub fn verify_standard_headers<'h>(
         }
     }
     match (name(message), find(NAME)) {
+        // For messages without a name, the specification has no rule for this header.
         (None, _) | (Some(None), None) => Ok(()),
         (Some(None), Some(_)) => Err(HeaderError::Unexpected(NAME.into())),
         (Some(Some(_)), None) => Err(HeaderError::Missing(NAME.into())),
@@ -116,6 +118,7 @@ fn name<'a>(message: &Message<'a>) -> Option<Option<Cow<'a, str>>> {
 /// Checks a value that has no encoded form.
 fn plain(header: &str, text: &str) -> Result<String, HeaderError> {
     match value::plain_text(text.as_bytes()) {
+        // Blanks at the ends would be lost on the way.
         Some(same) if same == text => Ok(text.to_owned()),
         _ => Err(HeaderError::InvalidCharacter(header.into())),
     }

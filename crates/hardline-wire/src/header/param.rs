@@ -49,6 +49,7 @@ impl ParamHeaders {
     /// [`AnnotationError`] if one breaks the rules. An HTTP client then omits the tool.
     pub fn from_schema(schema: Value<'_>) -> Result<Self, AnnotationError> {
         let mut headers = schema::annotations(schema)?;
+        // A fixed order, independent of the order in the schema.
         headers.sort_by(|left, right| left.path.cmp(&right.path));
         let mut nodes = vec![Node::default()];
         for (index, header) in headers.iter().enumerate() {
@@ -134,6 +135,7 @@ impl ParamHeaders {
             match step {
                 Step::Enter(kind, _) => {
                     note(next, Found::Nested);
+                    // Elements of an array have no names, so no parameter is inside.
                     open.push(next.take().filter(|_| kind == Kind::Object));
                 }
                 Step::Leave(_) => {
@@ -179,6 +181,7 @@ impl Found<'_> {
         match self {
             Self::Scalar(value) if value.kind() == Kind::Number => {
                 let body = safe_integer(value.text());
+                // Compared as numbers: `1.0` and `1` are the same value.
                 body.is_some() && body == safe_integer(header)
             }
             _ => self.text().is_some_and(|text| text == header),

@@ -159,6 +159,7 @@ impl Search {
         if schema.types.primitive != 1 || schema.types.other != 0 {
             return Err(AnnotationError::BadType);
         }
+        // Header names ignore case, so a server could not tell the two apart.
         if self.headers.iter().any(|it| it.header.eq_ignore_ascii_case(&header)) {
             return Err(AnnotationError::Duplicate);
         }

@@ -15,6 +15,7 @@ const SUFFIX: &str = "?=";
 /// Plain text stays unchanged: visible ASCII, spaces and tabs, no blank at either end, and no
 /// resemblance to an encoded value.
 pub fn encode_value(text: &str) -> Cow<'_, str> {
+    // A plain value that looks encoded would be decoded by the receiver.
     let is_plain = plain_text(text.as_bytes()) == Some(text) && encoded_part(text).is_none();
     if is_plain {
         return Cow::Borrowed(text);

@@ -108,6 +108,7 @@ impl Checker {
         let scan = Scan::new(bytes);
         let start = skip_whitespace(bytes, 0);
         let mut pos = start;
+        // A placeholder: the outermost value has no level around it.
         let mut inner = Level::Array;
         let mut seen = Seen { envelope: EnvelopeReader::new(text), lone: Lone::default() };
 

@@ -44,10 +44,12 @@ impl<'a> EnvelopeReader<'a> {
     pub(super) fn key(&mut self, (start, end): (usize, usize), escaped: bool, value_start: usize) {
         self.value_start = value_start;
         let content = self.text.get(start..end).unwrap_or_default();
+        // `"\u0069d"` is the key `id` to every parser.
         let key = if escaped { string::unescape(content) } else { content.into() };
         self.field = Field::exact(&key);
         let is_twin = |name| equals_ignoring_case(&key, name);
         if self.field == Field::Other && Field::NAMES.into_iter().any(is_twin) {
+            // The first one is reported, with the position of its quote.
             self.envelope.twin_key = self.envelope.twin_key.or(Some(start - 1));
         }
     }

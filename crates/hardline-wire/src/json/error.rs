@@ -43,6 +43,7 @@ impl Reason {
 
     /// Returns true if the fault is certain only at the end of the text.
     pub(super) fn needs_the_end(self) -> bool {
+        // A surrogate is reported only if the rest of the text is valid.
         let lone = [Self::LoneSurrogate, Self::LoneSurrogateInKey];
         [Self::Ended, Self::EndedInString].contains(&self) || lone.contains(&self)
     }

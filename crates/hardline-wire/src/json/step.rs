@@ -70,6 +70,7 @@ pub(super) fn skip_string(bytes: &[u8], start: usize) -> usize {
 /// Returns the position after the number or literal that starts at `start` of checked text.
 pub(super) fn skip_word(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
+    // The text was checked, so the first delimiter ends the word.
     let ends = |byte: &u8| b",:]} \t\n\r".contains(byte);
     start + rest.iter().position(ends).unwrap_or(rest.len())
 }

@@ -262,6 +262,7 @@ impl Escape {
             return Ok(Self::Unit(char));
         }
         let follows = bytes.get(at + 6..at + 8) == Some(b"\\u");
+        // Only a high surrogate can begin a pair.
         if let (true, 0xd800..=0xdbff) = (follows, unit) {
             let low = hex_unit(bytes, at + 6)?;
             let pair = char::decode_utf16([unit, low]).next();

@@ -148,6 +148,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn into(of: Value<'a>, kind: Kind) -> Self {
+        // Starting at the end makes the walk over another kind empty.
         let pos = if of.kind() == kind { 1 } else { of.text.len() };
         Self { of, pos }
     }
@@ -180,6 +181,7 @@ fn skip_value(bytes: &[u8], start: usize) -> usize {
                 continue;
             }
             b'}' | b']' => {
+                // Brackets match in checked text, so this never saturates.
                 depth = depth.saturating_sub(1);
                 pos += 1;
             }

@@ -78,6 +78,7 @@ pub enum Owner {
 
 /// Returns the message `name` as `version` defines it.
 pub fn find(name: &str, version: Version) -> Option<&'static Method> {
+    // Since 2026-07-28, some requests exist only inside results.
     all().find(|it| it.name == name && it.is_in(version) && it.kind != MethodKind::EmbeddedRequest)
 }
 

@@ -33,6 +33,7 @@ impl Collector {
     /// Stores a message with an id. Of the others, stores only the first, to show that there was
     /// one.
     fn keep(&mut self, message: Recovered) {
+        // The limit bounds both the memory and the replies to one line.
         if (message.id.is_some() || self.found.is_empty()) && self.found.len() < self.most {
             self.found.push(message);
         }

@@ -113,6 +113,7 @@ impl Draft {
     pub(super) fn follow(&mut self, follower: Follower) {
         self.held = match (std::mem::replace(&mut self.held, Held::Nothing), follower) {
             (Held::Nothing, _) => Held::Nothing,
+            // A missing comma, or damage inside the value: the next token decides.
             (Held::Value(id), Follower::String) => Held::ThenString(id),
             (Held::Value(id), Follower::Comma | Follower::Close)
             | (Held::ThenString(id), Follower::Colon) => {
@@ -150,6 +151,7 @@ impl Draft {
         // If the line ended right after the value, that counts as the end of the message.
         self.follow(Follower::Close);
         let is_whole = self.has_jsonrpc && (self.has_method || self.has_outcome);
+        // Next to other text, the object may be a quotation.
         let needs_whole = self.follows_junk || self.has_surplus;
         let ends_line = self.is_closed && !self.is_followed;
         let id = match self.id {
@@ -171,6 +173,7 @@ impl Draft {
     fn note_id(&mut self, candidate: Option<Candidate>) {
         match (&self.id, candidate) {
             (Found::Nothing, Some(candidate)) => self.id = Found::One(candidate),
+            // A repeated equal id leaves no doubt.
             (Found::One(first), Some(second)) if first.id == second.id => {}
             _ => self.id = Found::Doubt,
         }

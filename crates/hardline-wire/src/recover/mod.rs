@@ -194,6 +194,7 @@ impl Recovery {
         if let Some(draft) = &mut self.draft {
             draft.note_behind(Behind::Message);
         }
+        // A message is returned when the next one begins, because its follower counts too.
         let previous = self.draft.replace(Draft::new(self.nest.depth(), self.junk));
         self.junk = false;
         previous.map(Draft::finish)
@@ -361,6 +362,7 @@ impl Recovery {
         if let Some(draft) = &mut self.draft {
             match self.key {
                 Key::Id => draft.hold_id(id(&self.text, self.max_id_bytes)),
+                // Some parsers take this key for the id.
                 Key::IdTwin => draft.doubt(),
                 _ => {}
             }

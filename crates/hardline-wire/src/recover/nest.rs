@@ -110,6 +110,7 @@ impl Nest {
         let mut end = self.depth;
         while end > 0 {
             let first = (end - 1) / 64 * 64;
+            // Bits above the depth are left over from closed levels.
             let used = u64::MAX >> (64 - (end - first));
             let objects = !self.arrays.get(first / 64).copied().unwrap_or(u64::MAX) & used;
             if objects != 0 {

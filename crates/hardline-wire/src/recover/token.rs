@@ -47,6 +47,7 @@ impl TokenText {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        // A token that is too long can be neither a key nor an id.
         self.is_whole &= self.bytes.len() + bytes.len() <= self.max_bytes;
         if self.is_whole {
             self.bytes.extend_from_slice(bytes);
@@ -75,6 +76,7 @@ impl TokenText {
         match &*key {
             "id" => Key::Id,
             "jsonrpc" => Key::Jsonrpc,
+            // Some parsers ignore case, so these keys count as well.
             _ if folds("id") => Key::IdTwin,
             _ if folds("method") => Key::Method,
             _ if folds("result") || folds("error") => Key::Outcome,

@@ -131,6 +131,7 @@ impl SseDecoder {
                 input.split_at_checked(end.unwrap_or(input.len())).unwrap_or_default();
             self.after_cr = rest.first() == Some(&b'\r');
             *input = rest.get(1..).unwrap_or_default();
+            // Before the line is stored, so that the limit bounds the buffer too.
             self.count(head);
             if end.is_none() {
                 self.keep(head);
@@ -173,6 +174,7 @@ impl SseDecoder {
         *size += bytes.len() as u64;
         if overlong.is_none() && (self.limits.max_event_bytes() as u64) < *size {
             *overlong = Some(Box::new(OverlongData::new(&self.limits, data, &self.line)));
+            // From here on only the id counts, so free the rest.
             (*data, *name) = (Vec::new(), String::new());
         }
         if let Some(overlong) = overlong {
@@ -185,6 +187,7 @@ impl SseDecoder {
         // Of an overlong event, only an id matters, so a line is stored up to that length.
         let is_overlong = self.pending.overlong.is_some();
         let most = if is_overlong { SHORT_LINE + 1 } else { self.limits.max_event_bytes() };
+        // The event may have become overlong since the line began.
         self.line.truncate(most);
         self.line.shrink_to(most.max(KEPT_BYTES));
         let room = most - self.line.len();
@@ -226,8 +229,10 @@ impl SseDecoder {
         let colon = memchr::memchr(b':', text).unwrap_or(text.len());
         let (field, value) = text.split_at_checked(colon).unwrap_or_default();
         let value = value.get(1..).unwrap_or_default();
+        // The standard removes one space after the colon.
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
+            // No field name: a comment or a blank line.
             b"" => self.pending.forget_comment(line.len()),
             b"data" => self.pending.push_data(value, self.limits.max_event_bytes()),
             b"event" => self.pending.set_name(value),
@@ -235,6 +240,7 @@ impl SseDecoder {
                 self.pending.id = Some(String::from_utf8_lossy(value).into_owned());
             }
             b"retry" if is_short => {
+                // `parse` alone would accept a plus sign.
                 let digits = str::from_utf8(value).ok().filter(|it| is_digits(it));
                 self.retry_ms = digits.and_then(|it| it.parse().ok()).or(self.retry_ms);
             }

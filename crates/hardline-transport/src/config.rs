@@ -91,7 +91,9 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
+            // Long enough for most tool calls in progress to finish.
             grace: Duration::from_secs(60),
+            // Short, because a supervisor often sends SIGKILL soon after SIGTERM.
             signal_grace: Some(Duration::from_secs(1)),
             observer: None,
             name: None,

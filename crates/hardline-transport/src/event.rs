@@ -164,6 +164,7 @@ impl fmt::Display for Event<'_> {
             }
             Self::Withheld => formatter.write_str("a line without an id was not answered"),
             Self::Failed { id, reason } => {
+                // The reason may quote the peer, so escape and shorten it.
                 let reason = Excerpt::new(reason.as_bytes(), 4 * EXCERPT_BYTES);
                 write!(formatter, "request {} failed: {reason}", show(id))
             }
@@ -182,5 +183,6 @@ impl fmt::Display for Event<'_> {
 
 /// Formats an id for people: escaped and shortened.
 pub(crate) fn show(id: &Id<'_>) -> String {
+    // As JSON, so that 7 and "7" look different.
     Excerpt::of_json(&id.to_string(), 64).to_string()
 }

@@ -69,11 +69,13 @@ pub(crate) fn unwritten<'a>(frame: &'a [u8], limits: &Limits) -> Option<(Id<'sta
     const EXACT: f64 = (1_u64 << 53) as f64;
     let checked = Checker::new(limits).check(frame).ok()?;
     let has = |key| checked.value.get(key).is_some();
+    // Only an answer can be mistyped; a request with such an id is refused.
     if has("method") || !has("result") && !has("error") {
         return None;
     }
     let written = checked.value.get("id").filter(|id| id.kind() == Kind::Number)?.text();
     let value: f64 = written.parse().ok()?;
+    // From 2^53 on, a double no longer identifies one integer.
     if value.fract() != 0.0 || value.abs() >= EXACT {
         return None;
     }

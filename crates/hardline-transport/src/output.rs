@@ -139,6 +139,7 @@ impl ThreadWriter {
     /// Hands a copy to the thread, once it has finished the previous chunk.
     fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_flush(context))?;
+        // A bounded copy: the caller offers the rest again.
         let (now, _) = bytes.split_at(bytes.len().min(CHUNK_BYTES));
         if self.chunks.try_send(now.to_vec()).is_err() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));

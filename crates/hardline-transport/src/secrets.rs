@@ -105,6 +105,7 @@ impl Secrets {
 /// chance do not count.
 fn cut_off(text: &str, cut: usize, form: &str) -> Option<usize> {
     let before = text.get(..cut)?;
+    // From the longest prefix to the shortest, so that none of it stays visible.
     let ends = form.char_indices().map(|(at, _)| at).rev();
     let mut beginnings =
         ends.take_while(|end| MIN_CHARS / 2 < *end).filter_map(|end| form.get(..end));
@@ -130,9 +131,11 @@ fn add_forms(value: &str, forms: &mut Vec<Box<str>>) {
             continue;
         }
         add(part);
+        // As the value appears inside a JSON string.
         let mut json = String::new();
         hardline_wire::encode::push_json_string(&mut json, part);
         add(json.trim_matches('"'));
+        // The usual sets of percent-encoding: for a component, a path and a query.
         add(&percent_encoded(part, |it| it.is_ascii_alphanumeric() || b"-._~".contains(&it)));
         add(&percent_encoded(part, |it| it.is_ascii_graphic() && !b"\"#<>?^`{}".contains(&it)));
         add(&percent_encoded(part, |it| it.is_ascii_graphic() && !b"\"#<>'".contains(&it)));

@@ -78,6 +78,7 @@ impl Answer {
     /// [`Refusal`], if it is not a message.
     pub fn read(text: Vec<u8>, id: i64, decoder: &mut Decoder) -> Result<Option<Self>, Refusal> {
         let Frame::Message(message, _) = decoder.decode(&text)? else { return Ok(None) };
+        // An answer with a guessed or mistyped id must not be accepted.
         if message.id().and_then(Id::as_i64) != Some(id) {
             return Ok(None);
         }

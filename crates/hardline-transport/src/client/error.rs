@@ -61,6 +61,7 @@ impl TransportError {
             | Self::TooLarge { .. } => true,
             // With these statuses, a server states that it did not process the message.
             Self::Http(error) => matches!(error.status, 401 | 403 | 404 | 405 | 406 | 415 | 429),
+            // The server may have processed the request before the answer was lost.
             Self::Closed(_) | Self::Interrupted(_) | Self::Answer(_) | Self::Mistyped(_) => false,
         }
     }

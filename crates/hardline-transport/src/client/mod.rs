@@ -108,6 +108,7 @@ impl From<&str> for Text {
 
 impl From<Text> for Vec<u8> {
     fn from(text: Text) -> Self {
+        // Usually the last reference, so that no copy is made.
         Arc::unwrap_or_clone(text.0).into_bytes()
     }
 }

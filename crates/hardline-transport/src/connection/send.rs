@@ -91,6 +91,7 @@ impl Connection {
         let probes = self.probes.take();
         tokio::select! {
             result = outbox.close(limit) => result,
+            // A peer that is gone will not drain the output, so do not use up the whole limit.
             () = until_unread(probes.as_ref()) => Err(SendError::Failed(io::ErrorKind::BrokenPipe)),
         }
     }

@@ -191,6 +191,7 @@ impl Endpoint {
         match message {
             Message::Request(request) => {
                 let bytes = value.text().len();
+                // Before decoding, so that a refused request costs little.
                 if let Err(refusal) = self.admit(&request.id, bytes) {
                     self.refuse_request(&request.id, &refusal, None, batch);
                     return None;
@@ -256,6 +257,7 @@ impl Endpoint {
             self.batches.expect_answer(key);
         }
         let kind = RequestKind::of(&request.method);
+        // The end of a session does not wait for subscriptions.
         self.awaited += usize::from(kind != RequestKind::Subscription);
         let span = self.reporter.request(&request.id, &request.method);
         self.inbound_bytes += bytes;
@@ -278,6 +280,7 @@ impl Endpoint {
             .and_then(|params| params.get("requestId"))
             .and_then(|id| Id::read(id, self.limits.max_id_bytes()).ok())
             .map(Id::into_owned);
+        // Without a readable id there is nothing to cancel.
         let Some(id) = id else { return true };
         // Since 2026-07-28 a server ends a subscription with this notification.
         if self.role == Role::Client {
@@ -299,6 +302,7 @@ impl Endpoint {
         if self.awaited > 0 {
             self.reporter.report(&Event::Unanswered { count: self.awaited });
         }
+        // Copied, because `release` changes the table.
         let ids: Vec<_> = self.inbound.keys().cloned().collect();
         for id in ids {
             let Some(accepted) = self.release(&id) else { continue };

@@ -56,6 +56,7 @@ impl Pending {
             "subscriptions/listen" => Kind::Subscription,
             _ => Kind::Ordinary,
         };
+        // Replacing the entry would lose the answer of the first request.
         if self.requests.contains_key(&id) {
             return false;
         }
@@ -119,6 +120,7 @@ impl Pending {
 
     /// Removes the request that opens the session.
     pub(super) fn take_opening(&mut self) -> Option<Id<'static>> {
+        // A linear search is enough: before the session is open, few requests wait.
         let mut requests = self.requests.iter();
         let id = requests.find(|(_, request)| request.kind == Kind::Opening)?.0.clone();
         self.remove(&id).then_some(id)

@@ -52,6 +52,7 @@ impl Config {
             header_source: None,
             limits: Limits::default(),
             client: None,
+            // The opening of a session waits for this, so it is short.
             listener_start: Duration::from_secs(1),
             endpoint_wait: Duration::from_secs(10),
             close_wait: Duration::from_secs(2),
@@ -163,6 +164,7 @@ impl Address {
         let unreadable = || Elsewhere("an address that cannot be read".to_owned());
         let url = self.0.join(target).map_err(|_| unreadable())?;
         if url.origin() != self.0.origin() {
+            // Another origin must receive neither our headers nor our messages.
             return Err(Elsewhere(origin(&url)));
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -179,6 +181,7 @@ impl Address {
 
 impl fmt::Debug for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The path may come from a redirect, so escape it.
         write!(formatter, "{}{}", self.origin(), Excerpt::new(self.0.path().as_bytes(), 256))
     }
 }
@@ -215,11 +218,13 @@ impl Headers {
         let shown = || Excerpt::new(name.as_bytes(), 64).to_string();
         let key = HeaderName::from_bytes(name.trim().as_bytes())
             .map_err(|_| ConfigError::HeaderName(shown()))?;
+        // The transport sets these for each request; a fixed value would contradict it.
         if RESERVED.contains(&key.as_str()) {
             return Err(ConfigError::Reserved(shown()));
         }
         let mut value = HeaderValue::from_bytes(value.trim().as_bytes())
             .map_err(|_| ConfigError::HeaderValue(shown()))?;
+        // Keeps the value out of Debug output and out of the compression tables of HTTP/2.
         value.set_sensitive(true);
         self.0.insert(key, value);
         Ok(self)
@@ -238,6 +243,7 @@ impl Headers {
 
 impl fmt::Debug for Headers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Names only, because the values are secret.
         formatter.debug_set().entries(self.0.keys()).finish()
     }
 }

@@ -61,6 +61,7 @@ impl Doubt {
             Some(end) => timeout_at(end, next).await.ok(),
             None => None,
         };
+        // Counts the read, so that a talkative server cannot extend the time.
         self.overtime.found();
         next.ok_or_else(|| TransportError::Mistyped(raised.reason.clone()))
     }

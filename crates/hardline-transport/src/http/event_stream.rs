@@ -75,6 +75,7 @@ impl EventStream {
     /// Returns the event id to resume from, if there is one that can be sent as a header.
     pub(super) fn last_event_id(&self) -> Option<&str> {
         let id = self.decoder.last_event_id();
+        // The client resumes with a header, which cannot carry every id.
         (!id.is_empty() && HeaderValue::from_bytes(id.as_bytes()).is_ok()).then_some(id)
     }
 

@@ -52,6 +52,7 @@ impl<'a> Target<'a> {
 
 impl fmt::Debug for Target<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The query may hold a secret.
         let shown = self.url.split(['?', '#']).next().unwrap_or_default();
         write!(formatter, "{} {shown}", self.method)
     }

@@ -34,6 +34,7 @@ impl Pace {
             return None;
         }
         self.vain += 1;
+        // A server that asks for 0 still gets the backoff.
         let wait = asked.unwrap_or_default().max(self.floor).min(CEILING);
         self.floor = (self.floor * 2).min(CEILING);
         Some(wait)

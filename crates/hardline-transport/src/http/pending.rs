@@ -50,6 +50,7 @@ impl Table {
     /// Records an answer whose id was `written` in another type. Only the first counts.
     fn doubt(&mut self, id: i64, written: &str) {
         let Some(waiter) = self.waiting.get_mut(&id) else { return };
+        // Later mistyped answers must not move the deadline.
         if waiter.mistyped.is_none() {
             let mistyped = waiter.mistyped.insert(Mistyped::new(id, written));
             self.doubts.insert((mistyped.until, id));
@@ -73,6 +74,7 @@ impl Pending {
     /// Registers a request until the result is dropped.
     pub(super) fn wait_for(&self, id: i64) -> Result<Waiting<'_>, TransportError> {
         let mut table = self.table();
+        // A request after the end of the stream would wait for ever.
         if let Some(reason) = &table.closed {
             return Err(reason.clone());
         }
@@ -95,6 +97,7 @@ impl Pending {
                 None => Some(Item::Answer { id, answer }.into_event()),
             },
             Item::Overlong { answers, reason } => {
+                // Their answers were in this event, and will not come again.
                 for sender in answers.iter().filter_map(|id| self.remove(Some(id))) {
                     let _ = sender.send(Err(TransportError::Answer(reason.clone())));
                 }
@@ -106,6 +109,7 @@ impl Pending {
             }
             Item::Event(event) => {
                 let mut table = self.table();
+                // The event is parsed only while a progress token could matter.
                 if !table.doubts.is_empty()
                     && let Some(id) = progress_token(&event, &self.limits)
                 {
@@ -127,6 +131,7 @@ impl Pending {
         let now = Instant::now();
         let mut table = self.table();
         while let Some((_, id)) = table.doubts.first().copied().filter(|(until, _)| *until <= now) {
+            // Always matches: `doubts` holds only requests with a mistyped answer.
             let Some(Waiter { outcome, mistyped: Some(it) }) = table.remove(id) else { return };
             let _ = outcome.send(Err(TransportError::Mistyped(it.reason)));
         }

@@ -49,6 +49,7 @@ fn date(text: &str) -> Option<Duration> {
     // In years that begin in March, the leap day is the last day.
     let year = if month >= 10 { year - 1 } else { year };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    // The number of 1970-01-01 in the same count.
     let days = days.checked_sub(719_469)?;
     Some(Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second))
 }

@@ -52,6 +52,7 @@ impl Sieve {
     ///
     /// A description of the problem.
     pub(super) fn answer(&mut self, id: i64, body: Vec<u8>) -> Result<Answer, String> {
+        // Copied first, because `Answer::read` takes the body.
         let start = body.get(..SHOWN_BYTES).unwrap_or(&body).to_vec();
         let cut = if start.len() < body.len() { "…" } else { "" };
         let shown = Excerpt::new(&start, SHOWN_BYTES);
@@ -92,6 +93,7 @@ impl Sieve {
 
     fn refuse(&self, refusal: Refusal, text: &[u8]) -> Item {
         let event = error(&describe(refusal.reason), text);
+        // An otherwise valid answer may have an id such as `7.0`.
         let is_id = matches!(refusal.reason, RefusalReason::Message(MessageReason::BadId(_)));
         let meant = is_id.then(|| mistyped::unwritten(text, &self.limits)).flatten();
         match meant.and_then(|(id, written)| Some((id.as_i64()?, written))) {
@@ -147,6 +149,7 @@ pub(super) fn refused(reason: &str, raw: &[u8]) -> Item {
 fn error(reason: &str, raw: &[u8]) -> Event {
     let shown = Excerpt::new(raw, SHOWN_BYTES);
     let reason = if raw.is_empty() { reason.to_owned() } else { format!("{reason}: {shown}") };
+    // The raw bytes are bounded, because events wait in a queue.
     Event::Error { reason, raw: raw.get(..MAX_REFUSED_BYTES).unwrap_or(raw).into() }
 }
 
@@ -169,6 +172,7 @@ fn item(message: Message<'_>, value: Value<'_>) -> Item {
         Message::Response(_) | Message::Error(_) => match Answer::copy(&message, value) {
             Some(answer) => {
                 let id = message.id().cloned().map(Id::into_owned);
+                // Our ids are integers, so a string with an integer in it is probably one of them.
                 let meant = id.as_ref().and_then(mistyped::retyped);
                 match (meant.and_then(|it| it.as_i64()), &id) {
                     (Some(request), Some(id)) => {

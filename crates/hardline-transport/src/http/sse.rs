@@ -71,7 +71,9 @@ impl Sse {
         };
         tokio::select! {
             biased;
+            // The answer may arrive before the server ends the POST.
             outcome = waiting.outcome() => return outcome,
+            // A response with an error status may carry the answer in its body.
             posted = posted => if let Some(answer) = posted? {
                 return Ok(answer);
             },
@@ -148,6 +150,7 @@ async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
             Err(error) => break broken(error).to_string(),
         }
     };
+    // 2024-11-05 has no resumption, so the end of the stream is final.
     pending.end(&end);
     link.outlet.close(TransportError::Closed(end));
     link.outlet.finish();
@@ -186,6 +189,7 @@ impl Transport for Sse {
     }
 
     fn kind(&self) -> Kind {
+        // All answers share one stream, so cancelling takes a message, as on stdio.
         Kind::Stream
     }
 

@@ -135,6 +135,7 @@ impl Transport for Streamable {
     fn agree(&self, version: Version) -> BoxFuture<'_, ()> {
         self.session.agree(version);
         Box::pin(async move {
+            // Versions without a handshake have no listening stream.
             if !version.has_handshake() || self.link.outlet.is_closed() {
                 return;
             }
@@ -142,6 +143,7 @@ impl Transport for Streamable {
             let listening = listen(Arc::clone(&self.link), self.session.stamp(), started);
             {
                 let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+                // Dropping the old set aborts the listener of a previous session.
                 *listener = JoinSet::new();
                 listener.spawn(listening);
             }

@@ -85,6 +85,7 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
             let parts = [IoSlice::new(waiting), IoSlice::new(rest.0), IoSlice::new(rest.1)];
             let mut written = match Pin::new(&mut self.writer).poll_write_vectored(context, &parts)
             {
+                // A stream that accepts no bytes will not accept any later.
                 Poll::Ready(Ok(0)) => return self.give_up(None),
                 Poll::Ready(Ok(written)) => written,
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -123,6 +124,7 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
             }
             self.tidy();
         }
+        // A writer thread reports its errors only when it is flushed.
         if let Err(error) = ready!(Pin::new(&mut self.writer).poll_flush(context)) {
             self.give_up(Some(error));
         }

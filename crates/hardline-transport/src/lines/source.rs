@@ -90,6 +90,7 @@ impl<R: AsyncRead + Unpin> Source<R> {
 
     /// Adapts the chunk size to the last read.
     fn fit(&mut self, length: usize) {
+        // A full read means that more bytes were waiting.
         if length == self.chunk.len() && length < MOST {
             self.chunk = vec![0; length * 2];
             self.idle_reads = 0;

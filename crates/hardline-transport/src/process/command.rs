@@ -168,6 +168,7 @@ impl Command {
                 base_variables().map(|(name, value)| (name.into(), value)).collect()
             }
         };
+        // Before the explicit variables are added, so that those stay.
         all.retain(|(known, _)| !self.removed.contains(known));
         for (name, value) in &self.variables {
             all.retain(|(known, _)| known != name);
@@ -215,6 +216,7 @@ impl Command {
             let (name, value) = (name.as_bytes(), value.as_bytes());
             name.is_empty() || name.contains(&b'=') || name.contains(&0) || value.contains(&0)
         };
+        // Checked here, so that the error can name the variable.
         if let Some((name, _)) = self.variables.iter().find(|(name, value)| bad(name, value)) {
             return Err(SpawnError::Variable { name: name.to_string_lossy().into_owned() });
         }
@@ -223,6 +225,7 @@ impl Command {
         let mut command = match &self.keeper {
             None => new_std(&program),
             Some(keeper) => {
+                // From our own PATH: the child's must not choose the keeper.
                 let keeper_program =
                     keeper.find().map_err(|error| SpawnError::Keeper { error: Box::new(error) })?;
                 let mut command = new_std(&keeper_program);
@@ -236,6 +239,7 @@ impl Command {
         if self.environment == Environment::Base {
             command.env_clear().envs(base_variables());
         }
+        // Before `envs`, so that explicitly set variables stay.
         for name in &self.removed {
             command.env_remove(name);
         }
@@ -256,6 +260,7 @@ impl Command {
 
     /// Returns the child's `PATH`.
     fn path(&self) -> Option<OsString> {
+        // The last one set wins, as in `variables`.
         let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
         given.map(|(_, value)| value.clone()).or_else(|| env::var_os("PATH"))
     }

@@ -118,6 +118,7 @@ impl fmt::Display for Status {
                 Some(name) => write!(formatter, "was ended by signal {signal} ({name})"),
                 None => write!(formatter, "was ended by signal {signal}"),
             },
+            // Not expected after a wait for the end, but the type allows it.
             (None, None) => write!(formatter, "ended ({status})"),
         }
     }

@@ -69,6 +69,7 @@ pub fn adopt_orphans() -> io::Result<()> {
         let all = proc::snapshot();
         let foreign = all.iter().filter(|it| is_orphan(&children, it)).map(|it| it.process.pid);
         children.foreign = foreign.collect();
+        // After the snapshot: from here on, a new child may be an orphan.
         rustix::process::set_child_subreaper(Some(this))?;
         children.adopts = true;
     }
@@ -109,6 +110,7 @@ pub(super) fn spawn(command: &mut std::process::Command) -> io::Result<Child> {
 /// Reaps a child that has ended.
 pub(super) fn reap(child: Pid) -> rustix::io::Result<Option<(Pid, WaitStatus)>> {
     let mut children = lock();
+    // One lock covers both steps, so that no search finds the id in between.
     children.started.retain(|it| *it != child);
     rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), WaitOptions::empty()))
 }
@@ -127,6 +129,7 @@ pub(super) fn end_orphans() -> bool {
     let start = now();
     let mut pause = PAUSES.0;
     let mut has_found = false;
+    // Repeated, because killing one orphan may orphan its own children.
     while !find(&lock()).is_empty() {
         has_found = true;
         tree::stop_and_kill(|| find(&lock()));
@@ -156,6 +159,7 @@ fn find(children: &Children) -> Vec<Entry> {
 #[cfg(target_os = "linux")]
 fn reap_orphans(children: &Children) {
     for orphan in proc::snapshot().iter().filter(|it| is_orphan(children, it)) {
+        // NOHANG, because the lock must not be held while a process is still dying.
         let _ = rustix::process::waitpid(Some(orphan.process.pid), WaitOptions::NOHANG);
     }
 }

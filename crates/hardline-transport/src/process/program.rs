@@ -29,6 +29,7 @@ pub(super) fn find(
     }
     let path = path.unwrap_or(OsStr::new(DEFAULT_PATH));
     let mut refused = None;
+    // An empty name would match the directories themselves.
     for entry in env::split_paths(path).filter(|_| !program.is_empty()) {
         match check(directory.join(entry).join(program)) {
             Err(SpawnError::NoSuchFile { .. }) => {}
@@ -46,6 +47,7 @@ pub(super) fn find(
 fn check(path: PathBuf) -> Result<PathBuf, SpawnError> {
     match fs::metadata(&path) {
         Ok(metadata) if !metadata.is_file() => Err(SpawnError::NotAFile { path }),
+        // `access` also respects ACLs and mount options.
         Ok(_) if rustix::fs::access(&path, Access::EXEC_OK).is_err() => {
             Err(SpawnError::NotExecutable { path })
         }

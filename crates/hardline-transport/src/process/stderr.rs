@@ -71,6 +71,7 @@ impl Stderr {
     /// A thread writes them and no caller waits for it. If our standard error is read too slowly,
     /// lines are dropped, and their number is written instead.
     pub fn forward(label: &str) -> Self {
+        // The label may be a file name, so escape it like other foreign text.
         let label = Excerpt::new(label.as_bytes(), MAX_LABEL_BYTES).to_string();
         Self::new(Way::Forward { label: label.into() })
     }
@@ -116,6 +117,7 @@ pub(super) async fn drain(
     let mut cutter = Cutter::default();
     let mut chunk = vec![0; CHUNK_BYTES];
     let ended = async move {
+        // An error means that the supervisor is gone, and so is the child.
         let _ = status.wait_for(Option::is_some).await;
         tokio::time::sleep(LINGER).await;
     };
@@ -123,6 +125,7 @@ pub(super) async fn drain(
     loop {
         let length = tokio::select! {
             biased;
+            // First, so that a descendant that keeps writing cannot extend the time.
             () = &mut ended => break,
             // A read error is treated as the end of the pipe.
             outcome = pipe.read(&mut chunk) => outcome.unwrap_or(0),
@@ -139,6 +142,7 @@ pub(super) async fn drain(
         take(line, &stderr, &tail);
     }
     if let Way::Forward { .. } = stderr.way {
+        // Before `_done` is dropped, because the caller may print the exit status next.
         let _ = tokio::time::timeout(LINGER, forward::flush()).await;
     }
 }
@@ -205,6 +209,7 @@ impl Cutter {
         let (head, rest) = input.split_at_checked(newline.unwrap_or(input.len()))?;
         *input = rest.get(1..).unwrap_or_default();
 
+        // Cannot underflow: `partial` never exceeds the limit.
         let room = MAX_LINE_BYTES - self.partial.len();
         let (kept, excess) = head.split_at_checked(room).unwrap_or((head, &[]));
         self.partial.extend_from_slice(kept);
@@ -220,6 +225,7 @@ impl Cutter {
 
     fn hand_out(&mut self) -> Line<'_> {
         self.is_handed_out = true;
+        // Some programs end their lines with CRLF.
         let bytes = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
         Line { bytes, excess: self.excess }
     }

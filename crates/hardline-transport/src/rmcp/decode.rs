@@ -80,6 +80,7 @@ fn client_request(request: &Request<'_>, text: &str) -> Result<ClientRequest, Un
         "tasks/get" => read::<GetTaskRequest>(text)?.into(),
         "tasks/update" => read::<UpdateTaskRequest>(text)?.into(),
         "tasks/cancel" => read::<CancelTaskRequest>(text)?.into(),
+        // Not an error: a server may define its own methods.
         _ => read::<CustomRequest>(text)?.into(),
     })
 }
@@ -89,6 +90,7 @@ fn client_request(request: &Request<'_>, text: &str) -> Result<ClientRequest, Un
 fn call_tool(params: Option<Value<'_>>) -> Result<CallToolRequest, Unfit> {
     let params = params.ok_or_else(|| Unfit::params("Invalid params: missing field `params`"))?;
     let mut params: CallToolRequestParams = read(params.text())?;
+    // rmcp expects `_meta` among the extensions of a request.
     let meta = params.meta.take();
     let mut request = CallToolRequest::new(params);
     if let Some(meta) = meta {
@@ -139,6 +141,7 @@ fn server_notification(method: &str, text: &str) -> Result<ServerNotification, U
 fn error_response<Req, Resp, Not>(
     error: &ErrorResponse<'_>,
 ) -> Result<JsonRpcMessage<Req, Resp, Not>, Unfit> {
+    // rmcp stores error codes as `i32`.
     let code = i32::try_from(error.code)
         .map_err(|_| Unfit::params(format!("the error code {} is out of range", error.code)))?;
     // `"data": null` means the same as no data.

@@ -219,6 +219,7 @@ impl Connection {
                 let (id, code) = (id.clone(), error.code);
                 self.send_answer_to(&id, Some(code), item)
             }
+            // An error without an id answers no known request, so it bypasses the table.
             JsonRpcMessage::Error(_) => self.send_encoded(&item, Self::send_notification),
             JsonRpcMessage::Request(request) => {
                 self.opening.note_sent();
@@ -231,6 +232,7 @@ impl Connection {
                 self.opening.note_sent();
                 let sending = self.send_encoded(&item, Self::send_notification);
                 if let Some(id) = R::cancelled(&notification.notification) {
+                    // A peer does not answer a cancelled request, so do not wait for it.
                     self.cancel(&from_rmcp(id));
                 }
                 sending
@@ -277,6 +279,7 @@ impl Connection {
     }
 
     fn note_version(&mut self, version: &str) {
+        // With an unknown version, batches stay refused.
         if let Ok(version) = version.parse() {
             self.endpoint.set_version(version);
         }

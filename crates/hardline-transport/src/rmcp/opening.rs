@@ -108,6 +108,7 @@ impl Opening {
                 self.state = if is_refused { State::Closed } else { State::Open };
                 false
             }
+            // rmcp refuses such a request before a session is open, so a result proves that it is.
             State::Closed if error.is_none() && self.plain.as_ref() == Some(id) => {
                 self.state = State::Open;
                 false
@@ -117,6 +118,7 @@ impl Opening {
                 false
             }
             State::Ending(opener) if *id == own_id() => {
+                // An older server still supports `initialize`, which is tried next.
                 if is_refused && *opener == Opener::Modern {
                     self.state = State::Ending(Opener::ModernRefused);
                 }

@@ -51,6 +51,7 @@ pub(crate) struct Probes {
 /// If called outside of a tokio runtime with I/O enabled.
 pub fn standard_streams() -> io::Result<(StandardInput, StandardOutput)> {
     let Streams { input, output, probes } = open()?;
+    // Each half gets its own probe, because the halves are used separately.
     let (is_closed, is_unread) = match probes {
         Some(Probes { is_closed, is_unread }) => (Some(is_closed), Some(is_unread)),
         None => (None, None),

@@ -97,6 +97,7 @@ fn is_unread(fd: BorrowedFd<'_>) -> bool {
 /// Returns true if the other end of a pipe, socket or terminal will write no more.
 fn is_closed(fd: BorrowedFd<'_>) -> bool {
     #[cfg(target_os = "linux")]
+    // For a socket that its peer half-closed, this is the only sign.
     let half = PollFlags::RDHUP;
     #[cfg(not(target_os = "linux"))]
     let half = PollFlags::empty();
@@ -123,6 +124,7 @@ impl Patient {
     ) -> io::Result<T> {
         loop {
             match attempt(&mut self.0) {
+                // Another process that shares the file has set it to non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let mut polled = [PollFd::new(&self.0, events)];
                     match poll(&mut polled, None) {

@@ -126,6 +126,7 @@ impl Stream {
         let (events, receiver) = mpsc::channel(MAX_EVENTS);
         let observer = config.observer.clone();
         let told = events.clone();
+        // Signals belong to the program, not to one of its client connections.
         let config = config.without_signals().with_observer(move |event| {
             if let Some(observer) = &observer {
                 observer(event);
@@ -160,6 +161,8 @@ impl Transport for Stream {
     fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
+            // Created before the request is sent, so that dropping the future at any point cleans
+            // up.
             let mut wait = Wait { id: request.id, is_over: false, shared: &self.shared };
             if self.commands.send(Command::Request(request, reply)).await.is_err() {
                 wait.is_over = true;
@@ -183,6 +186,7 @@ impl Transport for Stream {
 
     fn agree(&self, version: Version) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            // If the task has ended, the next request reports it.
             let _ = self.commands.send(Command::Agree(version)).await;
         })
     }
@@ -213,6 +217,7 @@ impl Transport for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        // Stored first, because the task reads it when the notification arrives.
         self.shared.is_dropped.store(true, Ordering::Release);
         self.shared.end.notify_one();
     }

@@ -86,6 +86,7 @@ impl Keeper {
             PARENT.into(),
             std::process::id().to_string().into(),
             LEFTOVERS.into(),
+            // `Orders::read` parses a `u32`.
             leftovers.as_millis().min(u32::MAX.into()).to_string().into(),
             "--".into(),
         ];
@@ -144,6 +145,7 @@ impl fmt::Display for Failure {
 impl Orders {
     fn read(args: impl IntoIterator<Item = OsString>) -> Result<Self, Failure> {
         let mut args = args.into_iter().peekable();
+        // The same default as in `Times`.
         let (mut parent, mut leftovers) = (None, Duration::from_millis(500));
         while let Some(option) = args.next_if(|it| it.as_encoded_bytes().starts_with(b"-")) {
             if option == "--" {

@@ -5,7 +5,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a benchmark prints, and stops at what cannot be"
+    reason = "a benchmark prints, and panics on impossible input"
 )]
 
 use std::process::ExitCode;

@@ -49,7 +49,7 @@ impl Decoder {
         let limit = self.limits.max_batch_elements();
         match Batch::cut(frame) {
             Some(batch) if batch.is_empty() => Err(Refusal::new(RefusalReason::EmptyBatch, start)),
-            Some(batch) if limit < batch.len() => {
+            Some(batch) if batch.len() > limit => {
                 Err(Refusal::new(RefusalReason::BatchTooLarge { limit }, start))
             }
             Some(batch) => Ok(Frame::Batch(batch)),

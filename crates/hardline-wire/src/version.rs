@@ -8,7 +8,7 @@ use thiserror::Error;
 /// A version of the Model Context Protocol. Older versions compare as less.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "a variant's name is all there is to say")]
+#[expect(missing_docs, reason = "the name of a variant is its documentation")]
 pub enum Version {
     V2024_11_05,
     V2025_03_26,

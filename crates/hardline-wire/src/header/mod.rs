@@ -103,7 +103,7 @@ pub fn protocol_version<'a>(message: &Message<'a>) -> Option<Cow<'a, str>> {
 
 /// Returns the value that [`NAME`] repeats: `None` for a message that does not have the header,
 /// `Some(None)` if the body lacks the value.
-#[expect(clippy::option_option, reason = "the two ways to have no name are told apart")]
+#[expect(clippy::option_option, reason = "a missing name and a missing rule are different")]
 fn name<'a>(message: &Message<'a>) -> Option<Option<Cow<'a, str>>> {
     let Message::Request(request) = message else { return None };
     let member = match &*request.method {

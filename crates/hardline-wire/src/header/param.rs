@@ -213,7 +213,7 @@ fn safe_integer(text: &str) -> Option<i64> {
     let before = digits.get(..split).unwrap_or(&digits).trim_start_matches('0');
     let zeros = if before.is_empty() { 0 } else { split.saturating_sub(digits.len()) };
     // Checked before `repeat`: a huge exponent must not allocate that many zeros.
-    if SAFE_DIGITS < before.len().checked_add(zeros)? {
+    if before.len().checked_add(zeros)? > SAFE_DIGITS {
         return None;
     }
     let value: i64 = format!("0{before}{}", "0".repeat(zeros)).parse().ok()?;

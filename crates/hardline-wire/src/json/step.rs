@@ -6,7 +6,7 @@ use super::value::{Kind, Value};
 
 /// One step of a walk.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "JSON has no more than that")]
+#[expect(clippy::exhaustive_enums, reason = "JSON has these four")]
 pub enum Step<'a> {
     /// An array or object begins at this byte of the checked text.
     Enter(Kind, usize),

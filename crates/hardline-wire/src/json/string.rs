@@ -197,7 +197,7 @@ fn hex_digit(byte: &u8) -> u8 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::indexing_slicing,
-        reason = "evaluated when compiled"
+        reason = "evaluated at compile time"
     )]
     const DIGITS: [u8; 256] = {
         let mut digits = [0xff; 256];

@@ -131,7 +131,7 @@ pub enum Dropped {
 
 /// Direction of a stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "bytes come or go")]
+#[expect(clippy::exhaustive_enums, reason = "a stream has two directions")]
 pub enum IoDirection {
     /// From the peer.
     Read,

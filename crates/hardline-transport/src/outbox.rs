@@ -408,13 +408,13 @@ impl Queue {
     fn is_full(&self, limits: &Outbox) -> bool {
         // One line over the limit is allowed, or a large line could never be sent.
         matches!(self.state, State::Open | State::Closing { .. })
-            && (limits.max_frames < self.frames || limits.max_bytes < self.bytes && 1 < self.frames)
+            && (self.frames > limits.max_frames || self.bytes > limits.max_bytes && self.frames > 1)
     }
 
     fn holds_reading(&self, limits: &Outbox) -> bool {
         matches!(self.state, State::Open | State::Closing { .. })
-            && (limits.max_bytes < self.owed && 1 < self.frames
-                || limits.max_deferred < self.deferred)
+            && (self.owed > limits.max_bytes && self.frames > 1
+                || self.deferred > limits.max_deferred)
     }
 
     /// Keeps a buffer for reuse, unless it is larger than most messages need.

@@ -108,7 +108,7 @@ fn cut_off(text: &str, cut: usize, form: &str) -> Option<usize> {
     // From the longest prefix to the shortest, so that none of it stays visible.
     let ends = form.char_indices().map(|(at, _)| at).rev();
     let mut beginnings =
-        ends.take_while(|end| MIN_CHARS / 2 < *end).filter_map(|end| form.get(..end));
+        ends.take_while(|end| *end > MIN_CHARS / 2).filter_map(|end| form.get(..end));
     beginnings.find(|it| before.ends_with(it)).map(|it| cut - it.len())
 }
 
@@ -116,7 +116,7 @@ fn cut_off(text: &str, cut: usize, form: &str) -> Option<usize> {
 fn add_forms(value: &str, forms: &mut Vec<Box<str>>) {
     let value = value.trim();
     let mut add = |form: &str| {
-        if MIN_CHARS <= form.chars().count() {
+        if form.chars().count() >= MIN_CHARS {
             forms.push(form.to_ascii_lowercase().into());
         }
     };

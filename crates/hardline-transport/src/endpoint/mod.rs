@@ -246,7 +246,7 @@ impl Endpoint {
         }
         let limit = self.limits.max_in_flight_bytes();
         // A single request may exceed the limit, or it could never be served.
-        if limit < self.inbound_bytes.saturating_add(bytes) && !self.inbound.is_empty() {
+        if self.inbound_bytes.saturating_add(bytes) > limit && !self.inbound.is_empty() {
             return Err(RequestRefusal::TooLargeInFlight { limit });
         }
         Ok(())

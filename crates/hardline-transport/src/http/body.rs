@@ -47,7 +47,7 @@ pub(super) enum BodyError {
 /// Reads a body of at most `limit` bytes.
 pub(super) async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, BodyError> {
     let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
-    if announced.is_some_and(|length| limit < length) {
+    if announced.is_some_and(|length| length > limit) {
         return Err(BodyError::TooLong { limit });
     }
     let mut body = Vec::with_capacity(announced.unwrap_or(0).min(MAX_ANNOUNCED_BYTES));

@@ -100,7 +100,7 @@ impl Link {
         stamp: &Stamp,
     ) -> Result<Response, TransportError> {
         let limit = self.config.limits.max_frame_bytes();
-        if limit < text.len() {
+        if text.len() > limit {
             return Err(TransportError::TooLarge { limit });
         }
         let text = Bytes::from_owner(text);

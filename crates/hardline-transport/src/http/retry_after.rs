@@ -10,7 +10,7 @@ const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Returns the delay that the server requests.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    #[expect(clippy::disallowed_methods, reason = "a date says how long to wait only today")]
+    #[expect(clippy::disallowed_methods, reason = "an HTTP date is relative to the current time")]
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     read(text, now)
 }

@@ -67,7 +67,7 @@ impl Session {
 /// If the id is invalid: the server would not recognize any later request.
 pub(super) fn session_id(headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
     let Some(id) = headers.get(SESSION_ID) else { return Ok(None) };
-    if MAX_SESSION_ID_BYTES < id.len() {
+    if id.len() > MAX_SESSION_ID_BYTES {
         return Err("the id of the session is longer than 4096 bytes");
     }
     if id.is_empty() || !id.as_bytes().iter().all(u8::is_ascii_graphic) {

@@ -134,7 +134,7 @@ pub(super) fn end_orphans() -> bool {
         has_found = true;
         tree::stop_and_kill(|| find(&lock()));
         reap_orphans(&lock());
-        if KILL_TIME < start.elapsed() {
+        if start.elapsed() > KILL_TIME {
             tracing::debug!("an orphan survived SIGKILL: giving up");
             break;
         }

@@ -91,7 +91,7 @@ pub(super) fn stop_and_kill(mut find: impl FnMut() -> Vec<Entry>) {
     let mut quiet: HashSet<Process> = HashSet::new();
     loop {
         let members = find();
-        if members.iter().all(|it| quiet.contains(&it.process)) || MAX_SEARCH < start.elapsed() {
+        if members.iter().all(|it| quiet.contains(&it.process)) || start.elapsed() > MAX_SEARCH {
             break;
         }
         let mut is_waiting = false;

@@ -8,7 +8,7 @@
 //! A method that rmcp does not know becomes a custom request or notification with all of its
 //! parameters.
 
-#![expect(deprecated, reason = "older versions of the protocol have what newer ones leave out")]
+#![expect(deprecated, reason = "older protocol versions have methods that newer ones removed")]
 
 use hardline_wire::json::{Kind, Value};
 use hardline_wire::message::{ErrorResponse, Message, Request};

@@ -328,9 +328,10 @@ async fn check_http_end(path: &str) {
 async fn check_http_late(path: &str, has_progress: bool) {
     let long = Duration::from_secs(4);
     let mut said = vec![result(r#""3""#, "{}")];
-    match has_progress {
-        true => said.extend([event(PROGRESS), Piece::Wait(long)]),
-        false => said.extend(vec![event(r#"{"jsonrpc":"2.0","method":"n"}"#); MAX_EVENTS + 10]),
+    if has_progress {
+        said.extend([event(PROGRESS), Piece::Wait(long)]);
+    } else {
+        said.extend(vec![event(r#"{"jsonrpc":"2.0","method":"n"}"#); MAX_EVENTS + 10]);
     }
     said.push(result("3", r#"{"is":"proper"}"#));
     let server = start(said);

@@ -30,10 +30,10 @@ impl ServerHandler for Service {
         _: InitializeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        match self.refuses {
-            true => Err(ErrorData::invalid_request("not you", None)),
-            false => Ok(self.get_info()),
+        if self.refuses {
+            return Err(ErrorData::invalid_request("not you", None));
         }
+        Ok(self.get_info())
     }
 
     async fn call_tool(
@@ -46,7 +46,7 @@ impl ServerHandler for Service {
             "panic" => panic!("as asked"),
             "forever" => context.ct.cancelled().await,
             "roots" => {
-                #[expect(deprecated, reason = "older versions have it")]
+                #[expect(deprecated, reason = "older protocol versions have it")]
                 let roots = context.peer.list_roots().await;
                 return Ok(text(&format!("{:?}", roots.map(|_| ()))).into());
             }
@@ -56,9 +56,10 @@ impl ServerHandler for Service {
     }
 
     fn supported_protocol_versions(&self) -> std::borrow::Cow<'static, [ProtocolVersion]> {
-        match self.is_legacy_only {
-            true => vec![ProtocolVersion::V_2025_06_18].into(),
-            false => ProtocolVersion::KNOWN_VERSIONS.into(),
+        if self.is_legacy_only {
+            vec![ProtocolVersion::V_2025_06_18].into()
+        } else {
+            ProtocolVersion::KNOWN_VERSIONS.into()
         }
     }
 }

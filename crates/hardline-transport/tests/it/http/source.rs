@@ -185,12 +185,13 @@ async fn a_token_that_the_server_repeats_is_not_shown() {
                     let token = it.request.header("authorization").unwrap().replace("Bearer ", "");
                     let key = it.request.header("x-key").unwrap();
                     let said = format!("{}{token} {key}", "x".repeat(180));
-                    let body = match is_message && status != 200 {
-                        true => format!(
+                    let body = if is_message && status != 200 {
+                        format!(
                             r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":1,"message":"{said}"}}}}"#,
                             it.id()
-                        ),
-                        false => said,
+                        )
+                    } else {
+                        said
                     };
                     it.respond(status, &[&format!("Content-Type: {kind}")], body).await;
                 });

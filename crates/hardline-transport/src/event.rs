@@ -162,7 +162,9 @@ impl fmt::Display for Event<'_> {
                     "dropped an answer whose id is not {id} as asked, but of another type: {excerpt}"
                 )
             }
-            Self::Withheld => formatter.write_str("a line without an id was not answered"),
+            Self::Withheld => {
+                formatter.write_str("a line without an id was not answered: rate limit reached")
+            }
             Self::Failed { id, reason } => {
                 // The reason may quote the peer, so escape and shorten it.
                 let reason = Excerpt::new(reason.as_bytes(), 4 * EXCERPT_BYTES);

@@ -101,7 +101,7 @@ fn check_kind(metadata: &Metadata, is_fit: impl Fn(&FileType) -> bool) -> io::Re
         return Ok(());
     }
     let error = if kind.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
-    Err(io::Error::new(error, format!("it is no file but {}", describe(&kind))))
+    Err(io::Error::new(error, format!("it is not a regular file but {}", describe(&kind))))
 }
 
 #[cfg(unix)]
@@ -200,7 +200,7 @@ mod tests {
             (PathBuf::from("/dev/zero"), "a device"),
             (place.0.clone(), "a directory"),
         ] {
-            let expected = format!("it is no file but {what}");
+            let expected = format!("it is not a regular file but {what}");
             for options in [
                 OpenOptions::new().read(true),
                 OpenOptions::new().append(true).create(true),

@@ -259,7 +259,7 @@ pub enum ConfigError {
     #[error("a server's URL begins with http:// or https://, not {0}:")]
     Scheme(String),
     /// The URL has a user or password, which would end up in logs.
-    #[error("the URL holds a user or password: give them as a header, Authorization, instead")]
+    #[error("the URL contains a user or password: send an Authorization header instead")]
     Credentials,
     /// The name of a header has invalid characters.
     #[error("{0:?} is not the name of a header")]
@@ -297,7 +297,7 @@ mod tests {
         );
         check(
             "https://me:secret@example.com/",
-            Err("the URL holds a user or password: give them as a header, Authorization, instead"),
+            Err("the URL contains a user or password: send an Authorization header instead"),
         );
     }
 

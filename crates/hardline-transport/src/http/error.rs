@@ -102,7 +102,7 @@ pub(super) fn unsent(address: &Address, error: reqwest::Error) -> TransportError
             it if it.contains("dns") || it.contains("lookup") => "; is the name right?",
             it if it.contains("InvalidContentType") => "; does it speak TLS at all? Try http://",
             it if it.contains("ertificate") => {
-                "; an authority of your own must be in the system's store of certificates"
+                "; add your own certificate authority to the system's certificate store"
             }
             _ => "",
         };
@@ -144,12 +144,12 @@ fn advice(status: u16) -> &'static str {
         403 => "it does not allow this: check the credentials and what they permit",
         404 => "there is nothing at this URL; MCP endpoints often end in /mcp or /sse",
         405 => "it does not take messages at this URL; MCP endpoints often end in /mcp or /sse",
-        406 => "it has no form of answer that we accept, neither JSON nor an event stream",
+        406 => "it offers neither JSON nor an event stream as an answer",
         415 => "it does not take JSON at this URL; is it an MCP server?",
-        429 => "it gets too many requests: try again later",
+        429 => "it received too many requests: try again later",
         300..400 => "it redirects without naming a target",
         500..600 => "it failed internally: try again later, or check its log",
-        _ => "it does not say what is wrong",
+        _ => "it gave no reason",
     }
 }
 

@@ -112,7 +112,7 @@ async fn open(link: &Link) -> Result<(Address, EventStream), TransportError> {
             let endpoint = link.config.url.join(text.trim()).map_err(|Elsewhere(origin)| {
                 let shown = Excerpt::new(&address, 200);
                 TransportError::Unreachable(format!(
-                    "the server wants messages to be sent to another origin, {origin}, which gets none: {shown}"
+                    "the server names an address for messages on another origin, {origin}, which is not allowed: {shown}"
                 ))
             })?;
             return Ok((endpoint, stream));

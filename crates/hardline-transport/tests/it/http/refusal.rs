@@ -19,9 +19,9 @@ async fn says_what_to_do_about_a_status() {
         (403, "it does not allow this"),
         (404, "there is nothing at this URL; MCP endpoints often end in /mcp"),
         (405, "it does not take messages at this URL"),
-        (406, "it has no form of answer that we accept"),
+        (406, "it offers neither JSON nor an event stream"),
         (415, "it does not take JSON at this URL"),
-        (429, "it gets too many requests"),
+        (429, "it received too many requests"),
         (500, "it failed internally"),
         (503, "it failed internally"),
     ];

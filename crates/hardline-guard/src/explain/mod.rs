@@ -1,12 +1,13 @@
-//! Every rule in words: what it finds, why that matters, what is done, how to allow it narrowly.
+//! The documentation of each rule: what it finds, why that matters, the action of each profile, and
+//! how to allow it narrowly.
 //!
-//! The prose is one file a rule, beside this one. What the profiles do and how to allow the rule
-//! are written from the same tables that decide, so they cannot be wrong.
+//! The prose of each rule is a file in this directory. The actions and the policy that allows the
+//! rule are generated from the tables that the guard itself uses, so they cannot be wrong.
 //!
 //! Invariants:
-//! - Each rule has a text with all its parts (a test reads them).
-//! - `docs/rules.md` is what [`page`] returns (a test compares).
-//! - The policy in each text parses, and allows that rule and nothing else (a test asks it).
+//! - Each rule has a text with all its parts (checked by a test).
+//! - `docs/rules.md` equals the output of [`page`] (checked by a test).
+//! - The policy in each text is valid, and allows that rule and nothing else (checked by a test).
 
 use std::fmt::Write;
 
@@ -14,10 +15,10 @@ use crate::finding::{Direction, Severity};
 use crate::policy::Profile;
 use crate::rule::{Action, Rule};
 
-/// The heading before which the profiles are shown.
+/// Heading before which the table of profiles is inserted.
 const ALLOWING: &str = "### Allow it narrowly\n";
 
-/// A rule in words, as Markdown: the same as its section of `docs/rules.md`.
+/// Returns the documentation of a rule as Markdown, equal to its section of `docs/rules.md`.
 ///
 /// ```
 /// use hardline_guard::Rule;
@@ -40,23 +41,24 @@ pub fn explain(rule: Rule) -> String {
     text
 }
 
-/// The policy that allows a rule as narrowly as can be, on a server `docs` with a tool `read_page`.
+/// Returns the narrowest policy that allows a rule, for a server `docs` with a tool `read_page`.
 pub fn narrow_allow(rule: Rule) -> String {
     let mut text = format!("[[allow]]\nrule = \"{rule}\"\nserver = \"docs\"\n");
-    // What is found in bytes and sessions belongs to no tool.
+    // Findings in bytes, sessions and starts belong to no tool, so a tool would never match.
     if !rule.is_without_tool() {
         text.push_str("tool = \"read_page\"\n");
     }
-    text.push_str("reason = \"why this is fine, for whoever reads it next\"\n");
+    text.push_str("reason = \"why this is safe here\"\n");
     text
 }
 
-/// The whole of `docs/rules.md`.
+/// Returns the complete text of `docs/rules.md`.
 pub fn page() -> String {
     let mut text = String::from(include_str!("intro.md"));
     text.push_str("\n| rule | severity | balanced | strict | finds |\n|---|---|---|---|---|\n");
     for &rule in Rule::ALL {
         let (balanced, strict) = (rule.balanced().name(), rule.strict().name());
+        // GitHub drops dots from the anchors of headings.
         let anchor = rule.name().replace('.', "");
         let (severity, title) = (rule.severity(), rule.title());
         let row =
@@ -71,17 +73,18 @@ pub fn page() -> String {
     text
 }
 
-/// What the profiles do about a rule, as a table.
+/// Returns a table with the action of each profile for a rule.
 fn profiles(rule: Rule) -> String {
     let row = |severity, direction| Profile::ALL.map(|it| it.action(rule, severity, direction));
     let mut text = String::from("| from | observe | balanced | strict |\n|---|---|---|---|\n");
     let mut add = |from: &str, actions: [Action; 3]| {
         let [observe, balanced, strict] = actions.map(Action::name);
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "| {from} | {observe} | {balanced} | {strict} |");
     };
     let usual = row(rule.severity(), Direction::ServerToClient);
     add("the server", usual);
+    // Some actions depend on the severity of the finding; only severities that differ get a row.
     let others = Severity::ALL.map(|severity| (severity, row(severity, Direction::ServerToClient)));
     let others: Vec<_> = others.into_iter().filter(|(_, actions)| *actions != usual).collect();
     for group in others.chunk_by(|(_, one), (_, other)| one == other) {
@@ -94,7 +97,7 @@ fn profiles(rule: Rule) -> String {
     text
 }
 
-/// What people wrote about a rule.
+/// Returns the handwritten part of the documentation of a rule.
 fn prose(rule: Rule) -> &'static str {
     match rule {
         Rule::FrameNotJson => include_str!("frame.not-json.md"),

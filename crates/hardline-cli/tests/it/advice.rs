@@ -1,5 +1,5 @@
-//! What `tools`, `call` and the others say about mistakes: commands that work as they are shown, and the right
-//! exit status.
+//! Error messages of `tools`, `call` and the other client commands: the commands that they suggest
+//! work, and the exit status is right.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::call::{greet, run_in, texts};
 use crate::home::{HARDLINE, Home};
 
-/// Runs the command between backticks as a person would, in a shell, and wants it to succeed.
+/// Runs the command between backticks in a shell, as a person would, and expects success.
 #[track_caller]
 fn run_suggested(home: &Home, message: &str) -> String {
     let command = message.split('`').nth(1).expect("a command");
@@ -48,7 +48,7 @@ fn commands_that_are_suggested_name_the_same_configuration() {
     }
     let (_, err) = run_in(&home, &[&["call", "env"][..], &at].concat(), 2);
     assert!(err.contains("Write `hardline call SERVER env --config 'it'"), "{err}");
-    // And so is the call that the description of a tool ends with.
+    // The call at the end of a tool's description works too.
     let (out, _) = run_in(&home, &[&["tools", "my demo", "env"][..], &at].concat(), 0);
     let call = out.trim_end().rsplit("\n  ").next().unwrap();
     assert!(call.starts_with("hardline call 'my demo' env "), "{out}");
@@ -96,7 +96,7 @@ fn a_login_that_is_wanted_is_named_so_that_it_works() {
 
 #[test]
 fn a_token_that_is_refused_leads_to_a_login_too() {
-    // Some ask for nothing until there is something to be had.
+    // Some servers refuse the token only after the session is open.
     for is_open in [false, true] {
         let server = Server::start(async move |it| {
             if !is_open || !greet(it).await {
@@ -149,7 +149,7 @@ fn a_mistake_in_the_configuration_of_the_server_is_wrong_use() {
             ("number", "mcpServers.number.command"),
             ("far", "mcpServers.far.url"),
         ] {
-            // Cursor leaves what it does not know as it is, and so do we in its file.
+            // Cursor does not expand unknown variables, and neither does Hardline in Cursor's file.
             if file.starts_with(".cursor") && name == "unset" {
                 continue;
             }
@@ -164,7 +164,7 @@ fn a_mistake_in_the_configuration_of_the_server_is_wrong_use() {
                 assert!(!err.contains("there is no server"), "{args:?}: {err}");
             }
         }
-        // For all of them it is a warning.
+        // Without a named server, these errors are warnings.
         let (out, err) = run_in(&home, &[&["prompts"][..], config].concat(), 0);
         assert!(out.contains("greet"), "{out}");
         for name in ["both", "odd", "none", "number"] {

@@ -1,4 +1,4 @@
-//! What `wrap` keeps, and `hardline audit` tells.
+//! The audit database that `wrap` writes, and `hardline audit`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ use crate::home::{HARDLINE, Home, Seen, script, tool};
 
 mod terminal;
 
-/// A home whose server lists a tool that hides something.
+/// Returns a home whose server lists a tool with hidden text.
 fn hostile() -> Home {
     let home = Home::new();
     home.list(&json!([tool("look", "Looks.\u{e0041}\u{e0042}\u{e0043}"), tool("plain", "Plain.")]));
@@ -42,7 +42,7 @@ impl Home {
     }
 }
 
-/// The findings that a session told of on standard error.
+/// Counts the findings that a session printed to standard error.
 fn reported(seen: &Seen) -> usize {
     seen.errors
         .lines()
@@ -62,7 +62,7 @@ fn a_session_can_be_asked_about() {
     let session = &sessions[0];
     assert_eq!((&session["server"], &session["state"]), (&json!("shop"), &json!("ended")));
     assert_eq!(session["command"][0], json!(home.path("server")));
-    // Three requests with their answers and a notification.
+    // Three requests with their answers, and one notification.
     assert_eq!(session["messages"], 7, "{session}");
     let key = session["session"].as_str().unwrap();
     let short = key.get(..8).unwrap();
@@ -203,7 +203,8 @@ fn secrets_are_not_kept() {
     assert!(!kept.contains("hunter2") && !kept.contains(&secret));
 }
 
-/// The database can be read by whoever cannot write, with what was not yet put in its place.
+/// A user without write access can read the database, including transactions that are still in the
+/// WAL.
 #[test]
 fn a_directory_that_cannot_be_written_can_be_read() {
     let home = hostile();
@@ -221,7 +222,7 @@ fn a_directory_that_cannot_be_written_can_be_read() {
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o555)).unwrap();
     let mut command = home.command(&["audit", "sessions", "--format", "json"]);
     if rustix::process::geteuid().is_root() {
-        // Nothing stops root: somebody else reads.
+        // File permissions do not stop root, so another user reads.
         let copy = home.path("hardline");
         fs::copy(HARDLINE, &copy).unwrap();
         for path in [home.path(""), home.path("state")] {
@@ -240,7 +241,7 @@ fn a_directory_that_cannot_be_written_can_be_read() {
     assert_eq!(document["sessions"].as_array().unwrap().len(), 1);
 }
 
-/// A `wrap` that was asked for the tools of its server, and goes on.
+/// Starts a `wrap` whose client has listed the tools, and keeps it running.
 fn start(home: &Home, name: &str) -> Child {
     let (server, tools) = (home.path("server"), home.path("tools.json"));
     let (server, tools) = (server.to_string_lossy(), tools.to_string_lossy());
@@ -279,7 +280,7 @@ fn a_hundred_wraps_that_are_killed_keep_what_they_told() {
         }
         assert!(10 < told, "{told}");
     }
-    // The next session finds the database sound.
+    // The next session finds the database intact.
     let seen = home.session(&[], &[]);
     assert!(!seen.errors.contains("audit database"), "{}", seen.errors);
     let sessions = home.listed(&["sessions", "--limit", "1000"]);

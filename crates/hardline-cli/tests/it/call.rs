@@ -1,4 +1,4 @@
-//! `hardline call` and `hardline tools`, with servers that are started and servers at a URL.
+//! `hardline call` and `hardline tools`, with a server as a command and a server at a URL.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
@@ -14,7 +14,7 @@ use crate::session::ended_within;
 
 const DEMO: [&str; 3] = ["--", HARDLINE, "demo-server"];
 
-/// A command in a home, and the directory, of its own.
+/// Returns a command that runs in the given home.
 fn hardline(home: &Home, args: &[&str]) -> Command {
     let mut command = home.command(args);
     command.stdin(Stdio::null()).current_dir(home.path(""));
@@ -42,7 +42,7 @@ fn with_demo<'a>(args: &[&'a str]) -> Vec<&'a str> {
     args.iter().copied().chain(DEMO).collect()
 }
 
-/// Answers what opens a session, and leaves the rest to the script.
+/// Answers the opening of a session. Returns false for other requests, which are left to the test.
 pub(crate) async fn greet(it: &mut Exchange) -> bool {
     match (it.request.method.as_str(), it.rpc_method().as_str()) {
         ("GET" | "DELETE", _) => it.status(405).await,
@@ -218,7 +218,7 @@ fn what_cannot_be_shown_is_saved_beside_what_is_there() {
     assert_eq!(lines, expected);
     assert_eq!(home.read("s/a_b-1.wav"), "mine");
     assert_eq!(home.read("s/a_b-2.wav").as_bytes(), [0, 1, 2]);
-    // Without a directory, it goes where nobody works.
+    // Without `--save`, files go to the directory for temporary files.
     let mut command = hardline(&home, &["call", "a/b", "--url", &url]);
     let (out, _) = texts(&command.env("TMPDIR", home.path("tmp")).output().unwrap());
     let expected = format!("[audio, audio/wav, 3 B: {}]", home.text("tmp/hardline-a_b-1.wav"));
@@ -295,13 +295,13 @@ fn a_result_that_cannot_be_written_is_a_failure() {
     assert!(texts(&output).1.contains("cannot write the result"), "{output:?}");
 }
 
-/// Starts a call that takes its time, and waits until the server works on it.
+/// Starts a slow call, and waits until the server works on it.
 fn start_slow_call(home: &Home, server: &Server) -> Child {
     let url = server.url("/mcp");
     start_slow(&mut hardline(home, &["call", "slow", "--url", &url]), home, server)
 }
 
-/// The same with a command that makes it.
+/// Like [`start_slow_call`], with the given command.
 fn start_slow(command: &mut Command, home: &Home, server: &Server) -> Child {
     for (key, value) in home.command(&[]).get_envs() {
         command.env(key, value.unwrap_or_default());
@@ -318,7 +318,7 @@ fn start_slow(command: &mut Command, home: &Home, server: &Server) -> Child {
 #[test]
 fn a_signal_cancels_the_call_at_the_server() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
-        // Whoever runs the tests under nohup has none of these.
+        // A test run under `nohup` ignores these signals.
         if is_ignored(signal.as_raw()) {
             continue;
         }
@@ -373,7 +373,7 @@ fn a_server_that_was_started_is_gone_after_a_signal() {
     let pid = line.trim().rsplit(' ').next().unwrap().to_owned();
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(ended_within(&mut child, Duration::from_secs(30)).code(), Some(143));
-    // At the latest its keeper ends it.
+    // At the latest, the keeper ends the server.
     let begun = std::time::Instant::now();
     while std::path::Path::new(&format!("/proc/{pid}")).exists() {
         assert!(begun.elapsed() < Duration::from_secs(30), "the server lives on");

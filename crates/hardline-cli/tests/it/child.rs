@@ -1,5 +1,5 @@
-//! rmcp's client on Hardline's sessions with child processes, of servers that behave and of some that
-//! do not.
+//! rmcp's client on Hardline's sessions with child processes, with servers that behave and servers
+//! that do not.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
 
 const HARDLINE: &str = env!("CARGO_BIN_EXE_hardline");
-/// Far longer than anything here takes, far shorter than a test may hang.
+/// Far longer than any step takes, far shorter than a hanging test.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Answers `initialize`; `$0` is what follows in the script.
+/// Script that answers `initialize` and then runs `$0`.
 const GREETING: &str = r#"
 read line
 printf '%s\n' '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'
@@ -99,7 +99,7 @@ async fn a_request_fails_at_once_when_its_server_dies() {
     assert!(error.contains("exited with code 3"), "{error}");
     assert!(error.contains("the database") && !error.contains('\u{1b}'), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
-    // So do later ones.
+    // Later requests fail too.
     assert!(ping(&client).await.is_err());
 }
 

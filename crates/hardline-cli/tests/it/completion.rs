@@ -5,11 +5,11 @@ use std::process::Command;
 
 use crate::hardline;
 
-/// The commands that the help lists.
+/// Returns the commands that the help lists.
 fn commands() -> Vec<String> {
     let help = String::from_utf8(hardline(&["--help"], b"").stdout).unwrap();
     let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    // Descriptions go on on lines that are further in.
+    // Continuation lines of descriptions are indented further.
     let lines = list.lines().filter(|line| !line.starts_with("   "));
     let names = lines.filter_map(|line| line.split_whitespace().next());
     names.filter(|it| *it != "help").map(str::to_owned).collect()
@@ -24,12 +24,12 @@ fn every_shell_has_its_script() {
         for command in commands() {
             assert!(script.contains(&command), "{shell} does not know {command}");
         }
-        // What the help does not list is not for people.
+        // Commands that the help does not list are internal.
         assert!(!script.contains("keeper"), "{shell} completes an internal command");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("script");
         std::fs::write(&path, &script).unwrap();
-        // Not every shell is everywhere.
+        // A machine may lack some of these shells.
         let option = if shell == "fish" { "--no-execute" } else { "-n" };
         if ["bash", "zsh", "fish"].contains(&shell)
             && let Ok(checked) = Command::new(shell).arg(option).arg(&path).output()
@@ -65,7 +65,7 @@ fn every_command_has_its_page() {
         assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");
         let mut man = Command::new("man");
         let man = man.args(["--warnings", "-l"]).arg(place.join(page)).env("MANWIDTH", "80");
-        // Not every machine has one.
+        // A machine may lack `man`.
         if let Ok(shown) = man.env("LC_ALL", "C.UTF-8").output()
             && shown.status.success()
         {

@@ -1,4 +1,4 @@
-//! `hardline demo`, as a newcomer runs it.
+//! `hardline demo`, as a new user runs it.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,11 @@ fn everything_is_stopped_and_shown_in_eighty_columns() {
     assert!(text.contains("all 12 attacks stopped"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
-    // In a pipe there are no colors, and nothing of the attacks reaches a terminal.
+    // A pipe gets no colors, and no escape sequence of an attack.
     assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
     assert!(!text.contains('\u{e0020}'));
     assert_eq!(untimed(&text), untimed(&picture()), "draw it again: cargo xtask picture");
-    // It takes a few seconds; the rest is for busy machines.
+    // It takes a few seconds; the margin is for busy machines.
     assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
 }
 
@@ -31,7 +31,7 @@ fn colors_can_be_asked_for() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("\u{1b}[1m"));
 }
 
-/// What the picture in the README shows.
+/// Returns the text of the picture in the README.
 fn picture() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/demo.svg");
     let svg = std::fs::read_to_string(path).unwrap();
@@ -43,7 +43,7 @@ fn picture() -> String {
     lines.collect()
 }
 
-/// Without figures, some of which depend on the time.
+/// Removes digits, because some figures depend on timing.
 fn untimed(text: &str) -> Vec<String> {
     text.lines().map(|line| line.replace(|char: char| char.is_ascii_digit(), "")).collect()
 }

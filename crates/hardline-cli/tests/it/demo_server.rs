@@ -10,10 +10,10 @@ use super::session::Session;
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// rmcp waits this long for calls that are still running when standard input ends.
+/// Time that rmcp gives running calls after the end of standard input.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// A session that has begun with `initialize`. Request ids from 1 on are free.
+/// Returns a session after `initialize`. Request ids from 1 on are free.
 fn legacy(version: &str) -> Session {
     let mut session = Session::start(&["demo-server"], &[("HARDLINE_DEMO_TEST", "grün")]);
     let answer = session.request(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -33,7 +33,7 @@ fn call(id: u32, tool: &str, arguments: Value) -> Value {
     request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
-/// A request as 2026-07-28 wants it, with all that a session would have told before.
+/// Returns a request of 2026-07-28, which carries what older versions negotiate once per session.
 fn modern(id: u32, method: &str, mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -173,7 +173,7 @@ fn reports_no_progress_to_who_does_not_ask_for_it() {
     check("progress", json!({"steps": 3, "ms": 1}), false, "took 3 steps");
 }
 
-/// A cancelled call is not answered, and does not keep the server from ending.
+/// A cancelled call gets no answer, and does not keep the server alive.
 #[track_caller]
 fn check_cancellation(tool: &str, arguments: Value) {
     let mut session = legacy("2025-11-25");

@@ -1,4 +1,4 @@
-//! Statements of the documentation that can be checked: the tests it names, the commands it gives.
+//! Checks of the documentation: the tests that it names, the commands that it gives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ fn each_test_that_the_page_on_threats_names_exists() {
     assert!(50 < count, "only {count} tests were found on the page");
 }
 
-/// The README starts with `cargo run --release -- demo`, which fails as soon as cargo can choose.
+/// The README starts with `cargo run --release -- demo`, which fails if there is more than one
+/// program to choose.
 #[test]
 fn cargo_run_without_a_package_finds_one_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -136,7 +136,7 @@ fn notices_another_program_of_the_same_name() {
     fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
     let outcome = home.expect(1, &["doctor"]);
     assert!(outcome.stdout.contains("is another hardline than this one"), "{outcome:?}");
-    // A copy is as good.
+    // A copy with the same bytes is accepted.
     fs::copy(HARDLINE, &other).unwrap();
     home.expect(0, &["doctor"]);
     fs::write(&other, "#!/bin/sh\n").unwrap();

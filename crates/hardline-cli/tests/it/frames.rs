@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::hardline;
 
-/// The frames of `stream` as JSON, each in brief, and the exit status.
+/// Returns the frames of `stream` in short form, from the JSON output, and the exit status.
 fn frames(args: &[&str], stream: &[u8]) -> (Vec<Value>, i32) {
     let output = hardline(&[&["frames", "--format", "json"], args].concat(), stream);
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -239,7 +239,7 @@ fn stops_quietly_when_nobody_reads_on() {
     });
 }
 
-/// A stream a hundred times as long as what may be held of it.
+/// The stream is a hundred times as long as the memory limit.
 #[cfg(target_os = "linux")]
 #[test]
 fn needs_no_more_memory_than_its_largest_frame() {

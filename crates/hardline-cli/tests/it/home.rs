@@ -1,4 +1,4 @@
-//! A user of the binary, with a home and a server that a test writes.
+//! A home directory, and a server that a test controls.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 pub(crate) const HARDLINE: &str = env!("CARGO_BIN_EXE_hardline");
 
-/// Answers what every session asks for, and the tools in the file that is its first argument. Writes its
-/// environment to the second, if there is one.
+/// A server that answers the usual requests, and lists the tools in the file of its first argument.
+/// Writes its environment to the second argument, if there is one.
 const SERVER: &str = r#"#!/bin/sh
 if [ -n "$2" ]; then env > "$2"; fi
 while IFS= read -r line; do
@@ -25,7 +25,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// A home of its own.
+/// A temporary home directory.
 pub(crate) struct Home {
     directory: TempDir,
 }
@@ -62,14 +62,14 @@ impl Home {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// What the server lists from now on.
+    /// Sets the tools that the server lists from now on.
     pub(crate) fn list(&self, tools: &Value) {
         self.write("tools.json", &tools.to_string());
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(HARDLINE);
-        // Whoever runs the tests may have variables that a policy minds.
+        // A policy may react to variables of the user who runs the tests.
         command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.directory.path());
         command.env("XDG_STATE_HOME", self.path("state"));
@@ -81,19 +81,19 @@ impl Home {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // One that ends before it reads is no fault of the test.
+        // Ignores errors, because the command may exit before it reads.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()
     }
 
-    /// A session of `wrap` with the server: it is asked for its tools, and each of `calls` is called.
+    /// Runs a session of `wrap` with the server: lists its tools, and calls each of `calls`.
     pub(crate) fn session(&self, options: &[&str], calls: &[&str]) -> Seen {
         let (server, tools) = (self.text("server"), self.text("tools.json"));
         let options: Vec<&str> = ["--name", "shop"].iter().chain(options).copied().collect();
         self.session_with(&options, &[&server, &tools], calls)
     }
 
-    /// The same with any server, which has its name among the options.
+    /// Like [`Self::session`], with any server; its name is among the options.
     pub(crate) fn session_with(&self, options: &[&str], server: &[&str], calls: &[&str]) -> Seen {
         let args: Vec<&str> =
             [&["wrap"], options, &["--"], server].into_iter().flatten().copied().collect();
@@ -104,7 +104,7 @@ impl Home {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let _ = input.write_all(script(&[]).as_bytes());
         let mut text = String::new();
-        // A client calls what it has seen.
+        // A client calls tools only after it has listed them.
         while !text.contains("\"id\":2,") && output.read_line(&mut text).unwrap() != 0 {}
         let calls: String = script(calls).lines().skip(3).map(|it| format!("{it}\n")).collect();
         let _ = input.write_all(calls.as_bytes());
@@ -116,7 +116,7 @@ impl Home {
     }
 }
 
-/// What a client says in a session.
+/// Returns the lines of a client that lists the tools and calls each of `calls`.
 pub(crate) fn script(calls: &[&str]) -> String {
     let mut lines = vec![
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
@@ -131,7 +131,7 @@ pub(crate) fn script(calls: &[&str]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// What came of a session.
+/// The outcome of a session.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) code: Option<i32>,
@@ -154,13 +154,13 @@ impl Seen {
         all.next().unwrap_or(&Value::Null)
     }
 
-    /// The tools that the client sees.
+    /// Returns the tools that the client sees.
     pub(crate) fn tools(&self) -> Vec<&str> {
         let tools = self.answer(2).pointer("/result/tools").and_then(Value::as_array);
         tools.into_iter().flatten().map(|tool| tool["name"].as_str().unwrap()).collect()
     }
 
-    /// The rule for which a call was refused, if it was.
+    /// Returns the rule that refused a call, if any.
     pub(crate) fn refusal(&self, id: i64) -> Option<&str> {
         self.answer(id).pointer("/error/data/hardline/rule").and_then(Value::as_str)
     }

@@ -1,4 +1,4 @@
-//! `hardline demo-server --hostile`: its attacks byte by byte, and what a guard makes of each.
+//! `hardline demo-server --hostile`: the bytes of its attacks, and the guard's reaction to each.
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::time::Duration;
@@ -16,19 +16,19 @@ use super::session::Session;
 const OTHER: i64 = 1;
 const ATTACK: i64 = 2;
 const ECHO: i64 = 3;
-/// Longer than a guard waits for anything.
+/// Longer than any wait of the guard.
 const END: Duration = Duration::from_secs(60);
 
-/// An attack, as the list of tools has it.
+/// An attack, as it appears in the tool list.
 #[derive(Debug)]
 struct Listed {
     name: String,
     rule: Option<Rule>,
-    /// What a guarded caller should get.
+    /// Text that the guarded caller should get.
     due: String,
 }
 
-/// All that end by themselves.
+/// Returns all attacks that end by themselves.
 fn attacks() -> Vec<Listed> {
     let list = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/list"});
     let output = hardline(&["demo-server", "--hostile"], format!("{list}\n").as_bytes());
@@ -47,7 +47,8 @@ fn call(id: i64, name: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// What a client says that has one call waiting, triggers an attack, and calls an honest tool.
+/// Returns the messages of a client that has one call in flight, triggers an attack, and calls an
+/// honest tool.
 fn script(name: &str) -> Vec<Value> {
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}});
@@ -60,7 +61,7 @@ fn script(name: &str) -> Vec<Value> {
     ]
 }
 
-/// The server's bytes after its answer to `initialize`, and its exit code.
+/// Returns the server's bytes after its answer to `initialize`, and its exit code.
 fn bytes(name: &str) -> (Vec<u8>, Option<i32>) {
     let lines: String = script(name).iter().map(|line| format!("{line}\n")).collect();
     let output = hardline(&["demo-server", "--hostile"], lines.as_bytes());
@@ -122,7 +123,7 @@ fn some_end_without_a_word() {
     assert_eq!(bytes("close-stdout"), (vec![], Some(0)));
 }
 
-/// What a guard let through to the client, and what it found.
+/// The lines that the guard delivered to the client, and the rules that matched.
 #[derive(Default)]
 struct Seen {
     lines: Vec<Value>,
@@ -143,7 +144,7 @@ impl Seen {
     }
 }
 
-/// Shows a session to a guard, as a proxy would.
+/// Passes a session through a guard, as a proxy does.
 fn guarded(name: &str, profile: Profile) -> Seen {
     let mut guard = Guard::for_server(Policy::profile(profile), "demo");
     let mut seen = Seen::default();
@@ -171,7 +172,7 @@ fn guarded(name: &str, profile: Profile) -> Seen {
     seen
 }
 
-/// What is wrong with how a guard took an attack, if anything.
+/// Returns what the guard did wrong with an attack, if anything.
 fn fault(attack: &Listed, rule: Rule) -> Option<String> {
     let Listed { name, due, .. } = attack;
     if !guarded(name, Profile::Strict).rules.contains(&rule) {
@@ -197,8 +198,8 @@ fn fault(attack: &Listed, rule: Rule) -> Option<String> {
 fn each_attack_is_found_by_its_rule_and_everybody_is_answered_once() {
     let mut faults = Vec::new();
     for attack in attacks() {
-        // What ends a server, and what it offers, is for others to notice; and nobody can call a tool
-        // before the handshake is over.
+        // Tool lists and dying servers are tested elsewhere, and a tool cannot be called before the
+        // handshake is over.
         let rule = attack.rule.filter(|it| it.layer() != "tool" && *it != Rule::SessionLifecycle);
         let fault = rule.and_then(|rule| fault(&attack, rule));
         faults.extend(fault.map(|fault| format!("{}: {fault}", attack.name)));
@@ -206,7 +207,7 @@ fn each_attack_is_found_by_its_rule_and_everybody_is_answered_once() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// Reads on until something is answered.
+/// Reads until an answer arrives.
 #[cfg(unix)]
 fn next_answer(session: &mut Session, attack: &Listed) -> Value {
     let passes = matches!(attack.name.as_str(), "same-id-twice" | "unknown-method");
@@ -243,7 +244,8 @@ fn one_guarded_session_outlives_them_all() {
     assert_eq!(session.end().code(), Some(0));
 }
 
-/// A part of an edited text that is sent back reaches the server as it was: one zero-width space, which passes.
+/// The server gets a part of an edited text back in its original form: one zero-width space, which
+/// passes.
 #[test]
 #[cfg(unix)]
 fn an_edit_is_undone_on_its_way_back_to_the_server() {
@@ -283,7 +285,7 @@ fn a_description_is_poisoned_and_others_are_plain() {
     assert!(rules.iter().all(|(_, path)| path.as_deref().is_some_and(|it| it.starts_with(&place))));
 }
 
-/// Opens a session of a strict guard with the hostile server. Returns it, and what the server says of itself.
+/// Opens a strict session with the hostile server. Returns it and the answer to `initialize`.
 #[cfg(unix)]
 fn strict(lock: &str, attack: &[&str]) -> (Session, Value) {
     let this = env!("CARGO_BIN_EXE_hardline");
@@ -297,7 +299,7 @@ fn strict(lock: &str, attack: &[&str]) -> (Session, Value) {
     (session, answer)
 }
 
-/// The names of the tools that a client sees.
+/// Returns the names of the tools that the client sees.
 #[cfg(unix)]
 fn list(session: &mut Session, id: i64) -> Vec<String> {
     session.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
@@ -311,7 +313,7 @@ fn list(session: &mut Session, id: i64) -> Vec<String> {
     }
 }
 
-/// Calls a tool. Returns the rule for which it was refused, if it was.
+/// Calls a tool. Returns the rule that refused the call, if any.
 #[cfg(unix)]
 fn refusal(session: &mut Session, id: i64, name: &str) -> Option<String> {
     session.send(&call(id, name));
@@ -360,7 +362,7 @@ fn a_large_definition_that_changes_in_every_list_is_hidden_from_the_second_on() 
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("lock").to_string_lossy().into_owned();
     let (mut session, _) = strict(&lock, &[]);
-    // Nothing is pinned yet.
+    // There are no pins yet.
     assert_eq!(refusal(&mut session, 10, "large-definition"), None);
     assert!(list(&mut session, 11).contains(&"picture".to_owned()));
     assert_eq!(refusal(&mut session, 12, "picture"), None);
@@ -450,7 +452,8 @@ fn attacks_are_listed() {
     }
 }
 
-/// Plays an attack that ends a session behind `wrap`. Returns the error of the call, and all that was told.
+/// Plays an attack that ends the session behind `wrap`. Returns the error of the call, and standard
+/// error.
 #[cfg(unix)]
 fn alone(name: &str) -> (Value, String) {
     let this = env!("CARGO_BIN_EXE_hardline");
@@ -479,7 +482,7 @@ fn attacks_on_what_is_around_a_session_fail() {
         assert!(message.contains("its keeper was ended by signal 9"), "{failed}");
         assert!(told.contains("the server's keeper was killed"), "{told}");
     }
-    // Without a keeper, the attack kills no other process.
+    // Without a keeper, the attack must not kill any other process.
     let lines: String = script("any").iter().map(|line| format!("{line}\n")).collect();
     let output = hardline(&["demo-server", "--hostile", "kill-parent"], lines.as_bytes());
     assert_eq!(output.status.code(), Some(3));

@@ -1,4 +1,4 @@
-//! How servers are started: what the policy allows, what is noticed, and which variables they get.
+//! The start of servers: allowed programs, findings, and the environment.
 
 mod again;
 mod environment;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use crate::home::{HARDLINE, Home, Seen, script};
 
-/// Starts `command` behind `wrap` by a policy. Returns what came of it.
+/// Starts `command` behind `wrap` under a policy. Returns the outcome.
 fn start(home: &Home, policy: &str, command: &[&str]) -> Seen {
     let policy = home.write("policy.toml", policy);
     let args = [&["wrap", "--name", "shop", "--policy", &policy, "--"], command].concat();
@@ -53,7 +53,7 @@ fn inline_code_is_told_and_refused_under_strict() {
         assert!(seen.errors.contains("launch.inline-code (log"), "{command:?} {}", seen.errors);
         assert_eq!(seen.code, Some(0), "{command:?}");
     }
-    // A file is no code on the command line.
+    // A script file is not code on the command line.
     let script = home.write("script", "exit 0");
     check(&home, "profile = \"strict\"", &["sh", &script], None);
     let excused = "profile = \"strict\"\n[[allow]]\nrule = \"launch.inline-code\"\nserver = \"shop\"\nreason = \"ours\"";
@@ -84,7 +84,7 @@ fn a_link_to_an_interpreter_is_one() {
         vec!["env", &*server, "-c", &code],
     ] {
         check(&home, "profile = \"strict\"", &command, INLINE);
-        // Nor does a list that has the link let code through.
+        // A list that contains the link does not allow code either.
         let list =
             format!("[launch]\nprograms = [{server:?}, {node:?}, {twice:?}, {env:?}, \"env\"]");
         check(&home, &list, &command, PROGRAM);
@@ -105,7 +105,8 @@ fn a_list_of_programs_is_about_files() {
     let by_path = format!("[launch]\nprograms = [{good:?}]");
     check(&home, &by_path, &[&good], None);
     check(&home, &by_path, &[&evil], PROGRAM);
-    // A link of the same name is the file, and another name makes another program of some files.
+    // A link with the same name counts as the file; with another name, some files are another
+    // program.
     symlink(home.path("good/tool"), home.write("links/x", "").replace("/x", "/tool")).unwrap();
     check(&home, &by_path, &[&home.text("links/tool")], None);
     check(&home, &by_path, &[&home.text("evil/other")], PROGRAM);
@@ -115,7 +116,7 @@ fn a_list_of_programs_is_about_files() {
     let around = home.text("evil/../good/tool");
     check(&home, &by_path, &[&around], None);
 
-    // A name alone stands for a file in the directories that count, whatever `PATH` says.
+    // A bare name stands for a file in the trusted directories, not in `PATH`.
     let by_name = "[launch]\nprograms = [\"tool\", \"sh\"]";
     check(&home, by_name, &[&evil], PROGRAM);
     check(&home, by_name, &["sh", &home.write("script", "exit 0")], None);
@@ -142,7 +143,7 @@ fn path_games_do_not_get_around_the_list() {
     assert_eq!(run(good, &["sh", &script]).code, Some(0));
     assert_eq!(run(&evil, &["sh", &script]).code, Some(1));
     assert_eq!(run(good, &["env", "sh", &script]).code, Some(0));
-    // What a program on the list starts by its name is found where the list is, too.
+    // A listed program that starts another by name finds it in the trusted directories, too.
     home.write_program("evil/sleep", "#!/bin/sh\ntouch \"$HOME/was-here\"\n");
     let other = home.write("other", "sleep 0");
     assert_eq!(run(&evil, &["env", "sh", &other]).code, Some(0));
@@ -150,7 +151,7 @@ fn path_games_do_not_get_around_the_list() {
     assert_eq!(run(good, &["env", &format!("PATH={evil}"), "sh", &script]).code, Some(1));
     assert_eq!(run(good, &["env", "-C", &home.text("evil"), "./sh", &script]).code, Some(1));
     assert_eq!(run(good, &["env", "-P", &evil, "sh", &script]).code, Some(1));
-    // Empty and relative parts of `PATH` are where the client happens to be.
+    // Empty and relative parts of `PATH` mean the client's current directory.
     let args = ["wrap", "--name", "shop", "--policy", &policy, "--", "sh", &script];
     let mut command = home.command(&args);
     command.env("PATH", ":/usr/bin:/bin").current_dir(home.path("evil"));
@@ -220,7 +221,7 @@ fn a_wildcard_makes_no_code_welcome() {
     check(&home, &list, &[&node, "../evil/index.js"], PROGRAM);
     check(&home, &list, &[&python, "server.py"], None);
     check(&home, &list, &[&python, "-cimport os #.py"], PROGRAM);
-    // Its arguments are code in more ways than anybody lists.
+    // Git can run code from its arguments, which an entry without arguments does not allow.
     check(&home, &list, &[&git, "-c", "alias.x=!id", "x"], PROGRAM);
 }
 
@@ -265,13 +266,13 @@ fn another_executable_is_noticed() {
     assert_eq!(approved.status.code(), Some(0));
     check(&home, "profile = \"strict\"", &[&program], None);
 
-    // Under balanced it is told once.
+    // `balanced` reports a change once.
     home.write_program("bin/tool", "#!/bin/sh\nexit   0\n");
     let seen = start(&home, "", &[&program]);
     assert_eq!(seen.code, Some(0));
     assert!(seen.errors.contains("launch.changed (log"), "{}", seen.errors);
     assert!(!start(&home, "", &[&program]).errors.contains("launch"));
-    // The same bytes are the same.
+    // A file with the same bytes counts as unchanged.
     home.write_program("bin/tool", "#!/bin/sh\nexit   0\n");
     check(&home, "profile = \"strict\"", &[&program], None);
 }

@@ -1,4 +1,4 @@
-//! `hardline login` and `hardline logout`, from the page that a person opens to the tokens in their file.
+//! `hardline login` and `hardline logout`, from the page that a person opens to the stored tokens.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ use hardline_testkit::oauth::{World, refreshes};
 use crate::call::run_in;
 use crate::home::Home;
 
-/// A server behind a login, whose name in the home's configuration is `shop`.
+/// Starts a server that requires a login; its name in the home's configuration is `shop`.
 fn start(home: &Home) -> (Arc<World>, Server) {
     let world = Arc::new(World::default());
     let server = Server::start({
@@ -26,7 +26,8 @@ fn start(home: &Home) -> (Arc<World>, Server) {
     (world, server)
 }
 
-/// Runs `hardline login`, with a person who does what `answer` says: `STATE` in it is the login's.
+/// Runs `hardline login` and sends `answer` in place of the browser; `STATE` in it is replaced by
+/// the login's state.
 fn login(home: &Home, args: &[&str], answer: &str) -> (Option<i32>, String) {
     let mut command: Command = home.command(&[&["login", "--no-browser"], args].concat());
     let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -52,7 +53,7 @@ fn login(home: &Home, args: &[&str], answer: &str) -> (Option<i32>, String) {
 const AGREED: &str = "code=the-code&state=STATE";
 const CALL: [&str; 6] = ["call", "shop", "echo", r#"{"n":7}"#, "--config", "mcp.json"];
 
-/// All files under a directory.
+/// Returns all files under a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let paths = entries.map(|it| it.unwrap().path());

@@ -63,8 +63,8 @@ mod trouble;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// Whether whoever started the tests wants a signal to have no effect, as a shell does for what runs in
-/// its background: then it has none on what the tests start either.
+/// Returns true if this process ignores a signal, as background jobs of a shell do. Child processes
+/// inherit that, so the signal has no effect on them either.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -87,7 +87,7 @@ fn hardline(args: &[&str], stdin: &[u8]) -> Output {
         .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
-        // A child that does not read on is no fault of the test.
+        // Ignores errors, because a child may exit before it has read everything.
         scope.spawn(move || drop(pipe.write_all(stdin)));
         child.wait_with_output().unwrap()
     })

@@ -1,4 +1,4 @@
-//! Pins from session to session, and `hardline pin`.
+//! Pins across sessions, and `hardline pin`.
 
 mod hold;
 mod instructions;
@@ -125,7 +125,7 @@ fn a_lock_in_a_repository_is_stable_and_can_be_merged() {
     home.list(&json!([tool("b", "2"), tool("a", "1")]));
     home.session(&["--lock", &lock], &[]);
     let first = home.read("hardline.lock");
-    // Another order, other spacing: the same file, line for line.
+    // Another order and other spacing give the same file, line by line.
     home.write("tools.json", r#"[ {"inputSchema":{"type":"object"},"description":"1","name":"a"}, {"description":"2","name":"b","inputSchema":{ "type":"object"}} ]"#);
     home.session(&["--lock", &lock], &[]);
     home.session(&["--lock", &other], &[]);
@@ -134,7 +134,7 @@ fn a_lock_in_a_repository_is_stable_and_can_be_merged() {
     assert!(first.find("\"a\"") < first.find("\"b\""));
     assert!(!home.path("state/hardline/hardline.lock").exists());
 
-    // Two branches that each add a tool differ in lines of their own.
+    // Two branches that each add a tool change different lines.
     home.list(&json!([tool("a", "1"), tool("b", "2"), tool("c", "3")]));
     home.session(&["--lock", &lock], &[]);
     assert_eq!(pin(&home, &["approve", "shop", "--lock", &lock]).0, Some(0));
@@ -148,7 +148,8 @@ fn a_lock_in_a_repository_is_stable_and_can_be_merged() {
     assert_eq!(kept, first.lines().count(), "{second}");
 }
 
-/// Lists page after page of a server that has two tools on each, as many as `pages`. Returns what came of it.
+/// Lists up to `pages` pages of a server with two tools on each. Returns the outcome of the
+/// session.
 fn list_pages(home: &Home, options: &[&str], pages: usize) -> Seen {
     let server = home.write_program("paged", PAGED);
     let tools = home.text("tools");
@@ -165,7 +166,7 @@ fn list_pages(home: &Home, options: &[&str], pages: usize) -> Seen {
     Seen::new(&home.run(&args, &input))
 }
 
-/// Lists the files in a directory, a page each.
+/// A server that lists the files in a directory, one per page.
 const PAGED: &str = r#"#!/bin/sh
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
@@ -192,7 +193,7 @@ fn a_part_of_a_list_says_nothing_of_the_rest() {
     }
     list_pages(&home, &strict, 3);
     assert_eq!(pin(&home, &["diff"]).0, Some(0));
-    // Not seen to the end: nothing is gone.
+    // The list was not fetched to its end, so no tool counts as gone.
     list_pages(&home, &strict, 1);
     assert_eq!(pin(&home, &["diff"]), (Some(0), "everything is as it was pinned\n".to_owned()));
 
@@ -214,14 +215,14 @@ fn a_part_of_a_list_says_nothing_of_the_rest() {
     let seen = list_pages(&home, &strict, 3);
     assert_eq!(seen.errors, "", "all six are pinned");
 
-    // The last page of a whole list decides.
+    // The last page of a complete list decides.
     home.write("tools/1", "[]");
     home.write("tools/2", &json!([tool("t5", "1")]).to_string());
     list_pages(&home, &strict, 3);
     let (_, shown) = pin(&home, &["diff"]);
     assert!(shown.contains("`t2` is gone") && shown.contains("`t4` is gone"), "{shown}");
     assert!(shown.contains("`t5` is not what was pinned"), "{shown}");
-    // What is as it was pinned again is no difference any more.
+    // A tool that equals its pin again is not a difference any more.
     home.write("tools/1", &json!([tool("t2", "1"), tool("t3", "1")]).to_string());
     home.write("tools/2", &json!([tool("t4", "1"), tool("t5", "2")]).to_string());
     list_pages(&home, &strict, 3);
@@ -269,7 +270,7 @@ fn a_broken_lock_is_never_written_over() {
     assert_eq!((seen.code, seen.tools()), (Some(0), vec!["a"]), "{}", seen.errors);
     assert!(seen.errors.contains("tools are not compared"), "{}", seen.errors);
     assert_eq!(home.read("state/hardline/hardline.lock"), "<<<<<<< merge");
-    // Whoever relies on it does not go on without.
+    // `strict` and `--lock` refuse to run without pins.
     let strict = home.session(&["--profile", "strict"], &["a"]);
     assert_eq!(strict.code, Some(2));
     assert!(strict.errors.contains("is broken"), "{}", strict.errors);
@@ -282,7 +283,7 @@ fn a_broken_lock_is_never_written_over() {
 fn pins_that_cannot_be_written_cost_a_warning() {
     let home = Home::new();
     home.list(&json!([tool("a", "1")]));
-    // No directory can be made where a file is.
+    // A directory cannot be created in place of a file.
     home.write("state", "in the way");
     let seen = home.session(&[], &["a"]);
     assert_eq!((seen.code, seen.tools(), seen.refusal(3)), (Some(0), vec!["a"], None));

@@ -1,4 +1,4 @@
-//! Something else in the place of a file: a FIFO, a socket, a device or a directory.
+//! A FIFO, a socket, a device or a directory in place of a file.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{HARDLINE, Home, script, tool};
 
-/// Longer than anything takes here, also on a busy machine.
+/// Deadline for each step; generous, because the machine may be busy.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Makes a FIFO that nothing reads or writes.
+/// Creates a FIFO without a reader or a writer.
 fn fifo(home: &Home, name: &str) -> String {
     fs::create_dir_all(home.path(name).parent().unwrap()).unwrap();
     let path = home.text(name);
@@ -62,7 +62,7 @@ fn a_fifo_in_the_place_of_a_file_is_told_and_never_waited_for() {
         (&directory, "a directory"),
     ] {
         for option in ["--policy", "--lock", "--record"] {
-            // Output may go to a device, and pins into a directory.
+            // A recording may go to a device, and pins into a directory.
             if matches!((option, what), ("--record", "a device") | ("--lock", "a directory")) {
                 continue;
             }
@@ -89,7 +89,7 @@ fn a_fifo_in_the_place_of_a_file_is_told_and_never_waited_for() {
             let is_told = errors.contains(what) || errors.contains("this is a directory");
             assert!(errors.contains(path) && is_told, "{args:?}: {errors}");
         }
-        // What is kept of a session is worth a warning, not the session.
+        // A failing audit log costs a warning, not the session.
         let args = ["wrap", "--audit", path, "--", HARDLINE, "demo-server"];
         let (code, _, errors) = run(&home, &args);
         assert_eq!(code, Some(0), "{errors}");
@@ -178,7 +178,7 @@ fn a_signal_ends_a_session_whose_files_became_fifos() {
     assert_eq!(wait(child).status.code(), Some(128 + 15));
 }
 
-/// Files that open others by themselves, and why they may.
+/// Source files that open files directly, and the reason.
 const OPENERS: &[(&str, &str)] = &[
     ("hardline-transport/src/file.rs", "the one place"),
     ("hardline-transport/src/process/proc.rs", "/proc"),

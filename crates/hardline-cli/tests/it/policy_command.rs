@@ -1,4 +1,4 @@
-//! `hardline policy check` and `show`, and the policy that holds unless another is named.
+//! `hardline policy check` and `show`, and the default policy.
 
 use serde_json::Value;
 

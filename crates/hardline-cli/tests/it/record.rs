@@ -1,4 +1,4 @@
-//! `hardline wrap --record`: what is in the file, what is not, and what a full disk costs.
+//! `hardline wrap --record`: the contents of the file, redaction, and a full disk.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +25,7 @@ fn call(id: i64, tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// What a client says that opens a session and calls tools.
+/// Returns the lines of a client that opens a session and calls tools.
 pub(crate) fn session(calls: &[Value]) -> String {
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let lines = [initialize(), ready].into_iter().chain(calls.iter().cloned());
@@ -45,7 +45,7 @@ pub(crate) fn record(file: &str, options: &[&str], server: &[&str], input: &[u8]
     hardline(&args, input)
 }
 
-/// A place for a recording.
+/// Returns a temporary directory and a path for a recording in it.
 pub(crate) fn place() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("session.jsonl").to_string_lossy().into_owned();
@@ -71,7 +71,7 @@ fn every_line_is_there_as_it_was_said() {
         lines.map(|line| format!("{}\n", line["raw"].as_str().unwrap())).collect()
     };
     assert_eq!(of("client-to-server"), said);
-    // The client gets an escape where some readers would end the line.
+    // The client gets an escape, because some readers would end the line there.
     assert_eq!(of("server-to-client").replace('\u{2028}', "\\u2028"), heard);
     let is_rewritten = |line: &Value| line["raw"].as_str().unwrap().contains('\u{2028}');
     assert!(recorded.iter().all(|line| is_rewritten(line) || line["verdict"] == "passed"));
@@ -127,7 +127,7 @@ fn planted_secrets_are_not_in_the_file() {
         assert!(!recorded.contains(secret), "{secret}\n{recorded}");
     }
     assert!(heard.contains(secrets[0]), "the client's own session is not touched");
-    // Both ways of the first call, the arguments of the second, both ways of the third.
+    // Both directions of the first call, the arguments of the second, both directions of the third.
     let redacted = recorded.lines().filter(|line| line.contains("[redacted]")).count();
     assert_eq!(redacted, 5, "{recorded}");
     assert_eq!(lines(&file).len(), 9);
@@ -206,7 +206,7 @@ pub(crate) const LARGE: [&str; 3] = [
     head -c 20971520 /dev/zero | tr '\0' x; echo '"}}'"#,
 ];
 
-/// Records it.
+/// Records a session with that server.
 pub(crate) fn record_large(file: &str, options: &[&str]) -> Output {
     let mut args = vec!["wrap", "--restart", "never", "--record", file];
     args.extend(options);

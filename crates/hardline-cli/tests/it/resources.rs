@@ -1,4 +1,4 @@
-//! `hardline resources` and `hardline prompts`, with servers that are started and servers at a URL.
+//! `hardline resources` and `hardline prompts`, with a server as a command and a server at a URL.
 
 use std::os::unix::fs::PermissionsExt;
 

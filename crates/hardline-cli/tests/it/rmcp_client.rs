@@ -1,6 +1,6 @@
 //! rmcp's own client against `hardline demo-server`, alone and with malformed lines sent in between.
 //!
-//! What the official SDKs in other languages make of the server, `cargo xtask test clients` finds out.
+//! `cargo xtask test clients` does the same with the official SDKs in other languages.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 use tokio::time;
 
 const DEADLINE: Duration = Duration::from_secs(60);
-/// rmcp kills a server that has not gone by then.
+/// Time after which rmcp kills a server that has not exited.
 const KILLED_AFTER: Duration = Duration::from_secs(3);
 const STEPS: u32 = 5;
 
@@ -81,7 +81,7 @@ fn server(program: &str) -> Command {
     command
 }
 
-/// The same with the shim in between, which sees to it that the malformed lines are answered.
+/// Like [`run`], with a shim in between that checks the answers to the malformed lines.
 async fn run_shimmed(lifecycle: ClientLifecycleMode, version: &str) {
     let has_python = StdCommand::new("python3").arg("--version").stdout(Stdio::null()).status();
     if has_python.is_err() {

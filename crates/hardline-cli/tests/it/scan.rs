@@ -21,14 +21,14 @@ use crate::hardline;
 const MESSAGE: &str =
     r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send","arguments":{}}}"#;
 
-/// A text with that message on a line of its own, from byte 16.
+/// A text with that message on its own line, at byte 16.
 const PLANTED: &str = concat!(
     "A page of text.\n",
     r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send","arguments":{}}}"#,
     "\nMore text.\n"
 );
 
-/// Scans to JSON.
+/// Returns the JSON report and the exit status of a scan.
 fn json(args: &[&str], stdin: &[u8]) -> (Value, Option<i32>) {
     let args: Vec<_> = ["scan", "--format", "json"].iter().chain(args).copied().collect();
     let output = hardline(&args, stdin);
@@ -36,7 +36,8 @@ fn json(args: &[&str], stdin: &[u8]) -> (Value, Option<i32>) {
     (serde_json::from_str(&text).expect("one JSON document"), output.status.code())
 }
 
-/// The findings of a scan: their rule, line and path, and the bytes of `input` that they point to.
+/// Returns the findings of a scan: rule, line and path, and the bytes of `input` that they point
+/// to.
 fn found(args: &[&str], input: &[u8]) -> Vec<(String, u64, Option<String>, Vec<u8>)> {
     let (report, _) = json(args, input);
     let findings = report["findings"].as_array().unwrap().iter();
@@ -56,7 +57,7 @@ fn found(args: &[&str], input: &[u8]) -> Vec<(String, u64, Option<String>, Vec<u
         .collect()
 }
 
-/// The same without paths, to compare with.
+/// Like [`found`], without paths.
 fn found_at(args: &[&str], input: &[u8]) -> Vec<(String, u64, String)> {
     let found = found(args, input).into_iter();
     found
@@ -64,7 +65,7 @@ fn found_at(args: &[&str], input: &[u8]) -> Vec<(String, u64, String)> {
         .collect()
 }
 
-/// What a person sees.
+/// Returns the text output of a scan.
 fn text(args: &[&str], stdin: &[u8]) -> String {
     let args: Vec<_> = ["scan"].iter().chain(args).copied().collect();
     String::from_utf8(hardline(&args, stdin).stdout).unwrap()

@@ -1,4 +1,4 @@
-//! A terminal for a command, and what a person sees on it.
+//! A pseudo-terminal for a command, and the text on it.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,19 +8,19 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// Runs a command whose standard output is a terminal that is so wide, and returns all that it wrote there.
-/// Its other streams are what the caller makes them.
+/// Runs a command with a terminal of the given width as standard output, and returns all that it
+/// wrote there. Standard error is as the caller set it.
 pub(crate) fn screen(mut command: Command, width: u16) -> (ExitStatus, String) {
     on_terminal(width, |program| {
         command.stdin(Stdio::null()).stdout(program);
         let child = command.spawn().unwrap();
-        // It holds the program's end.
+        // The command holds the program's end of the terminal open.
         drop(command);
         child
     })
 }
 
-/// The same with standard error on the terminal too.
+/// Like [`screen`], with standard error on the terminal too.
 pub(crate) fn whole_screen(mut command: Command, width: u16) -> (ExitStatus, String) {
     on_terminal(width, |program| {
         command.stdin(Stdio::null()).stdout(program.try_clone().unwrap()).stderr(program);
@@ -43,7 +43,7 @@ fn on_terminal(
     let program = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
     let mut child = start(program.into());
     let (mut person, mut screen, mut buffer) = (File::from(person), Vec::new(), [0; 4096]);
-    // A terminal ends with an error.
+    // Reading from a terminal ends with an error once the program's end is closed.
     while let Ok(read @ 1..) = person.read(&mut buffer) {
         screen.extend(buffer.iter().take(read));
     }

@@ -1,4 +1,4 @@
-//! A server that a test talks to, line by line.
+//! A server to which a test sends single lines.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long a server may be silent when it ought to say or do something.
+/// Deadline for each expected line or exit.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running server, with its standard input and output. Dropped, it is killed.
+/// A running server with its standard input and output. Dropping it kills the server.
 pub(crate) struct Session {
     server: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
-    /// Where it keeps what it must remember.
+    /// State directory of the server.
     _state: TempDir,
 }
 
@@ -29,7 +29,7 @@ impl Session {
         )
     }
 
-    /// The same, for one that has much to say on its standard error.
+    /// Like [`Self::start`], but discards standard error.
     #[cfg(unix)]
     pub(crate) fn start_quietly(args: &[&str]) -> Self {
         Self::spawn(Command::new(env!("CARGO_BIN_EXE_hardline")).args(args).stderr(Stdio::null()))
@@ -42,7 +42,7 @@ impl Session {
         let stdin = server.stdin.take();
         let stdout = BufReader::new(server.stdout.take().unwrap());
         let (sender, lines) = sync_channel(64);
-        // Ends with the server, whose standard output it reads.
+        // The thread ends with the server, whose standard output it reads.
         thread::spawn(move || {
             for line in stdout.split(b'\n') {
                 let Ok(line) = line else { return };
@@ -59,13 +59,13 @@ impl Session {
         self.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
     }
 
-    /// The server's next line.
+    /// Returns the server's next line.
     #[track_caller]
     pub(crate) fn line(&mut self) -> Vec<u8> {
         self.lines.recv_timeout(PATIENCE).expect("the server should say something")
     }
 
-    /// The server's next line, as JSON.
+    /// Returns the server's next line, as JSON.
     #[track_caller]
     pub(crate) fn receive(&mut self) -> Value {
         let line = self.line();
@@ -74,7 +74,7 @@ impl Session {
             .unwrap_or_else(|error| panic!("standard output should be JSON: {error}: {line}"))
     }
 
-    /// The answer to a request, which must be the next thing that the server says.
+    /// Sends a request and returns its answer, which must be the next line.
     #[track_caller]
     pub(crate) fn request(&mut self, message: &Value) -> Value {
         self.send(message);
@@ -89,7 +89,7 @@ impl Session {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// How it ended, which must be soon. Its standard input may still be open.
+    /// Waits for the exit, at most for `time`. Standard input may still be open.
     #[track_caller]
     pub(crate) fn ended_within(mut self, time: Duration) -> ExitStatus {
         ended_within(&mut self.server, time)
@@ -99,20 +99,21 @@ impl Session {
         self.stdin = None;
     }
 
-    /// Closes the server's standard input, and waits for its end. Nothing more may be said.
+    /// Closes the server's standard input, and waits for its exit. The server may not write any
+    /// more lines.
     #[track_caller]
     pub(crate) fn end(mut self) -> ExitStatus {
         self.close_input();
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => panic!("unexpected: {}", String::from_utf8_lossy(&line)),
             Err(RecvTimeoutError::Timeout) => panic!("the server should end at EOF"),
-            // Only its end closes its standard output, so this does not wait for long.
+            // Standard output closes only when the server exits, so this does not wait for long.
             Err(RecvTimeoutError::Disconnected) => self.server.wait().unwrap(),
         }
     }
 }
 
-/// Waits for a process. One that takes longer is killed.
+/// Waits for a process. Kills it if it takes longer than `time`.
 #[track_caller]
 pub(crate) fn ended_within(process: &mut Child, time: Duration) -> ExitStatus {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What servers wrote, as people read it: nothing added, nothing changed, nothing hidden.
+//! Text of servers as people see it: nothing added, nothing changed, nothing hidden.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -12,7 +12,8 @@ use crate::home::{Home, tool};
 use crate::screen::screen;
 use crate::session::ended_within;
 
-/// A configuration whose one server lists what `tools.json` has, or does what `instead` says while there is one.
+/// Writes a configuration whose server lists the tools in `tools.json`, or runs the script
+/// `instead` if it exists.
 fn shop(home: &Home) {
     let script = format!(
         "if test -f '{0}'; then . '{0}'; fi; exec '{1}' '{2}'",
@@ -133,7 +134,7 @@ fn a_list_of_last_time_is_there_before_a_slow_server_has_ended() {
         shop(&home);
         home.list(&json!([tool("look", "Looks.")]));
         run_in(&home, &["tools"], 0);
-        // It ends by itself as soon as somebody has seen the list, and not before.
+        // The server exits by itself once the test has seen the list, and not before.
         let script = format!(
             "trap '' TERM; cat > /dev/null; until test -f '{}'; do sleep 0.02; done; touch '{}'; exit 0",
             home.text("seen"),
@@ -142,7 +143,7 @@ fn a_list_of_last_time_is_there_before_a_slow_server_has_ended() {
         home.write("instead", &script);
         let args: &[&str] = match is_named {
             true => &["tools", "shop", "--timeout", "500ms"],
-            // Two seconds are enough for one that is known.
+            // Two seconds are enough for a server with a cached list.
             false => &["tools"],
         };
         let mut command = home.command(args);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::session::Session;
 
-/// Longer than a signal's grace and what comes after it, far shorter than the grace at the end.
+/// Longer than the grace period of a signal, far shorter than the one after the end of input.
 const SOON: Duration = Duration::from_secs(15);
 
 fn initialize() -> Value {
@@ -34,12 +34,12 @@ fn ping(id: u32) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
 }
 
-/// A session in which a call has begun that takes this long.
+/// Returns a session with a call in progress that takes `ms` milliseconds.
 fn busy(ms: u32) -> Session {
     let mut session = Session::start(&["demo-server"], &[]);
     session.request(&initialize());
     session.send(&sleep(7, ms));
-    // Answered after the call was taken in.
+    // The server answers this only after it has accepted the call.
     session.request(&ping(8));
     session
 }
@@ -58,7 +58,7 @@ fn a_signal_ends_a_server_at_rest() {
 #[test]
 fn a_signal_ends_a_server_that_nobody_has_spoken_to() {
     let mut session = Session::start(&["demo-server"], &[]);
-    // It listens for signals by the time it answers.
+    // Once the server answers, its signal handlers are installed.
     session.request(&ping(1));
     session.signal(Signal::TERM);
     assert_eq!(session.ended_within(SOON).code(), Some(0));
@@ -101,7 +101,7 @@ fn a_second_signal_ends_it_at_once() {
     session.signal(Signal::TERM);
     session.signal(Signal::TERM);
     let status = session.ended_within(SOON);
-    // The two may have been taken for one.
+    // The kernel may merge the two signals into one.
     assert!(status.signal() == Some(15) || status.code() == Some(0), "{status}");
 }
 
@@ -124,7 +124,7 @@ fn a_server_that_nobody_listens_to_does_not_wait() {
     assert_eq!(status.code(), Some(0));
 }
 
-/// As a shell does for what it starts in the background.
+/// A shell does this for background jobs.
 #[test]
 fn a_signal_that_was_ignored_from_the_start_stays_so() {
     let mut server = Command::new("/bin/sh")
@@ -147,7 +147,7 @@ fn a_signal_that_was_ignored_from_the_start_stays_so() {
     assert_eq!(crate::session::ended_within(&mut server, SOON).code(), Some(0));
 }
 
-/// Runs a server over the given streams, of which ours are the other ends.
+/// Runs a server over the given streams; the test holds the other ends.
 fn over(stdin: Stdio, stdout: Stdio) -> std::process::Child {
     Command::new(env!("CARGO_BIN_EXE_hardline"))
         .arg("demo-server")
@@ -169,7 +169,7 @@ fn sockets_work_and_keep_their_mode_even_when_it_is_killed() {
     writeln!(&ours_in, "{}", ping(1)).unwrap();
     answers.read_line(&mut line).unwrap();
     assert!(line.contains("\"id\":1"), "{line}");
-    // A long answer needs several writes.
+    // A long answer takes several writes.
     let big = json!({"name": "big", "arguments": {"bytes": 3_000_000}});
     let big = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": big});
     writeln!(&ours_in, "{}\n{big}", initialize()).unwrap();
@@ -228,7 +228,7 @@ fn a_full_disk_ends_it_without_a_panic() {
     let mut server = over(Stdio::piped(), full.into());
     let mut stdin = server.stdin.take().unwrap();
     writeln!(stdin, "{}", ping(1)).unwrap();
-    // It ends although its input stays open: nobody will ever get an answer.
+    // The server ends although its input is open, because its answers can no longer be delivered.
     let status = crate::session::ended_within(&mut server, SOON);
     assert_eq!(status.signal(), None, "{status}");
 }

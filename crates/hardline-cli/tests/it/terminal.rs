@@ -1,10 +1,10 @@
-//! Whatever peers, files and arguments are called: nothing of it reaches a terminal raw.
+//! Names of peers, files and arguments never reach a terminal unescaped.
 
 use serde_json::{Value, json};
 
 use crate::home::{Home, tool};
 
-/// Moves a cursor, sets a title, ends a line in three ways, and turns text around.
+/// Moves the cursor, sets the title, ends a line in three ways, and reverses text.
 const EVIL: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}x\u{2028}\u{9b}31m\u{85}\u{2067}";
 
 fn is_obeyed(char: char) -> bool {

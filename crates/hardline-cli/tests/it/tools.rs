@@ -1,4 +1,4 @@
-//! `hardline tools` and `hardline call` with the servers of configurations.
+//! `hardline tools` and `hardline call` with servers from configurations.
 
 use std::time::{Duration, Instant};
 
@@ -9,19 +9,20 @@ use crate::home::{HARDLINE, Home, tool};
 use crate::screen::whole_screen;
 use crate::session::ended_within;
 
-/// What a server is in a configuration that is the demo server.
+/// Returns the configuration entry of the demo server.
 fn demo() -> Value {
     json!({"command": HARDLINE, "args": ["demo-server"]})
 }
 
-/// A home with a configuration, in the directory that commands run in.
+/// Returns a home with the given servers in Hardline's own configuration.
 fn home(servers: &Value) -> Home {
     let home = Home::new();
     home.write("config/hardline/mcp.json", &json!({"mcpServers": servers}).to_string());
     home
 }
 
-/// The home's own server, which lists what `tools.json` has, while there is one.
+/// Returns an entry whose server lists the tools in `tools.json`, and exits with 4 without that
+/// file.
 fn own(home: &Home) -> Value {
     let script = format!(
         "test -f '{0}' || {{ echo gone >&2; exit 4; }}; exec '{1}' '{0}'",
@@ -44,7 +45,7 @@ fn all_servers_are_listed_and_the_others_named() {
         "unset": {"command": "x", "args": ["${HARDLINE_NO_SUCH}"]},
         "far": {"url": "http://127.0.0.1:1/mcp"},
         "off": {"command": "x", "disabled": true},
-        // Another configuration: the same one twice would be one program under two names.
+        // A different configuration: an identical one would be the same program under two names.
         "two": {"command": HARDLINE, "args": ["demo-server"], "env": {"HARDLINE_TEST": "2"}},
     }));
     let begun = Instant::now();
@@ -136,14 +137,14 @@ fn tools_of_a_server_that_is_away_are_those_of_last_time() {
     let (out, _) = run_in(&home, &["tools", "--format", "json"], 0);
     let value: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["servers"][0]["state"], "cached");
-    // Whoever asks for one server wants to know that it failed.
+    // For a named server, the cached list is shown, but the command fails.
     let (out, err) = run_in(&home, &["tools", "shop"], 1);
     assert!(out.contains("look") && err.contains("as it was last time"), "{out}{err}");
-    // A call is never made up.
+    // Calls are never answered from the cache.
     let (out, err) = run_in(&home, &["call", "shop", "look"], 1);
     assert!(out.is_empty() && err.contains("gone"), "{err}");
 
-    // Another server under that name has another list.
+    // A different server under the same name does not use that cached list.
     let mut other = own(&home);
     other["env"] = json!({"OTHER": "1"});
     write(&other);
@@ -229,7 +230,7 @@ fn what_lies_in_this_directory_is_for_who_names_it() {
     let (out, err) = run_in(&beside, &["tools"], 0);
     assert!(rows(&out).iter().skip(1).all(|it| it[0] == "demo"), "{out}");
     assert!(err.contains("somebody else may have written: b, demo@claude-code"), "{err}");
-    // The name of one's own stays one's own.
+    // The user's own server keeps its name.
     run_in(&beside, &["call", "demo", "echo", r#"{"text": "x"}"#], 0);
     assert!(!alone.path("sprung").exists() && !beside.path("sprung").exists());
     run_in(&beside, &["call", "demo@claude-code", "echo", r#"{"text": "x"}"#], 0);
@@ -314,7 +315,7 @@ fn a_terminal_has_colors_progress_and_what_is_waited_for() {
     }
 }
 
-/// A server that never answers, and takes note of being asked to end: by then its standard input is closed.
+/// Returns a server that never answers, and writes a file once its standard input is closed.
 fn installer(home: &Home) -> Value {
     let script = format!(
         "trap 'exit 0' TERM; touch '{0}'; cat > /dev/null; touch '{1}'",

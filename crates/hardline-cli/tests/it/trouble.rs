@@ -1,4 +1,4 @@
-//! Sessions whose books cannot be kept: they go on all the same.
+//! Sessions whose audit log cannot be written: they continue.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::home::{Home, tool};
 
 const DATABASE: &str = "state/hardline/audit.db";
 
-/// Runs a session that has something to report. Its finding must be told, and all must be answered.
+/// Runs a session with a finding. The finding must be printed, and every request answered.
 #[track_caller]
 fn check(home: &Home) -> String {
     home.list(&json!([tool("buy", "Buys.\u{e0041}\u{e0042}\u{e0043}\u{e0044}")]));
@@ -19,7 +19,7 @@ fn check(home: &Home) -> String {
     seen.errors
 }
 
-/// How many findings of hidden text there are in the audit.
+/// Counts the findings of hidden text in the audit database.
 fn kept(home: &Home) -> usize {
     let output =
         home.run(&["audit", "findings", "--rule", "content.hidden", "--format", "json"], "");
@@ -48,7 +48,7 @@ fn a_place_that_cannot_be_written_costs_a_warning() {
     fs::create_dir_all(home.path(DATABASE)).unwrap();
     let errors = check(&home);
     assert!(errors.contains("cannot be written"), "{errors}");
-    // Nothing can be made below a file.
+    // A directory cannot be created below a file.
     let home = Home::new();
     home.write("state", "in the way");
     let errors = check(&home);
@@ -76,7 +76,7 @@ fn a_locked_database_costs_no_session_and_no_finding() {
     assert!(errors.contains("audit"), "{errors}");
     connection.execute_batch("COMMIT").unwrap();
     drop(connection);
-    // What was told meanwhile is taken in by the next session.
+    // The next session imports the spill file.
     check(&home);
     assert_eq!(kept(&home), 3);
 }

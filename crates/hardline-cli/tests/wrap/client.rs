@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longer than anything takes here, also on a busy machine.
+/// Deadline for each step; generous, because the machine may be busy.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 const MARK: &str = "HARDLINE_WRAP_TEST";
 
-/// Where `wrap` keeps what it must remember.
+/// State directory of all `wrap` processes of this test.
 pub(crate) static STATE: OnceLock<PathBuf> = OnceLock::new();
 
-/// `wrap` with the server of this test behind it.
+/// A running `wrap` with this test's server behind it.
 pub(crate) struct Client {
     pub(crate) child: Child,
     pub(crate) input: Option<ChildStdin>,
@@ -29,7 +29,8 @@ pub(crate) struct Client {
     answers: HashMap<i64, u32>,
 }
 
-/// The command line of `wrap`, with what is behind `--server`.
+/// Returns the command line of `wrap` with the given options and server arguments, and the mark of
+/// its processes.
 pub(crate) fn command(options: &[&str], server: &[&str]) -> (Command, String) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +53,7 @@ impl Client {
         Self { child, input, lines, errors, mark, answers: HashMap::new() }
     }
 
-    /// One whose session is open.
+    /// Starts a client and opens its session.
     pub(crate) fn open(options: &[&str], server: &[&str]) -> Self {
         let mut client = Self::start(options, server);
         client.send(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#);
@@ -61,7 +62,7 @@ impl Client {
         client
     }
 
-    /// Sends a line; a proxy that is gone is no fault of the test.
+    /// Sends a line. Ignores errors, because a test may have killed the proxy.
     pub(crate) fn send(&mut self, line: &str) -> bool {
         let Some(input) = &mut self.input else { return false };
         input.write_all(format!("{line}\n").as_bytes()).is_ok()
@@ -73,7 +74,7 @@ impl Client {
         ))
     }
 
-    /// The next line, if there is one in time.
+    /// Returns the next line, or `None` after the timeout.
     pub(crate) fn next(&mut self, time: Duration) -> Option<String> {
         let line = self.lines.recv_timeout(time).ok()?;
         if let Some(id) = id_of(&line) {
@@ -82,7 +83,7 @@ impl Client {
         Some(line)
     }
 
-    /// The answer to a request; other lines are taken note of.
+    /// Returns the answer to a request, and counts the answers before it.
     #[track_caller]
     pub(crate) fn answer_to(&mut self, id: i64) -> String {
         let start = Instant::now();
@@ -96,17 +97,17 @@ impl Client {
         }
     }
 
-    /// How often a request was answered.
+    /// Returns the number of answers to a request.
     pub(crate) fn answers(&self, id: i64) -> u32 {
         self.answers.get(&id).copied().unwrap_or(0)
     }
 
-    /// What was written to standard error so far.
+    /// Returns the standard error so far.
     pub(crate) fn errors(&self) -> String {
         self.errors.try_iter().collect::<Vec<_>>().join("\n")
     }
 
-    /// Closes standard input and waits for the end.
+    /// Closes standard input and waits for the exit.
     #[track_caller]
     pub(crate) fn finish(&mut self) -> ExitStatus {
         self.input = None;
@@ -131,7 +132,7 @@ impl Client {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// The server's process, once it runs.
+    /// Returns the process id of the server, once it runs.
     pub(crate) fn server(&self) -> Option<Pid> {
         let this = std::env::current_exe().unwrap();
         let is_server = |pid: &Pid| {
@@ -141,7 +142,7 @@ impl Client {
         self.living().into_iter().map(|(pid, _)| pid).find(is_server)
     }
 
-    /// Every process of this test that is alive, with its command line.
+    /// Returns every living process of this test with its command line.
     pub(crate) fn living(&self) -> Vec<(Pid, String)> {
         let mark = format!("{MARK}={}", self.mark);
         let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
@@ -165,7 +166,7 @@ impl Client {
         }
     }
 
-    /// Resident memory of the proxy that no file has, in KiB.
+    /// Returns the anonymous resident memory of the proxy, in KiB.
     pub(crate) fn resident(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
@@ -196,7 +197,7 @@ fn read(stream: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// The id of an answer.
+/// Returns the id of an answer.
 pub(crate) fn id_of(line: &str) -> Option<i64> {
     let (_, rest) = line.split_once(r#""id":"#)?;
     let end = rest.find([',', '}'])?;

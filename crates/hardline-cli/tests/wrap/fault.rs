@@ -1,4 +1,4 @@
-//! Whoever dies, and whatever stops: nothing hangs, nothing is left, every request has its answer.
+//! Killed and stopped processes: nothing hangs, no process is left, every request gets an answer.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use rustix::process::{Signal, kill_process};
 
 use crate::client::Client;
 
-/// Kills in all, as many of the server as of the proxy.
+/// Number of kills in total, half of the server and half of the proxy.
 const KILLS: u64 = 200;
-/// Kills in one session: with more within half a minute, the proxy would give the server a rest.
+/// Kills per session. With more within half a minute, the proxy's circuit breaker would open.
 const KILLS_A_SESSION: u64 = 4;
 
 fn pause(random: &mut Rng, most_micros: usize) {
@@ -43,7 +43,7 @@ pub(crate) fn killed_server() {
                 }
             }
         }
-        // The session is the same, and alive. The last kill may hit a call that was made after it.
+        // The session must survive. The last kill may hit a call that was made after it.
         id += 1;
         client.call(id, "echo");
         let mut answer = client.answer_to(id);
@@ -75,7 +75,7 @@ pub(crate) fn killed_proxy() {
 
 pub(crate) fn client_stops_reading() {
     let mut client = Client::open(&[], &[]);
-    // The harness reads all the time; the pipe to it is what a slow client has.
+    // The harness always reads; the pipe in front of it fills up as with a slow client.
     client.signal(Signal::CONT);
     for id in 1..=200 {
         client.call(id, "big");
@@ -95,7 +95,7 @@ pub(crate) fn server_stops_reading() {
     let mut client = Client::open(&["--request-timeout", "2s"], &[]);
     client.call(1, "deaf");
     client.answer_to(1);
-    // More than any pipe holds: the proxy keeps the rest, and every one fails in its time.
+    // More than a pipe holds: the proxy buffers the rest, and every request fails at its deadline.
     let text = "x".repeat(10_000);
     for id in 2..100 {
         client.send(&format!(
@@ -132,7 +132,7 @@ pub(crate) fn closed_output() {
 }
 
 pub(crate) fn dies_at_once() {
-    // The client's first request has an answer, and later ones too, at once when the breaker is open.
+    // Every request gets an answer; once the circuit breaker is open, it comes at once.
     let mut client = Client::start(&[], &["--code", "7"]);
     for id in 1..40 {
         client.call(id, "echo");
@@ -157,7 +157,8 @@ pub(crate) fn signals() {
     }
 }
 
-/// Whether whoever started the test wants a signal to have no effect: then it has none on `wrap` either.
+/// Returns true if this process ignores a signal. `wrap` inherits that, so the signal cannot end
+/// it.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();

@@ -1,4 +1,4 @@
-//! An hour's worth of traffic, compressed.
+//! An hour of traffic, compressed.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crate::client::{Client, id_of};
 
 const CALLS: i64 = 1_000_000;
-/// How many calls may wait for their answers: fewer than are allowed in flight.
+/// Calls in flight at once; below the limit of the proxy.
 const AHEAD: i64 = 512;
-/// Most memory of the proxy's own, and most growth of it after the first tenth. Pages of the program's file
-/// are not its own, and a test build has many.
+/// Limits on the proxy's anonymous memory, and on its growth after the first tenth of the calls.
+/// Pages of the program's file do not count, because a test build has many.
 const MAX_RESIDENT: u64 = 8 << 10;
 const MAX_GROWTH: u64 = 2 << 10;
 
@@ -33,7 +33,7 @@ pub(crate) fn a_million_calls() {
                 Duration::from_secs(60)
             };
             let Some(line) = client.next(wait) else { break };
-            let id = id_of(&line).unwrap_or_else(|| panic!("nobody asked for {line}"));
+            let id = id_of(&line).unwrap_or_else(|| panic!("unexpected line: {line}"));
             received += 1;
             assert_eq!(id, received, "order is kept, and nothing is lost or doubled: {line}");
             assert!(line.contains(r#""result":{"content":[]}"#), "{line}");

@@ -1,7 +1,7 @@
 //! `hardline wrap` under load and under fire, with real processes.
 //!
 //! The test starts itself as the server behind `wrap`: one that answers, sends hostile lines in between,
-//! and dies when it is told to. Each test is listed for `cargo test` and `cargo nextest` alike; a name as
+//! and dies on request. Each test is listed for `cargo test` and `cargo nextest` alike; a name as
 //! the first argument runs that one.
 #![expect(
     clippy::print_stdout,

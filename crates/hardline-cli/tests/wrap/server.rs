@@ -1,6 +1,6 @@
 //! The server behind `wrap`.
 //!
-//! Answers each request at once. The names of tools tell what else it does: `die`, `half` (dies in the
+//! Answers each request at once. Some tool names have another effect: `die`, `half` (dies in the
 //! middle of its answer), `deaf` (stops reading), `mute` (closes its standard output), `hang`, and
 //! `big` (an answer of a megabyte). With `--hostile`, every hundredth answer has a hostile line before it.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Lines that nobody may take for anything, with `{id}` for one that is in flight.
+/// Lines that are no messages, with `{id}` for the id of a request in flight.
 const HOSTILE: &[&str] = &[
     "a log line",
     "{\"level\":\"info\",\"msg\":\"hi\"}",
@@ -90,14 +90,14 @@ fn act(text: &str, id: &str, output: &mut impl Write) {
     writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#).unwrap();
 }
 
-/// The id of a request, as it is written.
+/// Returns the id of a request, as it is written.
 fn id_of(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(r#""id":"#)?;
     let end = rest.find([',', '}'])?;
     line.contains(r#""method":"#).then_some(&rest[..end])
 }
 
-/// Whether nothing more is there to read at once: a moment to write what was answered.
+/// Returns true if no input is waiting, so that buffered answers should be written now.
 fn is_drained() -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     let stdin = io::stdin();

@@ -1,4 +1,4 @@
-//! Standard streams that are no pipes.
+//! Standard streams that are not pipes.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -76,7 +76,7 @@ pub(crate) fn terminal() {
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut ours = File::from(ours);
-    // A terminal takes lines of a few thousand bytes, and Ctrl-D ends its input.
+    // A terminal limits a line to a few thousand bytes, and Ctrl-D ends its input.
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     ours.write_all(format!("{call}\n\x04").as_bytes()).unwrap();
     let (mut text, mut buffer) = (String::new(), [0; 4096]);

@@ -1,4 +1,4 @@
-//! What a person at a terminal of 80 columns sees.
+//! Output of `hardline audit` on a terminal of 80 columns.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use crate::screen::screen;
 const WIDTH: u16 = 80;
 
 impl Home {
-    /// What is on the screen after a command.
+    /// Returns the screen after a command.
     fn screen(&self, args: &[&str]) -> String {
         let mut command = self.command(args);
         command.arg("--color=never").stderr(Stdio::null());
@@ -50,7 +50,7 @@ fn tables_fit_and_say_what_happened() {
     let pinned = " is not what was pinned: ";
     assert!(findings.contains(pinned) && show.contains(pinned), "{show}");
 
-    // In a pipe a row is one line, whole.
+    // In a pipe, a row is one uncut line.
     let piped = home.print(&["findings"]);
     assert!(
         piped.lines().any(|line| line.contains(key.get(..8).unwrap()) && line.contains(pinned)),

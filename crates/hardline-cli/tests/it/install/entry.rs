@@ -1,4 +1,4 @@
-//! The installed entry really works: a client starts it from the written file.
+//! A client can start the installed entry from the written file.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Each fixture, written as each editor might: with other line ends, a byte order mark, tabs.
+//! Each fixture in the styles of several editors: with other line ends, a byte order mark, tabs.
 
 use std::fs;
 use std::path::Path;
@@ -10,18 +10,18 @@ use super::{HARDLINE, Home, Outcome};
 
 const MCP_SERVERS: &[&[&str]] = &[&["mcpServers"]];
 
-/// A file of `tests/fixtures/configs`, and how it should go.
+/// A file of `tests/fixtures/configs`, and the expected result.
 struct Fixture {
     name: &'static str,
     client: &'static str,
-    /// Where the client looks for it, on Linux.
+    /// Path at which the client looks for it, on Linux.
     path: &'static str,
     places: &'static [&'static [&'static str]],
-    /// Servers that are wrapped.
+    /// Number of servers that are wrapped.
     wrapped: usize,
-    /// How `install` ends.
+    /// Exit status of `install`.
     code: i32,
-    /// Whether it is of a project.
+    /// True for a file of a project.
     is_project: bool,
 }
 
@@ -54,7 +54,7 @@ const FIXTURES: &[Fixture] = &[
     ),
     Fixture::new("claude-code.json", "claude-code", ".claude.json", 3)
         .at(&[&["mcpServers"], &["projects", "*", "mcpServers"]]),
-    // One of its servers is no server.
+    // One of its entries is not a server.
     Fixture {
         code: 1,
         ..Fixture::new("claude-code-project.json", "claude-code", ".mcp.json", 1).project()
@@ -121,13 +121,13 @@ fn files_with_tabs_and_without_a_last_line_end() {
     }
 }
 
-/// Whether nothing was done, and it is told why.
+/// Returns true if the command changed nothing and gave the reason.
 fn is_idle(outcome: &Outcome) -> bool {
     let is_odd = outcome.code != Some(0);
     outcome.stdout.contains(if is_odd { "nothing was changed" } else { "nothing to do" })
 }
 
-/// Installs and uninstalls in all the ways there are.
+/// Installs and uninstalls in every supported way.
 #[track_caller]
 fn check(fixture: &Fixture, variant: impl Fn(&str) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/configs");
@@ -172,7 +172,7 @@ fn check(fixture: &Fixture, variant: impl Fn(&str) -> String) {
     assert!(is_idle(&run("uninstall", &[])));
     assert_eq!(now(), original);
 
-    // With the backup at hand, other changes stay and nothing but the entries changes.
+    // With the backup, other changes in the file stay, and only the entries are reverted.
     let edit = |text: &str| match Path::new(fixture.path).extension() {
         Some(toml) if toml == "toml" => {
             text.replace("[other]", "# more\n[another]\n[other]") + "\n# end"
@@ -188,7 +188,7 @@ fn check(fixture: &Fixture, variant: impl Fn(&str) -> String) {
     run("uninstall", &[]);
     assert_eq!(now(), edit(&original), "with another change in between");
 
-    // Without it, the file says the same as before.
+    // Without the backup, the file has the same meaning as before.
     fs::write(&path, &original).unwrap();
     run("install", &[]);
     fs::remove_dir_all(home.path("state")).unwrap();
@@ -224,7 +224,7 @@ fn changes_nothing_but_entries(original: &str, installed: &str, stdout: &str) {
     assert_eq!(diff_of(stdout).len(), changed.len(), "{stdout}");
 }
 
-/// The lines of a printed diff that go or come.
+/// Returns the removed and added lines of a printed diff.
 fn diff_of(stdout: &str) -> Vec<&str> {
     let is_change = |line: &&str| line.starts_with(['+', '-']);
     let is_name = |line: &&str| line.starts_with("+++ ") || line.starts_with("--- ");

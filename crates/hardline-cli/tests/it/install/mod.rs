@@ -1,4 +1,4 @@
-//! `hardline install` and `uninstall`, on files as each client writes them.
+//! `hardline install` and `uninstall`, on files in the style of each client.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 pub(crate) const HARDLINE: &str = env!("CARGO_BIN_EXE_hardline");
 
-/// Where a user is at home who has nothing but what a test puts there.
+/// An empty home directory for one test.
 pub(crate) struct Home {
     folder: TempDir,
 }
@@ -35,7 +35,7 @@ impl Home {
         self.folder.path().join(path)
     }
 
-    /// Writes a file, and makes the directories that it is in.
+    /// Writes a file, and creates its directories.
     pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -43,7 +43,7 @@ impl Home {
         path
     }
 
-    /// A command that takes this for its home, and this for its current directory.
+    /// Returns a command with this directory as its home and current directory.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(HARDLINE);
         command
@@ -62,7 +62,7 @@ impl Home {
         Outcome::of(&self.command(args).output().unwrap())
     }
 
-    /// Runs it and expects it to end with `code`.
+    /// Runs a command and expects it to exit with `code`.
     #[track_caller]
     pub(crate) fn expect(&self, code: i32, args: &[&str]) -> Outcome {
         let outcome = self.run(args);
@@ -70,14 +70,14 @@ impl Home {
         outcome
     }
 
-    /// The backups that are kept.
+    /// Returns the stored backups.
     pub(crate) fn backups(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("state/hardline/backups")).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     }
 }
 
-/// What a command printed and how it ended.
+/// Output and exit status of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,

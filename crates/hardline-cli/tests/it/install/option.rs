@@ -1,4 +1,4 @@
-//! Options, files with nothing to do, and files that are broken.
+//! Options, files without anything to do, and malformed files.
 
 use std::fs;
 use std::path::Path;
@@ -191,7 +191,7 @@ fn projects_are_touched_only_if_asked_for() {
     let texts = [CONFIG, &servers, CONFIG, CONFIG];
     let paths: Vec<_> =
         files.iter().zip(texts).map(|(file, text)| home.write(file, text)).collect();
-    // In the home directory, one of them is the user's own.
+    // In the home directory, one of these project files is also the user's own.
     home.expect(0, &["install"]);
     for (path, text) in paths.iter().zip(texts).take(3) {
         assert_eq!(read(path), text);

@@ -1,4 +1,4 @@
-//! What is shown of a configuration: no secrets, and not the whole of a long line.
+//! The diff shows no secrets, and only a part of a long line.
 
 use super::{Home, read};
 

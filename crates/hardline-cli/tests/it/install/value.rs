@@ -1,12 +1,12 @@
-//! What a configuration says, found out in the simplest way there is.
+//! Reads configurations in the simplest possible way, to check the edits of `install`.
 
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
-/// What wrapped entries look like, and what they were.
+/// The expected form of wrapped entries.
 pub(super) struct Wrapped {
     pub(super) program: &'static str,
-    /// The keys of an object with servers in it; `*` is any.
+    /// Paths of keys to the objects that contain servers; `*` matches any key.
     pub(super) places: &'static [&'static [&'static str]],
 }
 
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, is_toml: bool) -> Value {
 }
 
 impl Wrapped {
-    /// Undoes the wrapping of every entry, and counts them.
+    /// Unwraps every entry, and returns their number.
     pub(super) fn undo(&self, value: &mut Value) -> usize {
         let entries = self.places.iter().flat_map(|keys| entries(value, keys)).collect::<Vec<_>>();
         let mut count = 0;
@@ -44,7 +44,7 @@ impl Wrapped {
     }
 }
 
-/// Without a backup, nobody knows that there was no list: an empty one is as good.
+/// Removes empty `args`: without a backup, `uninstall` cannot know that there was no list.
 pub(super) fn forget_empty_args(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -67,7 +67,7 @@ fn unwrap(entry: &mut Value, key: &str, name: &str) {
         }
         _ => vec![json!("wrap"), json!("--name"), json!(name)],
     };
-    // Where things are kept stands in each entry.
+    // Each entry names the directories of policy and state.
     for option in ["--config-dir", "--state-dir"] {
         let path = args[ours.len() + 1].clone();
         assert!(path.as_str().unwrap().starts_with('/'), "{args:?}");
@@ -133,7 +133,7 @@ fn without_comments(text: &str) -> String {
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' => rest.find("*/").unwrap() + 2,
             ']' | '}' => {
-                // What stands before it is not needed.
+                // Drops a trailing comma and the whitespace before the bracket.
                 let end = plain.trim_end().trim_end_matches(',').len();
                 plain.truncate(end);
                 plain.push(char);

@@ -1,4 +1,4 @@
-//! How files are written: whole or not at all, through links, with their permissions.
+//! Atomic writes: the old or the new file, through links, with their permissions.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -14,7 +14,7 @@ const PATH: &str = ".cursor/mcp.json";
 #[test]
 fn a_kill_leaves_the_old_or_the_new_file() {
     let home = Home::new();
-    // Large enough that writing takes a while.
+    // Large, so that the kill can hit the write.
     let filler = format!("\"{}\",\n", "x".repeat(1000)).repeat(2000);
     let old = CONFIG.replace("{\"mcp", &format!("{{\"other\": [{filler} 0], \"mcp"));
     let path = home.write(PATH, &old);
@@ -39,7 +39,7 @@ fn a_kill_leaves_the_old_or_the_new_file() {
         replaced += usize::from(now == if round % 2 == 0 { &*old } else { &*new });
     }
     assert!(10 < killed && 10 < replaced, "killed {killed}, replaced {replaced} of 100");
-    // Whatever was left behind goes with the next run, and all is as it was.
+    // The next run removes leftovers, and everything is as before.
     home.expect(0, &["install"]);
     assert_eq!(read(&path), new);
     home.expect(0, &["uninstall"]);
@@ -94,7 +94,7 @@ fn the_name_of_a_link_says_what_the_file_is() {
     symlink(&target, home.path(".codex/config.toml")).unwrap();
     home.expect(0, &["install"]);
     assert!(read(&target).contains("\nargs = [\"wrap\""), "{}", read(&target));
-    // Named by itself, its contents say so.
+    // With `--config`, the contents decide which client's format it is.
     home.expect(0, &["uninstall", "--config", "dotfiles/codex"]);
     assert_eq!(read(&target), text);
 }
@@ -184,7 +184,7 @@ fn what_was_wrapped_by_hand_is_known_after_others_wrote_too() {
     let command = |command: &str, rest: &[&str]| {
         home.expect(0, &[&[command, "--config", "mcp.json"], rest].concat())
     };
-    // A client writes its file anew, and `install` runs again.
+    // A client rewrites its file, and `install` runs again.
     command("install", &[]);
     home.write("mcp.json", format!("{} \n", read(&path)));
     command("install", &["--profile", "strict"]);
@@ -193,7 +193,7 @@ fn what_was_wrapped_by_hand_is_known_after_others_wrote_too() {
     assert!(outcome.stdout.contains("mine (it was wrapped by hand"), "{outcome:?}");
     assert_eq!(read(&path).trim_end(), text);
 
-    // What was undone by its name does not come back with the rest.
+    // An entry that was reverted by name stays reverted when the rest is reverted.
     home.write("mcp.json", text);
     command("install", &[]);
     command("uninstall", &["--server", "mine"]);

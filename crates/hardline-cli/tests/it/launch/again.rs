@@ -1,4 +1,4 @@
-//! Servers that are started again.
+//! Servers that are restarted.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::home::{HARDLINE, Home, script};
 
-/// A session that goes on, line by line.
+/// A running session that a test drives line by line.
 struct Live {
     child: Child,
     input: ChildStdin,
@@ -24,7 +24,8 @@ impl Live {
 
     fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Another test may have forked while the program was written, and holds it open until it executes.
+        // Another test may have forked while the program was written; its child holds the file open
+        // until it calls `exec`.
         let mut child = loop {
             match command.spawn() {
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
@@ -61,7 +62,7 @@ impl Live {
     }
 }
 
-/// How often a server was started in the last session.
+/// Counts the starts of a server in the last session.
 fn launches(home: &Home) -> usize {
     let sessions = home.run(&["audit", "sessions", "--format", "json"], "");
     let sessions: Value = serde_json::from_slice(&sessions.stdout).unwrap();
@@ -71,7 +72,7 @@ fn launches(home: &Home) -> usize {
     text.matches("\"kind\":\"launch\"").count()
 }
 
-/// A server that answers pings, and ends with code 3 when it is asked to.
+/// Returns a server that answers pings, and exits with code 3 on request.
 fn server(version: &str) -> String {
     let answer = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
     format!(
@@ -92,7 +93,7 @@ fn another_executable_is_noticed_when_the_server_is_started_again() {
         let program = home.write_program("bin/tool", &server("1"));
         let mut live = Live::new(&home, profile, &program);
         assert!(live.ask("end")["error"].is_object());
-        // The same again is nothing new.
+        // A restart with the same executable is no finding.
         assert!(live.ask("ping")["result"].is_object());
         home.write_program("bin/other", &server("2"));
         fs::rename(home.path("bin/other"), &program).unwrap();
@@ -110,7 +111,7 @@ fn another_executable_is_noticed_when_the_server_is_started_again() {
         assert_eq!(errors.matches("launch.changed (").count(), 1, "{profile} {errors}");
         assert_eq!(code, Some(i32::from(is_strict)), "{errors}");
         assert_eq!(launches(&home), 3, "{errors}");
-        // What was refused waits for approval.
+        // A refused executable waits for approval.
         assert_eq!(home.run(&["pin", "diff"], "").status.code(), Some(i32::from(is_strict)));
     }
 }
@@ -127,7 +128,7 @@ fn a_server_is_started_again_after_hardline_itself_was_replaced() {
         command.env(key, value.unwrap_or_default());
     }
     let mut live = Live::start(command);
-    // As an update does it.
+    // Replaces the file by a rename, as an update does.
     fs::copy(HARDLINE, home.path("bin/new")).unwrap();
     fs::rename(home.path("bin/new"), &this).unwrap();
     assert!(live.ask("end")["error"].is_object());
@@ -147,7 +148,7 @@ fn secrets_in_standard_error_reach_neither_the_client_nor_what_is_kept() {
     let key = ["-----BEGIN RSA PRIVATE", " KEY-----"].concat();
     let end = ["-----END RSA PRIVATE", " KEY-----"].concat();
     let body = "MIIEowIBAAKCAQEAx1Q2w3E4r5T6y7U8i9O0pAsDfGhJkLzXcVbNmQwErTyUiOpA";
-    // Longer than what is kept of standard error, so that its first line is missing.
+    // Longer than the stored part of standard error, so that its first line is missing.
     let long = [&*key, &*vec![body; 50].join("\n"), &end].join("\n");
     let cut = format!("{} {token}", "x".repeat(1010));
     for (words, secret) in [
@@ -158,7 +159,7 @@ fn secrets_in_standard_error_reach_neither_the_client_nor_what_is_kept() {
         (format!("Authorization: Bearer {jwt}"), &jwt),
         (long, body),
         (cut, "ghp_aB3d"),
-        // Nothing tells that this is one.
+        // Redaction cannot recognize this as a secret.
         ("the word is correct horse battery staple".to_owned(), "correct horse"),
     ] {
         home.write("words", &words);
@@ -176,7 +177,7 @@ fn secrets_in_standard_error_reach_neither_the_client_nor_what_is_kept() {
         assert!(live.ask("ping")["result"].is_object());
         assert!(live.ask("end").to_string().contains("exited with code 3"));
         let (_, errors) = live.end();
-        // The server's own lines are shown as they are; ours are for logs.
+        // The server's own lines are shown unchanged; only our lines are redacted.
         let ours = errors.lines().filter(|line| line.starts_with("[hardline]"));
         let ours: Vec<_> = ours.filter(|line| line.contains("exited with code 3")).collect();
         assert!(!ours.is_empty(), "{errors}");

@@ -1,4 +1,4 @@
-//! Variables that an entry of a client sets for one server.
+//! Variables that a client's entry sets for one server.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use crate::home::{Home, Seen, script, tool};
 use crate::install;
 
-/// The home that the system has for the user who runs the tests.
+/// Returns the home directory of the current user in the system's user database.
 fn own_home() -> String {
     let user = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap();
     user.map_or("/".to_owned(), |user| user.dir.display().to_string())
 }
 
-/// The variables that a server gets behind `wrap`, by a policy that lists it.
+/// Returns the variables of a server behind `wrap` under a policy that lists it, and standard
+/// error.
 fn variables(home: &Home, policy: &str, given: &[(&str, &str)]) -> (Vec<(String, String)>, String) {
     let server = home.text("server");
     let policy = home.write("policy.toml", &format!("[launch]\nprograms = [{server:?}]\n{policy}"));
@@ -67,7 +68,7 @@ fn a_list_of_programs_covers_the_variables_that_choose_code() {
         let told = format!("HOME is {}", own_home());
         assert!(errors.contains(&told) && errors.contains("launch.env"), "{errors}");
     }
-    // What the policy names is wanted.
+    // Variables that the policy names are passed.
     let named = "env = [\"HOME\", \"DENO_DIR\", \"NODE_EXTRA_CA_CERTS\"]";
     let (seen, _) = variables(&home, named, &given);
     for name in ["HOME", "DENO_DIR", "NODE_EXTRA_CA_CERTS"] {
@@ -125,7 +126,7 @@ fn what_install_wrote_is_not_redirected_by_the_env_of_an_entry() {
         seen
     };
     assert_eq!(start(0).tools(), ["a"]);
-    // A policy that is written after the installation counts as well.
+    // A policy that is written after the installation applies too.
     home.write(".config/hardline/policy.toml", "[launch]\nprograms = [\"/no/such\"]");
     assert!(start(1).errors.contains("because of launch.program"));
     for name in ["pins", "programs.json", "audit.db"] {
@@ -219,20 +220,20 @@ fn a_working_directory_chooses_no_code() {
         let (code, errors) = start(&list, command);
         assert_eq!(code, Some(1), "{file}: {errors}");
         assert!(errors.contains("launch.directory"), "{errors}");
-        // A directory that the policy names is wanted, with what lies in it.
+        // A directory that the policy names is allowed, with all files in it.
         for place in ["repo/deep", "bin"] {
             let place = home.text(place);
             let named = format!("{list}\ndirectory = {place:?}");
             assert_eq!(start(&named, command).0, Some(0), "{file}");
             assert_eq!(home.read("bin/pwd").trim(), place);
         }
-        // It does no harm to what runs anything anyway.
+        // If the list allows every package anyway, such a file changes nothing.
         let any = format!("[launch]\nprograms = [{npx:?}]");
         assert_eq!(start(&any, &package).0, Some(0), "{file}");
         fs::remove_dir_all(home.path("repo")).unwrap();
         fs::create_dir_all(home.path("repo/deep")).unwrap();
     }
-    // A module further up is another one's.
+    // Python does not load modules from a parent directory.
     home.write("repo/mcp_server.py", "");
     assert_eq!(start(&list, &module).0, Some(0));
 }

@@ -1,4 +1,4 @@
-//! New tools are held under strict, and what people are told to run lets them through.
+//! `strict` holds new tools, and the command in its message releases them.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::home::{HARDLINE, Home, tool};
 
 const STRICT: [&str; 2] = ["--profile", "strict"];
 
-/// The command that an answer names, between backquotes.
+/// Returns the command between backquotes in an answer.
 fn command(answer: &Value) -> String {
     let message = answer["error"]["data"]["hardline"]["reason"].as_str().unwrap();
     let mut commands = message.split('`').filter(|it| it.starts_with("hardline pin approve"));
@@ -46,7 +46,7 @@ fn a_renamed_tool_waits_for_the_command_that_its_error_names() {
             "{}",
             seen.errors
         );
-        // Run as it stands there, in a shell, elsewhere.
+        // Runs the command literally, in a shell, in another directory.
         let line = command.replacen("hardline", HARDLINE, 1);
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", &line]).current_dir("/");

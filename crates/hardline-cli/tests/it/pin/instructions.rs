@@ -1,4 +1,4 @@
-//! A server's instructions, from session to session.
+//! The instructions of a server across sessions.
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::pin;
 use crate::home::{Home, Seen, tool};
 
-/// Gives the instructions in the file that is its first argument, and no tools.
+/// A server with the instructions in the file of its first argument, and no tools.
 const SERVER: &str = r#"#!/bin/sh
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')

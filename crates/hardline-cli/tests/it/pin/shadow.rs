@@ -1,10 +1,10 @@
-//! Tools that can be taken for others, of two servers or of one.
+//! Tools with names that look alike, of two servers or of one.
 
 use serde_json::json;
 
 use crate::home::{Home, Seen, tool};
 
-/// A session with a server under this name that lists the tools in this file.
+/// Runs a session with a server of this name that lists the tools in this file.
 fn session(home: &Home, name: &str, tools: &str) -> Seen {
     let (server, tools) = (home.text("server"), home.text(tools));
     home.session_with(&["--name", name, "--profile", "strict"], &[&server, &tools], &["send"])
@@ -18,7 +18,7 @@ fn one_program_under_two_names_is_no_shadow() {
         let seen = session(&home, name, "tools.json");
         assert_eq!((seen.tools(), &*seen.errors), (vec!["send"], ""), "{name}");
     }
-    // By another way to the same file.
+    // Links to the same file count as the same program.
     std::os::unix::fs::symlink(home.path("server"), home.path("link")).unwrap();
     std::fs::create_dir(home.path("bin")).unwrap();
     std::os::unix::fs::symlink(home.path("server"), home.path("bin/server")).unwrap();
@@ -49,7 +49,7 @@ fn another_program_with_the_name_of_a_tool_is_held_until_approved() {
         assert_eq!(code, Some(0));
         assert_eq!(session(&home, server, file).tools().len(), 2);
     }
-    // The one that was there first stays.
+    // The first tool stays visible.
     assert_eq!(session(&home, "bank", "tools.json").tools(), ["send"]);
 }
 
@@ -66,12 +66,12 @@ fn servers_that_no_client_uses_together_shadow_nobody() {
     };
     let seen = Seen::new(&home.run(&args, &script("editor")));
     assert_eq!((seen.tools(), &*seen.errors), (vec!["send"], ""));
-    // The client of the other one, from now on.
+    // From now on, the client of the other server uses this one too.
     super::pin(&home, &["forget", "mail"]);
     let seen = Seen::new(&home.run(&args, &script("c")));
     assert_eq!(seen.tools(), [""; 0]);
     assert!(seen.errors.contains("tool.shadow"), "{}", seen.errors);
-    // A server that is not used any more does not stand in the way once it is forgotten.
+    // A server that is not used any more no longer matters once it is forgotten.
     super::pin(&home, &["forget", "bank"]);
     super::pin(&home, &["forget", "mail"]);
     let seen = Seen::new(&home.run(&args, &script("c")));

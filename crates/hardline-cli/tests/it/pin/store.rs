@@ -1,4 +1,4 @@
-//! The files of pins: one for each server, and the shared one of before.
+//! The files of pins: one for each server, and the shared file of earlier versions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::home::{Home, tool};
 
 const STRICT: [&str; 2] = ["--profile", "strict"];
 
-/// The files of pins in the state directory.
+/// Returns the files of pins in the state directory.
 fn files(home: &Home) -> Vec<PathBuf> {
     let entries = fs::read_dir(home.path("state/hardline/pins")).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -18,7 +18,7 @@ fn files(home: &Home) -> Vec<PathBuf> {
     files
 }
 
-/// Has a server under this name list the tools in this file.
+/// Runs a session with a server of this name that lists the tools in this file.
 fn session(home: &Home, name: &str, tools: &str) -> crate::home::Seen {
     let (server, tools) = (home.text("server"), home.text(tools));
     home.session_with(&["--name", name, "--profile", "strict"], &[&server, &tools], &[])
@@ -27,7 +27,7 @@ fn session(home: &Home, name: &str, tools: &str) -> crate::home::Seen {
 #[test]
 fn one_server_cannot_take_the_room_of_another() {
     let home = Home::new();
-    // Short on the wire, and long in a file that has a line for each element.
+    // Short on the wire, but long in a file with one line per element.
     let long: Vec<i32> = vec![1; 120_000];
     let greedy: Vec<Value> = (0..16)
         .map(|it| json!({"name": format!("t{it}"), "inputSchema": {"enum": long}}))
@@ -40,7 +40,7 @@ fn one_server_cannot_take_the_room_of_another() {
     assert!(seen.errors.contains("tool.new (block"), "{}", seen.errors);
     let file = files(&home).pop().unwrap();
     assert!(fs::metadata(file).unwrap().len() < 17 << 20);
-    // The next session sees the same, and so does one of another server.
+    // The next session gives the same result, and a session of another server is not affected.
     assert_eq!(session(&home, "greedy", "greedy.json").tools().len(), pinned);
     home.list(&json!([tool("buy", "Buys.")]));
     for _ in 0..2 {
@@ -76,12 +76,12 @@ fn a_shared_file_of_before_still_counts_and_is_left_server_by_server() {
     assert_eq!(home.session(&STRICT, &[]).tools(), ["a", "b"]);
     assert_eq!(files(&home).len(), 1, "only the server that was used has a file of its own");
     assert_eq!(home.read("state/hardline/hardline.lock"), old);
-    // A broken shared file does not matter to a server with a file of its own.
+    // A broken shared file does not affect a server with its own file.
     home.write("state/hardline/hardline.lock", "<<<<<<< merge");
     assert_eq!(home.session(&STRICT, &[]).code, Some(0));
     assert_eq!(session(&home, "other", "tools.json").code, Some(2));
     home.write("state/hardline/hardline.lock", &old);
-    // What is forgotten is forgotten in both.
+    // `forget` removes a server from both files.
     assert_eq!(pin(&home, &["forget", "shop"]).0, Some(0));
     assert!(!home.read("state/hardline/hardline.lock").contains("\"shop\""));
     assert!(home.read("state/hardline/hardline.lock").contains("\"other\""));

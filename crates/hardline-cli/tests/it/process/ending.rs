@@ -1,4 +1,4 @@
-//! Ways to end, and what they leave.
+//! Ways to end a server, and that they leave nothing behind.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,9 @@ use super::{
     Mark, assert_killed, check, in_a_process_of_its_own, in_time, line, poll, runtime, start,
 };
 
-/// Does not end when its input does.
+/// A server that ignores the end of its input.
 const DEAF: &str = "echo ready; while :; do sleep 1000; done";
-/// Does not end when it is asked to either.
+/// A server that also ignores SIGTERM.
 const STUBBORN: &str = "trap '' TERM; echo ready; while :; do sleep 1000; done";
 
 #[test]
@@ -72,7 +72,7 @@ fn takes_as_long_as_it_is_told() {
         assert!(Duration::from_millis(700) <= elapsed, "{elapsed:?}");
         mark.assert_gone();
 
-        // And no longer than needed.
+        // Closing takes no longer than the server needs.
         let long = Times::default().with_exit(Duration::from_secs(1000));
         let child = mark.shell("exec cat", is_kept).times(long).spawn().unwrap();
         assert!(in_time(child.close()).await.is_success());
@@ -114,7 +114,7 @@ fn a_session_of_its_own_does_not_help_a_grandchild() {
 #[test]
 fn none_gets_away_by_starting_others_when_killed() {
     check(async |mark, is_kept| {
-        // Not for ever: other tests run beside this one.
+        // Bounded, because other tests run at the same time.
         let crowd = "echo ready; for it in $(seq 200); do setsid sleep 1000 & done; wait";
         let script = &format!("setsid sh -c '{crowd}' & wait");
         for _ in 0..8 {
@@ -240,13 +240,13 @@ fn two_hundred_in_a_row_leave_nothing() {
             assert!(in_time(child.close()).await.is_success());
         }
     };
-    // The first may leave what is for all: the runtime's own descriptors.
+    // The first run may leave descriptors that the runtime keeps for all later runs.
     runtime.block_on(one(true, false));
     let before = count();
     for number in 0..200 {
         runtime.block_on(one(number % 2 == 0, number % 4 < 2));
     }
-    // Killed ones are reaped by their threads, and their pipes closed by tasks.
+    // Waiting threads reap killed children, and tasks close their pipes, a little later.
     poll("nothing to be left", || {
         runtime.block_on(tokio::task::yield_now());
         let now = count();
@@ -254,7 +254,7 @@ fn two_hundred_in_a_row_leave_nothing() {
     });
 }
 
-/// Descriptors, threads and children, zombies too, of this process.
+/// Counts descriptors, threads and children (zombies included) of this process.
 fn count() -> (usize, usize, usize) {
     let entries = |path: &str| std::fs::read_dir(path).unwrap().count();
     let this = std::process::id().to_string();

@@ -1,4 +1,4 @@
-//! The keeper, as a process.
+//! The keeper, as a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn all_die_when_we_are_killed() {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let is_mark = |line: &String| line.starts_with(MARK);
         let mark = Mark(lines.map_while(Result::ok).find(is_mark).unwrap());
-        // The keeper, the server, a grandchild that ignores SIGTERM, its `sleep`, a daemon.
+        // The keeper, the server, a grandchild that ignores SIGTERM, its `sleep`, and a daemon.
         assert!(5 <= mark.living().len(), "{:?}", mark.living());
         child.kill().unwrap();
         marked = Some(mark);
@@ -36,7 +36,7 @@ fn all_die_when_we_are_killed() {
             let sleeping = living.iter().filter(|(_, command)| command.starts_with("sleep"));
             5 <= living.len() && 2 <= sleeping.count()
         });
-        // The harness writes the test's name first, without a line's end.
+        // The test harness prints the test's name first, without a newline.
         println!("\n{}", mark.0);
         child.wait().await
     });
@@ -47,7 +47,7 @@ fn finds_a_daemon() {
     let mark = Mark::new();
     let daemon = "setsid sh -c 'setsid sh -c \"trap \\\"\\\" TERM; echo ready; sleep 1000\" &'";
     runtime().block_on(async {
-        // When the server ends by itself, when it is closed, and when it is dropped.
+        // Three ways: the server exits by itself, is closed, or is dropped.
         let (mut child, _stdout) = start(&mark, &format!("{daemon}; read _"), true).await;
         drop(child.take_stdin());
         in_time(child.wait()).await;
@@ -156,7 +156,8 @@ fn may_be_told_to_kill_before_it_listens() {
         for round in 0..30 {
             let child = mark.shell("trap '' TERM; sleep 1000", true).spawn().unwrap();
             let mut watch = child.watch();
-            // From before it listens until after it has started the server.
+            // The delays reach from before the keeper listens until after it has started the
+            // server.
             tokio::time::sleep(Duration::from_micros(200 * round)).await;
             drop(child);
             assert_killed(&in_time(watch.wait()).await);

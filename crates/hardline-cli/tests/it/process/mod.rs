@@ -1,6 +1,6 @@
-//! Child processes, with the binary as their keeper: whatever happens, nothing of them is left.
+//! Child processes, with the binary as their keeper: no process is ever left behind.
 //!
-//! Every process of a test has a [`Mark`] in its environment, by which it is found wherever it went.
+//! Every process of a test has a [`Mark`] in its environment, by which the test finds it.
 
 mod ending;
 mod keeper;
@@ -19,13 +19,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe::Receiver;
 
-/// Longer than anything takes here, also on a busy machine.
+/// Deadline for each step; generous, because the machine may be busy.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Set in a test that runs in a process of its own.
+/// Variable that is set in a test that runs in its own process.
 const ALONE: &str = "HARDLINE_TEST_ALONE";
 const MARK: &str = "HARDLINE_TEST_MARK";
 
-/// Finds all processes that a test has started, and kills what is left of them in the end.
+/// Finds all processes that a test has started, and kills the rest when dropped.
 struct Mark(String);
 
 impl Mark {
@@ -39,7 +39,7 @@ impl Mark {
         self.0.split_once('=').unwrap().1
     }
 
-    /// Who is alive, with their command lines.
+    /// Returns the living processes with their command lines.
     fn living(&self) -> Vec<(Pid, String)> {
         let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
         let pids = names.filter_map(|name| Pid::from_raw(name.to_str()?.parse().ok()?));
@@ -57,13 +57,14 @@ impl Mark {
         assert_eq!(self.living(), []);
     }
 
-    /// For where the end is not waited for.
+    /// Like `assert_gone`, where the test did not wait for the end.
     #[track_caller]
     fn assert_gone_soon(&self) {
         poll("all processes to be gone", || self.living().is_empty());
     }
 
-    /// A shell that runs `script`, its times short, its standard error kept but not forwarded.
+    /// Returns a shell that runs `script`, with short grace periods; its standard error is stored,
+    /// not forwarded.
     fn shell(&self, script: &str, is_kept: bool) -> Command {
         let short = Duration::from_millis(150);
         let times = Times::default().with_exit(short).with_terminate(short).with_leftovers(short);
@@ -78,7 +79,7 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Again and again, for those that are being started.
+        // Repeated, because a process may start another in the meantime.
         for _ in 0..100 {
             for (pid, _) in self.living() {
                 let _ = kill_process(pid, Signal::KILL);
@@ -133,8 +134,8 @@ fn poll(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Whether this is a process of its own for the test `name`. If not, `watch` gets one, and how it
-/// ended is returned.
+/// Returns `None` if this is the separate process of the test `name`. Otherwise starts that
+/// process, passes it to `watch`, and returns its exit status.
 fn alone(name: &str, watch: impl FnOnce(&mut std::process::Child)) -> Option<ExitStatus> {
     if std::env::var_os(ALONE).is_some() {
         return None;
@@ -151,7 +152,7 @@ fn alone(name: &str, watch: impl FnOnce(&mut std::process::Child)) -> Option<Exi
     Some(child.wait().unwrap())
 }
 
-/// Runs the rest of the test `name` in a process of its own, where nobody else starts anything.
+/// Runs the rest of the test `name` in a separate process, in which no other test starts processes.
 macro_rules! in_a_process_of_its_own {
     ($name:literal) => {
         let mut output = String::new();

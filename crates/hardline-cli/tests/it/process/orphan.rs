@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{MARK, Mark, in_a_process_of_its_own, in_time, poll, runtime, start};
 use crate::home::{Home, script};
 
-/// Leaves a daemon behind that ignores signals, and one that goes on starting processes.
+/// Starts a daemon that ignores signals, and one that keeps starting processes.
 const DAEMONS: &str = "(setsid sh -c 'trap \"\" TERM HUP; echo ready; while :; do sleep 1000; done' &); \
                        (setsid sh -c 'while :; do (sleep 1000 &); sleep 0.01; done' >/dev/null &)";
 
@@ -21,7 +21,7 @@ fn what_a_killed_keeper_kept_is_ended() {
     adopt_orphans().unwrap();
     let mark = Mark::new();
     runtime().block_on(async {
-        // The server goes on, ends before its keeper, or ends itself as well.
+        // The server stays alive, exits before its keeper, or kills itself too.
         for end in
             ["kill -9 $PPID; sleep 1000", "(sleep 0.1; kill -9 $PPID) & exit", "kill -9 $PPID $$"]
         {
@@ -30,14 +30,14 @@ fn what_a_killed_keeper_kept_is_ended() {
             drop(child.take_stdin());
             let exit = in_time(child.wait()).await;
             mark.assert_gone();
-            // One that has ended is not told from one whose keeper has done its work.
+            // A server that has exited looks the same as one whose keeper has done its work.
             assert_eq!(exit.is_keeper_lost(), exit.code().is_none(), "{end}: {exit}");
             if exit.is_keeper_lost() {
                 let expected = "was killed because its keeper was ended by signal 9 (SIGKILL)";
                 assert_eq!(exit.summary(), expected);
             }
         }
-        // A server that dies of a signal by itself has lost no keeper.
+        // A server that dies of a signal has not lost its keeper.
         let (child, _stdout) = start(&mark, "echo ready; kill -9 $$", true).await;
         let exit = in_time(child.wait()).await;
         assert!(!exit.is_keeper_lost() && exit.signal() == Some(9), "{exit}");
@@ -79,7 +79,7 @@ fn nothing_is_left_when_everything_is_to_end_at_once() {
     adopt_orphans().unwrap();
     let mark = Mark::new();
     runtime().block_on(async {
-        // Neither the server nor its keeper is given time.
+        // Neither the server nor its keeper gets a grace period.
         let (child, _stdout) = start(&mark, &format!("{DAEMONS}; sleep 1000"), true).await;
         end_descendants(Duration::ZERO);
         mark.assert_gone_soon();
@@ -87,7 +87,7 @@ fn nothing_is_left_when_everything_is_to_end_at_once() {
     });
 }
 
-/// Answers pings; a call leaves daemons behind and kills the keeper.
+/// Answers pings; a call starts the daemons and kills the keeper.
 fn server() -> String {
     let answer = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
     let daemons = DAEMONS.replace("echo ready;", "");
@@ -125,11 +125,11 @@ fn wrap_ends_and_tells_of_a_server_that_kills_its_keeper() {
     let message = failed.pointer("/error/message").unwrap();
     assert_eq!(failed.pointer("/error/data/hardline/rule"), Some(&json!("server.ended")));
     assert!(message.as_str().unwrap().contains("its keeper was ended by signal 9"), "{message}");
-    // The session goes on with another server, and nothing of the first is left: wrap, the keeper, the server.
+    // The session continues with a new server. Only `wrap`, the keeper and the server are left.
     let pong = ask("{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}\n");
     assert!(pong["result"].is_object(), "{pong}");
     poll("the daemons to be gone", || mark.living().len() == 3);
-    // At its end, it does the same once more.
+    // At the end of the session, the new server kills its keeper as well.
     drop(input);
     let output = child.wait_with_output().unwrap();
     mark.assert_gone();

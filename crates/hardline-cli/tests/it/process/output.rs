@@ -1,4 +1,4 @@
-//! Pipes: what a child reads, writes and says of its end.
+//! Pipes: a child's input and output, and the report about its exit.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex};
@@ -86,7 +86,7 @@ fn its_end_is_told_with_its_last_words_escaped() {
 
 #[test]
 fn somebody_who_holds_standard_error_open_does_not_hold_up_the_end() {
-    // Without a keeper, so that there is somebody who gets away.
+    // Without a keeper, so that a process can escape.
     let mark = Mark::new();
     runtime().block_on(async {
         let script = "setsid sh -c 'setsid sleep 1000 & echo ready'; echo said >&2; read _; exit 1";
@@ -127,7 +127,7 @@ fn forwards_lines_with_a_label() {
         let script = "echo one >&2; printf '\\033[2Jtwo' >&2";
         let command = mark.shell(script, false).stderr(Stderr::forward("a\tserver"));
         in_time(command.spawn().unwrap().close()).await;
-        // The default.
+        // Forwarding is the default.
         let command = hardline_transport::process::Command::new(
             "sh",
             hardline_transport::process::Environment::Base,
@@ -141,7 +141,8 @@ fn nobody_reading_our_standard_error_stops_nothing() {
     let mut output = Vec::new();
     let name = "process::output::nobody_reading_our_standard_error_stops_nothing";
     let status = alone(name, |child| {
-        // Standard output first, to its end: by then everything was done with a full pipe.
+        // Reading standard output to its end first makes sure that the other pipe was full all the
+        // time.
         child.stdout.take().unwrap().read_to_end(&mut Vec::new()).unwrap();
         child.stderr.take().unwrap().read_to_end(&mut output).unwrap();
     });
@@ -149,7 +150,7 @@ fn nobody_reading_our_standard_error_stops_nothing() {
         assert!(status.success(), "{status}");
         let output = String::from_utf8(output).unwrap();
         let dropped = "lines of servers' stderr dropped: our own stderr is read too slowly";
-        // Whoever ends does not wait for the rest to be written: the last line may be cut.
+        // A process that exits does not wait for its last write, so the last line may be cut.
         let (lines, _) = output.rsplit_once('\n').unwrap();
         let is_known = |line: &str| line == "[sh] y" || line.ends_with(dropped);
         assert!(lines.contains(dropped) && lines.lines().all(is_known), "{output}");

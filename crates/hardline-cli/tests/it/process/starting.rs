@@ -1,4 +1,4 @@
-//! What a child starts with, and why one does not start.
+//! The environment of a child, and failed starts.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use hardline_transport::process::{Command, Environment, Keeper, SpawnError};
 
 use super::{MARK, Mark, check, in_time, keeper, line, runtime};
 
-/// The first line that a command writes.
+/// Returns the first line that a command writes.
 async fn first_line(command: Command) -> String {
     let mut child = command.spawn().unwrap();
     let mut stdout = tokio::io::BufReader::new(child.take_stdout().unwrap());
@@ -28,7 +28,7 @@ fn gets_its_arguments_unread_by_any_shell() {
 #[test]
 fn gets_the_environment_that_was_chosen() {
     check(async |mark, is_kept| {
-        // Cargo sets this one for every test.
+        // Cargo sets this variable for every test.
         let script = "echo \"$CARGO_MANIFEST_DIR:$GIVEN:${PATH:+path}:$SECRET\"";
         let new = |environment| {
             let command = Command::new("/bin/sh", environment).args(["-c", script]);

@@ -1,4 +1,4 @@
-//! What is in the file: several sessions, none, half of one, and lines of any bytes and length.
+//! Contents of a recording: several sessions, none, half of one, and lines of any bytes and length.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `hardline replay`: recordings, played to servers that are the same and to others.
+//! `hardline replay`: recordings, played to the same server and to changed ones.
 #![expect(clippy::string_slice, reason = "a test may panic")]
 
 mod file;
@@ -29,7 +29,7 @@ fn replay(file: &str, options: &[&str], server: &[&str]) -> Output {
     hardline(&args, b"")
 }
 
-/// Replays, and expects these lines.
+/// Replays a recording, and expects this exit status and these lines.
 #[track_caller]
 fn check(file: &str, options: &[&str], server: &[&str], code: i32, expected: &[&str]) {
     let output = replay(file, options, server);
@@ -38,7 +38,7 @@ fn check(file: &str, options: &[&str], server: &[&str], code: i32, expected: &[&
     assert_eq!(output.status.code(), Some(code));
 }
 
-/// Writes a recording: `>` is the client's line, `<` the server's.
+/// Writes a recording: `>` marks a line of the client, `<` one of the server.
 fn write_recording(file: &str, session: &str, lines: &[&str]) {
     let mut content = fs::read_to_string(file).unwrap_or_default();
     for line in lines {
@@ -88,7 +88,7 @@ async fn what_a_real_client_said_can_be_replayed() {
         assert_eq!(output.status.code(), Some(0));
         let count = |key: &str| report[key].as_u64().unwrap();
         assert!(9 < count("same"), "{report:#}");
-        // The call that was cancelled.
+        // The cancelled call.
         assert_eq!((count("unanswered"), count("requests") - count("same")), (1, 1));
     }
 }
@@ -175,7 +175,7 @@ const ASK_BOTH: [&str; 2] = [
 const SLOW: &str = r#"<{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
 const FAST: &str = r#"<{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#;
 
-/// A server that is a script. What it must answer with are the lines of a recording.
+/// Returns a server that runs a shell script. It answers with lines of the recording.
 fn shell(script: &str) -> [&str; 3] {
     ["/bin/sh", "-c", script]
 }
@@ -249,7 +249,7 @@ fn what_the_server_asks_is_answered_as_before() {
         ],
     );
     let ask = ask[1..].replace("\"id\":7", "\"id\":\"other\"");
-    // Answers only if it gets the client's answer under the id of today.
+    // Answers only if it gets the client's answer with the new id.
     let script = |ask: &str| {
         format!(
             r#"read a; echo '{ask}'; read b; case "$b" in *'"id":"other"'*'"hi"'*) echo '{}';; esac"#,

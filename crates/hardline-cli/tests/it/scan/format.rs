@@ -1,4 +1,4 @@
-//! What people, programs and code-scanning services get.
+//! Output for people, programs and code-scanning services.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ more about a rule: hardline scan --explain content.control
     assert_eq!(text(&[], input.as_bytes()), expected);
 }
 
-/// Nothing that a peer wrote reaches a terminal as it is, in any format.
+/// No format prints text of a peer to a terminal unescaped.
 #[test]
 fn no_odd_character_is_printed() {
     let odd: String = ('\0'..='\u{ff}')
@@ -63,7 +63,7 @@ fn no_odd_character_is_printed() {
             assert_eq!(shown.chars().find(is_odd), None, "{shown:?}");
         }
     }
-    // For programs, only what ends lines or commands terminals.
+    // JSON escapes only characters that end lines or control terminals.
     let (report, _) = json(&["--as", "text", &name], b"");
     assert_eq!(report["findings"][0]["file"], *name);
     let output = hardline(&["scan", "--format", "json", &name], b"");

@@ -1,4 +1,4 @@
-//! Files, standard input, and what goes wrong with them.
+//! Files, standard input, and their errors.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -66,7 +66,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         let mut input = child.stdin.take().unwrap();
         let mut output = child.stdout.take().unwrap();
         let writer = std::thread::spawn(move || {
-            // It does not read on when nobody wants what it finds.
+            // `scan` stops reading when its output is closed, and the write fails.
             let page = PLANTED.repeat(1000);
             while input.write_all(page.as_bytes()).is_ok() {}
         });
@@ -133,7 +133,7 @@ fn an_interrupt_ends_it_at_once() {
     drop(input);
 }
 
-/// The memory of a scan is that of a window, or of the largest frame.
+/// A scan needs the memory of one window, or of the largest frame.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_input() {

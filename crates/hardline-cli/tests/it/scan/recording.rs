@@ -7,10 +7,10 @@ use super::{MESSAGE, found, json};
 const CLIENT: &str = "client-to-server";
 const SERVER: &str = "server-to-client";
 
-/// A recording's line; `milliseconds` is when.
+/// Returns a line of a recording with the given time.
 fn line(milliseconds: u32, direction: &str, raw: &str) -> String {
     let time = format!("2026-11-15T22:22:{:02}.{:03}Z", milliseconds / 1000, milliseconds % 1000);
-    // A recording has what the guard made of a line beside it.
+    // The scan must ignore the verdict that the guard recorded.
     let verdict =
         object!({"action": "block", "findings": [{"excerpt": format!("a\n{MESSAGE}\u{202e}")}]});
     format!("{}\n", object!({"time": time, "direction": direction, "raw": raw, "verdict": verdict}))
@@ -20,7 +20,7 @@ fn call(id: u32) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"x"}}}}"#)
 }
 
-/// The findings: rule, line, direction, and what they point to.
+/// Checks the findings: rule, line, direction, and the text that they point to.
 #[track_caller]
 fn check(recording: &str, expected: &[(&str, u64, &str, &str)]) {
     let (report, _) = json(&[], recording.as_bytes());
@@ -57,7 +57,7 @@ fn a_place_is_that_in_the_file_escapes_and_all() {
         &recording,
         &[("content.frame", 2, SERVER, &written), ("content.hidden", 2, SERVER, "\u{202e}")],
     );
-    // However the recorder escapes.
+    // The style of escaping does not matter.
     let recording = recording.replace('\u{202e}', "\\u202e").replace("params", "\\u0070arams");
     let written = written.replace("params", "\\u0070arams");
     check(

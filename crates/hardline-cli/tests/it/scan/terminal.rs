@@ -1,4 +1,4 @@
-//! What a person at a terminal sees.
+//! Output of `hardline scan` on a terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,10 +13,10 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::PLANTED;
 
-/// Longer than it takes until a bar is shown.
+/// Longer than the delay of the progress bar.
 const LONG: Duration = Duration::from_millis(700);
 
-/// The two ends of a terminal: the person's and the program's.
+/// Returns the two ends of a terminal: the person's and the program's.
 fn terminal() -> (File, OwnedFd) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -26,8 +26,8 @@ fn terminal() -> (File, OwnedFd) {
     (person.into(), program)
 }
 
-/// Scans standard input, which comes in two parts with a pause between them, with a terminal for what
-/// `streams` names. Returns what was on that screen.
+/// Scans standard input, which arrives in two parts with a pause in between, with a terminal for
+/// the streams in `streams`. Returns the text on that terminal.
 fn screen(streams: &str, environment: &[(&str, &str)], pause: Duration) -> String {
     let (mut person, program) = terminal();
     let stream = |name: &str| match streams.contains(name) {
@@ -39,7 +39,7 @@ fn screen(streams: &str, environment: &[(&str, &str)], pause: Duration) -> Strin
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
-        // A build server counts as a terminal that shows colors.
+        // With `CI` set, colors count as supported.
         .env_remove("CI")
         .env("TERM", "xterm")
         .envs(environment.iter().copied())
@@ -52,7 +52,7 @@ fn screen(streams: &str, environment: &[(&str, &str)], pause: Duration) -> Strin
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
         let mut screen = Vec::new();
-        // A terminal ends with an error.
+        // Reading from a terminal ends with an error once the program's end is closed.
         let mut buffer = [0; 4096];
         while let Ok(read @ 1..) = person.read(&mut buffer) {
             screen.extend_from_slice(&buffer[..read]);
@@ -74,10 +74,10 @@ fn screen(streams: &str, environment: &[(&str, &str)], pause: Duration) -> Strin
 fn a_bar_is_shown_when_it_takes_long_and_goes_away() {
     let shown = screen("err", &[], LONG);
     assert!(shown.contains("scanning ") && shown.contains("KiB"), "{shown:?}");
-    // The last thing that happens to the line is that it is cleared.
+    // The last action on the line must be to clear it.
     assert!(shown.trim_end_matches(['\r', '\n']).ends_with("\u{1b}[2K"), "{shown:?}");
     assert_eq!(screen("err", &[], Duration::ZERO), "");
-    // Nobody would see it.
+    // Without a terminal on standard error, there is no bar.
     assert!(!screen("out", &[], LONG).contains("scanning "));
 }
 
@@ -90,7 +90,7 @@ fn the_bar_and_the_findings_do_not_mix() {
     assert_eq!(seen(&written), seen(&quick));
 }
 
-/// What is left on the screen of what was written.
+/// Returns the text that is left on the screen.
 fn seen(written: &str) -> String {
     let mut lines = vec![String::new()];
     let mut rest = written;
@@ -99,7 +99,7 @@ fn seen(written: &str) -> String {
         let line = lines.last_mut().unwrap();
         match char {
             '\n' => lines.push(String::new()),
-            // The bar goes back to the start only to clear the line.
+            // The bar returns to the start of the line only to clear it.
             '\r' if rest.starts_with('\n') || line.is_empty() => {}
             '\r' => assert!(rest.starts_with("\u{1b}[2K"), "{rest:?}"),
             '\u{1b}' => {

@@ -26,7 +26,7 @@ fn a_clean_result_says_what_was_scanned_and_what_was_not() {
     assert_eq!(text(&[], b""), "0 findings\nscanned: 1 text, 0 bytes\nnot scanned: nothing\n");
 }
 
-/// Windows end near each four mebibytes of a text.
+/// Windows of a text end at about every 4 MiB.
 #[test]
 fn finds_what_stands_where_windows_end() {
     let filler = "Some words and more of them, é.\n".repeat(450_000);
@@ -69,10 +69,10 @@ fn a_line_of_many_megabytes_is_judged_in_pieces_and_that_is_said() {
     assert_eq!(found, expected);
     let (report, _) = json(&[], input.as_bytes());
     assert_eq!(report["notScanned"]["cutLines"], 1);
-    // In characters, whichever piece it is in.
+    // The column counts characters from the start of the line, not of the piece.
     assert_eq!(report["findings"][1]["column"], 2 * words.len() + 2);
     assert!(text(&[], input.as_bytes()).contains("not scanned: 1 very long line as a whole"));
-    // As long as a frame may be, it is judged as a whole.
+    // A line that is no longer than a frame is judged as a whole.
     let line = format!("{}{}", " ".repeat(15 << 20), MESSAGE);
     assert_eq!(
         found_at(&[], line.as_bytes()),

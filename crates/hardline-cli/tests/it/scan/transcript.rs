@@ -1,10 +1,10 @@
-//! Transcripts: one message a line, of whichever side.
+//! Transcripts: one message per line, of either side.
 
 use super::{MESSAGE, PLANTED, file, found, found_at, json, text};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// An answer with a text in it.
+/// Returns an answer with a text.
 fn answer(id: u32, text: &str) -> String {
     let text = serde_json::to_string(text).unwrap();
     format!(
@@ -29,7 +29,7 @@ fn judges_a_transcript_frame_by_frame() {
     assert_eq!((&scanned["frames"], &scanned["transcripts"]), (&2.into(), &1.into()));
     assert_eq!(scanned["strings"], 5 + 9);
     assert_eq!(scanned["bytes"], input.len());
-    // The same lines as text are planted messages themselves.
+    // Scanned as a text, the same line is a planted message.
     let (report, _) = json(&["--as", "text"], format!("{PING}\n").as_bytes());
     assert_eq!(report["findings"][0]["rule"], "content.frame");
 }
@@ -87,7 +87,7 @@ fn a_line_cut_short_costs_no_other_line() {
     let expected =
         [("frame.not-json", 2), ("frame.noise", 4), ("content.frame", 5), ("content.hidden", 6)];
     assert_eq!(found, expected.map(|(rule, line)| (rule.to_owned(), line)));
-    // The last line of all.
+    // The truncated line may also be the last one.
     let found = found_at(&["--as", "transcript"], format!("{PING}\n{cut}").as_bytes());
     assert_eq!((&*found[0].0, found[0].1, found.len()), ("frame.not-json", 2, 1));
 }
@@ -103,7 +103,7 @@ fn lines_that_never_come_together_are_not_kept_for_ever() {
     let found: Vec<_> = found.into_iter().map(|it| (it.0, it.1)).collect();
     let expected = [("frame.not-json", 1), ("content.frame", 1002), ("frame.not-json", 1003)];
     assert_eq!(found, expected.map(|(rule, line)| (rule.to_owned(), line)));
-    // Nor is a line over the limit between them.
+    // A line over the size limit between them is not joined either.
     let long = answer(3, &"x".repeat(5000));
     let input = format!("{cut}\n{long}\n{}\n", answer(4, PLANTED));
     let args = ["--as", "transcript", "--policy", &policy];

@@ -54,7 +54,7 @@ fn reported(seen: &Seen) -> usize {
 fn a_session_can_be_asked_about() {
     let home = hostile();
     let seen = home.session(&["--audit-bodies"], &["look"]);
-    assert!(0 < reported(&seen), "{}", seen.errors);
+    assert!(reported(&seen) > 0, "{}", seen.errors);
     home.session(&[], &[]);
 
     let sessions = home.listed(&["sessions"]);
@@ -278,12 +278,12 @@ fn a_hundred_wraps_that_are_killed_keep_what_they_told() {
                 told += lines;
             }
         }
-        assert!(10 < told, "{told}");
+        assert!(told > 10, "{told}");
     }
     // The next session finds the database intact.
     let seen = home.session(&[], &[]);
     assert!(!seen.errors.contains("audit database"), "{}", seen.errors);
     let sessions = home.listed(&["sessions", "--limit", "1000"]);
-    assert!(50 < sessions.len());
+    assert!(sessions.len() > 50);
     assert!(sessions.iter().filter(|it| it["state"] == "killed").count() + 1 == sessions.len());
 }

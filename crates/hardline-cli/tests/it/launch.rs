@@ -221,7 +221,7 @@ fn a_wildcard_makes_no_code_welcome() {
     check(&home, &list, &[&node, "../evil/index.js"], PROGRAM);
     check(&home, &list, &[&python, "server.py"], None);
     check(&home, &list, &[&python, "-cimport os #.py"], PROGRAM);
-    // Git can run code from its arguments, which an entry without arguments does not allow.
+    // Git runs other programs by its arguments, so an entry without arguments accepts none.
     check(&home, &list, &[&git, "-c", "alias.x=!id", "x"], PROGRAM);
 }
 

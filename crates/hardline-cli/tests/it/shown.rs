@@ -141,10 +141,11 @@ fn a_list_of_last_time_is_there_before_a_slow_server_has_ended() {
             home.text("ended")
         );
         home.write("instead", &script);
-        let args: &[&str] = match is_named {
-            true => &["tools", "shop", "--timeout", "500ms"],
-            // Two seconds are enough for a server with a cached list.
-            false => &["tools"],
+        let args: &[&str] = if is_named {
+            &["tools", "shop", "--timeout", "500ms"]
+        } else {
+            // Without a name, the cached list is shown after two seconds.
+            &["tools"]
         };
         let mut command = home.command(args);
         command.current_dir(home.path("")).stdin(Stdio::null());

@@ -63,7 +63,7 @@ fn a_cut_database_still_takes_what_comes() {
     let bytes = fs::read(home.path(DATABASE)).unwrap();
     fs::write(home.path(DATABASE), bytes.get(..bytes.len() / 2).unwrap()).unwrap();
     check(&home);
-    assert!(1 <= kept(&home));
+    assert!(kept(&home) >= 1);
 }
 
 #[test]

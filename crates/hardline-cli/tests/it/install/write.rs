@@ -38,7 +38,7 @@ fn a_kill_leaves_the_old_or_the_new_file() {
         assert!(now == old || now == new, "half a file after {delay:?} of {whole:?}");
         replaced += usize::from(now == if round % 2 == 0 { &*old } else { &*new });
     }
-    assert!(10 < killed && 10 < replaced, "killed {killed}, replaced {replaced} of 100");
+    assert!(killed > 10 && replaced > 10, "killed {killed}, replaced {replaced} of 100");
     // The next run removes leftovers, and everything is as before.
     home.expect(0, &["install"]);
     assert_eq!(read(&path), new);

@@ -16,7 +16,7 @@ fn all_die_when_we_are_killed() {
         let is_mark = |line: &String| line.starts_with(MARK);
         let mark = Mark(lines.map_while(Result::ok).find(is_mark).unwrap());
         // The keeper, the server, a grandchild that ignores SIGTERM, its `sleep`, and a daemon.
-        assert!(5 <= mark.living().len(), "{:?}", mark.living());
+        assert!(mark.living().len() >= 5, "{:?}", mark.living());
         child.kill().unwrap();
         marked = Some(mark);
     });
@@ -34,7 +34,7 @@ fn all_die_when_we_are_killed() {
         poll("the whole tree", || {
             let living = mark.living();
             let sleeping = living.iter().filter(|(_, command)| command.starts_with("sleep"));
-            5 <= living.len() && 2 <= sleeping.count()
+            living.len() >= 5 && sleeping.count() >= 2
         });
         // The test harness prints the test's name first, without a newline.
         println!("\n{}", mark.0);

@@ -30,9 +30,12 @@ fn terminal() -> (File, OwnedFd) {
 /// the streams in `streams`. Returns the text on that terminal.
 fn screen(streams: &str, environment: &[(&str, &str)], pause: Duration) -> String {
     let (mut person, program) = terminal();
-    let stream = |name: &str| match streams.contains(name) {
-        true => Stdio::from(program.try_clone().unwrap()),
-        false => Stdio::null(),
+    let stream = |name: &str| {
+        if streams.contains(name) {
+            Stdio::from(program.try_clone().unwrap())
+        } else {
+            Stdio::null()
+        }
     };
     let mut child = Command::new(env!("CARGO_BIN_EXE_hardline"))
         .arg("scan")

@@ -1,4 +1,4 @@
-//! `hardline completion`: a script that completes commands and options in a shell.
+//! `hardline completion`: prints a script that completes commands and options in a shell.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -11,8 +11,8 @@ use crate::Cli;
 
 /// Print a script that completes commands and options in a shell
 ///
-/// Where the script goes is up to the shell; the examples put it where it is found by default. A shell that
-/// is running has to be started anew.
+/// Save the script where your shell looks for completions; the examples use the default places.
+/// Restart the shell afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 if the script was printed.\n\n\
     Examples:\n  \
@@ -24,7 +24,7 @@ use crate::Cli;
     hardline completion powershell >> $PROFILE\n  \
     hardline completion elvish >> ~/.config/elvish/rc.elv")]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell to print the script for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All commands but those that are not for people: a script would name hidden ones too.
+/// Returns the command line without hidden commands, which a completion script would offer too.
 fn shown(cli: &Command) -> Command {
     let commands = cli.get_subcommands().filter(|it| !it.is_hide_set());
     Command::new("hardline")

@@ -1,7 +1,8 @@
-//! JSON that is printed: programs read it, but it may well be shown on a terminal.
+//! JSON output: meant for programs, but often shown on a terminal.
 //!
-//! Invariant: what ends lines, commands terminals or turns text around is escaped, and every command that
-//! prints JSON prints it through this. `layout` is for people who read what peers wrote.
+//! Invariant: characters that end lines, control a terminal or reorder text are escaped. Every
+//! command
+//! prints its JSON through this module. `layout` formats JSON of peers for people.
 
 pub(crate) mod layout;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use crate::terminal::is_obeyed;
 
-/// A value on one line.
+/// Writes a value on one line.
 ///
 /// # Errors
 ///
@@ -22,7 +23,7 @@ pub(crate) fn line(value: &impl Serialize) -> io::Result<String> {
     Ok(escaped(&text).replace('\n', " "))
 }
 
-/// A value on many lines.
+/// Writes a value on many lines.
 ///
 /// # Errors
 ///
@@ -32,7 +33,7 @@ pub(crate) fn pretty(value: &impl Serialize) -> io::Result<String> {
     Ok(escaped(&text).into_owned())
 }
 
-/// JSON that says the same with nothing in it that a terminal obeys.
+/// Escapes all characters that control a terminal. The JSON keeps its meaning.
 pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_obeyed) {
         return Cow::Borrowed(json);
@@ -41,10 +42,10 @@ pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
     for char in json.chars() {
         match char {
             _ if !is_obeyed(char) => result.push(char),
-            // In strings these are escaped anyway: here they are space between values.
+            // Inside strings these are always escaped, so here they are white space between values.
             '\n' => result.push(char),
             '\t' | '\r' => result.push(' '),
-            // The others are in strings alone, and all in the first plane.
+            // All others occur only inside strings, and all are in the basic multilingual plane.
             _ => result.push_str(&format!("\\u{:04x}", u32::from(char))),
         }
     }

@@ -1,12 +1,13 @@
-//! `hardline keeper`: the process that ends servers when whoever started them is killed.
+//! `hardline keeper`: the process that ends a server's process tree if its parent is killed.
 //!
-//! Started by `hardline` itself, not by people, and does nothing but call the library: it stays as
-//! long as its server, so it has no runtime and takes next to no memory.
+//! `hardline` itself starts it, not the user. It only calls the library: it lives as long as its
+//! server,
+//! so it has no async runtime and needs little memory.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Keeps a server's processes together, and ends them when whoever started it is gone.
+/// Ends a server's processes when the process that started the server is gone.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// `[--parent PID] [--leftovers-ms MS] -- CMD ARGS…`

@@ -1,6 +1,6 @@
-//! The `hardline` binary: arguments, files, printing, exit codes. What it does is in the libraries.
+//! The `hardline` binary: arguments, files, printing, exit codes. The libraries do the work.
 //!
-//! Exit codes: 0 fine, 1 findings or failed checks, 2 wrong use or unreadable input.
+//! Exit codes: 0 success, 1 findings or failed checks, 2 wrong use or unreadable input.
 
 mod audit;
 mod client;
@@ -73,8 +73,8 @@ enum Command {
     Keeper(keeper::Args),
 }
 
-/// The commands that live as long as a server does. What parses the options of all the others, and they
-/// are many, would stay in their memory.
+/// Commands that run as long as a server. They are parsed apart from the others, because the parser
+/// of all options of all commands would stay in memory for the whole session.
 #[cfg(unix)]
 #[derive(Debug, Parser)]
 #[expect(clippy::large_enum_variant, reason = "there is one, for a moment")]
@@ -84,14 +84,14 @@ enum Lasting {
     Keeper(keeper::Args),
 }
 
-/// Reads the arguments.
+/// Parses the command line.
 fn parse() -> Result<Command, clap::Error> {
     #[cfg(unix)]
     match Lasting::try_parse() {
         Ok(Lasting::Wrap(args)) => return Ok(Command::Wrap(args)),
         Ok(Lasting::DemoServer(args)) => return Ok(Command::DemoServer(args)),
         Ok(Lasting::Keeper(args)) => return Ok(Command::Keeper(args)),
-        // It is another command, or the message that explains why it is none is made below.
+        // Another command, or wrong use: the full parser below handles both.
         Err(_) => {}
     }
     Cli::try_parse().map(|cli| cli.command)
@@ -119,6 +119,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => install::uninstall::run(&args),
+        // clap has parsed the arguments, so the keeper cannot fail here.
         Command::Doctor(args) => doctor::run(&args),
         Command::Policy(args) => policy::run(&args),
         #[cfg(unix)]
@@ -132,7 +133,7 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|error| {
         let source = error.root_cause().downcast_ref::<io::Error>();
         if source.is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe) {
-            // Whoever reads along has seen enough.
+            // The reader of standard output closed it, as `head` does. That is not an error.
             return ExitCode::SUCCESS;
         }
         terminal::complain(&format!("{error:#}"));
@@ -140,7 +141,9 @@ fn main() -> ExitCode {
     })
 }
 
-/// What helps against an unknown option where what is behind `--` is a server, not a value.
+/// Improves clap's tips for an unknown option of a command that takes a server after `--`.
+///
+/// clap suggests to pass the option as a value after `--`, but there it would start a server.
 fn with_better_tips(mut error: clap::Error) -> clap::Error {
     const CLIENT: [&str; 4] = ["tools", "call", "resources", "prompts"];
     let command = std::env::args_os().nth(1).unwrap_or_default();
@@ -164,17 +167,17 @@ fn with_better_tips(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Says what is wrong with the arguments, or helps. An argument can be anything, and it is repeated.
+/// Prints a clap error or a help text. Arguments can contain control characters, and clap repeats
+/// them.
 fn refuse(error: &clap::Error) -> ExitCode {
+    // A failed write is ignored: there is no other stream to report it on.
     let is_odd = |arg: OsString| arg.to_string_lossy().contains(terminal::is_obeyed);
-    // Nobody is left to tell if this fails.
-    let _ = match std::env::args_os().any(is_odd) {
-        false => error.print(),
-        // Without colors, which could not be told from what was given.
-        true => {
-            let message = error.render().to_string();
-            write!(io::stderr(), "{}", terminal::harmless(&message))
-        }
+    let _ = if std::env::args_os().any(is_odd) {
+        // No colors: clap's escape sequences could not be told from those in the arguments.
+        let message = error.render().to_string();
+        write!(io::stderr(), "{}", terminal::harmless(&message))
+    } else {
+        error.print()
     };
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -1,4 +1,4 @@
-//! `hardline man`: the manual, a page for each command.
+//! `hardline man`: prints the manual, one page per command.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,21 +11,22 @@ use clap_mangen::Man;
 
 use crate::Cli;
 
-/// Print a page of the manual, or write all of them
+/// Print a page of the manual, or write all pages
 ///
-/// Without anything, prints the page of hardline itself. Pages are in the format of man, which shows them
-/// with `man -l`; with --dir, all are written to a directory as `hardline-COMMAND.1`.
+/// Without a command, prints the page of hardline itself. Pages are in man format; `man -l` shows
+/// them.
+/// With --dir, writes all pages to a directory as `hardline-COMMAND.1`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 if the pages were written, 2 if not.\n\n\
     Examples:\n  \
     hardline man --dir ~/.local/share/man/man1\n  \
     hardline man call | man -l -")]
 pub(crate) struct Args {
-    /// The command whose page it is, as `call` or `audit sessions`
+    /// Command of the page, such as `call` or `audit sessions`
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 
-    /// Write all pages to this directory, which is made if need be; pages of the same name are replaced
+    /// Write all pages to this directory; it is created if needed, and existing pages are replaced
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     dir: Option<PathBuf>,
 }
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     cli.build();
     if let Some(directory) = &args.dir {
         fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
+            .with_context(|| format!("cannot create {}", directory.display()))?;
         for (name, command) in pages(&cli) {
             let path = directory.join(format!("{name}.1"));
             fs::write(&path, render(&name, command)?)
@@ -47,13 +48,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let name = name.collect::<Vec<_>>().join("-");
     let pages = pages(&cli);
     let Some((name, command)) = pages.into_iter().find(|(it, _)| *it == name) else {
-        bail!("there is no command {}; `hardline help` lists them", args.command.join(" "));
+        bail!("unknown command {}; `hardline help` lists all commands", args.command.join(" "));
     };
     io::stdout().write_all(&render(&name, command)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every command with the name of its page, those inside of others too.
+/// Returns every command with the name of its page, including subcommands.
 fn pages(cli: &Command) -> Vec<(String, &Command)> {
     let mut pages = vec![(cli.get_name().to_owned(), cli)];
     let mut next = 0;
@@ -67,7 +68,7 @@ fn pages(cli: &Command) -> Vec<(String, &Command)> {
 }
 
 fn render(name: &str, command: &Command) -> io::Result<Vec<u8>> {
-    // Other pages are referred to by the names of their files.
+    // Pages refer to each other by file name.
     let command = command.clone().display_name(name.to_owned());
     let mut page = Vec::new();
     Man::new(command)
@@ -77,7 +78,7 @@ fn render(name: &str, command: &Command) -> io::Result<Vec<u8>> {
     Ok(with_examples(&String::from_utf8_lossy(&page)).into_bytes())
 }
 
-/// Names the section of what stands below the help, and keeps the lines of its examples apart.
+/// Gives clap's EXTRA section a proper title, and keeps the line breaks of its examples.
 fn with_examples(page: &str) -> String {
     let mut result = String::with_capacity(page.len());
     let (mut is_below, mut is_kept) = (false, false);
@@ -97,6 +98,7 @@ fn with_examples(page: &str) -> String {
         result.push('\n');
         if is_below && !is_kept && line == "Examples:" {
             result.push_str(".nf\n");
+            // `.nf` turns off filling until `.fi`.
             is_kept = true;
         }
     }

@@ -1,11 +1,12 @@
-//! Where Hardline keeps what it must remember, and looks for what it was told.
+//! Directories of Hardline's state and configuration.
 //!
-//! State (audit database, pins) and configuration (policy) have a directory each: the one of the XDG
-//! base directories if its variable is set, else the platform's own place. A variable that is no
-//! absolute path counts as not set, as that specification says.
+//! State (audit database, pins) and configuration (policy) have one directory each: the XDG base
+//! directory if its variable is set, else that of the platform. A variable that is not an absolute
+//! path counts as unset, as the XDG specification demands.
 //!
-//! A client's configuration can set these variables for one server. So `install` writes both directories into
-//! each entry, and `wrap` looks besides at the home that the system's database has for the user.
+//! A client's configuration can set these variables for a server. So `install` writes both
+//! directories
+//! into each entry, and `wrap` also looks at the home directory in the system's user database.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ const NAME: &str = "hardline";
 /// Name of the policy in the configuration directory.
 const POLICY: &str = "policy.toml";
 
-/// Where the audit database and the pins are. `None` if the environment does not say where the user
-/// is at home.
+/// Returns the directory of the audit database and the pins. `None` if no variable names the user's
+/// home.
 pub(crate) fn state() -> Option<PathBuf> {
     let own = match env::consts::OS {
         "windows" => absolute("LOCALAPPDATA"),
@@ -26,7 +27,7 @@ pub(crate) fn state() -> Option<PathBuf> {
     Some(absolute("XDG_STATE_HOME").or(own)?.join(NAME))
 }
 
-/// Where the policy is looked for.
+/// Returns the directory of the policy.
 pub(crate) fn config() -> Option<PathBuf> {
     let own = match env::consts::OS {
         "windows" => absolute("APPDATA"),
@@ -35,34 +36,35 @@ pub(crate) fn config() -> Option<PathBuf> {
     Some(absolute("XDG_CONFIG_HOME").or(own)?.join(NAME))
 }
 
-/// The policy in a configuration directory, if there is one. One that cannot be looked at counts as there, so
-/// that nothing begins without it.
+/// Returns the policy in a configuration directory, if it exists. A file that cannot be examined
+/// counts as existing, so that no session starts without it.
 pub(crate) fn policy_in(config: &Path) -> Option<PathBuf> {
     let path = config.join(POLICY);
     (!matches!(path.try_exists(), Ok(false))).then_some(path)
 }
 
-/// The policy that is used unless another is named, whether it is there or not.
+/// Returns the path of the default policy, which may not exist.
 pub(crate) fn policy() -> Option<PathBuf> {
     Some(config()?.join(POLICY))
 }
 
-/// The policy in the user's home by the system's database, if there is one and variables of the environment
-/// lead to another place.
+/// Returns the policy in the user's home by the system's user database, if it exists and
+/// environment
+/// variables point to another policy.
 #[cfg(unix)]
 pub(crate) fn bypassed_policy() -> Option<PathBuf> {
     let own = policy_in(&config_below(&user()?.home).join(NAME))?;
     is_bypassed(&own, policy().as_deref()).then_some(own)
 }
 
-/// Checks if a policy is another file than the one that is used.
+/// Returns true if a policy is another file than the one in use.
 #[cfg(unix)]
 fn is_bypassed(own: &Path, used: Option<&Path>) -> bool {
     let whole = |path: &Path| path.canonicalize().ok();
     used.is_none_or(|used| whole(used) != whole(own))
 }
 
-/// The user that this process runs as, by the system's database of users.
+/// Returns the user of this process from the system's user database.
 #[cfg(unix)]
 pub(crate) fn user() -> Option<hardline_proxy::launch::User> {
     let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok()??;
@@ -70,7 +72,7 @@ pub(crate) fn user() -> Option<hardline_proxy::launch::User> {
     home.is_absolute().then_some(hardline_proxy::launch::User { home, shell })
 }
 
-/// The user's home.
+/// Returns the user's home directory.
 pub(crate) fn home() -> Option<PathBuf> {
     absolute("HOME").or_else(|| absolute("USERPROFILE"))
 }

@@ -1,8 +1,9 @@
-//! A recording's line: what a peer wrote, who and when, and where each byte of that stands in the file.
+//! Parses the lines of a recording, with the position of each recorded byte in the file.
 //!
 //! `{"time":"2026-11-15T22:22:38.123Z","session":"1","direction":"server-to-client","raw":"…",
-//! "verdict":"passed"}`, with `raw_base64` in place of `raw` where the line is no UTF-8, `length` where only
-//! the beginning of it was kept, and `left_out` where lines before it are missing.
+//! "verdict":"passed"}`, with `raw_base64` in place of `raw` if the line is not UTF-8, `length` if
+//! only
+//! its beginning was stored, and `left_out` if lines before it are missing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,49 +21,49 @@ use memchr::memchr;
 #[derive(Debug)]
 pub(crate) struct Recorded<'a> {
     pub(crate) direction: Direction,
-    /// Since 1970, if it is told.
+    /// Time since 1970, if the line has one.
     pub(crate) time: Option<Duration>,
-    /// Which of the sessions in the file it is from.
+    /// Session in the file that the line belongs to.
     #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
     pub(crate) session: Cow<'a, str>,
-    /// What became of it, if it is told.
+    /// Verdict, if the line has one.
     #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
     pub(crate) fate: Option<Fate>,
-    /// Whether there was more of it than is kept.
+    /// True if only the beginning was stored.
     #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
     pub(crate) is_cut: bool,
-    /// How many lines before it are missing.
+    /// Number of missing lines before this one.
     #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
     pub(crate) left_out: u64,
-    /// What the peer wrote.
+    /// Bytes that the peer sent.
     pub(crate) raw: Cow<'a, [u8]>,
     pub(crate) written: Written,
 }
 
-/// Where what a peer wrote stands in the line of the file.
+/// Position of the peer's bytes in the line of the file.
 #[derive(Clone, Debug)]
 pub(crate) enum Written {
-    /// Byte for byte, but for escapes.
+    /// Byte for byte, except for escapes.
     Escaped {
         start: usize,
-        /// After each escape: how far it is in what it stands for, and where it is written.
+        /// For each escape: the offset after it in the content, and in the written text.
         marks: Vec<(usize, usize)>,
     },
-    /// Somewhere in here.
+    /// Somewhere in this range; base64 has no byte positions.
     Within(Range<usize>),
 }
 
-/// The limits for the lines of a recording whose frames obey `limits`: escapes make them longer, twice
-/// as long if every character needs one.
+/// Returns the limits for the lines of a recording whose frames obey `limits`. Escapes make lines
+/// longer: twice as long if every character needs one.
 pub(crate) fn file_limits(limits: &Limits) -> Limits {
     let longest = limits.max_frame_bytes().saturating_mul(2).saturating_add(64 << 10);
     let limits = limits.clone();
-    // Over the ceiling, they stay as they are.
+    // Above the ceiling, the limits stay as they are.
     limits.clone().with_max_frame_bytes(longest).unwrap_or(limits)
 }
 
 impl<'a> Recorded<'a> {
-    /// Reads a line, if it is one of a recording.
+    /// Parses a line. Returns `None` if it is not a line of a recording.
     pub(crate) fn read(checker: &mut Checker, line: &'a [u8]) -> Option<Self> {
         let checked = checker.check(line).ok()?;
         let (mut direction, mut time, mut raw, mut base64) = (None, None, None, None);
@@ -91,7 +92,7 @@ impl<'a> Recorded<'a> {
 }
 
 impl Written {
-    /// How much memory it takes.
+    /// Returns the heap size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Escaped { marks, .. } => size_of_val(marks.as_slice()),
@@ -99,10 +100,11 @@ impl Written {
         }
     }
 
-    /// Where a part of what the peer wrote is written.
+    /// Returns the position of a range of the peer's bytes in the file's line.
     pub(crate) fn find(&self, range: &Range<usize>) -> Range<usize> {
         match self {
             Self::Escaped { start, marks } => {
+                // Between two escapes, content and file advance byte by byte.
                 let place = |at: usize| {
                     let before = marks.partition_point(|(content, _)| *content <= at);
                     let mark = before.checked_sub(1).and_then(|index| marks.get(index));
@@ -129,7 +131,7 @@ fn read_escaped(value: Value<'_>) -> Option<(Cow<'_, [u8]>, Written)> {
             b'u' => match u32::from_str_radix(str::from_utf8(escape.get(1..5)?).ok()?, 16).ok()? {
                 ..0x80 => (6, 1),
                 0x80..0x800 => (6, 2),
-                // A checked value has no half of a pair.
+                // A surrogate pair; the checker has refused single surrogates.
                 0xd800..0xdc00 => (12, 4),
                 _ => (6, 3),
             },
@@ -153,7 +155,7 @@ fn read_fate(name: &str) -> Option<Fate> {
     all.into_iter().find(|fate| fate.name() == name)
 }
 
-/// Reads a time as RFC 3339 writes it in UTC: the time since 1970.
+/// Parses an RFC 3339 time in UTC. Returns the time since 1970.
 fn parse_time(text: &str) -> Option<Duration> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
@@ -170,7 +172,7 @@ fn parse_time(text: &str) -> Option<Duration> {
     if !is_sound {
         return None;
     }
-    // A year that begins in March has its odd day last.
+    // In a year that starts in March, the leap day is the last day.
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     let leaps = year / 4 - year / 100 + year / 400;
     let days = year * 365 + leaps + (month * 153 + 2) / 5 + day - 1;
@@ -181,7 +183,7 @@ fn parse_time(text: &str) -> Option<Duration> {
     )
 }
 
-/// From the first of March of the year 0 to 1970.
+/// Days from 1 March of the year 0 to 1970.
 const DAYS_TO_1970: u64 = 719_468;
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! Times on the command line: `500ms`, `30s`, `5m`, `1h`, `7d`, `2w`.
+//! Parses durations on the command line: `500ms`, `30s`, `5m`, `1h`, `7d`, `2w`.
 
 use std::time::Duration;
 
-const WRITTEN: &str = "write it as 500ms, 30s, 5m, 1h or 7d";
+const WRITTEN: &str = "expected a duration such as 500ms, 30s, 5m, 1h or 7d";
 
-/// Reads a time. Without a unit, it is in seconds.
+/// Parses a duration greater than zero. The default unit is seconds.
 #[cfg(unix)]
 pub(crate) fn read(text: &str) -> Result<Duration, String> {
     let time = read_any(text)?;
-    if time.is_zero() { Err("must be more than nothing".into()) } else { Ok(time) }
+    if time.is_zero() { Err("the duration must be greater than 0".into()) } else { Ok(time) }
 }
 
-/// Reads a time; 0 is none. Without a unit, it is in seconds.
+/// Parses a duration; 0 means no limit. The default unit is seconds.
 pub(crate) fn read_or_none(text: &str) -> Result<Duration, String> {
     read_any(text)
 }
 
-/// Reads how long ago something was: nothing is as good as any time, but it has a unit.
+/// Parses an age. Zero is allowed, but the unit is required.
 pub(crate) fn read_age(text: &str) -> Result<Duration, String> {
     if text.trim_end().ends_with(|char: char| char.is_ascii_digit()) {
         return Err(WRITTEN.into());

@@ -1,7 +1,7 @@
-//! What people see: when there are colors, and text of peers cut to the width of a terminal.
+//! Terminal output: colors, and text of peers cut to the width of a terminal.
 //!
-//! What a peer wrote goes through [`Excerpt`], so that nothing in it moves a cursor, hides or turns the
-//! text round.
+//! Text of peers goes through [`Excerpt`], so that it cannot move the cursor, hide text or reverse
+//! it.
 
 pub(crate) mod table;
 
@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use hardline_wire::excerpt::Excerpt;
 use unicode_width::UnicodeWidthStr;
 
-/// When there are colors on standard output.
+/// Use of colors on standard output.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Color {
     Auto,
@@ -23,7 +23,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Whether there are any: never `Auto`.
+    /// Returns the color choice, never `Auto`.
     pub(crate) fn choice(self) -> ColorChoice {
         match self {
             Self::Auto => AutoStream::choice(&io::stdout()),
@@ -33,7 +33,7 @@ impl Color {
     }
 }
 
-/// Whether a character ends lines, commands a terminal or turns text around.
+/// Returns true for characters that end lines, control a terminal or reorder text.
 pub(crate) fn is_obeyed(char: char) -> bool {
     char.is_control()
         || matches!(
@@ -45,7 +45,7 @@ pub(crate) fn is_obeyed(char: char) -> bool {
         )
 }
 
-/// A message for people that may hold what users or peers wrote: nothing in it but its line ends is obeyed.
+/// Escapes a message that may quote users or peers. Only its line ends keep their effect.
 pub(crate) fn harmless(message: &str) -> Cow<'_, str> {
     let is_harmless = |char: char| char == '\n' || !is_obeyed(char);
     if message.chars().all(is_harmless) {
@@ -62,22 +62,22 @@ pub(crate) fn harmless(message: &str) -> Cow<'_, str> {
     Cow::Owned(result)
 }
 
-/// Says on standard error what is wrong.
+/// Prints an error or a warning on standard error.
 pub(crate) fn complain(what: &str) {
-    // Nobody is left to tell if this fails.
+    // A failed write is ignored: there is no other stream to report it on.
     let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("hardline: {}\n", harmless(what)));
 }
 
-/// Says on standard error what happens.
+/// Prints a status message on standard error.
 pub(crate) fn tell(what: &str) {
     let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{}\n", harmless(what)));
 }
 
-/// A text in pieces that are shown or left out as a whole: characters, or the escapes that stand for them.
+/// A text in pieces that are shown or cut as a whole: characters, or their escapes.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     text: String,
-    /// Where each piece ends, and how wide all up to there are.
+    /// End of each piece, and the total width up to there.
     ends: Vec<(usize, usize)>,
 }
 
@@ -87,7 +87,7 @@ impl Pieces {
         Self::up_to(usize::MAX, text, is_json)
     }
 
-    /// Escapes as much of `text` as fills `max_width`, and no more than a piece over it.
+    /// Escapes `text` until its width exceeds `max_width`, by at most one piece.
     pub(crate) fn up_to(max_width: usize, text: &[u8], is_json: bool) -> Self {
         let mut pieces = Self::default();
         for chunk in text.utf8_chunks() {
@@ -104,11 +104,12 @@ impl Pieces {
         pieces
     }
 
-    /// As much of the beginning as fits.
+    /// Returns as much of the beginning as fits.
     pub(crate) fn first(self, max_width: usize, has_more: bool) -> String {
         let is_cut = has_more || max_width < self.width();
         let Self { mut text, ends } = self;
         if is_cut {
+            // One column is reserved for the ellipsis.
             let shown = ends.partition_point(|(_, width)| *width < max_width);
             let last = shown.checked_sub(1).and_then(|index| ends.get(index));
             text.truncate(last.map_or(0, |(end, _)| *end));
@@ -117,7 +118,7 @@ impl Pieces {
         text
     }
 
-    /// As much of the end as fits.
+    /// Returns as much of the end as fits.
     pub(crate) fn last(self, max_width: usize, has_more: bool) -> String {
         let is_cut = has_more || max_width < self.width();
         if !is_cut {
@@ -125,7 +126,7 @@ impl Pieces {
         }
         let over = (self.width() + 1).saturating_sub(max_width);
         let left_out = self.ends.partition_point(|(_, width)| *width < over);
-        let last = self.ends.get(left_out).filter(|_| 0 < over);
+        let last = self.ends.get(left_out).filter(|_| over > 0);
         let start = last.map_or(0, |(end, _)| *end);
         format!("…{}", self.text.get(start..).unwrap_or_default())
     }
@@ -135,6 +136,7 @@ impl Pieces {
     }
 
     fn push(&mut self, char: char, is_json: bool) {
+        // Fast path: printable ASCII has width 1 and needs no escape.
         if matches!(char, ' '..='~') && (char != '\\' || is_json) {
             self.text.push(char);
             self.ends.push((self.text.len(), self.width() + 1));
@@ -151,7 +153,7 @@ impl Pieces {
 
     fn push_excerpt(&mut self, excerpt: Excerpt<'_>) {
         let start = self.text.len();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.text, "{excerpt}");
         let width = self.text.get(start..).unwrap_or_default().width();
         self.ends.push((self.text.len(), self.width() + width));

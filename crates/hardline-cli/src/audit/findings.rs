@@ -9,7 +9,7 @@ use super::list::{List, color, context, outcome, verdict_color};
 use super::{Rules, Which, line};
 use crate::terminal::table::{Cell, Layout};
 
-/// List findings, the newest last
+/// List findings, newest last
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -18,7 +18,7 @@ pub(super) struct Args {
     #[command(flatten)]
     rules: Rules,
 
-    /// The newest so many
+    /// Show at most N findings, the newest ones
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
 }

@@ -1,8 +1,8 @@
-//! A finding or an event on one line, in words.
+//! Formats a finding or an event as one line of text.
 
 use hardline_proxy::audit::read::{Event, Finding};
 
-/// What was found, where, and how often.
+/// Returns the description, path, excerpt and count of a finding.
 pub(super) fn what(finding: &Finding) -> String {
     let mut what = on_one_line(&finding.detail);
     if let Some(path) = &finding.path {
@@ -11,14 +11,14 @@ pub(super) fn what(finding: &Finding) -> String {
     if !finding.excerpt.is_empty() {
         what = format!("{what}: {}", finding.excerpt);
     }
-    if 1 < finding.count {
-        format!("{what} (and {} more like it)", finding.count - 1)
+    if finding.count > 1 {
+        format!("{what} ({} more like it)", finding.count - 1)
     } else {
         what
     }
 }
 
-/// What happened.
+/// Returns the text of an event; for a launch, the command line and its hash.
 pub(super) fn happened(event: &Event) -> String {
     if event.kind != "launch" {
         return on_one_line(&event.text);
@@ -31,7 +31,7 @@ pub(super) fn happened(event: &Event) -> String {
     }
 }
 
-/// A text of several lines on one: "tool look is not what was pinned: description: …; annotations: …".
+/// Joins the lines of a text: "tool look is not what was pinned: description: …; annotations: …".
 fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {

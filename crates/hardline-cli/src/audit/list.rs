@@ -12,7 +12,7 @@ use super::{Format, Style};
 use crate::json;
 use crate::terminal::table::{Cell, Layout, Table, width};
 
-/// Where records go.
+/// Output of records: rows of tables, or members of one JSON document.
 pub(super) struct List {
     out: BufWriter<Box<dyn Write>>,
     format: Format,
@@ -36,7 +36,7 @@ impl List {
         }
     }
 
-    /// Begins a member of the document, or a table.
+    /// Starts a list of records: a table, or an array in the document.
     pub(super) fn begin(&mut self, name: &str, is_first: bool) -> Result<()> {
         self.has_some = false;
         if self.format == Format::Json {
@@ -63,7 +63,7 @@ impl List {
         Ok(())
     }
 
-    /// Ends what was begun, and begins another table.
+    /// Finishes the list, or prints `nothing` if it is empty. The next list has the layout `next`.
     pub(super) fn end(&mut self, nothing: &str, next: Layout) -> Result<()> {
         let table = std::mem::replace(&mut self.table, Table::new(next, self.is_colored));
         match self.format {
@@ -74,7 +74,7 @@ impl List {
         Ok(())
     }
 
-    /// A line for people.
+    /// Prints a line in the text format only.
     pub(super) fn say(&mut self, text: &str) -> Result<()> {
         if self.format == Format::Text {
             writeln!(self.out, "{text}")?;
@@ -82,7 +82,7 @@ impl List {
         Ok(())
     }
 
-    /// A member for programs.
+    /// Adds a member to the document, in the JSON format only.
     pub(super) fn member(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
         if self.format == Format::Json {
             write!(self.out, ",\n\"{name}\":{}", json::line(value)?)?;
@@ -99,7 +99,7 @@ impl List {
     }
 }
 
-/// What a command ends with. Whoever read the output may have seen enough.
+/// Returns the exit status of a command. A closed standard output is not an error.
 pub(super) fn outcome(written: Result<()>) -> Result<ExitCode> {
     match written {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -112,7 +112,7 @@ pub(super) fn is_closed(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Whether there are colors: never `Auto`.
+/// Returns the color choice, never `Auto`.
 pub(super) fn choice(style: Style) -> ColorChoice {
     match style.format {
         Format::Text => style.color.choice(),
@@ -127,13 +127,14 @@ pub(super) fn output(choice: ColorChoice) -> Box<dyn Write> {
     }
 }
 
-/// Whether nobody reads what is written.
+/// Returns true if the reader of standard output has closed it.
 pub(super) fn is_unread() -> bool {
     #[cfg(unix)]
     {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let stdout = io::stdout();
         let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+        // POLLERR and POLLHUP are reported without being requested.
         let gone = PollFlags::ERR | PollFlags::HUP;
         let is_asked = poll(&mut asked, Some(&Timespec::default())).is_ok();
         is_asked && asked.iter().any(|it| it.revents().intersects(gone))
@@ -142,12 +143,12 @@ pub(super) fn is_unread() -> bool {
     false
 }
 
-/// The color of a severity.
+/// Returns the color of a severity.
 pub(super) fn color(severity: &str) -> Ansi {
     severity.parse().map_or_else(|_| Ansi::new(), crate::scan::color)
 }
 
-/// The color of what was done about a finding or a message.
+/// Returns the color of an action or a verdict.
 pub(super) fn verdict_color(verdict: &str) -> Ansi {
     let color = |color: AnsiColor| Ansi::new().fg_color(Some(color.into()));
     match verdict {
@@ -157,10 +158,11 @@ pub(super) fn verdict_color(verdict: &str) -> Ansi {
     }
 }
 
-/// The database, which may break off.
+/// Adds context to an error of the database, but not to a closed standard output.
 pub(super) fn context<T>(read: Result<T>) -> Result<T> {
     match read {
         Err(error) if is_closed(&error) => Err(error),
+        // `outcome` must still recognize a closed output, so it gets no context.
         other => other.context("cannot read the audit database"),
     }
 }

@@ -10,15 +10,15 @@ use super::Which;
 use super::list::{List, context, outcome, verdict_color};
 use crate::terminal::table::{Cell, Layout};
 
-/// List messages, the newest last
+/// List messages, newest last
 ///
-/// Up to 1000 messages a second of a session have a row of their own; more are only counted.
+/// Each session stores up to 1000 messages per second as rows; further messages are only counted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     which: Which,
 
-    /// The newest so many
+    /// Show at most N messages, the newest ones
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
 }
@@ -48,8 +48,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         context(reader.messages(&query, |message| list.add(&message, row)))?;
         list.end("no messages", Layout::NONE)?;
         let counted = context(reader.counted(&query).map_err(Into::into))?;
-        if 0 < counted {
-            list.say(&format!("{counted} more messages were counted and have no row"))?;
+        if counted > 0 {
+            list.say(&format!("{counted} more messages were only counted and have no row"))?;
         }
         list.member("counted", &counted)?;
         list.finish()

@@ -1,4 +1,4 @@
-//! `hardline audit`: what happened, out of the database that `wrap` keeps.
+//! `hardline audit`: queries the audit database that `wrap` writes.
 
 mod findings;
 mod line;
@@ -27,11 +27,11 @@ use crate::policy::read_rule;
 use crate::span;
 use crate::terminal::{Color, complain};
 
-/// Ask what happened: sessions, findings, messages
+/// Query the audit log: sessions, findings, messages
 ///
-/// `hardline wrap` keeps a database of the sessions it relays. These commands read it, also while
-/// sessions are running, and never change it; `prune` alone does. docs/audit.md says what is kept, for
-/// how long, and how to ask with SQL.
+/// `hardline wrap` stores the sessions that it relays in a database. These commands read it, also
+/// while sessions run. Only `prune` changes it. docs/audit.md describes the tables, the retention
+/// times, and queries in SQL.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0; 2 for wrong use, or if there is no database or it cannot be read.\n\n\
@@ -69,10 +69,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// Where the database is.
+/// Location of the database.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// The database; without it, audit.db in the state directory
+    /// Audit database; default: audit.db in the state directory
     #[arg(long, value_name = "PATH")]
     audit: Option<PathBuf>,
 }
@@ -83,7 +83,7 @@ impl Place {
             return Ok(path.clone());
         }
         let state = place::state()
-            .context("no variable says where the state directory is: give --audit PATH")?;
+            .context("cannot find the state directory: set HOME or XDG_STATE_HOME, or give --audit PATH")?;
         Ok(state.join(FILE_NAME))
     }
 
@@ -91,33 +91,33 @@ impl Place {
         let path = self.path()?;
         let reader = Reader::open(&path)?;
         if reader.may_miss_newest() {
-            complain("the directory cannot be written, so that the newest records cannot be seen");
+            complain("the database directory is not writable, so the newest records may be missing");
         }
-        match hardline_proxy::audit::waiting(&path) {
-            0 => {}
-            count => complain(&format!(
-                "{count} sessions could not write the database; the next session to begin reads in what they left"
-            )),
+        let count = hardline_proxy::audit::waiting(&path);
+        if count > 0 {
+            complain(&format!(
+                "{count} sessions could not write to the database; the next session to start imports their records"
+            ));
         }
         Ok(reader)
     }
 }
 
-/// Whose records, and how to show them.
+/// Filters for records, and their output format.
 #[derive(Debug, clap::Args)]
 struct Which {
     #[command(flatten)]
     place: Place,
 
-    /// Of this server
+    /// Only this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
 
-    /// Of the session whose id begins so
+    /// Only the session whose id starts with ID
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
-    /// Not older than this, as 30s, 10m, 1h or 7d
+    /// Only records up to this age, such as 30s, 10m, 1h or 7d
     #[arg(long, value_name = "AGE", value_parser = span::read_age)]
     since: Option<Duration>,
 
@@ -125,26 +125,26 @@ struct Which {
     style: Style,
 }
 
-/// How to show records.
+/// Output format and colors.
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct Style {
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    /// When to use colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 }
 
-/// Which findings.
+/// Filters for findings.
 #[derive(Debug, clap::Args)]
 struct Rules {
-    /// Of this rule, as content.frame, or of a whole layer, as content
+    /// Only this rule, such as content.frame, or this layer, such as content
     #[arg(long, value_name = "RULE", value_parser = read_rules)]
     rule: Option<String>,
 
-    /// Of this severity or above: low, medium, high or critical
+    /// Only this severity or above: low, medium, high or critical
     #[arg(long, value_name = "SEVERITY", default_value = "low")]
     severity: Severity,
 }
@@ -153,12 +153,12 @@ struct Rules {
 enum Format {
     /// For people
     Text,
-    /// For programs: one document, or one object a line where there is no end
+    /// For programs: one document; tail prints one object per line
     Json,
 }
 
 impl Which {
-    /// Opens the database, and says so if nothing is known of the server.
+    /// Opens the database. Warns if it has no records of the server.
     fn open(&self) -> Result<Reader> {
         let reader = self.place.open()?;
         if let Some(server) = &self.server {
@@ -167,7 +167,7 @@ impl Which {
                 let names: Vec<_> = names.iter().map(|it| shown(it)).collect();
                 let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 complain(&format!(
-                    "nothing is known of a server {}; there are: {known}",
+                    "there are no records of a server {}; known servers: {known}",
                     shown(server)
                 ));
             }
@@ -194,7 +194,7 @@ impl Rules {
     }
 }
 
-/// A rule, or all of a layer, as the database is asked for them.
+/// Returns the rule name, or `LAYER.*`, as the database expects it.
 fn read_rules(name: &str) -> Result<String, String> {
     let layer = name.strip_suffix(".*").unwrap_or(name);
     if Rule::ALL.iter().any(|rule| rule.layer() == layer) {
@@ -203,12 +203,12 @@ fn read_rules(name: &str) -> Result<String, String> {
     read_rule(name).map(|rule| rule.to_string())
 }
 
-#[expect(clippy::disallowed_methods, reason = "an age is asked for")]
+#[expect(clippy::disallowed_methods, reason = "an age is relative to the current time")]
 fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// The servers that anything is known of.
+/// Returns the names of all servers in the database.
 fn servers(reader: &Reader) -> Result<BTreeSet<String>> {
     let mut query = Query::default();
     query.limit = u32::MAX;
@@ -220,7 +220,7 @@ fn servers(reader: &Reader) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// A name that somebody else chose, escaped and cut.
+/// Escapes and cuts a name that comes from a client's configuration or a peer.
 fn shown(name: &str) -> String {
     Excerpt::new(name.as_bytes(), 80).to_string()
 }

@@ -11,28 +11,28 @@ use super::Which;
 use super::list::{List, context, outcome};
 use crate::terminal::table::{Cell, Layout};
 
-/// List sessions, the newest last
+/// List sessions, newest last
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A session that has no end was killed or is running: it is shown as running if there is a process\n\
-    with its number."
+        after_help = "A session without an end was killed or still runs: it is shown as running if a process with its\n\
+        process id exists."
 )]
 pub(super) struct Args {
     #[command(flatten)]
     which: Which,
 
-    /// The newest so many
+    /// Show at most N sessions, the newest ones
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
 }
 
 pub(super) const HEADS: &[&str] =
     &["SESSION", "STARTED (UTC)", "LASTED", "SERVER", "MESSAGES", "FINDINGS", "STATE", "COMMAND"];
-/// The first column that may go below the others.
+/// Index of the first column that may wrap below the others.
 pub(super) const FOLD: usize = 7;
 const LAYOUT: Layout = Layout::cut(HEADS, FOLD);
 
-/// A session with what is known of its process.
+/// A session with the state of its process.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]
@@ -72,13 +72,13 @@ fn row(session: &Session) -> Vec<Cell> {
         Cell::right(lasted(session)),
         Cell::new(&session.server),
         Cell::number(session.messages),
-        if 0 < session.findings { findings.style(warning) } else { findings },
+        if session.findings > 0 { findings.style(warning) } else { findings },
         Cell::new(state),
         Cell::new(command),
     ]
 }
 
-/// How a session ended, in a word or two.
+/// Shortens the outcome of a session to a word or two.
 fn short(outcome: &str) -> String {
     let begins = [("the server ended with ", "exit "), ("ended by ", "")];
     if outcome.starts_with("not started") {
@@ -88,7 +88,7 @@ fn short(outcome: &str) -> String {
     rest.map_or_else(|| outcome.to_owned(), |(short, rest)| format!("{short}{rest}"))
 }
 
-/// `ended`, `running` or `killed`.
+/// Returns `ended`, `running` or `killed`.
 pub(super) fn state(session: &Session) -> &'static str {
     match session.ended {
         Some(_) => "ended",
@@ -98,6 +98,7 @@ pub(super) fn state(session: &Session) -> &'static str {
 }
 
 fn lasted(session: &Session) -> String {
+    // A killed session has no end; its last record is the closest time.
     let end = session.ended.unwrap_or(session.seen);
     let micros = u64::try_from(end.0.saturating_sub(session.started.0)).unwrap_or(0);
     let seconds = Duration::from_micros(micros).as_secs();
@@ -109,11 +110,12 @@ fn lasted(session: &Session) -> String {
     }
 }
 
-/// Whether there is a process with this number: ours, or one that came later.
+/// Returns true if a process with this id exists. It may be a later process that reuses the id.
 #[cfg(unix)]
 fn is_there(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     let asked = pid.map(rustix::process::test_kill_process);
+    // EPERM: the process exists but belongs to another user.
     matches!(asked, Some(Ok(()) | Err(rustix::io::Errno::PERM)))
 }
 

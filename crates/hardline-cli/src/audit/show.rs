@@ -1,4 +1,4 @@
-//! `hardline audit show`: all about one session but its messages.
+//! `hardline audit show`: one session with its events and findings, without its messages.
 
 use std::process::ExitCode;
 
@@ -9,10 +9,10 @@ use super::list::{List, context, outcome};
 use super::{Place, Style, findings, line, sessions};
 use crate::terminal::table::{Cell, Layout};
 
-/// Show one session: how it was started, what happened, what was found
+/// Show one session: its start, its events, its findings
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The session's id, or as much of its beginning as no other has
+    /// Session id, or an unambiguous prefix of it
     #[arg(value_name = "SESSION")]
     session: String,
 
@@ -31,6 +31,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let reader = args.place.open()?;
     let mut query = Query::default();
     query.session = Some(args.session.to_ascii_lowercase());
+    // Two are enough to see that a prefix is ambiguous.
     query.limit = 2;
     let mut found = Vec::new();
     context(reader.sessions::<anyhow::Error>(&query, |session| {
@@ -40,9 +41,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let session = match found.as_slice() {
         [session] => session,
         [] => {
-            bail!("no session begins with {:?}; `hardline audit sessions` lists them", args.session)
+            bail!("no session id starts with {:?}; `hardline audit sessions` lists them", args.session)
         }
-        _ => bail!("more than one session begins with {:?}: give more of its id", args.session),
+        _ => bail!("more than one session id starts with {:?}: give more digits", args.session),
     };
     query.session = Some(session.session.clone());
     query.limit = u32::MAX;
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     outcome(written)
 }
 
-/// A finding, without what all of the session's have in common.
+/// Returns the row of a finding, without the columns that are the same for the whole session.
 fn row(finding: &Finding) -> Vec<Cell> {
     vec![
         Cell::firm(finding.at.short()),

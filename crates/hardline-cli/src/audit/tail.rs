@@ -16,14 +16,14 @@ use super::list::{choice, color, context, is_closed, is_unread, output};
 use super::{Format, Rules, Which, line};
 use crate::json;
 
-/// How often the database is asked.
+/// Polling interval for the database.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Longest text of a line, in bytes.
+/// Limit on the text of a line, in bytes.
 const MAX_TEXT_BYTES: usize = 2000;
 
-/// Show findings and events as they come, until Ctrl-C
+/// Print findings and events as they are stored, until Ctrl-C
 ///
-/// With --rule or --severity, only findings.
+/// With --rule or --severity: findings only.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -32,16 +32,16 @@ pub(super) struct Args {
     #[command(flatten)]
     rules: Rules,
 
-    /// So many of the newest first
+    /// First print the newest N records
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
 
-    /// Show those and end
+    /// Print those and exit
     #[arg(long)]
     no_follow: bool,
 }
 
-/// A line for programs.
+/// A line of JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Entry<'a> {
@@ -70,7 +70,7 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
         let (findings, events) = context(reader.since(&mut marks, &query).map_err(Into::into))?;
         let mut entries: Vec<_> = events.iter().map(|it| (it.at, Entry::Event(it))).collect();
         entries.extend(findings.iter().map(|it| (it.at, Entry::Finding(it))));
-        // At the same time, a start comes before what was found of it.
+        // The sort is stable, so a start stays ahead of the findings about it with the same time.
         entries.sort_by_key(|(at, _)| *at);
         let skipped = entries.len().saturating_sub(args.limit as usize);
         for (_, entry) in entries.iter().skip(if is_first { skipped } else { 0 }) {
@@ -88,7 +88,7 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
             query.limit = u32::MAX;
         }
         sleep(INTERVAL);
-        // A database that was broken is replaced by an empty one.
+        // A corrupt database is replaced by an empty one.
         if reader.is_replaced(&path)
             && let Ok(new) = Reader::open(&path)
         {
@@ -99,7 +99,7 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
 
 fn print(out: &mut dyn Write, entry: &Entry<'_>, is_colored: bool) -> Result<()> {
     let styled = |style: Ansi| if is_colored { style } else { Ansi::new() };
-    // Excerpts are escaped already: backslashes stay.
+    // Stored excerpts are already escaped, so their backslashes stay.
     let show = |text: &str| Excerpt::of_json(text, MAX_TEXT_BYTES).to_string();
     match entry {
         Entry::Finding(finding) => {

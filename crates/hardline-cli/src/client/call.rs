@@ -1,4 +1,4 @@
-//! `hardline call`: calls a tool and shows what it says.
+//! `hardline call`: calls a tool and shows its result.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,21 +16,24 @@ use super::target::TargetArgs;
 use super::{Format, ShowArgs, arguments, nearest, print, tool, write};
 use crate::terminal::{Color, complain};
 
-/// How long the list of tools may take that a mistake is looked up in.
+/// Time limit for the tool list that is fetched to explain a failed call.
 const LIST_TIME: Duration = Duration::from_secs(5);
 
 /// Call a tool of an MCP server
 ///
-/// Connects to a server of the configuration, at a URL, or starts one; calls the tool and shows its result.
-/// Images, sounds and other files in the result are saved, and named. Ctrl-C cancels the call at the server.
+/// Connects to a server from the configuration or at a URL, or starts one. Calls the tool and shows
+/// its
+/// result. Images, audio and files in the result are saved, and their paths printed. Ctrl-C cancels
+/// the
+/// call at the server.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline call [OPTIONS] <SERVER> <TOOL> [JSON]\n       \
     hardline call [OPTIONS] <TOOL> [JSON] --url <URL>\n       \
     hardline call [OPTIONS] <TOOL> [JSON] -- <CMD>...",
-    after_help = "Exit status: 0 if the tool succeeded, 1 if it says that it failed, or if the call failed, 2 for\n\
-    wrong use, and for a mistake in the configuration of the server: nothing was started; 128 and the\n\
-    number of the signal that ended this.\n\n\
+        after_help = "Exit status: 0 if the tool succeeded, 1 if it reports an error or the call failed, 2 for wrong use\n\
+        or a mistake in the configuration of the server (nothing was started); 128 plus the signal number\n\
+        if a signal ended this command.\n\n\
     Examples:\n  \
     hardline call github search_code '{\"query\": \"mcp\"}'\n  \
     hardline call echo '{\"text\": \"hello\"}' -- hardline demo-server\n  \
@@ -40,25 +43,25 @@ const LIST_TIME: Duration = Duration::from_secs(5);
     hardline call charts draw @data.json --save ."
 )]
 pub(crate) struct Args {
-    /// The server, by its name in the configuration; it has none with --url and --
+    /// Name of the server in the configuration; leave it out with --url and --
     #[arg(required = true)]
     server: Option<String>,
 
-    /// The tool
+    /// Name of the tool
     tool: Option<String>,
 
-    /// Its arguments: a JSON object, @FILE with one, or - for standard input
+    /// Arguments of the tool: a JSON object, @FILE with one, or - for standard input
     #[arg(value_name = "JSON")]
     arguments: Option<String>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Where to save images, sounds and files of the result; without it, where temporary files are
+    /// Directory for images, audio and files of the result; default: the temporary directory
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
-    /// Print text as the server sent it, whatever it does to a terminal, and nothing else
+    /// Print only text, exactly as the server sent it; it can control the terminal
     #[arg(long, conflicts_with_all = ["format", "save"])]
     raw: bool,
 
@@ -75,9 +78,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         [tool, arguments] => (tool, Some(arguments.as_str())),
         [] => {
             let list = server.suggest("tools", &[]);
-            bail!("which tool of {}? {list} lists them", print::name(&server.name));
+            bail!("name a tool of {}; {list} lists them", print::name(&server.name));
         }
-        _ => bail!("with --url and -- the server has no name: write `hardline call TOOL [JSON]`"),
+        _ => bail!("a server from --url or -- has no name: write `hardline call TOOL [JSON]`"),
     };
     let params = params(tool, arguments)?;
     save::prepare(args.save.as_deref(), args.show.format)?;
@@ -111,7 +114,7 @@ async fn call(
             if args.show.format == Format::Text {
                 let meant = meant(&connection, server, tool).await;
                 let help = meant.unwrap_or_else(|| help(server, tool));
-                complain(&format!("the tool {} says that it failed; {help}", print::name(tool)));
+                complain(&format!("the tool {} reports an error; {help}", print::name(tool)));
             }
             Ok(ExitCode::from(1))
         }
@@ -133,24 +136,25 @@ async fn call(
     }
 }
 
-/// Shows a result. Returns whether it could be written, and its files saved.
+/// Shows a result. Returns true if it was written and all its files were saved.
 fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Result<bool> {
     let color = if args.raw { Color::Always } else { args.show.color };
     let mut folder = Folder::new(args.save.as_deref(), tool);
     Ok(write(color, |out, _| match args.show.format {
         Format::Json => writeln!(out, "{}", crate::json::escaped(result.get())),
-        // As it came, whatever it is.
+        // The user asked for the unchanged bytes.
         Format::Text if args.raw => print::raw(out, shown),
         Format::Text => print::text(out, shown, &mut folder),
     })? && folder.tell())
 }
 
-/// Where the arguments of a tool are shown.
+/// Returns a hint at the command that shows the arguments of a tool.
 fn help(server: &Server, tool: &str) -> String {
     format!("{} shows its arguments", server.suggest("tools", &[tool]))
 }
 
-/// What may have been meant, if the server has no tool of that name: not all servers say so.
+/// Returns a suggestion if the server has no tool of that name. Not all servers report that
+/// themselves.
 async fn meant(connection: &Connection, server: &Server, tool: &str) -> Option<String> {
     let listed = tokio::time::timeout(LIST_TIME, connection.list_tools_json()).await.ok()?.ok()?;
     let names: Vec<String> = listed.iter().filter_map(|it| tool::name(it.get())).collect();
@@ -166,7 +170,7 @@ async fn meant(connection: &Connection, server: &Server, tool: &str) -> Option<S
     ))
 }
 
-/// The parameters of the call. Numbers stay as they are written.
+/// Returns the parameters of the call. Numbers keep their digits.
 fn params(tool: &str, arguments: Option<&str>) -> Result<String> {
     let arguments = arguments::read(arguments)?;
     let tool = serde_json::to_string(tool)?;

@@ -1,9 +1,12 @@
 //! The client: `hardline tools`, `call`, `resources`, `prompts`, `login` and `logout`.
 //!
-//! `target` says which servers, `config` finds those of configurations, `server` is one that can be connected
-//! to, with the `credentials` for it and the commands that are suggested for it
-//! (`again`); `session` connects and minds signals, with a `guard` if there is to be one, `all` asks many side by side;
-//! `print`, `save` and `visible` show what came, `tree` looks into it.
+//! `target` selects the servers, `config` finds those of configuration files, `server` is a server
+//! to
+//! connect to, with its `credentials` and the commands to suggest for it (`again`). `session`
+//! connects
+//! and handles signals, with a `guard` if wanted; `all` asks many servers concurrently. `print`,
+//! `save`
+//! and `visible` show results, `tree` reads them.
 
 mod again;
 mod all;
@@ -45,30 +48,31 @@ enum Format {
     Json,
 }
 
-/// How what came is shown.
+/// Output format and colors.
 #[derive(Debug, clap::Args)]
 struct ShowArgs {
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    /// When to use colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 }
 
-/// The first line of a description that has something in it.
+/// Returns the first line of a description that is not blank.
 fn first_line(description: Option<&str>) -> &str {
     let mut lines = description.unwrap_or_default().lines().map(str::trim);
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// Writes to standard output, with colors where they are wanted. Returns whether it is written; why it is
-/// not was told then.
+/// Writes to standard output, with colors if wanted. Returns false after a write error, which it
+/// has
+/// reported.
 ///
 /// # Errors
 ///
-/// Nobody reads it any more.
+/// Standard output is closed.
 fn write(
     color: Color,
     print: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>,

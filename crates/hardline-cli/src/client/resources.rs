@@ -25,17 +25,16 @@ use crate::terminal::table::{self, Cell, Layout, Table};
 
 /// List the resources of MCP servers, or read one
 ///
-/// Without SERVER, connects to all servers of the configuration side by side, and lists their resources and
-/// the templates of those that have to be asked for by name. With URI, reads a resource: text is shown, and
-/// whatever else it is is saved to a file, and named.
+/// Without SERVER, connects to all configured servers concurrently and lists their resources and
+/// resource templates. With URI, reads a resource: prints text, and saves other content to a file.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline resources [OPTIONS] [SERVER] [URI]\n       \
     hardline resources [OPTIONS] [URI] --url <URL>\n       \
     hardline resources [OPTIONS] [URI] -- <CMD>...",
-    after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all of them did,\n\
-    2 for wrong use, and for a mistake in the configuration of the server that is named; 128 and the\n\
-    number of the signal that ended this.\n\n\
+        after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all servers did,\n\
+        2 for wrong use or a mistake in the configuration of the named server; 128 plus the signal number\n\
+        if a signal ended this command.\n\n\
     Examples:\n  \
     hardline resources\n  \
     hardline resources docs\n  \
@@ -43,20 +42,20 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline resources demo://greeting -- hardline demo-server"
 )]
 pub(crate) struct Args {
-    /// The server, by its name in the configuration; it has none with --url and --
+    /// Name of the server in the configuration; leave it out with --url and --
     server: Option<String>,
 
-    /// A resource, to be read
+    /// URI of a resource to read
     uri: Option<String>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Write what is read to this file, which must not exist, as it came; `-` is standard output
+    /// Write the content unchanged to this file, which must not exist; `-` is standard output
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["format", "save"])]
     output: Option<PathBuf>,
 
-    /// Where to save what is no text; without it, where temporary files are
+    /// Directory for content that is not text; default: the temporary directory
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
@@ -64,7 +63,7 @@ pub(crate) struct Args {
     show: ShowArgs,
 }
 
-/// The columns of resources and of templates, for one server and for many.
+/// Columns of resources and of templates, for one server and for many.
 const ONE: (Layout, Layout) = (
     Layout::cut(&["URI", "NAME", "TYPE", "SIZE", "DESCRIPTION"], 4),
     Layout::cut(&["TEMPLATE", "NAME", "TYPE", "DESCRIPTION"], 3),
@@ -74,14 +73,14 @@ const MANY: (Layout, Layout) = (
     Layout::cut(&["SERVER", "TEMPLATE", "NAME", "TYPE", "DESCRIPTION"], 4),
 );
 
-/// What a server has, as it wrote it.
+/// Resources and templates of a server, as it wrote them.
 #[derive(Debug)]
 struct Listed {
     resources: Vec<Box<RawValue>>,
     templates: Vec<Box<RawValue>>,
 }
 
-/// What of a resource or a template is shown.
+/// Fields of a resource or a template that are shown.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown {
@@ -94,7 +93,7 @@ struct Shown {
     size: Option<u64>,
 }
 
-/// What reading gives.
+/// Result of `resources/read`.
 #[derive(Debug, Deserialize)]
 struct Read {
     contents: Vec<Content>,
@@ -116,10 +115,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let uri = match rest {
         [] => None,
         [uri] => Some(uri.as_str()),
-        _ => bail!("with --url and -- the server has no name: write `hardline resources [URI]`"),
+        _ => bail!("a server from --url or -- has no name: write `hardline resources [URI]`"),
     };
     if uri.is_none() && args.output.is_some() {
-        bail!("--output is for a resource that is read: give its URI");
+        bail!("--output needs a resource to read: give its URI");
     }
     if uri.is_some() {
         save::prepare(args.save.as_deref(), args.show.format)?;

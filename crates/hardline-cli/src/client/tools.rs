@@ -1,4 +1,4 @@
-//! `hardline tools`: lists the tools of all servers, of one, or shows one tool in full.
+//! `hardline tools`: lists the tools of servers, or shows one tool in full.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
@@ -21,29 +21,31 @@ use super::{Format, ShowArgs, first_line, nearest, tool, write};
 use crate::terminal::complain;
 use crate::terminal::table::{self, Cell, Layout, Table};
 
-/// How long a server is waited for whose tools are known from last time.
+/// Time limit for a server whose tools are cached from an earlier run.
 const SOON: Duration = Duration::from_secs(2);
-/// How long a server that is named is waited for, if its tools are known from last time: as long as any opening
-/// may take.
+/// Time limit for a named server whose tools are cached: the longest time that any connection setup
+/// may
+/// take.
 const OPEN_TIME: Duration = Duration::from_secs(60);
-/// How many warnings of tools that can be taken for each other are told.
+/// Limit on printed warnings about tools with confusable names.
 const MAX_SHADOWS: usize = 10;
 
 /// List the tools of MCP servers, or show one tool in full
 ///
-/// Without SERVER, connects to all servers of the configuration side by side, and lists their tools: their
-/// names, their arguments (those that must be given have a star) and what they do. A server that does not
-/// answer is named with the reason; if its tools are known from last time, they are listed and marked.
+/// Without SERVER, connects to all configured servers concurrently and lists their tools: name,
+/// arguments (required ones have a star) and description. A server that does not answer is listed
+/// with
+/// the reason; if its tools are cached from an earlier run, they are listed and marked.
 ///
-/// With TOOL, shows what one tool takes and what the server says of it.
+/// With TOOL, shows the arguments and the full description of one tool.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline tools [OPTIONS] [SERVER] [TOOL]\n       \
     hardline tools [OPTIONS] [TOOL] --url <URL>\n       \
     hardline tools [OPTIONS] [TOOL] -- <CMD>...",
-    after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all of them did, 2 for wrong\n\
-    use, and for a mistake in the configuration of the server that is named; 128 and the number of the\n\
-    signal that ended this.\n\n\
+        after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all servers did, 2 for wrong\n\
+        use or a mistake in the configuration of the named server; 128 plus the signal number if a signal\n\
+        ended this command.\n\n\
     Examples:\n  \
     hardline tools\n  \
     hardline tools github\n  \
@@ -54,10 +56,10 @@ const MAX_SHADOWS: usize = 10;
     hardline tools --format json -- my-server | jq '.tools[].name'"
 )]
 pub(crate) struct Args {
-    /// The server, by its name in the configuration; it has none with --url and --
+    /// Name of the server in the configuration; leave it out with --url and --
     server: Option<String>,
 
-    /// A tool, to be shown in full
+    /// Name of a tool to show in full
     tool: Option<String>,
 
     #[command(flatten)]
@@ -67,11 +69,11 @@ pub(crate) struct Args {
     show: ShowArgs,
 }
 
-/// The columns, for one server and for many.
+/// Columns for one server and for many.
 const ONE: Layout = Layout::cut(&["TOOL", "ARGUMENTS", "DESCRIPTION"], 2);
 const MANY: Layout = Layout::cut(&["SERVER", "TOOL", "ARGUMENTS", "DESCRIPTION"], 3);
 
-/// A tool, as the server wrote it.
+/// JSON of a tool, as the server wrote it.
 type Json = Arc<str>;
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -80,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let wanted = match rest {
         [] => None,
         [tool] => Some(tool.as_str()),
-        _ => bail!("with --url and -- the server has no name: write `hardline tools [TOOL]`"),
+        _ => bail!("a server from --url or -- has no name: write `hardline tools [TOOL]`"),
     };
     session::run(&args.target, async |desk| match which {
         Which::Given(server) => given(args, &desk, &server, wanted).await,
@@ -119,6 +121,7 @@ async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -
     };
     let code = one(args, &server, tools, wanted)?;
     cut(&manager);
+    // The tools come from the cache, so the failure is reported and the exit status is 1.
     if answer.state == State::Current {
         return Ok(code);
     }
@@ -126,7 +129,7 @@ async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -
     Ok(ExitCode::from(1))
 }
 
-/// Lists or shows the tools of one server.
+/// Lists the tools of one server, or shows one of them.
 fn one(args: &Args, server: &Server, tools: &[Json], wanted: Option<&str>) -> Result<ExitCode> {
     let Some(wanted) = wanted else {
         let is_written = write(args.show.color, |out, is_colored| match args.show.format {
@@ -183,7 +186,7 @@ async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<Exi
     Ok(if is_written { code } else { ExitCode::from(1) })
 }
 
-/// Begins to connect to servers, with what they listed last time.
+/// Starts to connect to servers, with the cache of an earlier run.
 fn start(desk: &Desk, servers: &[Server]) -> Manager {
     let mut settings = ManagerSettings::default();
     if let Some(state) = crate::place::state() {
@@ -196,8 +199,9 @@ fn start(desk: &Desk, servers: &[Server]) -> Manager {
     manager
 }
 
-/// Waits until all have listed their tools or failed to; less long for those that are known from last time.
-/// Returns how long that could take.
+/// Waits until all servers have listed their tools or failed. The limit is shorter if the tools of
+/// all
+/// late servers are cached. Returns the limit.
 async fn listed(manager: &Manager, patience: Duration) -> Duration {
     let begun = Instant::now();
     let soon = SOON.min(patience);
@@ -212,8 +216,9 @@ async fn listed(manager: &Manager, patience: Duration) -> Duration {
     patience
 }
 
-/// Waits until a server has listed its tools or failed to. One whose tools are known from last time is not
-/// waited for until its process has ended as well: that can take as long again.
+/// Waits until a server has listed its tools or failed. If its tools are cached, does not wait for
+/// the
+/// end of its process as well, which can take as long again.
 async fn decided(manager: &Manager, server: &Server, patience: Duration) {
     let mut listed = std::pin::pin!(manager.listed());
     if tokio::time::timeout(patience, &mut listed).await.is_err()
@@ -223,7 +228,7 @@ async fn decided(manager: &Manager, server: &Server, patience: Duration) {
     }
 }
 
-/// The servers that have neither listed their tools nor failed to.
+/// Returns the servers that have neither listed their tools nor failed.
 fn unlisted(manager: &Manager) -> Vec<Arc<str>> {
     let statuses = manager.statuses().into_iter();
     let is_open = statuses.filter(|it| {
@@ -233,7 +238,7 @@ fn unlisted(manager: &Manager) -> Vec<Arc<str>> {
     is_open.map(|it| it.server).collect()
 }
 
-/// What each server has said so far.
+/// Returns the answer of each server so far.
 fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<Json>>> {
     let catalog = manager.catalog();
     let tools = |server: &Arc<str>| {
@@ -241,7 +246,7 @@ fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<
         tools.map(|it| Json::from(it.listed.json())).collect::<Vec<_>>()
     };
     let answer = |status: hardline_client::manager::Status| {
-        // Also while it is tried once more.
+        // The last failure explains more than a state such as "connecting again".
         let reason = status.last_failure.as_deref().or(status.state.reason());
         let reason = reason.or(status.list_failure.as_deref()).unwrap_or(late).to_owned();
         let is_wrong =
@@ -259,25 +264,27 @@ fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<
     manager.statuses().into_iter().map(answer).collect()
 }
 
-/// Warns of tools that are not listed, as there are too many.
+/// Warns about servers with more tools than the list can hold.
 fn cut(manager: &Manager) {
     for status in manager.statuses() {
         if let count @ 1.. = status.unlisted {
             let server = name(&status.server);
-            complain(&format!("warning: {server} has {count} more tools than are listed here"));
+            complain(&format!("warning: {server} has {count} more tools that are not listed"));
         }
     }
 }
 
-/// Warns of tools that can be taken for each other. Those with the same names are told together.
+/// Warns about tools with the same or confusable names. Pairs of servers with equal names share a
+/// line.
 fn shadows(manager: &Manager) {
     let catalog = manager.catalog();
     let mut same: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     let mut alike = Vec::new();
     for it in catalog.shadows() {
-        match it.is_exact() {
-            true => same.entry((&it.server, &it.first_server)).or_default().push(&it.tool),
-            false => alike.push(it.to_string()),
+        if it.is_exact() {
+            same.entry((&it.server, &it.first_server)).or_default().push(&it.tool);
+        } else {
+            alike.push(it.to_string());
         }
     }
     let same = same.into_iter().map(|((server, first), tools)| {
@@ -289,7 +296,7 @@ fn shadows(manager: &Manager) {
         complain(&format!("warning: {warning} (tool.shadow)"));
     }
     if let Some(more @ 1..) = all.len().checked_sub(MAX_SHADOWS) {
-        complain(&format!("warning: {more} more of these (tool.shadow)"));
+        complain(&format!("warning: {more} more pairs like these (tool.shadow)"));
     }
 }
 
@@ -323,7 +330,7 @@ fn text(
     table.write(out, table::width())
 }
 
-/// The names of the arguments, with a star behind those that must be given.
+/// Returns the names of the arguments, with a star after required ones.
 fn arguments(schema: &Tree<'_>) -> String {
     let required: HashSet<&str> = tool::required(schema).into_iter().collect();
     let properties = schema.get("properties").map(Tree::members).unwrap_or_default();

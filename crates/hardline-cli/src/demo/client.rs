@@ -1,4 +1,4 @@
-//! A scripted client: says its lines, and takes down what arrives until a deadline.
+//! A scripted client: sends requests and collects the lines that arrive until a deadline.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::scene::{Ask, Scene};
 use super::seen::{Arrived, Seen};
 use crate::demo_server::hostile::{ECHO, LATER};
 
-/// One end of a session with a server of ours.
+/// Client end of a session with a demo server.
 pub(super) struct Client {
     child: Child,
     stdin: Option<Sender>,
@@ -25,15 +25,15 @@ pub(super) struct Client {
     buffer: Vec<u8>,
     next_id: i64,
     is_over: bool,
-    /// What has arrived in this scene.
+    /// Lines that have arrived in this scene.
     seen: Seen,
 }
 
-/// How long the first answer may take on a busy machine.
+/// Deadline for the first answer, which may be late on a busy machine.
 const OPENING: Duration = Duration::from_secs(20);
-/// How long any other may take; only what never comes is waited for that long.
+/// Deadline for any other answer. Only an answer that never comes takes this long.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What comes behind the last answer comes within this time.
+/// Time after the last answer in which late lines are still collected.
 const REST: Duration = Duration::from_millis(60);
 const CHUNK: usize = 64 << 10;
 
@@ -58,22 +58,23 @@ impl Client {
             "clientInfo": {"name": "hardline-demo", "version": env!("CARGO_PKG_VERSION")}});
         let id = client.ask("initialize", params).await;
         if !client.wait(id, OPENING).await {
-            bail!("no answer to the first request: {}", client.child.close().await);
+            bail!("the server did not answer the first request: {}", client.child.close().await);
         }
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         client.seen = Seen::default();
         Ok(client)
     }
 
-    /// Whether the server is still there, as far as anybody noticed.
+    /// Returns true while the server has not closed its output.
     pub(super) fn is_alive(&self) -> bool {
         !self.is_over
     }
 
-    /// Plays a scene and returns what arrived.
+    /// Plays a scene and returns the lines that arrived.
     ///
-    /// The server takes one thing after the other, so what it has not answered when it answers the
-    /// honest call at the end it never will. Only Hardline may have more to say: that `is_guarded`.
+    /// The server handles requests in order. A request that it has not answered before the honest
+    /// call
+    /// at the end will never be answered. Only Hardline may answer later, if `is_guarded`.
     pub(super) async fn play(&mut self, scene: &Scene, is_guarded: bool) -> Seen {
         let attack = match scene.ask {
             Ask::List(_) => self.ask("tools/list", json!({})).await,
@@ -116,6 +117,7 @@ impl Client {
     async fn ask(&mut self, method: &str, mut params: Value) -> i64 {
         let id = self.next_id;
         self.next_id += 1;
+        // The attacks with progress notifications need a token to refer to.
         if let Some(params) = params.as_object_mut() {
             params.insert("_meta".to_owned(), json!({"progressToken": id}));
         }
@@ -127,18 +129,18 @@ impl Client {
     async fn say(&mut self, message: &Value) {
         let line = format!("{message}\n");
         let Some(stdin) = &mut self.stdin else { return };
-        // Whoever does not read any more has ended, or is about to.
+        // The server has ended, or is about to; reading will notice it.
         if stdin.write_all(line.as_bytes()).await.is_err() {
             self.stdin = None;
         }
     }
 
-    /// Waits for the answer to a request. Returns whether it came.
+    /// Waits for the answer to a request. Returns true if it came.
     async fn wait(&mut self, id: i64, patience: Duration) -> bool {
-        self.read_until(Instant::now() + patience, |seen| 0 < seen.answers(id).count()).await
+        self.read_until(Instant::now() + patience, |seen| seen.answers(id).count() > 0).await
     }
 
-    /// Reads until something is the case, or the time is up.
+    /// Reads until `is_enough` or the deadline. Returns true if it was enough.
     async fn read_until(&mut self, deadline: Instant, is_enough: impl Fn(&Seen) -> bool) -> bool {
         loop {
             if is_enough(&self.seen) {
@@ -160,6 +162,7 @@ impl Client {
         while let Some(line) = self.framer.next_line(&mut chunk) {
             self.seen.add(Arrived::new(&line));
         }
+        // The end of the stream can leave a last line without a line end.
         if read == 0 {
             self.is_over = true;
             if let Some(line) = self.framer.finish() {

@@ -1,31 +1,31 @@
-//! What is wrong with what arrived, whoever let it through.
+//! Judges the lines that reached a client.
 //!
-//! One judge for both sides: it knows neither the scene nor whether Hardline was there.
+//! The same judge serves both clients: it knows neither the scene nor if Hardline was in between.
 
 use serde_json::Value;
 
 use super::seen::{Arrived, Seen};
 
-/// Something that a client should not have got, or should have.
+/// A line that a client should not have received, or an answer that is missing.
 #[derive(Debug)]
 pub(super) struct Harm {
-    /// In words.
+    /// Description for people.
     pub(super) what: String,
-    /// The line in which it is to be seen, if there is one.
+    /// Index of the line that shows it, if there is one.
     pub(super) line: Option<usize>,
 }
 
-/// More notifications than that in one scene are a flood.
+/// Limit on notifications in one scene; more are a flood.
 const MAX_NOTIFICATIONS: usize = 1000;
 
-/// The first thing that is wrong, if anything is.
+/// Returns the first harm, if there is one.
 pub(super) fn harm(seen: &Seen) -> Option<Harm> {
     let at = |what: &str, line| Some(Harm { what: what.to_owned(), line });
     if seen.is_over {
         return at("the server is gone, and with it the session", seen.lines.len().checked_sub(1));
     }
     let notifications = seen.notifications();
-    if MAX_NOTIFICATIONS < notifications {
+    if notifications > MAX_NOTIFICATIONS {
         return at(&format!("{notifications} notifications to deal with"), Some(0));
     }
     for (index, line) in seen.lines.iter().enumerate() {
@@ -36,16 +36,16 @@ pub(super) fn harm(seen: &Seen) -> Option<Harm> {
     let unread = seen.lines.iter().position(|line| line.value.is_none());
     if seen.answers(seen.attack).next().is_none() {
         let first = (!seen.lines.is_empty()).then_some(0);
-        return at("no answer: whoever called waits for ever", unread.or(first));
+        return at("no answer: the caller waits forever", unread.or(first));
     }
     let is_served = |(id, text): &(i64, &str)| seen.is_served(*id, text);
     if !seen.honest.iter().all(is_served) {
         return at("an honest call did not get its answer", None);
     }
-    unread.and_then(|index| at("a line that is no JSON, where only messages may be", Some(index)))
+    unread.and_then(|index| at("a line that is not JSON, where only messages may be", Some(index)))
 }
 
-/// What is wrong with one line.
+/// Returns the harm in one line.
 fn in_line(seen: &Seen, line: &Arrived) -> Option<String> {
     if line.is_cut {
         let megabytes = line.length / 1_000_000;
@@ -59,7 +59,7 @@ fn in_line(seen: &Seen, line: &Arrived) -> Option<String> {
     wrong_answer(seen, line).or_else(in_text)
 }
 
-/// What is wrong with an answer in view of the requests.
+/// Returns the harm of an answer, compared with the requests.
 fn wrong_answer(seen: &Seen, line: &Arrived) -> Option<String> {
     if !line.is_answer() {
         return None;
@@ -68,11 +68,11 @@ fn wrong_answer(seen: &Seen, line: &Arrived) -> Option<String> {
     if !seen.asked.contains(&id) {
         return Some("an answer to a request that was never made".to_owned());
     }
-    let is_double = 1 < seen.answers(id).count();
+    let is_double = seen.answers(id).count() > 1;
     is_double.then(|| "two answers to one request; a client takes the first".to_owned())
 }
 
-/// What is wrong with the strings of a message.
+/// Returns the harm in the strings of a message.
 fn in_strings(value: &Value) -> Option<&'static str> {
     match value {
         Value::String(text) => in_text(text),
@@ -83,16 +83,17 @@ fn in_strings(value: &Value) -> Option<&'static str> {
 }
 
 fn in_text(text: &str) -> Option<&'static str> {
+    // Tag characters spell hidden text; bidirectional controls reorder visible text.
     let is_hidden = |char| matches!(char, '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}');
     if text.contains(is_hidden) {
-        return Some("orders in letters that nobody sees");
+        return Some("instructions in invisible characters");
     }
     let is_message = |line: &str| {
         let value = serde_json::from_str::<Value>(line);
         value.is_ok_and(|value| value.get("jsonrpc").is_some())
     };
     let mut lines = text.split(['\n', '\r', '\u{2028}', '\u{2029}']);
-    lines.any(is_message).then_some("a line of the text is a message on its own")
+    lines.any(is_message).then_some("a line of the text is a message of its own")
 }
 
 #[cfg(test)]
@@ -146,9 +147,9 @@ mod tests {
         check(&answer("a").replace(":1,", ":7,"), Some("never made"));
         check(&answer("a").replace(":1,", ":\"1\","), Some("no answer"));
         check(&format!("{request}\n{}", answer("a")), Some("uninvited request: sampling"));
-        check(&format!("INFO\n{}", answer("a")), Some("no JSON"));
-        check(&answer(&format!("page\n{request}\nend")), Some("a message on its own"));
-        check(&answer("sun\u{e0041}"), Some("nobody sees"));
+        check(&format!("INFO\n{}", answer("a")), Some("not JSON"));
+        check(&answer(&format!("page\n{request}\nend")), Some("a message of its own"));
+        check(&answer("sun\u{e0041}"), Some("invisible characters"));
         check(&answer(&"x".repeat(3000)), Some("in memory"));
         check(
             &format!("{}{}", format!("{notification}\n").repeat(2000), answer("a")),

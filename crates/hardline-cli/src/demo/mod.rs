@@ -1,7 +1,8 @@
-//! `hardline demo`: a hostile server twice, once as a client gets it and once behind Hardline.
+//! `hardline demo`: plays a hostile server twice, once directly and once behind Hardline.
 //!
-//! Both are real: [`client`] starts this very program as the server, with and without `hardline wrap`
-//! in front, and one judge, [`harm`], looks at what arrived from either. [`scene`] has what is played.
+//! Both runs are real: [`client`] starts this program as the server, with and without `hardline
+//! wrap`,
+//! and one judge, [`harm`], examines the lines of both. [`scene`] has the script.
 
 mod client;
 mod harm;
@@ -23,9 +24,9 @@ use scene::ACTS;
 
 /// Watch a hostile server attack a client, without and with Hardline
 ///
-/// Starts a built-in server that attacks its client in a dozen ways, and shows for each what a client
-/// gets today and what it gets behind `hardline wrap`. Nothing is installed, nothing outside is
-/// touched, and it takes a few seconds.
+/// Starts a built-in server that attacks its client in a dozen ways. For each attack, shows what a
+/// client receives today and what it receives behind `hardline wrap`. Installs nothing, changes
+/// nothing outside, and takes a few seconds.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if all attacks were stopped and every request was answered once, 1 if not, 2 if\n\
@@ -33,7 +34,7 @@ use scene::ACTS;
     More attacks, one by one: hardline demo-server --list-attacks"
 )]
 pub(crate) struct Args {
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    /// When to use colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 }
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Ok(ExitCode::from(1)),
         Err(error) => match error.downcast_ref::<io::Error>() {
-            // Whoever read the output has seen enough.
+            // The reader of standard output closed it, as `head` does.
             Some(it) if it.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
             Some(_) => Err(error).context("cannot write to standard output"),
             None => Err(error),
@@ -54,16 +55,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// Plays everything. Returns whether Hardline stopped all of it.
+/// Plays all scenes. Returns true if Hardline stopped every attack.
 async fn play(page: &mut Page) -> Result<bool> {
     let started = now();
     let this = std::env::current_exe().context("cannot find this program")?;
-    // Whoever interrupts the demo leaves nothing behind.
+    // The keeper ends the servers if the user interrupts the demo.
     let keeper = Keeper::new(&this, ["keeper"]);
     let base = Command::new(&this, Environment::Base).stderr(Stderr::tail_only()).keeper(keeper);
     let server = ["demo-server", "--hostile"];
     let plain = base.clone().args(server);
-    // It leaves nothing behind, and nobody's own policy counts.
+    // The demo writes no files and ignores the user's own policy.
     let options =
         ["wrap", "--name", "demo", "--audit", "off", "--no-pins", "--profile", "balanced"];
     let guarded = base.args(options).arg("--").arg(&this).args(server);
@@ -76,6 +77,7 @@ async fn play(page: &mut Page) -> Result<bool> {
         page.act(act.title)?;
         for scene in act.scenes {
             page.scene(totals.scenes + 1, scene)?;
+            // The plain server may have died in the scene before; then a new one is needed.
             let mut client = match without.take().filter(Client::is_alive) {
                 Some(client) => client,
                 None => Client::start(&plain).await.context("cannot start the server")?,
@@ -97,7 +99,7 @@ async fn play(page: &mut Page) -> Result<bool> {
     Ok(totals.is_perfect())
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long it takes is shown")]
+#[expect(clippy::disallowed_methods, reason = "the duration is shown")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,4 +1,4 @@
-//! The demo as a person sees it: eighty columns, with colors where they are wanted.
+//! Prints the demo: eighty columns, with colors if wanted.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::seen::{Arrived, Seen};
 use crate::terminal::Pieces;
 
 const WIDTH: usize = 80;
-/// Columns before a story.
+/// Indentation of a story, in columns.
 const INDENT: usize = 4;
-/// Columns before a line that arrived.
+/// Indentation of a received line, in columns.
 const DEEP: usize = 16;
-/// Bytes of a line that are looked at: more would not fit.
+/// Limit on the examined part of a line, in bytes: more would not fit.
 const SHOWN: usize = 4 * WIDTH;
-/// Bytes that may be shown before hidden letters.
+/// Limit on the bytes shown before hidden characters.
 const BEFORE: usize = 28;
 
 const TITLE: Style = Style::new().bold();
@@ -27,12 +27,12 @@ const QUIET: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 
-/// Where the demo is written.
+/// Output of the demo.
 pub(super) struct Page {
     out: AutoStream<io::Stdout>,
 }
 
-/// What is counted.
+/// Counts over all scenes.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     pub(super) scenes: usize,
@@ -57,7 +57,7 @@ impl Totals {
         self.answered += safe.answered_once();
     }
 
-    /// Whether nothing is left to be desired.
+    /// Returns true if every attack was stopped and every request answered.
     pub(super) fn is_perfect(&self) -> bool {
         self.stopped == self.scenes && self.answered == self.asked && self.is_alive
     }
@@ -80,7 +80,7 @@ impl Page {
         writeln!(self.out, "\n{QUIET}──{QUIET:#} {TITLE}{title}{TITLE:#} {QUIET}{line}{QUIET:#}")
     }
 
-    /// Shows what is about to happen.
+    /// Prints the title and the story of a scene.
     pub(super) fn scene(&mut self, number: usize, scene: &Scene) -> io::Result<()> {
         let rule = scene.rule().map_or("", |rule| rule.name());
         let room = WIDTH.saturating_sub(INDENT + scene.title.len());
@@ -91,14 +91,14 @@ impl Page {
         self.out.flush()
     }
 
-    /// Shows what came of it.
+    /// Prints the outcome of a scene for both clients.
     pub(super) fn outcome(&mut self, scene: &Scene, bare: &Seen, safe: &Seen) -> io::Result<()> {
         match harm(bare) {
             Some(harm) => {
                 let line = harm.line.and_then(|line| bare.lines.get(line));
                 self.verdict("plain", false, &harm.what, line)?;
             }
-            None => self.verdict("plain", true, "nothing to see here", None)?,
+            None => self.verdict("plain", true, "no harm was done", None)?,
         }
         if let Some(harm) = harm(safe) {
             let line = harm.line.and_then(|line| safe.lines.get(line));
@@ -115,9 +115,8 @@ impl Page {
     pub(super) fn end(&mut self, totals: &Totals) -> io::Result<()> {
         let Totals { scenes, harmed, stopped, asked, answered, is_alive, time } = totals;
         let seconds = time.as_secs_f64();
-        let of = |count: &usize, all: &usize| match count == all {
-            true => format!("all {all}"),
-            false => format!("{count} of {all}"),
+        let of = |count: &usize, all: &usize| {
+            if count == all { format!("all {all}") } else { format!("{count} of {all}") }
         };
         writeln!(self.out, "\n{QUIET}{}{QUIET:#}\n", "─".repeat(WIDTH))?;
         let reached = format!("{} attacks reached the client", of(harmed, scenes));
@@ -129,19 +128,20 @@ impl Page {
         )?;
         let answered_once = format!("{} requests answered, each exactly once", of(answered, asked));
         self.sum("", answered == asked, &answered_once)?;
-        let alive = match is_alive {
-            true => "one session from beginning to end, and still alive",
-            false => "the session did not live to the end",
+        let alive = if *is_alive {
+            "one session from beginning to end, and still alive"
+        } else {
+            "the session did not survive to the end"
         };
         self.sum("", *is_alive, alive)?;
         writeln!(
             self.out,
-            "\n{QUIET}{seconds:.1} s. For a server of yours:{QUIET:#} {TITLE}hardline wrap -- COMMAND ARGS{TITLE:#}"
+            "\n{QUIET}{seconds:.1} s. To guard your own server:{QUIET:#} {TITLE}hardline wrap -- COMMAND ARGS{TITLE:#}"
         )?;
         self.out.flush()
     }
 
-    /// One side's outcome: a mark, what it means, and the line that shows it.
+    /// Prints the outcome for one client: a mark, its meaning, and the line that shows it.
     fn verdict(
         &mut self,
         side: &str,
@@ -162,7 +162,7 @@ impl Page {
         writeln!(self.out, "    {side:<9} {style}{mark}{style:#} {what}")
     }
 
-    /// Writes a text in lines that fit.
+    /// Prints a text, wrapped at [`WIDTH`].
     fn paragraph(&mut self, text: &str, indent: usize) -> io::Result<()> {
         let mut line = String::new();
         for word in text.split_whitespace() {
@@ -179,7 +179,7 @@ impl Page {
     }
 }
 
-/// The telling part of a line, escaped, in so many columns.
+/// Returns the significant part of a line, escaped and cut to `columns`.
 fn excerpt(line: &Arrived, columns: usize) -> String {
     let start = telling(&line.text);
     let rest = line.text.get(start..).unwrap_or_default();
@@ -190,9 +190,9 @@ fn excerpt(line: &Arrived, columns: usize) -> String {
     format!("{lead}{}", Pieces::new(part, is_json).first(columns - lead.chars().count(), has_more))
 }
 
-/// Where the telling part of a line starts: behind an envelope that says nothing.
+/// Returns the start of the significant part of a line, after the JSON-RPC envelope.
 fn telling(text: &[u8]) -> usize {
-    // Hidden letters, raw or made visible, with some of the words before them.
+    // Hidden characters, raw or already made visible, with a few words before them.
     let hidden = memmem::find(text, b"\xf3\xa0").or_else(|| memmem::find(text, b"<U+E00"));
     if let Some(at) = hidden {
         let start = at.saturating_sub(BEFORE);

@@ -1,10 +1,10 @@
-//! What is played: a dozen attacks in four acts.
+//! The script: a dozen attacks in four acts.
 
 use hardline_guard::Rule;
 
 use crate::demo_server::hostile::attack;
 
-/// Some attacks of one kind.
+/// Attacks of one kind.
 pub(super) struct Act {
     pub(super) title: &'static str,
     pub(super) scenes: &'static [Scene],
@@ -13,26 +13,26 @@ pub(super) struct Act {
 /// One attack.
 pub(super) struct Scene {
     pub(super) title: &'static str,
-    /// What happens, for somebody who has not heard of it.
+    /// Explanation of the attack for readers who do not know it.
     pub(super) story: &'static str,
     pub(super) ask: Ask,
-    /// What Hardline does about it, shown if it did; `{n}` is how many notifications arrived.
+    /// Success message for Hardline; `{n}` stands for the number of notifications that arrived.
     pub(super) good: &'static str,
 }
 
-/// What the client asks the server, each time followed by an honest call.
+/// Request of the client, always followed by an honest call.
 #[derive(Clone, Copy)]
 pub(super) enum Ask {
     /// A call of the tool that is the attack.
     Call(&'static str),
-    /// The same, with another call waiting for its answer.
+    /// The same, while another call waits for its answer.
     CallWhileWaiting(&'static str),
-    /// The list of tools, in which the description of this one is the attack.
+    /// A list of tools, in which the description of this one is the attack.
     List(&'static str),
 }
 
 impl Scene {
-    /// The rule that speaks.
+    /// Returns the rule that detects the attack.
     pub(super) fn rule(&self) -> Option<Rule> {
         let (Ask::Call(name) | Ask::CallWhileWaiting(name) | Ask::List(name)) = self.ask;
         attack::find(name)?.rule
@@ -41,7 +41,7 @@ impl Scene {
 
 pub(super) const ACTS: &[Act] = &[
     Act {
-        title: "Messages that nobody sent",
+        title: "Messages that were never sent",
         scenes: &[
             Scene {
                 title: "A web page asks for your model",
@@ -52,15 +52,15 @@ pub(super) const ACTS: &[Act] = &[
             },
             Scene {
                 title: "A web page answers for another tool",
-                story: "The same, with an answer: whoever waits for another call gets the page's \
-                    words for its result.",
+                story: "The same, with an answer: another call that is waiting gets the page's words as \
+                                    its result.",
                 ask: Ask::CallWhileWaiting("split-answer"),
                 good: "both calls got their own answers, once",
             },
             Scene {
                 title: "A request for what was not offered",
                 story: "This client never offered its model to servers. This server asks for it \
-                    all the same, and hopes that nobody checks.",
+                                    anyway, and hopes that the client does not check.",
                 ask: Ask::Call("sampling-uninvited"),
                 good: "the request was refused; the call got its answer",
             },
@@ -71,47 +71,47 @@ pub(super) const ACTS: &[Act] = &[
         scenes: &[
             Scene {
                 title: "A log line among the messages",
-                story: "Somebody left a print in the server. Many clients end the session here.",
+                story: "A print was left in the server's code. Many clients end the session here.",
                 ask: Ask::Call("noise-text"),
                 good: "kept off the protocol and shown on standard error",
             },
             Scene {
                 title: "An answer that is almost JSON",
-                story: "NaN, and a comma too many. The client drops what it cannot read, and whoever \
-                    called waits for ever.",
+                story: "NaN, and a comma too many. The client drops what it cannot read, and its \
+                                    caller waits forever.",
                 ask: Ask::Call("not-json"),
                 good: "an error to the caller, at once",
             },
             Scene {
                 title: "An answer of 40 megabytes",
-                story: "All on one line, which a client holds in memory before it can look at it.",
+                story: "All on one line, which a client must hold in memory before it can look at it.",
                 ask: Ask::Call("huge-frame"),
-                good: "an error to the caller, and the line was never kept",
+                good: "an error to the caller, and the line was never stored",
             },
         ],
     },
     Act {
-        title: "Words with something in them",
+        title: "Text with a hidden payload",
         scenes: &[
             Scene {
                 title: "A message inside a text",
                 story: "Proper JSON this time. But the next program that writes this text to a pipe \
                     sends a request.",
                 ask: Ask::Call("frame-in-text"),
-                good: "the line is marked, and no message any more",
+                good: "the line is marked, and no longer a message",
             },
             Scene {
-                title: "Orders that nobody sees",
-                story: "Unicode has letters that no font shows and every model reads.",
+                title: "Invisible instructions",
+                story: "Unicode has characters that no font shows and every model reads.",
                 ask: Ask::Call("hidden-tags"),
                 good: "made visible",
             },
             Scene {
                 title: "A tool with a poisoned description",
-                story: "Models read what tools say of themselves; people hardly do. This one gives \
-                    hidden orders.",
+                story: "Models read the descriptions of tools; people hardly do. This one gives hidden \
+                                    instructions.",
                 ask: Ask::List("poisoned-description"),
-                good: "the tool is listed, with its orders made visible",
+                good: "the tool is listed, with its instructions made visible",
             },
         ],
     },
@@ -126,8 +126,8 @@ pub(super) const ACTS: &[Act] = &[
             },
             Scene {
                 title: "An answer with the wrong kind of id",
-                story: "The request has a number for its id, and the answer the same as a string. \
-                    They never meet.",
+                story: "The request's id is a number, and the answer has the same number as a string. \
+                                    They never match.",
                 ask: Ask::Call("id-as-string"),
                 good: "an error to the caller after two seconds without a better one",
             },
@@ -136,7 +136,7 @@ pub(super) const ACTS: &[Act] = &[
                 story: "It is killed in the middle of a call, and everything that the client was \
                     doing with it is lost.",
                 ask: Ask::Call("kill-self"),
-                good: "an error at once, the server started again, the session alive",
+                good: "an error at once, the server restarted, the session alive",
             },
         ],
     },

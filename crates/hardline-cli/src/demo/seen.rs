@@ -1,37 +1,38 @@
-//! What arrived at a client in one scene.
+//! The lines that reached a client in one scene.
 
 use hardline_wire::line::{Content, Line};
 use serde_json::Value;
 
-/// Everything that arrived, in its order.
+/// All lines of a scene, in order.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) lines: Vec<Arrived>,
-    /// Requests that were made.
+    /// Ids of the client's requests.
     pub(super) asked: Vec<i64>,
-    /// The one that triggered the attack.
+    /// Id of the request that triggered the attack.
     pub(super) attack: i64,
-    /// Calls of honest tools, with the text that they return.
+    /// Calls of honest tools, with the text that each must return.
     pub(super) honest: Vec<(i64, &'static str)>,
-    /// Whether the server has closed its output.
+    /// True if the server has closed its output.
     pub(super) is_over: bool,
 }
 
-/// One line.
+/// A received line.
 #[derive(Debug)]
 pub(super) struct Arrived {
-    /// Its bytes, or the first of them.
+    /// Bytes of the line, or its beginning.
     pub(super) text: Vec<u8>,
-    /// How long it was.
+    /// Full length in bytes.
     pub(super) length: u64,
-    /// Whether it was too long to be kept.
+    /// True if the line was too long to be stored.
     pub(super) is_cut: bool,
-    /// What it says, if it is JSON of a reasonable size. Read as most clients do: of two members with
-    /// one name the last one counts.
+    /// Parsed JSON, if the line is JSON of a reasonable size. Parsed as most clients do: the last
+    /// of two
+    /// members with the same name counts.
     pub(super) value: Option<Value>,
 }
 
-/// Most lines that are kept: more than any attack here has.
+/// Limit on stored lines; no attack of the demo sends more.
 const MAX_LINES: usize = 20_000;
 
 impl Arrived {
@@ -53,7 +54,7 @@ impl Arrived {
         self.value.as_ref()?.get(name)
     }
 
-    /// Whether it is an answer.
+    /// Returns true for a result or an error.
     pub(super) fn is_answer(&self) -> bool {
         self.member("method").is_none()
             && (self.member("result").is_some() || self.member("error").is_some())
@@ -67,13 +68,13 @@ impl Seen {
         }
     }
 
-    /// The answers to a request: one, if all is well.
+    /// Returns the answers to a request; there should be exactly one.
     pub(super) fn answers(&self, id: i64) -> impl Iterator<Item = &Arrived> {
         let is_its = move |line: &Arrived| line.member("id").and_then(Value::as_i64) == Some(id);
         self.lines.iter().filter(move |line| is_its(line) && line.is_answer())
     }
 
-    /// Whether an honest call got what it is due.
+    /// Returns true if an honest call got its text.
     pub(super) fn is_served(&self, id: i64, text: &str) -> bool {
         let said = |line: &Arrived| {
             line.value.as_ref().and_then(|it| it.pointer("/result/content/0/text"))
@@ -82,12 +83,12 @@ impl Seen {
         self.answers(id).next().is_some_and(said)
     }
 
-    /// How many requests got exactly one answer.
+    /// Counts the requests with exactly one answer.
     pub(super) fn answered_once(&self) -> usize {
         self.asked.iter().filter(|id| self.answers(**id).count() == 1).count()
     }
 
-    /// How many notifications there were.
+    /// Counts the notifications.
     pub(super) fn notifications(&self) -> usize {
         let is_one =
             |line: &&Arrived| line.member("method").is_some() && line.member("id").is_none();

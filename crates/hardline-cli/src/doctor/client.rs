@@ -1,4 +1,4 @@
-//! The configurations of clients, and whether what they start is there.
+//! Checks the configuration files of clients, and if the commands in them exist.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) fn check(report: &mut Report, selection: &Selection, program: &Progra
         }
     }
     if report.files.is_empty() {
-        report.add("client", "clients", Status::Skip, "no configuration of a client was found");
+        report.add("client", "clients", Status::Skip, "no client configuration was found");
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ fn servers(target: &Target) -> Result<Option<Vec<server::Server>>> {
     server::find(&document, target.places).map(Some)
 }
 
-/// What each name of a server starts, and where that was first seen.
+/// Command of each server name, and the first file that has it.
 type Commands = HashMap<String, (Vec<String>, String)>;
 
 fn file(
@@ -75,6 +75,7 @@ fn file(
         let kind = match &server.kind {
             Kind::Wrapped { launch, inner } => {
                 command = Some(launch.program.text.clone());
+                // `--fix` repoints the entry to this program, which solves both problems.
                 if let Some(why) = wrong_program(&launch.program.text, program) {
                     (is_fixable, is_broken) = (true, true);
                     problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));
@@ -113,6 +114,7 @@ fn file(
     }
     let has_plain = servers.iter().any(|server| server.kind == "plain");
     let detail = format!("{path}: {}", counts(&servers));
+    // The failures follow as checks of their own, so this line must not count again.
     if servers.iter().any(|server| server.is_broken || server.kind == "odd") {
         report.add_sum("client", title, detail);
     } else {
@@ -125,26 +127,26 @@ fn file(
     report.files.push(File { target, servers });
 }
 
-/// What is wrong with the hardline that an entry starts.
+/// Returns the problem with the hardline program that an entry starts.
 fn wrong_program(path: &str, program: &Program) -> Option<String> {
     let found = if is_absolute(path) { Some(path.into()) } else { find_in_path(path) };
     let Some(found) = found else { return Some(format!("{path} is not in PATH")) };
     if !found.exists() {
-        return Some(format!("{path} is not there any more"));
+        return Some(format!("{path} does not exist any more"));
     }
     if !is_executable(&found) {
-        return Some(format!("{path} cannot be started: it is not executable"));
+        return Some(format!("{path} is not executable"));
     }
     let is_same = is_same_program(&found, Path::new(&program.path));
-    (!is_same).then(|| format!("{path} is another hardline than this one, {}", program.path))
+    (!is_same).then(|| format!("{path} is not this hardline, which is {}", program.path))
 }
 
-/// What is wrong with the arguments of ours that an entry has.
+/// Returns the problem with the `wrap` arguments of an entry.
 #[cfg(unix)]
 fn wrong_arguments(launch: &Launch) -> Option<(&'static str, Status, String)> {
     let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
     match crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
-        Err(why) => Some(("entry", Status::Fail, format!("it cannot be started: {why:#}"))),
+        Err(why) => Some(("entry", Status::Fail, format!("it cannot start: {why:#}"))),
         Ok(places) => {
             let why = elsewhere(&places, &launch.redirects)?;
             Some(("places", Status::Warn, why))
@@ -152,7 +154,7 @@ fn wrong_arguments(launch: &Launch) -> Option<(&'static str, Status, String)> {
     }
 }
 
-/// Describes where an entry keeps things, or may be made to, if this command looks elsewhere.
+/// Describes an entry whose state or policy directory is not the one that this command uses.
 #[cfg(unix)]
 fn elsewhere(places: &Places, redirects: &[&str]) -> Option<String> {
     let is_other = |given: &Option<PathBuf>, own: Option<PathBuf>| {
@@ -161,21 +163,21 @@ fn elsewhere(places: &Places, redirects: &[&str]) -> Option<String> {
     if let Some(state) = places.state.as_ref().filter(|_| is_other(&places.state, place::state())) {
         let state = state.display();
         return Some(format!(
-            "its pins and audit are in {state}, where `hardline pin` and `hardline audit` do not look now"
+            "its pins and audit log are in {state}, but `hardline pin` and `hardline audit` use another directory"
         ));
     }
     if let Some(config) =
         places.config.as_ref().filter(|_| is_other(&places.config, place::config()))
     {
         let config = config.display();
-        return Some(format!("its policy is looked for in {config}, not where yours is now"));
+        return Some(format!("its policy is read from {config}, not from your configuration directory"));
     }
     let is_fixed = places.state.is_some() && (places.has_policy || places.config.is_some());
     (!is_fixed && !redirects.is_empty()).then(|| {
         let names = redirects.join(" and ");
         format!(
-            "its env sets {names}, which lead to another policy or other pins; uninstall it and install \
-             it again, and its paths are fixed"
+            "its env sets {names}, which can redirect it to another policy or other pins; uninstall it and \
+                         install it again to fix its paths"
         )
     })
 }
@@ -186,28 +188,30 @@ fn is_same_folder(one: &Path, other: Option<&Path>) -> bool {
     other.is_some_and(|other| whole(one) == whole(other))
 }
 
-/// Why the command of a server cannot be started, as far as can be seen from here.
+/// Returns the reason why the command of a server cannot start, as far as visible from here.
 fn missing(command: &[String]) -> Option<String> {
     let program = command.first()?;
-    // Only the client knows what a variable stands for, and where a path begins.
+    // Only the client knows the values of its variables and the meaning of `~`.
     if program.contains('$') || program.contains('%') || program.starts_with('~') {
         return None;
     }
     if is_absolute(program) {
         let is_there = is_executable(Path::new(program));
-        return (!is_there).then(|| format!("its command {program} is not there"));
+        return (!is_there).then(|| format!("its command {program} does not exist"));
     }
+    // A relative path depends on the client's working directory, so only names are looked up.
     let is_name = !program.contains(['/', '\\']);
     (is_name && find_in_path(program).is_none())
         .then(|| format!("its command {program} is not in PATH"))
 }
 
-/// A name that stands for different servers: they would share pins, policy and audit.
+/// Reports a name that stands for different servers, because they would share pins, policy and
+/// audit log.
 fn shared(commands: &mut Commands, name: &str, command: Vec<String>, path: &str) -> Option<String> {
     let first =
         commands.entry(name.to_owned()).or_insert_with(|| (command.clone(), path.to_owned()));
     (first.0 != command).then(|| {
-        format!("the same name starts something else in {}; both share pins and policy", first.1)
+        format!("{} has another server of this name; both share pins and policy", first.1)
     })
 }
 
@@ -223,9 +227,9 @@ fn counts(servers: &[Server]) -> String {
     let mut counts = Vec::new();
     for (kind, name) in kinds {
         let count = servers.iter().filter(|server| server.kind == kind).count();
-        if kind == "wrapped" && 0 < broken {
+        if kind == "wrapped" && broken > 0 {
             counts.push(format!("{} {name}, {broken} broken", count - broken));
-        } else if 0 < count {
+        } else if count > 0 {
             counts.push(format!("{count} {name}"));
         }
     }

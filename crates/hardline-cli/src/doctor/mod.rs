@@ -1,11 +1,12 @@
-//! `hardline doctor`: whether everything is where it should be, and `--fix` for what is not.
+//! `hardline doctor`: checks the installation, and repairs entries with `--fix`.
 //!
-//! - `own`: our program, our directories and files.
-//! - `client`: configurations of clients, and whether what they start is there.
-//! - `report`: what was found; `print`: how it is shown.
+//! - `own`: our program, directories and files.
+//! - `client`: configuration files of clients and the commands in them.
+//! - `report`: the results; `print`: their output.
 //!
-//! No program is started to find out its version: whether another file is the same program is seen by
-//! comparing them.
+//! Doctor starts no other program to ask for its version. It compares the files to see if two
+//! programs
+//! are the same.
 
 mod client;
 mod own;
@@ -27,29 +28,30 @@ use crate::install::program::Program;
 use crate::install::select::Selection;
 use crate::terminal::{Color, complain};
 
-/// Look whether everything is in order
+/// Check the installation and the configuration of your clients
 ///
-/// Looks at this program, its state and configuration, its own servers, and at the configuration files
-/// of all clients that are found: which servers are guarded, whether the hardline that they start is there and is this
-/// one, and whether the servers' own commands can be found.
+/// Checks this program, its state and configuration, its own servers, and the configuration files
+/// of
+/// all clients that are found: which servers are guarded, if the hardline program in each entry
+/// exists and is this one, and if the servers' own commands exist.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 no problems, though there may be warnings; 1 problems; 2 wrong use.\n\n\
+    after_help = "Exit status: 0 no problems (warnings are possible); 1 problems; 2 wrong use.\n\n\
     Examples:\n  hardline doctor\n  hardline doctor --fix\n  hardline doctor --format json --client cursor"
 )]
 pub(crate) struct Args {
-    /// Have entries whose hardline has moved, or is another one, start this one
+    /// Repair entries whose hardline program has moved or is another one: they will start this one
     #[arg(long)]
     fix: bool,
 
-    /// Show what --fix would change, and change nothing
+    /// With --fix: show the changes, but write nothing
     #[arg(long, requires = "fix")]
     dry_run: bool,
 
     #[command(flatten)]
     selection: Selection,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut out = AutoStream::new(io::stdout().lock(), args.color.choice());
     if args.fix {
         let backups = if args.dry_run { Backups::look()? } else { Backups::open()? };
-        let done = if args.dry_run { "would be mended" } else { "mended" };
+        let done = if args.dry_run { "would be repaired" } else { "repaired" };
         let (mut mended, mut has_failed) = (0, false);
         for file in &report.files {
             if file.fixable().next().is_none() {
@@ -95,8 +97,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         if let Format::Text = args.format {
             let end = match (mended, args.dry_run) {
-                (0, _) if has_failed => "nothing was mended".to_owned(),
-                (0, _) => "nothing to mend".to_owned(),
+                (0, _) if has_failed => "nothing was repaired".to_owned(),
+                (0, _) => "nothing to repair".to_owned(),
                 (_, true) => {
                     format!("{} {done}; nothing was written", print::counted(mended, "entry"))
                 }
@@ -104,6 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             };
             writeln!(out, "{end}\n")?;
         }
+        // The report must show the state after the repair.
         report = args.look(&program)?;
     }
     match args.format {

@@ -1,4 +1,4 @@
-//! Our program, our directories, and what is in them.
+//! Checks our program, our directories, and the files in them.
 
 use std::env;
 use std::fs::{self, File, Metadata};
@@ -17,9 +17,9 @@ use crate::client::config::own_file;
 use crate::install::program::Program;
 use crate::{pin, place, policy};
 
-/// Most entries of a directory that are counted: what is in ours may come from a careless hand.
+/// Limit on counted directory entries, because the state directory may contain foreign files.
 const MAX_ENTRIES: usize = 10_000;
-/// How much is written to see whether there is room: a page of the audit database and some.
+/// Bytes of the test file that shows if the disk has room: more than a page of the audit database.
 const PROBE_BYTES: usize = 64 << 10;
 
 pub(super) fn check(report: &mut Report, program: &Program) {
@@ -47,7 +47,7 @@ fn own_program(report: &mut Report, program: &Program) {
             (Status::Pass, path.display().to_string())
         }
         Some(path) => {
-            (Status::Warn, format!("{} is another hardline than this one", path.display()))
+            (Status::Warn, format!("{} is not this hardline program", path.display()))
         }
     };
     report.add("path", "PATH", status, detail);
@@ -55,26 +55,26 @@ fn own_program(report: &mut Report, program: &Program) {
 
 fn state(report: &mut Report) {
     let Some(folder) = place::state() else {
-        let detail = "nobody knows where it is; set HOME or XDG_STATE_HOME";
+        let detail = "its location is unknown; set HOME or XDG_STATE_HOME";
         report.add("state", "state directory", Status::Fail, detail);
         return;
     };
     let name = folder.display();
     let (status, detail) = match fs::metadata(&folder) {
-        Err(_) => (Status::Skip, format!("{name} is not there yet; it will be made")),
+        Err(_) => (Status::Skip, format!("{name} does not exist yet; it will be created")),
         Ok(it) if !it.is_dir() => {
-            (Status::Fail, format!("{name} is no directory; move it out of the way"))
+            (Status::Fail, format!("{name} is not a directory; move it away"))
         }
         Ok(it) if it.permissions().readonly() => {
             (Status::Fail, format!("{name} is read-only; allow writing to it"))
         }
         Ok(it) => match (try_write(&folder), is_open(&it)) {
             (Err(error), _) => {
-                let detail = format!("{name} cannot be written to, so nothing is kept: {error}");
+                let detail = format!("{name} is not writable, so nothing can be stored: {error}");
                 (Status::Fail, detail)
             }
             (Ok(()), true) => {
-                let detail = format!("others can read {name}; it should be yours alone: chmod 700");
+                let detail = format!("other users can read {name}; restrict it with chmod 700");
                 (Status::Warn, detail)
             }
             (Ok(()), false) => {
@@ -86,11 +86,12 @@ fn state(report: &mut Report) {
     report.add("state", "state directory", status, detail);
 }
 
-/// Writes a little to a file of its own, and takes it away again: the disk may be full, or not writable.
+/// Writes a small file and removes it. Finds a full disk and a directory that is not writable.
 fn try_write(folder: &Path) -> io::Result<()> {
     let path = folder.join(format!(".doctor-{}", std::process::id()));
     let mut file = file::create_new(&path)?;
     let written = file.write_all(&[0; PROBE_BYTES]).and_then(|()| file.sync_all());
+    // The probe file must not stay behind, even after a failed write.
     let removed = fs::remove_file(&path);
     written.and(removed)
 }
@@ -99,17 +100,18 @@ fn database(report: &mut Report, path: &Path) {
     const BEGINNING: &[u8] = b"SQLite format 3\0";
     let name = path.display();
     let (status, detail) = match file::open(path) {
-        Err(_) if !path.exists() => (Status::Skip, "nothing was recorded yet".to_owned()),
+        Err(_) if !path.exists() => (Status::Skip, "nothing was stored yet".to_owned()),
         Err(error) => (Status::Fail, format!("cannot read {name}: {error}")),
         Ok(mut file) => {
             let mut begin = [0; 16];
             let length = file.metadata().map_or(0, |it| it.len());
             match file.read_exact(&mut begin) {
+                // `wrap` creates the file before it writes the first page.
                 Err(_) if length == 0 => (Status::Pass, format!("{name} is empty")),
                 Ok(()) if begin == *BEGINNING => {
                     (Status::Pass, format!("{name} ({})", ByteSize::b(length)))
                 }
-                _ => (Status::Fail, format!("{name} is no database; move it out of the way")),
+                _ => (Status::Fail, format!("{name} is not an audit database; move it away")),
             }
         }
     };
@@ -123,7 +125,7 @@ fn lock(report: &mut Report, state: &Path) {
         }
         Err(error) => (Status::Fail, error.to_string()),
         Ok(lock) => match lock.servers().count() {
-            0 => (Status::Skip, "no tool was pinned yet".to_owned()),
+            0 => (Status::Skip, "no tools are pinned yet".to_owned()),
             servers => (Status::Pass, format!("{} (servers: {servers})", state.display())),
         },
     };
@@ -145,7 +147,7 @@ fn lock(report: &mut Report, state: &Path) {
 fn own_policy(report: &mut Report) {
     let path = policy::default_file().filter(|path| path.exists());
     let (status, detail) = match path {
-        None => (Status::Skip, "there is none; the profile balanced holds".to_owned()),
+        None => (Status::Skip, "there is none; the profile balanced applies".to_owned()),
         Some(path) => match policy::read(&path, None) {
             Ok(policy) => (Status::Pass, format!("{} (profile {})", path.display(), policy.base())),
             Err(error) => (Status::Fail, format!("{error:#}")),
@@ -154,14 +156,14 @@ fn own_policy(report: &mut Report) {
     report.add("policy", "policy", status, detail);
 }
 
-/// The servers of our own file, which `tools` and `call` use first.
+/// Checks our own server file, which `tools` and `call` read first.
 fn own_servers(report: &mut Report) {
     const TITLE: &str = "own servers";
     let file = own_file().map(|path| config::read_as(&path, Dialect::Generic));
     let file = match file {
         None => return,
         Some(Err(error)) if *error.problem() == Problem::NoFile => {
-            let detail = format!("{} is not there; it need not be", error.file().display());
+            let detail = format!("{} does not exist; it is optional", error.file().display());
             return report.add("servers", TITLE, Status::Skip, detail);
         }
         Some(Err(error)) => return report.add("servers", TITLE, Status::Fail, error.to_string()),
@@ -171,16 +173,17 @@ fn own_servers(report: &mut Report) {
     let disabled = if disabled == 0 { String::new() } else { format!(", {disabled} disabled") };
     let count = counted(file.servers.len(), "server");
     let detail = format!("{}: {count}{disabled}", file.path.display());
-    match file.mistakes.iter().any(ConfigError::is_fatal) {
-        true => report.add_sum("servers", TITLE, detail),
-        false => report.add("servers", TITLE, Status::Pass, detail),
+    if file.mistakes.iter().any(ConfigError::is_fatal) {
+        report.add_sum("servers", TITLE, detail);
+    } else {
+        report.add("servers", TITLE, Status::Pass, detail);
     }
     for mistake in &file.mistakes {
         let status = if mistake.is_fatal() { Status::Fail } else { Status::Warn };
         report.add("entry", TITLE, status, mistake.to_string());
     }
     for server in file.servers.iter().filter(|it| !it.is_disabled()) {
-        // Elsewhere the variable may be set.
+        // Only a warning: the variable may be set in other shells.
         let (resolved, secrets) = server.resolve_with_secrets(&Process::new());
         if let Err(mistake) = resolved {
             report.add("entry", TITLE, Status::Warn, secrets.hide(&mistake.to_string()));
@@ -188,7 +191,7 @@ fn own_servers(report: &mut Report) {
     }
 }
 
-/// The program that a name stands for in `PATH`.
+/// Returns the program that a name stands for in `PATH`.
 pub(super) fn find_in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
@@ -199,7 +202,7 @@ pub(super) fn find_in_path(name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|path| is_executable(path))
 }
 
-/// Whether a file is there and can be started.
+/// Returns true if a file exists and is executable.
 pub(super) fn is_executable(path: &Path) -> bool {
     let Ok(metadata) = fs::metadata(path) else { return false };
     #[cfg(unix)]
@@ -209,12 +212,13 @@ pub(super) fn is_executable(path: &Path) -> bool {
     metadata.is_file() && has_bit
 }
 
-/// Whether two paths are one file, or copies of it.
+/// Returns true if two paths lead to the same file or to copies of it.
 pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
     let whole = |path| fs::canonicalize(path).ok();
     if whole(one).is_some() && whole(one) == whole(other) {
         return true;
     }
+    // Files of different lengths need not be read.
     let length = |path| fs::metadata(path).map(|it| it.len()).ok();
     if length(one).is_none() || length(one) != length(other) {
         return false;
@@ -251,10 +255,11 @@ fn size(folder: &Path, seen: &mut usize) -> u64 {
     let mut bytes = 0;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         *seen += 1;
+        // The limit also ends the recursion.
         if MAX_ENTRIES < *seen {
             break;
         }
-        // Links are not followed.
+        // `metadata` of an entry does not follow links, so there are no cycles.
         let Ok(metadata) = entry.metadata() else { continue };
         bytes += if metadata.is_dir() { size(&entry.path(), seen) } else { metadata.len() };
     }

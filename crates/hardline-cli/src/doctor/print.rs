@@ -1,4 +1,4 @@
-//! How it is shown.
+//! Prints the report as text or JSON.
 
 use std::io::Write;
 
@@ -32,14 +32,14 @@ pub(super) fn text(out: &mut dyn Write, report: &Report) -> Result<()> {
     }
     match fixable {
         0 => writeln!(out)?,
-        _ => writeln!(out, "; hardline doctor --fix mends {fixable}")?,
+        _ => writeln!(out, "; hardline doctor --fix repairs {fixable}")?,
     }
     Ok(())
 }
 
-/// So many of what `noun` names.
+/// Formats a count with its noun in singular or plural.
 pub(super) fn counted(count: usize, noun: &str) -> String {
-    // "entry" has another plural.
+    // A noun such as "entry" ends in "ies".
     let stem = noun.strip_suffix('y');
     match (count, stem) {
         (1, _) => format!("1 {noun}"),
@@ -102,7 +102,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report) -> Result<()> {
     Ok(())
 }
 
-/// Names in configurations can hold anything.
+/// Escapes a text: names in configurations can contain control characters.
 fn shown(text: &str) -> String {
     Pieces::new(text.as_bytes(), true).first(usize::MAX, false)
 }

@@ -1,15 +1,15 @@
-//! What was found.
+//! The results of all checks.
 
 use crate::install::select::Target;
 
-/// How a check went.
+/// Outcome of a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Status {
     Pass,
-    /// Nothing is broken, but somebody may want to know.
+    /// Nothing is broken, but the user should know.
     Warn,
     Fail,
-    /// There is nothing to check.
+    /// Nothing to check.
     Skip,
 }
 
@@ -24,19 +24,19 @@ impl Status {
     }
 }
 
-/// One thing that was looked at.
+/// One check and its outcome.
 #[derive(Debug)]
 pub(super) struct Check {
-    /// Stays the same, for programs.
+    /// Stable identifier for programs.
     pub(super) id: &'static str,
     pub(super) title: String,
     pub(super) status: Status,
     pub(super) detail: String,
-    /// Whether it sums up failures that follow: those count, and it does not.
+    /// True for a line that summarizes the failures after it. Only those count.
     pub(super) is_sum: bool,
 }
 
-/// A configuration that was found.
+/// A configuration file that was found.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) target: Target,
@@ -48,16 +48,16 @@ pub(super) struct Server {
     pub(super) name: String,
     /// `wrapped`, `plain`, `remote`, `builtin` or `odd`.
     pub(super) kind: &'static str,
-    /// Whether it is wrapped and cannot be started.
+    /// True if the server is wrapped and cannot start.
     pub(super) is_broken: bool,
-    /// What is started.
+    /// Program of the entry.
     pub(super) command: Option<String>,
-    /// Whether `--fix` can mend it.
+    /// True if `--fix` can repair the entry.
     pub(super) is_fixable: bool,
 }
 
 impl File {
-    /// The servers that `--fix` can mend.
+    /// Returns the servers that `--fix` can repair.
     pub(super) fn fixable(&self) -> impl Iterator<Item = String> {
         self.servers.iter().filter(|server| server.is_fixable).map(|server| server.name.clone())
     }
@@ -81,7 +81,7 @@ impl Report {
         self.checks.push(Check { id, title, status, detail, is_sum: false });
     }
 
-    /// Adds a failure that sums up others that follow.
+    /// Adds a failure that summarizes the failures after it.
     pub(super) fn add_sum(&mut self, id: &'static str, title: &str, detail: String) {
         let status = Status::Fail;
         self.checks.push(Check { id, title: title.to_owned(), status, detail, is_sum: true });
@@ -92,6 +92,6 @@ impl Report {
     }
 
     pub(super) fn has_failures(&self) -> bool {
-        0 < self.count(Status::Fail)
+        self.count(Status::Fail) > 0
     }
 }

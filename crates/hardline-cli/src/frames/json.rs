@@ -1,4 +1,4 @@
-//! The report for programs: one JSON document, written frame by frame.
+//! JSON output: one document, written frame by frame.
 
 use std::io::{self, Write};
 
@@ -37,6 +37,7 @@ fn write_report(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
     write!(out, r#"{{"offset":{offset},"length":{length},"kind":"{}""#, kind.as_str())?;
     let first = report.ids().next().map_or("null".to_owned(), |id| json_id(&id));
     write!(out, r#","id":{first}"#)?;
+    // `ids` appears only with several ids, so that `id` stays the simple case.
     if report.ids().nth(1).is_some() {
         write!(out, r#","ids":[{first}"#)?;
         report.ids().skip(1).try_for_each(|id| write!(out, ",{}", json_id(&id)))?;

@@ -1,7 +1,6 @@
-//! `hardline frames`: shows how a byte stream is framed.
+//! `hardline frames`: shows the frames of a byte stream.
 //!
-//! Reads in chunks and prints as it goes, so that a stream of any length needs the memory of its
-//! largest frame.
+//! Reads in chunks and prints each frame at once, so that memory is bounded by the largest frame.
 
 mod json;
 mod report;
@@ -21,32 +20,33 @@ use hardline_wire::line::{Line, LineFramer};
 
 use report::{Report, Reporter};
 
-/// Show how a byte stream is framed: each line's message, or what is wrong with it
+/// Show the frames of a byte stream: the message on each line, or the error in it
 ///
-/// For every line that is not blank: where it starts, how long it is, what it is (request,
-/// notification, response, error, batch, invalid, oversized), its id and its method; or the error
-/// it would be answered with, the byte of the frame at which the fault lies, and the id that was
-/// recovered from the damage.
+/// For every line that is not blank, prints its offset, length, kind (request, notification,
+/// response,
+/// error, batch, invalid, oversized), id and method. For an invalid line, prints the error code
+/// that
+/// would be sent as its answer, the byte offset of the error, and the id that could be recovered.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 if all frames are valid (a batch with all its elements), 1 if \
-    one is not, 2 for wrong use,\nan unreadable file or an output that cannot be written.\n\n\
+        after_help = "Exit status: 0 if all frames are valid (with all elements of their batches), 1 if \
+        one is not,\n2 for wrong use, an unreadable file or an output that cannot be written.\n\n\
     Examples:\n  hardline frames session.log\n  my-server < requests | hardline frames --format json\n  \
     hardline frames --sample"
 )]
 pub(crate) struct Args {
-    /// The stream to read; standard input if it is `-` or left out
+    /// File to read; standard input if it is `-` or left out
     file: Option<PathBuf>,
 
-    /// Show the built-in sample instead of a file; always ends with status 0
+    /// Show the built-in sample instead of a file; always exits with status 0
     #[arg(long, conflicts_with = "file")]
     sample: bool,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// Longest frame, as in 500000, 64KiB or 16MiB; at most 1GiB
+    /// Longest frame, such as 500000, 64KiB or 16MiB; at most 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = parse_size)]
     max_frame: ByteSize,
 
@@ -63,18 +63,18 @@ enum Format {
     Json,
 }
 
-/// What can be done with reports.
+/// Output format of reports.
 trait Printer {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
     fn frame(&mut self, out: &mut dyn Write, report: &Report<'_>) -> io::Result<()>;
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Lines that the sample consists of: good ones, and many kinds of damage.
+/// Sample input: valid lines and many kinds of damage.
 const SAMPLE: &[u8] = include_bytes!("../../assets/sample.ndjson");
 
 const CHUNK: usize = 64 << 10;
-/// Bytes shown of a path.
+/// Limit on a path that is shown, in bytes.
 const SHOWN_PATH: usize = 1000;
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match outcome.and_then(|read| out.flush().map(|()| read)) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return Err(error).with_context(|| format!("cannot read {name}")),
-        // Whoever read the output has seen enough.
+        // The reader of standard output closed it, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error).context("cannot write to standard output"),
     }
@@ -98,8 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Prints all frames of `input`. Returns how reading it ended: what was printed before a fault of the
-/// input is still brought to its proper end, while a fault of the output ends everything.
+/// Prints all frames of `input`. Returns the result of reading: after a read error, the report is
+/// still completed. A write error ends everything.
 fn show(
     input: &mut dyn Read,
     limits: &Limits,
@@ -118,7 +118,7 @@ fn show(
         let read = match input.read(&mut buffer) {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // Nothing was read at all: no report, not even an empty one.
+            // Nothing was read, so not even an empty report is printed.
             Err(error) if !has_begun => return Ok(Err(error)),
             Err(error) => break Err(error),
         };
@@ -133,7 +133,7 @@ fn show(
         while let Some(line) = framer.next_line(&mut chunk) {
             print(line, printer, out)?;
         }
-        // What arrived is shown before more is waited for.
+        // Show complete frames before waiting for more input.
         if read < CHUNK {
             out.flush()?;
         }

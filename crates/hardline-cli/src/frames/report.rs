@@ -1,4 +1,4 @@
-//! What is said about one frame.
+//! Reports on single frames.
 
 use hardline_wire::encode::code;
 use hardline_wire::frame::{Decoder, Frame, Refusal};
@@ -8,20 +8,20 @@ use hardline_wire::line::{Content, Line};
 use hardline_wire::message::Message;
 use hardline_wire::recover::{Ending, Recovered, recover};
 
-/// A frame, or an element of a batch.
+/// Report on a frame or on an element of a batch.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
-    /// Where it starts, in bytes from the start of the stream.
+    /// Offset in the stream, in bytes.
     pub(super) offset: u64,
-    /// Its length without its line end.
+    /// Length in bytes, without the line end.
     pub(super) length: u64,
     pub(super) kind: Kind,
     ids: Ids<'a>,
     pub(super) method: Option<String>,
     pub(super) error: Option<ReportError>,
-    /// The elements of a batch.
+    /// Elements of a batch.
     pub(super) elements: Option<Vec<Report<'a>>>,
-    /// The bytes, as far as they were kept.
+    /// Content, as far as it was stored.
     pub(super) bytes: &'a [u8],
 }
 
@@ -36,25 +36,25 @@ pub(super) enum Kind {
     Oversized,
 }
 
-/// Where ids come from.
+/// Source of a frame's ids.
 #[derive(Debug)]
 enum Ids<'a> {
-    /// There are none to look for.
+    /// The frame has no id.
     None,
-    /// A message has one.
+    /// Id of a valid message.
     Own(Id<'a>),
-    /// They were found on a line that was not kept.
+    /// Ids that the framer recovered from a line that was too long to store.
     Found(&'a [Recovered]),
-    /// They are looked for each time, as there may be very many.
+    /// Recovered anew for each use, because there may be very many.
     Lost { line: &'a [u8], ending: Ending, limits: Limits },
 }
 
-/// What is wrong, and the code that the sender would be told.
+/// Error of a frame, with the JSON-RPC code for its sender.
 #[derive(Debug)]
 pub(super) struct ReportError {
     pub(super) code: i64,
     pub(super) reason: String,
-    /// In bytes from the start of the frame or element.
+    /// Offset in the frame or element, in bytes.
     pub(super) offset: u64,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// Reports on frames and counts them.
+/// Creates reports and counts invalid frames.
 #[derive(Debug)]
 pub(super) struct Reporter {
     limits: Limits,
@@ -85,7 +85,7 @@ impl Reporter {
         Self { limits: limits.clone(), decoder: Decoder::new(limits), invalid: 0 }
     }
 
-    /// How many frames were not valid, counting a batch once.
+    /// Returns the number of invalid frames; a batch counts once.
     pub(super) fn invalid(&self) -> u64 {
         self.invalid
     }
@@ -160,7 +160,7 @@ impl<'a> Report<'a> {
         Self { ids, method, ..Self::new(kind, offset, bytes) }
     }
 
-    /// The id of a message; of anything else, each that could be recovered.
+    /// Returns the id of a message, or all ids that can be recovered from an invalid frame.
     pub(super) fn ids(&self) -> Box<dyn Iterator<Item = Id<'a>> + '_> {
         match &self.ids {
             Ids::None => Box::new(std::iter::empty()),
@@ -172,7 +172,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether it is valid; a batch with all its elements.
+    /// Returns true if the frame, and every element of a batch, is valid.
     pub(super) fn is_valid(&self) -> bool {
         self.error.is_none() && self.elements.iter().flatten().all(Report::is_valid)
     }

@@ -1,4 +1,4 @@
-//! The report for people: a row a frame, printed as it comes.
+//! Text output: one row per frame, printed at once.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ pub(super) struct TextPrinter {
     invalid: u64,
 }
 
-/// Ids shown of one frame.
+/// Limit on the ids shown per frame.
 const SHOWN_IDS: usize = 5;
-/// Bytes shown of an id and of a method.
+/// Limits on a shown id and method, in bytes.
 const SHOWN_ID: usize = 24;
 const SHOWN_METHOD: usize = 60;
-/// Bytes shown before and after a fault.
+/// Bytes shown before and after an error.
 const SHOWN_BEFORE: usize = 24;
 const SHOWN_AFTER: usize = 24;
 
@@ -61,7 +61,7 @@ fn write_row(out: &mut dyn Write, report: &Report<'_>, indent: &str) -> io::Resu
 fn what(report: &Report<'_>) -> String {
     let mut what = String::new();
     if let Some(method) = &report.method {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(what, "{}", Excerpt::new(method.as_bytes(), SHOWN_METHOD));
     }
     if let Some(elements) = &report.elements {
@@ -73,12 +73,12 @@ fn what(report: &Report<'_>) -> String {
     what
 }
 
-/// The text around the fault.
+/// Returns the text around an error.
 fn near(report: &Report<'_>) -> Option<String> {
     let error = report.error.as_ref().filter(|_| report.kind == Kind::Invalid)?;
     let at = usize::try_from(error.offset).ok()?;
     let mut start = at.saturating_sub(SHOWN_BEFORE);
-    // Not from the middle of a character.
+    // Do not start in the middle of a UTF-8 character.
     while start < at && report.bytes.get(start).is_some_and(|byte| byte & 0xc0 == 0x80) {
         start += 1;
     }

@@ -1,8 +1,8 @@
-//! One file, from reading to writing.
+//! Processes one file, from reading to writing.
 //!
 //! Invariants:
-//! - Nothing is written before the whole change is known to be right and a backup is on the disk.
-//! - A file that somebody else writes meanwhile is read and changed anew, not overwritten.
+//! - Nothing is written before the whole change is verified and a backup is on disk.
+//! - A file that another program writes meanwhile is read again and changed anew, not overwritten.
 
 use anyhow::{Context, Result, bail};
 
@@ -13,10 +13,10 @@ use super::file::{Original, Replaced};
 use super::select::{Selection, Target};
 use super::server::{self, Kind, Server};
 
-/// How often a file is read anew that others write at the same time.
+/// Limit on attempts for a file that another program keeps writing.
 const ATTEMPTS: usize = 5;
 
-/// What to do with the servers that were chosen.
+/// Change to make to the chosen servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action<'a> {
     Install {
@@ -24,32 +24,32 @@ pub(crate) enum Action<'a> {
         options: &'a [String],
     },
     Uninstall,
-    /// Have those that are wrapped started by this program.
+    /// Let wrapped servers be started by this program.
     Repoint {
         program: &'a str,
     },
 }
 
-/// What became of a file.
+/// Outcome for a file.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// The text before and after, if there is a difference.
+    /// Contents before and after, if they differ.
     pub(crate) change: Option<(Document, Document)>,
-    /// Servers that were changed.
+    /// Servers that changed.
     pub(crate) changed: Vec<String>,
-    /// Servers that are well as they are, and why.
+    /// Servers that need no change, with the reason.
     pub(crate) left: Vec<(String, &'static str)>,
-    /// Servers that could not be understood.
+    /// Servers whose entries were not understood.
     pub(crate) odd: Vec<String>,
     /// Names of all chosen servers.
     pub(crate) names: Vec<String>,
 }
 
-/// Does it. `None` if there is no such file.
+/// Processes the file. Returns `None` if it does not exist.
 ///
 /// # Errors
 ///
-/// The file cannot be read, understood or written. It is as it was.
+/// The file cannot be read, understood or written. It stays unchanged.
 pub(crate) fn run(
     target: &Target,
     selection: &Selection,
@@ -65,11 +65,12 @@ pub(crate) fn run(
             return Ok(Some(outcome));
         }
         if outcome.change.is_none() {
-            // It may belong to somebody who lets us read it and nothing else.
+            // The user may be allowed to read the file but not to write beside it.
             let _ = original.clean();
             return Ok(Some(outcome));
         }
         original.check_writable()?;
+        // The backup is written first: a crash after it leaves a backup of an unchanged file.
         if !plan.is_clean {
             let (added, by_hand) = (plan.added_args.clone(), plan.by_hand.clone());
             backups.keep(&original.path, &plan.base, &plan.written, added, by_hand)?;
@@ -77,29 +78,30 @@ pub(crate) fn run(
         if original.replace(&plan.written)? == Replaced::Changed {
             continue;
         }
+        // Nothing of Hardline is left in the file, so its backup is obsolete.
         if plan.is_clean {
             backups.forget(&original.path)?;
         }
         return Ok(Some(outcome));
     }
-    bail!("it is being written all the time; close the client and try again")
+    bail!("another program keeps writing the file; close the client and try again")
 }
 
-/// What is to become of a file.
+/// Planned contents of a file.
 struct Plan<'a> {
     document: Document,
     servers: Vec<Server>,
     selection: &'a Selection,
     action: Action<'a>,
-    /// The file without us.
+    /// File contents without `hardline wrap`.
     base: Vec<u8>,
-    /// The new file.
+    /// New file contents.
     written: Vec<u8>,
-    /// Servers whose list of arguments is ours.
+    /// Servers whose list of arguments was added by Hardline.
     added_args: Vec<Vec<String>>,
-    /// Servers that were wrapped before we came, and stay so.
+    /// Servers that the user wrapped by hand before `install`; they stay wrapped.
     by_hand: Vec<Vec<String>>,
-    /// Whether there will be nothing of us in it.
+    /// True if no entry of Hardline will be left.
     is_clean: bool,
 }
 
@@ -118,13 +120,14 @@ impl<'a> Plan<'a> {
         let chosen: Vec<_> = servers.iter().filter(|server| selection.has(server)).collect();
         let (mut added, mut by_hand) = match backups.record(&original.path) {
             Some(record) => (record.added_args, record.by_hand),
+            // The first install: servers that are wrapped already were wrapped by hand.
             None if matches!(action, Action::Install { .. }) => {
                 (Vec::new(), wrapped.iter().map(|server| server.path.clone()).collect())
             }
             None => (Vec::new(), Vec::new()),
         };
         by_hand.retain(|path| wrapped.iter().any(|server| server.path == *path));
-        // Whoever names one wants it undone, whoever wrapped it.
+        // Uninstalling a server by name undoes it even if the user wrapped it.
         let undone: Vec<_> = match action {
             Action::Uninstall if !selection.servers.is_empty() => {
                 let is_undone = |path: &Vec<String>| chosen.iter().any(|it| it.path == *path);
@@ -135,6 +138,7 @@ impl<'a> Plan<'a> {
         let is_ours = |server: &&&Server| !by_hand.contains(&server.path);
         let ours: Vec<_> = wrapped.iter().filter(is_ours).copied().collect();
         let unwrap = Change::Unwrap { added: &added };
+        // The backup is byte-exact; without one, the entries are unwrapped in the current text.
         let base = match backups.original(&original.path, &original.bytes) {
             Some(backup) => without(target, &document, backup, &undone, &unwrap)?,
             None => document.with_text(&edit::apply(&document, &ours, &unwrap)?),
@@ -156,6 +160,7 @@ impl<'a> Plan<'a> {
                 document.with_text(&text)
             }
         };
+        // Entries that were removed from the file lose their record.
         added.retain(|path| wrapped.iter().any(|server| server.path == *path));
         if let Action::Install { .. } = action {
             let new = chosen.iter().filter(|server| match &server.kind {
@@ -177,7 +182,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Whether a server stays wrapped although everything is undone.
+    /// Returns true if a server stays wrapped on uninstall.
     fn is_kept(&self, server: &Server) -> bool {
         matches!(self.action, Action::Uninstall) && self.by_hand.contains(&server.path)
     }
@@ -191,12 +196,12 @@ impl<'a> Plan<'a> {
             match &server.kind {
                 Kind::Plain(_) if is_install => outcome.changed.push(title),
                 Kind::Plain(_) => outcome.left.push((title, "not wrapped")),
-                Kind::Wrapped { .. } if is_install => outcome.left.push((title, "wrapped already")),
+                Kind::Wrapped { .. } if is_install => outcome.left.push((title, "already wrapped")),
                 Kind::Wrapped { .. } if self.is_kept(server) => {
-                    outcome.left.push((title, "it was wrapped by hand before `install`"));
+                    outcome.left.push((title, "wrapped by hand before `install`"));
                 }
                 Kind::Wrapped { .. } => outcome.changed.push(title),
-                Kind::Remote => outcome.left.push((title, "remote: nothing is started here")),
+                Kind::Remote => outcome.left.push((title, "remote, so nothing is started here")),
                 Kind::Builtin => outcome.left.push((title, "no command")),
                 Kind::Odd(why) => {
                     outcome.odd.push(format!("line {}: server {title}: {why}", server.line));
@@ -205,14 +210,14 @@ impl<'a> Plan<'a> {
         }
         if self.written != self.document.with_text(&self.document.text) {
             let after = Document::parse(&self.written, self.document.format);
-            let after = after.context("the change would break it")?;
+            let after = after.context("the change would break the file")?;
             outcome.change = Some((self.document.clone(), after));
         }
         Ok(outcome)
     }
 }
 
-/// A text like that of a document, but with these servers undone.
+/// Unwraps these servers in a text, such as a backup, that has the format of `document`.
 fn without(
     target: &Target,
     document: &Document,
@@ -223,7 +228,7 @@ fn without(
     if undone.is_empty() {
         return Ok(text);
     }
-    let document = Document::parse(&text, document.format).context("its backup is broken")?;
+    let document = Document::parse(&text, document.format).context("its backup is damaged")?;
     let servers = server::find(&document, target.places)?;
     let undone: Vec<_> = servers.iter().filter(|it| undone.contains(&it.path)).collect();
     Ok(document.with_text(&edit::apply(&document, &undone, unwrap)?))

@@ -1,13 +1,15 @@
-//! What a configuration was before: `backups` in the state directory.
+//! Backups of configuration files: `backups` in the state directory.
 //!
-//! Each file that was changed has a folder there, with its original in `original` and a `record.json`
-//! about it. They can hold secrets, as the file can, so nobody but their owner may read them.
+//! Each changed file has a folder there, with its contents in `original` and a `record.json` about
+//! it.
+//! They can contain secrets, as the file can, so only their owner may read them.
 //!
 //! Invariants:
-//! - They are written before the file itself is. A crash in between leaves a backup of a file that did
-//!   not change, which does no harm: the record says which contents it is about.
-//! - The original is the file without us in it, also after several installations. What was wrapped by
-//!   hand before the first stays in it as it was, until somebody undoes it by name.
+//! - A backup is written before the file. A crash in between leaves a backup of an unchanged file,
+//! which
+//!   does no harm: the record has the hash of the contents that it belongs to.
+//! - The original is the file without Hardline, also after several installations. Entries that were
+//!   wrapped by hand before the first one stay in it, until the user uninstalls them by name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -21,18 +23,18 @@ use sha2::{Digest, Sha256};
 use super::file::{create_private_folder, read_all, write_private};
 use crate::place;
 
-/// What is known of a file that was changed.
+/// Record of a changed file.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Record {
-    /// Which file, for people; the folder is found by its path.
+    /// Path of the file, for people; the folder is found by the hash of the path.
     pub(crate) path: String,
-    /// What the original hashes to.
+    /// Hash of the original.
     original_sha256: String,
-    /// What we wrote hashes to.
+    /// Hash of the contents that we wrote.
     written_sha256: String,
-    /// The servers that had no list of arguments, by their keys.
+    /// Servers that had no list of arguments, by their keys.
     pub(crate) added_args: Vec<Vec<String>>,
-    /// The servers that were wrapped before we came, by their keys: they are not ours to undo.
+    /// Servers that the user wrapped before `install`, by their keys: uninstall keeps them.
     #[serde(default)]
     pub(crate) by_hand: Vec<Vec<String>>,
 }
@@ -41,12 +43,12 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Backups {
     folder: PathBuf,
-    /// Held until the end.
+    /// Held until the end of the command.
     _lock: Option<File>,
 }
 
 impl Backups {
-    /// Opens them for writing, and waits for another process that is at it.
+    /// Opens the backups for writing. Waits for other hardline processes that write them.
     pub(crate) fn open() -> Result<Self> {
         let folder = folder()?;
         create_private_folder(&folder)?;
@@ -57,12 +59,12 @@ impl Backups {
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             let _ = io::Write::write_all(
                 &mut io::stderr(),
-                b"hardline: waiting for another hardline that changes configurations\n",
+                b"hardline: waiting for another hardline process that changes configurations\n",
             );
         }
         match lock.lock() {
             Ok(()) => Ok(Self { folder, _lock: Some(lock) }),
-            // Not every file system has locks.
+            // Some file systems have no locks; a single user rarely runs two installs at once.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 Ok(Self { folder, _lock: None })
             }
@@ -70,12 +72,12 @@ impl Backups {
         }
     }
 
-    /// Opens them to look at, and writes nothing.
+    /// Opens the backups for reading only.
     pub(crate) fn look() -> Result<Self> {
         Ok(Self { folder: folder()?, _lock: None })
     }
 
-    /// Where the backup of a file is.
+    /// Returns the folder of a file's backup.
     pub(crate) fn folder_of(&self, path: &Path) -> PathBuf {
         let hash = sha256(path.as_os_str().as_encoded_bytes());
         let hash = hash.get(..16).unwrap_or(&hash);
@@ -83,13 +85,13 @@ impl Backups {
         self.folder.join(format!("{name}-{hash}"))
     }
 
-    /// What is known of a file. Whatever is no record is as good as none.
+    /// Returns the record of a file. An unreadable record counts as missing.
     pub(crate) fn record(&self, path: &Path) -> Option<Record> {
         let bytes = file::open(&self.folder_of(path).join("record.json")).ok();
         serde_json::from_slice(&bytes.and_then(|file| read_all(file).ok())?).ok()
     }
 
-    /// The original of a file, if the file is what we wrote.
+    /// Returns the original of a file, if the file still has the contents that we wrote.
     pub(crate) fn original(&self, path: &Path, current: &[u8]) -> Option<Vec<u8>> {
         let record = self.record(path)?;
         if record.written_sha256 != sha256(current) {
@@ -99,7 +101,7 @@ impl Backups {
         (record.original_sha256 == sha256(&original)).then_some(original)
     }
 
-    /// Remembers what a file was and what it is about to become.
+    /// Stores the original of a file and a record of its new contents.
     pub(crate) fn keep(
         &self,
         path: &Path,
@@ -122,7 +124,7 @@ impl Backups {
         write_private(&folder.join("record.json"), &text)
     }
 
-    /// Forgets a file that has nothing of us in it any more.
+    /// Deletes the backup of a file that has no entries of Hardline any more.
     pub(crate) fn forget(&self, path: &Path) -> Result<()> {
         let folder = self.folder_of(path);
         match fs::remove_dir_all(&folder) {
@@ -136,7 +138,7 @@ impl Backups {
 
 fn folder() -> Result<PathBuf> {
     let state = place::state().ok_or_else(|| {
-        anyhow!("HOME is not set, so there is no place for backups; set HOME or XDG_STATE_HOME")
+        anyhow!("HOME is not set, so backups have no directory; set HOME or XDG_STATE_HOME")
     })?;
     Ok(state.join("backups"))
 }

@@ -1,7 +1,8 @@
-//! The clients we know, and where each keeps its servers.
+//! The known clients, and the files in which each stores its servers.
 //!
-//! All of this is data, so that the paths of every platform can be looked at on any. To add a client is
-//! to add an entry to [`CLIENTS`].
+//! All of this is data, so that tests can examine the paths of every platform on any platform. A
+//! new
+//! client is a new entry in [`CLIENTS`].
 
 use std::env;
 use std::fs;
@@ -14,34 +15,35 @@ use Root::{Claude, Codex, Config, Editor, Extension, Home, Local, Xdg};
 /// A program that starts servers.
 #[derive(Debug)]
 pub(crate) struct Client {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub(crate) id: &'static str,
-    /// What people call it.
+    /// Name for people.
     pub(crate) name: &'static str,
-    /// The files of a user: where a path begins and how it goes on, where a directory `*` is any; and
-    /// which keys lead to servers.
+    /// Files of a user: root directory, rest of the path (a directory `*` matches any), and the
+    /// keys
+    /// that lead to servers.
     files: &'static [(Root, &'static str, &'static [Keys])],
-    /// The files of a project, in its directory.
+    /// Files of a project, relative to its directory.
     project_files: &'static [(&'static str, &'static [Keys])],
 }
 
-/// Where a path begins.
+/// Root directory of a path.
 #[derive(Clone, Copy, Debug)]
 enum Root {
     Home,
-    /// Where programs keep their configuration on this platform.
+    /// Configuration directory of this platform.
     Config,
-    /// The same for programs that keep to `~/.config` on macOS too.
+    /// The same for programs that use `~/.config` on macOS too.
     Xdg,
-    /// `%LOCALAPPDATA%`: on Windows alone.
+    /// `%LOCALAPPDATA%`; Windows only.
     Local,
-    /// What Claude Code takes for the home.
+    /// `CLAUDE_CONFIG_DIR`, or the home directory.
     Claude,
-    /// Where Codex has its files.
+    /// `CODEX_HOME`, or `~/.codex`.
     Codex,
-    /// The user's directory in each edition of VS Code.
+    /// User directory of each edition of VS Code.
     Editor,
-    /// Where extensions keep their files, in each editor that has those of VS Code.
+    /// Storage directory of extensions in each editor that is based on VS Code.
     Extension,
 }
 
@@ -61,7 +63,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         name: "Claude Desktop",
         files: &[
             (Config, "Claude/claude_desktop_config.json", MCP_SERVERS),
-            // Windows gives a program from its store a directory of its own.
+            // Programs from the Windows store have a directory of their own.
             (
                 Local,
                 "Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json",
@@ -149,7 +151,7 @@ pub(crate) const CLIENTS: &[Client] = &[
 ];
 
 impl Client {
-    /// The files that a user may have, there or not.
+    /// Returns the possible files of a user. They may not exist.
     pub(crate) fn files(&self, system: &System<'_>) -> Vec<(PathBuf, &'static [Keys])> {
         let files = self.files.iter().flat_map(|&(root, rest, keys)| {
             system.roots(root).into_iter().map(move |root| (root.join(rest), keys))
@@ -157,7 +159,7 @@ impl Client {
         files.collect()
     }
 
-    /// The files that a project may have, there or not.
+    /// Returns the possible files of a project. They may not exist.
     pub(crate) fn project_files(&self, folder: &Path) -> Vec<(PathBuf, &'static [Keys])> {
         self.project_files.iter().map(|&(path, keys)| (folder.join(path), keys)).collect()
     }
@@ -170,16 +172,16 @@ pub(crate) enum Platform {
     Windows,
 }
 
-/// What paths depend on.
+/// Platform and directories that paths depend on.
 pub(crate) struct System<'a> {
     platform: Platform,
     home: PathBuf,
-    /// Variables that hold a directory.
+    /// Returns the directory in an environment variable.
     variable: &'a dyn Fn(&str) -> Option<PathBuf>,
 }
 
 impl System<'static> {
-    /// The one that we run on. `None` if it does not say where the user is at home.
+    /// Returns the running system. `None` if no variable names the user's home.
     pub(crate) fn own() -> Option<Self> {
         let platform = match env::consts::OS {
             "windows" => Platform::Windows,
@@ -228,7 +230,7 @@ impl System<'_> {
     }
 }
 
-/// The paths that a path with a directory `*` stands for.
+/// Expands a path with a directory `*` to all matching paths.
 pub(crate) fn expand(path: &Path) -> Vec<PathBuf> {
     let parts: Vec<_> = path.components().collect();
     let Some(star) = parts.iter().position(|part| part.as_os_str() == "*") else {
@@ -239,6 +241,7 @@ pub(crate) fn expand(path: &Path) -> Vec<PathBuf> {
     let rest: PathBuf = rest.iter().skip(1).collect();
     let mut found: Vec<_> =
         fs::read_dir(before).into_iter().flatten().flatten().map(|it| it.path()).collect();
+    // A fixed order keeps the output the same on every run.
     found.sort();
     found.into_iter().map(|folder| folder.join(&rest)).collect()
 }

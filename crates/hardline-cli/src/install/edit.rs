@@ -1,13 +1,15 @@
 //! Changes to a configuration, as replacements of bytes.
 //!
-//! Wrapping puts our program in the place of the server's, and the server's, as it is written there,
-//! before its own arguments. Taking it out again is the opposite, and needs nothing but the text, except
-//! where there was no list of arguments at all.
+//! Wrapping replaces the server's program by ours, and inserts the server's program, as it is
+//! written
+//! there, before its own arguments. Unwrapping is the opposite. It needs nothing but the text,
+//! except
+//! where the entry had no list of arguments.
 //!
 //! Invariants:
-//! - Bytes outside a command and the beginning of its arguments are never touched.
-//! - Wrapping and unwrapping give the same text, byte for byte.
-//! - A changed text was read again, and says what it should and nothing else.
+//! - Bytes outside a command and the beginning of its arguments never change.
+//! - Wrapping followed by unwrapping gives the original text, byte for byte.
+//! - A changed text is parsed again and must have exactly the expected values.
 
 use std::ops::Range;
 
@@ -17,24 +19,24 @@ use super::document::{Document, Format, Node, Value};
 use super::server::{Args, Kind, Launch, Server};
 use super::{json, toml};
 
-/// What is to be done with servers.
+/// Change to the entries of servers.
 #[derive(Clone, Debug)]
 pub(crate) enum Change<'a> {
     /// Put `program` before the server, with these options of `wrap`.
     Wrap { program: &'a str, options: &'a [String] },
-    /// Take it out. `added` are the servers that had no list of arguments.
+    /// Remove `wrap`. `added` are the servers that had no list of arguments.
     Unwrap { added: &'a [Vec<String>] },
-    /// Have a wrapped server started by `program`.
+    /// Let a wrapped server be started by `program`.
     Repoint { program: &'a str },
 }
 
 /// Changes some servers of a document.
 ///
-/// Those that the change is not for, like one that is wrapped already, stay as they are.
+/// Servers that the change does not apply to, such as an already wrapped one, stay as they are.
 ///
 /// # Errors
 ///
-/// The text is written in a way that we do not know how to change: nothing is guessed.
+/// The text is written in a way that this module cannot change safely.
 pub(crate) fn apply(
     document: &Document,
     servers: &[&Server],
@@ -48,6 +50,7 @@ pub(crate) fn apply(
         let root = expected.as_mut().context("there is no server in an empty file")?;
         expect(root, &server.path, &step.command)?;
     }
+    // The edits work on bytes, so the result is verified on the level of values.
     let text = splice(&document.text, edits)?;
     let changed = Document::parse(text.as_bytes(), document.format);
     let is_right = changed.is_ok_and(|changed| match (&changed.root, &expected) {
@@ -55,15 +58,15 @@ pub(crate) fn apply(
         (changed, expected) => changed.is_none() && expected.is_none(),
     });
     if !is_right {
-        bail!("it is written in a way that cannot be changed safely; change it by hand");
+        bail!("the file is written in a way that cannot be changed safely; change it by hand");
     }
     Ok(text)
 }
 
-/// What is done about one server.
+/// Edits for one server.
 struct Step {
     edits: Vec<Edit>,
-    /// The program and the arguments that the entry has then; no list is `None`.
+    /// Program and arguments of the entry after the edits; `None` if it has no list of arguments.
     command: (String, Option<Vec<String>>),
 }
 
@@ -97,7 +100,7 @@ impl Step {
         let mut ours = vec!["wrap".to_owned()];
         match name {
             "" => {}
-            // Not an option of its own.
+            // A name with a leading dash would be parsed as an option.
             _ if name.starts_with('-') => ours.push(format!("--name={name}")),
             _ => ours.extend(["--name".to_owned(), name.to_owned()]),
         }
@@ -106,6 +109,7 @@ impl Step {
 
         let space = if is_dense(document, launch) { "" } else { " " };
         let mut written: Vec<_> = ours.iter().map(|it| quote(document.format, it)).collect();
+        // The original spelling is copied, so that unwrapping restores it byte for byte.
         written.push(document.slice(&launch.program.range).to_owned());
         let written = written.join(&format!(",{space}"));
         ours.push(launch.program.text.clone());
@@ -120,6 +124,7 @@ impl Step {
                 None => (range.start + 1..range.start + 1, written),
                 Some(first) => {
                     let at = first.range.start;
+                    // A list with one item per line keeps its layout.
                     let gap = line_start(document, at)
                         .map_or(space, |start| document.slice(&(start..at)));
                     (at..at, format!("{written},{gap}"))
@@ -140,6 +145,7 @@ impl Step {
         let between = launch.program.range.end..args.range.start;
         if let Some(next) = rest.first() {
             edits.push((first.range.start..next.range.start, String::new()));
+        // The list is removed only if it still looks as `wrap` wrote it.
         } else if was_added && document.slice(&between) == before_added(document, launch) {
             edits.push((between.start..args.range.end, String::new()));
             texts = None;
@@ -150,8 +156,9 @@ impl Step {
     }
 }
 
-/// What stands between a program and a list of arguments that is added after it: as it stands before
-/// the program.
+/// Returns the text between a program and a list of arguments that is added after it. It imitates
+/// the
+/// layout before the program.
 fn before_added(document: &Document, launch: &Launch) -> String {
     let key = launch.key.start;
     match document.format {
@@ -161,8 +168,7 @@ fn before_added(document: &Document, launch: &Launch) -> String {
             let gap = start.map_or(space, |start| document.slice(&(start..key)));
             format!(",{gap}\"args\":{space}")
         }
-        // What stands before the key, as indentation and the beginning of a key with dots, goes before
-        // the new key as well.
+        // Indentation and the beginning of a dotted key are repeated before the new key.
         Format::Toml if launch.is_inline => {
             let before = document.text.get(..key).unwrap_or_default();
             let start = before.rfind(['{', ',', '\n']).map_or(0, |at| at + 1);
@@ -177,14 +183,14 @@ fn before_added(document: &Document, launch: &Launch) -> String {
     }
 }
 
-/// Where the line end before an offset is, if there is nothing but space in between.
+/// Returns the position of the line end before `at`, if only white space is in between.
 fn line_start(document: &Document, at: usize) -> Option<usize> {
     let before = document.text.get(..at)?.trim_end_matches([' ', '\t']);
     let before = before.strip_suffix('\n')?;
     Some(before.strip_suffix('\r').unwrap_or(before).len())
 }
 
-/// Whether the text is written without spaces.
+/// Returns true if the text is written without spaces.
 fn is_dense(document: &Document, launch: &Launch) -> bool {
     let between = launch.key.end..launch.program.range.start;
     matches!(document.slice(&between), ":" | "=")
@@ -201,13 +207,14 @@ fn texts(args: &Args) -> Vec<String> {
     args.items.iter().map(|item| item.text.clone()).collect()
 }
 
-/// Puts into a tree what an entry is to say.
+/// Changes a tree to the expected values of an entry.
 fn expect(root: &mut Node, path: &[String], command: &(String, Option<Vec<String>>)) -> Result<()> {
-    let lost = || anyhow!("the entry of a server is not where it was");
+    let lost = || anyhow!("the entry of a server has moved");
     let mut node = root;
     for key in path {
         node = member_mut(node, key).ok_or_else(lost)?;
     }
+    // Zed's older format has the program in `command.path`.
     if member_mut(node, "command").is_some_and(|it| it.members().is_some()) {
         node = member_mut(node, "command").ok_or_else(lost)?;
         set(node, "path", Some(Value::String(command.0.clone())));
@@ -242,7 +249,7 @@ fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String> {
     let mut changed = String::with_capacity(text.len() + 256 * edits.len());
     let mut at = 0;
     for (range, new) in edits {
-        let kept = text.get(at..range.start).context("two changes are in each other's way")?;
+        let kept = text.get(at..range.start).context("two changes overlap")?;
         changed.push_str(kept);
         changed.push_str(&new);
         at = range.end;

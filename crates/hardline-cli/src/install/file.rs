@@ -17,31 +17,32 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use hardline_transport::file;
 
-/// Largest configuration that is read.
+/// Limit on the size of a configuration file.
 ///
-/// Bounds memory. Some clients keep their history beside their servers, which takes megabytes; a larger
+/// Bounds memory. Some clients store their history in the same file, which takes megabytes. A
+/// larger
 /// file is refused.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A file as it was when it was read.
+/// A file and its contents when it was read.
 #[derive(Debug)]
 pub(crate) struct Original {
-    /// Where it is in truth, all links followed.
+    /// Path with all links resolved.
     pub(crate) path: PathBuf,
     pub(crate) bytes: Vec<u8>,
     metadata: Metadata,
 }
 
-/// How replacing a file went.
+/// Outcome of replacing a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Replaced {
     Done,
-    /// Somebody else wrote it after it was read. It was left alone.
+    /// Another program wrote the file after it was read. It was left alone.
     Changed,
 }
 
 impl Original {
-    /// Reads a file; `None` if there is none.
+    /// Reads a file. Returns `None` if it does not exist.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
         let path = match fs::canonicalize(path) {
             Ok(path) => path,
@@ -59,12 +60,12 @@ impl Original {
         Ok(Some(Self { path, bytes, metadata }))
     }
 
-    /// Says why the file may not be replaced, if it may not.
+    /// Fails with the reason if the file must not be replaced.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if self.metadata.permissions().readonly() {
-            bail!("it is read-only; allow writing to it, or change it where it comes from");
+            bail!("it is read-only; make it writable, or change its source");
         }
-        // Its directory may be ours, and the file somebody else's.
+        // The directory may belong to the user and the file to another one.
         let mut options = OpenOptions::new();
         file::open_with(options.append(true), &self.path).context("cannot write it")?;
         let folder = self.folder()?;
@@ -72,26 +73,27 @@ impl Original {
         if is_readonly {
             let folder = folder.display();
             bail!(
-                "its directory {folder} is read-only; allow writing to it, or change the file where it comes from"
+                "its directory {folder} is read-only; make it writable, or change the source of the file"
             );
         }
         Ok(())
     }
 
-    /// Puts other contents in the place of the file, unless it has changed.
+    /// Replaces the contents of the file, unless it has changed since it was read.
     pub(crate) fn replace(&self, bytes: &[u8]) -> Result<Replaced> {
         self.check_writable()?;
         let beside = self.beside()?;
         remove_leftover(&beside)?;
         let outcome = self.write_beside(&beside, bytes).and_then(|()| {
+            // The last check before the rename keeps the race with other writers short.
             if read_all(file::open(&self.path)?)? != self.bytes {
                 return Ok(Replaced::Changed);
             }
-            fs::rename(&beside, &self.path).context("cannot take its place")?;
+            fs::rename(&beside, &self.path).context("cannot replace it")?;
             Ok(Replaced::Done)
         });
         if !matches!(outcome, Ok(Replaced::Done)) {
-            // There may be nothing to remove.
+            // Fails if the new file was never created.
             let _ = fs::remove_file(&beside);
         }
         let outcome = outcome?;
@@ -99,7 +101,7 @@ impl Original {
         Ok(outcome)
     }
 
-    /// Takes away what a killed run has left.
+    /// Removes a temporary file that a killed run left behind.
     pub(crate) fn clean(&self) -> Result<()> {
         remove_leftover(&self.beside()?)
     }
@@ -108,16 +110,17 @@ impl Original {
         let name = || format!("cannot write {}", beside.display());
         let mut file = file::create_new(beside).with_context(name)?;
         file.write_all(bytes).with_context(name)?;
+        // The owner first: changing it can clear permission bits.
         own(&file, &self.metadata);
         file.set_permissions(self.metadata.permissions()).with_context(name)?;
         file.sync_all().with_context(name)
     }
 
     fn folder(&self) -> Result<&Path> {
-        self.path.parent().context("it is in no directory")
+        self.path.parent().context("it has no directory")
     }
 
-    /// Where the new contents are written.
+    /// Returns the path of the temporary file for new contents.
     fn beside(&self) -> Result<PathBuf> {
         let mut name = OsString::from(".");
         name.push(self.path.file_name().context("it has no name")?);
@@ -126,7 +129,7 @@ impl Original {
     }
 }
 
-/// Writes a file of our own, which nobody but its owner can read.
+/// Writes a file of our own that only its owner can read.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = || format!("cannot write {}", path.display());
     let mut beside = path.as_os_str().to_owned();
@@ -140,7 +143,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Creates a directory of our own, which nobody but its owner can enter.
+/// Creates a directory of our own that only its owner can enter.
 pub(crate) fn create_private_folder(path: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -149,12 +152,12 @@ pub(crate) fn create_private_folder(path: &Path) -> Result<()> {
     builder.create(path).with_context(|| format!("cannot create {}", path.display()))
 }
 
-/// Reads a file of our own, within the limit.
+/// Reads a file of at most [`MAX_BYTES`].
 pub(crate) fn read_all(file: File) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    #[expect(clippy::disallowed_methods, reason = "no more is read than a file may have")]
+    #[expect(clippy::disallowed_methods, reason = "the size is limited")]
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if MAX_BYTES < bytes.len() as u64 {
+    if bytes.len() as u64 > MAX_BYTES {
         bail!("it is larger than {} MiB", MAX_BYTES >> 20);
     }
     Ok(bytes)
@@ -169,13 +172,13 @@ fn remove_leftover(path: &Path) -> Result<()> {
     }
 }
 
-/// Gives a file the owner of another. Only an administrator has to, and can.
+/// Gives a file the owner of another one. Only an administrator can, and only then it is needed.
 #[cfg(unix)]
 fn own(file: &File, like: &Metadata) {
     use std::os::unix::fs::{MetadataExt, fchown};
     let is_same = file.metadata().is_ok_and(|it| (it.uid(), it.gid()) == (like.uid(), like.gid()));
     if !is_same && fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
-        // The group alone may be one of the user's own.
+        // The group alone may be allowed, if the user is a member of it.
         let _ = fchown(file, None, Some(like.gid()));
     }
 }
@@ -183,7 +186,7 @@ fn own(file: &File, like: &Metadata) {
 #[cfg(not(unix))]
 fn own(_: &File, _: &Metadata) {}
 
-/// Has the new name on the disk too. Not every file system can.
+/// Flushes a directory, so that a rename is on disk. Not every file system supports it.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     if let Ok(folder) = file::open_directory(folder) {

@@ -1,6 +1,6 @@
-//! JSON, as it is written.
+//! Writes JSON strings.
 
-/// A text as a JSON string.
+/// Quotes a text as a JSON string.
 pub(super) fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,27 +1,25 @@
-//! Long lines, as some clients write their whole configuration: what is near a change is shown.
+//! Cuts long lines around a change: some clients write their whole configuration on one line.
 
 use similar::{Algorithm, ChangeTag, capture_diff_slices};
 
-/// Longest line that is shown whole, in characters.
+/// Limit on a line that is shown whole, in characters.
 const WIDTH: usize = 240;
-/// How much is shown before and after what differs.
+/// Characters shown before and after a difference.
 const AROUND: usize = 80;
-/// How much is shown of what differs.
+/// Characters shown of a difference.
 const MAX_CHANGE: usize = 1000;
 
-/// The beginning of a line.
+/// Returns the beginning of a long line.
 pub(super) fn cut(line: &str) -> String {
-    match is_long(line) {
-        true => [first(line, 2 * AROUND), "…"].concat(),
-        false => line.to_owned(),
-    }
+    if is_long(line) { [first(line, 2 * AROUND), "…"].concat() } else { line.to_owned() }
 }
 
-/// Two lines, of which one takes the place of the other, without what is the same in both.
+/// Cuts a line and its replacement, leaving out what both have in common.
 pub(super) fn cut_pair(old: &str, new: &str) -> (String, String) {
     if !is_long(old) && !is_long(new) {
         return (old.to_owned(), new.to_owned());
     }
+    // A diff over JSON tokens gives cleaner cuts than one over characters.
     let (old, new) = (pieces(old), pieces(new));
     let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
     let mut cut = (String::new(), String::new());
@@ -43,13 +41,14 @@ pub(super) fn cut_pair(old: &str, new: &str) -> (String, String) {
     cut
 }
 
-/// What is shown of a part that is the same: what is near the changes before and after it.
+/// Cuts a common part: only the text near the changes before and after it stays.
 fn same(part: &str, is_first: bool, is_last: bool) -> String {
     let before = if is_first { "" } else { first(part, AROUND) };
     let after = if is_last { "" } else { last(part, AROUND) };
-    match before.len() + after.len() < part.len() {
-        true => [before, "…", after].concat(),
-        false => part.to_owned(),
+    if before.len() + after.len() < part.len() {
+        [before, "…", after].concat()
+    } else {
+        part.to_owned()
     }
 }
 
@@ -58,7 +57,7 @@ fn changed(part: &str) -> String {
     if shown.len() < part.len() { [shown, "…"].concat() } else { part.to_owned() }
 }
 
-/// A line in pieces, each of which ends where a value or a list of them may begin or end.
+/// Splits a line into pieces that end where a JSON value or list can begin or end.
 fn pieces(line: &str) -> Vec<&str> {
     line.split_inclusive([',', ':', '{', '}', '[', ']']).collect()
 }

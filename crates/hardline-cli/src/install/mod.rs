@@ -1,17 +1,19 @@
-//! `hardline install`: puts `hardline wrap` before the servers in clients' configurations.
+//! `hardline install`: inserts `hardline wrap` before the servers in clients' configuration files.
 //!
-//! - `client`: which clients there are and where their files are; `select`: which of them are meant.
-//! - `document`: a text and where everything in it stands; `server`: its servers; `json`, `toml`: how a text
-//!   is written.
-//! - `edit`: changes as replacements of bytes, checked by reading the result.
-//! - `file`: reading and replacing files; `backup`: what they were before; `apply`: one file from
-//!   reading to writing; `run`: all of them.
-//! - `program`: the path that is written; `show`: what people see.
+//! - `client`: known clients and their files; `select`: the clients and servers that a command
+//! names.
+//! - `document`: a text with the position of each value; `server`: its servers; `json`, `toml`: how
+//!   strings are written.
+//! - `edit`: changes as replacements of bytes, verified by parsing the result.
+//! - `file`: reads and replaces files; `backup`: their earlier contents; `apply`: one file from
+//! reading
+//!   to writing; `run`: all files.
+//! - `program`: the path to write into entries; `show`: the diff for the user.
 //!
 //! Invariants:
-//! - What is not an entry's command or the beginning of its arguments stays as it is, byte for byte.
-//! - To install twice is to install once, and to uninstall gives back what was there.
-//! - Doubt about a file or an entry leaves it alone, and is told.
+//! - Only an entry's command and the beginning of its arguments change. All other bytes stay.
+//! - A second install changes nothing, and uninstall restores the original.
+//! - A file or an entry that is not fully understood stays untouched and is reported.
 
 pub(crate) mod apply;
 pub(crate) mod backup;
@@ -44,21 +46,22 @@ use crate::terminal::{Color, complain};
 
 /// Put a guard in front of the servers of your MCP clients
 ///
-/// Finds the configuration files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Gemini
-/// CLI, Codex, Cline, Roo Code and LM Studio, and has every server that they start by a command started
-/// by `hardline wrap`. Servers at an address (url) are left alone. Formatting, comments and everything
-/// else in the files stay as they are.
+/// Finds the configuration files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed,
+/// Gemini
+/// CLI, Codex, Cline, Roo Code and LM Studio. Changes every server that is started by a command, so
+/// that `hardline wrap` starts it. Remote servers (url) stay as they are, and so do formatting,
+/// comments and everything else in the files.
 ///
-/// What changes is shown as a diff, with the values in env left out. The original is kept in the state
-/// directory, and `hardline uninstall` brings it back, byte for byte. Files of projects are only touched
-/// with --project or --config. Restart a client for it to see the change.
+/// Prints the changes as a diff, with the values in env masked. The original is stored in the state
+/// directory, and `hardline uninstall` restores it byte for byte. Project files change only with
+/// --project or --config. Restart a client to apply the change.
 ///
-/// A server that is wrapped already stays as it is; to give it other options, uninstall it first.
+/// A server that is already wrapped stays as it is. To change its options, uninstall it first.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 done, or nothing to do; 1 a server was left alone because its entry is\n\
-    not understood; 2 a file could not be read or written, or wrong use. A file with an error is\n\
-    left as it was, and the others are done all the same.\n\n\
+        after_help = "Exit status: 0 done, or nothing to do; 1 an entry was not understood and stays unchanged;\n\
+        2 a file could not be read or written, or wrong use. A file with an error stays unchanged; the\n\
+        others are still processed.\n\n\
     Examples:\n  \
     hardline install --dry-run\n  \
     hardline install\n  \
@@ -70,19 +73,20 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Show what would change, and change nothing
+    /// Show the changes, but write nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// The program to write: a whole path, or hardline to have it found in PATH. Without it, that of
-    /// the running program that is likely to survive an upgrade
+    /// Program to write into entries: an absolute path, or hardline to find it in PATH. Default: a
+    /// path
+    /// of the running program that survives upgrades
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
 
     #[command(flatten)]
     policy: PolicyArgs,
 
-    /// The lock file with pinned tools, to be written into each entry
+    /// Lock file for pinned tools, to write into each entry
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
 
@@ -93,7 +97,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if cfg!(not(unix)) {
-        bail!("hardline wrap is not there on this platform yet, so servers would not start");
+        bail!("hardline wrap does not support this platform yet, so servers would not start");
     }
     let program = Program::find(args.command.as_deref())?;
     if let Some(warning) = &program.warning {
@@ -103,21 +107,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(lock) = &args.lock {
         options.extend(["--lock".to_owned(), whole_path(lock)?]);
     }
-    // An entry that finds its program by name is for others too, who are at home elsewhere.
+    // An entry that finds its program by name may be shared with users who have other directories.
     if program::is_absolute(&program.path) {
         options.extend(args.places()?);
     }
     let words = Words {
         done: "put in front of",
         end: ["restart the clients; hardline uninstall undoes this"; 2],
-        nothing: "nothing to do: no server is started by a command that is not wrapped already",
+        nothing: "nothing to do: every server with a command is already wrapped",
     };
     let action = Action::Install { program: &program.path, options: &options };
     run::all(&args.selection, action, args.dry_run, args.color, &words)
 }
 
 impl Args {
-    /// Our directories as options: the `env` of an entry must lead to no other policy and to no other pins.
+    /// Returns our directories as options, so that the `env` of an entry cannot redirect policy or
+    /// pins.
     fn places(&self) -> Result<Vec<String>> {
         let mut options = Vec::new();
         if let Some(config) = place::config().filter(|_| self.policy.named().is_none()) {
@@ -130,9 +135,9 @@ impl Args {
     }
 }
 
-/// A path that means the same wherever a server is started.
+/// Returns an absolute path, because clients start servers in other directories.
 pub(crate) fn whole_path(path: &Path) -> Result<String> {
     let path = std::path::absolute(path)?;
-    let name = || format!("{} is no UTF-8", path.display());
+    let name = || format!("{} is not UTF-8", path.display());
     Ok(path.to_str().with_context(name)?.to_owned())
 }

@@ -1,8 +1,10 @@
-//! The path of our own program, as it is written into configurations.
+//! Finds the path of our own program that is written into configurations.
 //!
-//! Clients start servers with a poor `PATH`, so it is an absolute path; and it should still be there
-//! after an upgrade, so a link that package managers keep, like `/opt/homebrew/bin/hardline`, is better
-//! than the place of one version that it points to.
+//! Clients start servers with a short `PATH`, so the path is absolute. It should survive an
+//! upgrade, so
+//! a link that a package manager maintains, such as `/opt/homebrew/bin/hardline`, is better than
+//! the
+//! versioned directory that it points to.
 
 use std::env;
 use std::fs;
@@ -13,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use super::server::is_hardline;
 use crate::place;
 
-/// Where package managers put programs, beside `PATH`.
+/// Directories of package managers, searched after `PATH`.
 const FOLDERS: &[&str] = &[
     "/opt/homebrew/bin",
     "/usr/local/bin",
@@ -21,10 +23,10 @@ const FOLDERS: &[&str] = &[
     "/run/current-system/sw/bin",
     "/usr/bin",
 ];
-/// The same in the user's home.
+/// The same, relative to the user's home.
 const HOME_FOLDERS: &[&str] = &[".cargo/bin", ".local/bin", ".nix-profile/bin", "bin"];
 
-/// A path to write, and why it may not last.
+/// Path to write, with a warning if the file may not last.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) path: String,
@@ -32,21 +34,21 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program that was asked for, or the one that runs.
+    /// Returns the requested program, or the running one.
     pub(crate) fn find(asked: Option<&str>) -> Result<Self> {
         if let Some(path) = asked {
             return Self::asked(path);
         }
-        let running = env::current_exe().context("cannot find out which program this is")?;
+        let running = env::current_exe().context("cannot find the path of this program")?;
         let path = stable(&running, &candidates(&running));
         let path = path.to_str().map(str::to_owned).with_context(|| {
-            format!("{} is no UTF-8: name a program with --command", path.display())
+            format!("{} is not UTF-8: name a program with --command", path.display())
         })?;
         if !is_hardline(&path) {
-            bail!("{path} is not called hardline, so it would not be found again; rename it");
+            bail!("{path} is not named hardline, so uninstall could not recognize it; rename it");
         }
         let warning = passing(Path::new(&path)).map(|what| {
-            format!("{path} is in {what}: servers will not start once it is gone; install hardline first")
+            format!("{path} is in {what}: servers will not start after it is deleted; install hardline first")
         });
         Ok(Self { path, warning })
     }
@@ -54,20 +56,20 @@ impl Program {
     fn asked(path: &str) -> Result<Self> {
         if !is_hardline(path) {
             bail!(
-                "--command {path}: a program that is not called hardline would not be found again"
+                "--command {path}: the program must be named hardline, or uninstall cannot recognize it"
             );
         }
         let is_name = !path.contains(['/', '\\']);
         if !is_name && !is_absolute(path) {
-            bail!("--command {path}: clients start servers elsewhere, so write the whole path");
+            bail!("--command {path}: give an absolute path; clients start servers in other directories");
         }
         let is_missing = !is_name && !Path::new(path).is_file();
-        let warning = is_missing.then(|| format!("{path} does not exist (yet)"));
+        let warning = is_missing.then(|| format!("{path} does not exist yet"));
         Ok(Self { path: path.to_owned(), warning })
     }
 }
 
-/// The first of `candidates` that is the program `running`, or its own path.
+/// Returns the first of `candidates` that is the program `running`, or else its own path.
 fn stable(running: &Path, candidates: &[PathBuf]) -> PathBuf {
     let same = fs::canonicalize(running).ok();
     let is_same = |candidate: &&PathBuf| {
@@ -79,7 +81,7 @@ fn stable(running: &Path, candidates: &[PathBuf]) -> PathBuf {
     candidates.iter().find(is_same).cloned().unwrap_or_else(|| running.to_owned())
 }
 
-/// Where the program may be found, the best places first.
+/// Returns possible paths of the program, the preferred ones first.
 fn candidates(running: &Path) -> Vec<PathBuf> {
     let name = running.file_name().unwrap_or_default();
     let path = env::var_os("PATH").unwrap_or_default();
@@ -92,7 +94,7 @@ fn candidates(running: &Path) -> Vec<PathBuf> {
     folders.map(|folder| folder.join(name)).chain(started_as).collect()
 }
 
-/// Whether nobody but its owner can put another program there.
+/// Returns true if other users cannot replace the program in its directory.
 #[cfg(unix)]
 fn is_safe(program: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -105,7 +107,7 @@ fn is_safe(_: &Path) -> bool {
     true
 }
 
-/// A directory whose files do not last, if a program is in one.
+/// Names the directory of a program if its files do not last.
 pub(crate) fn passing(program: &Path) -> Option<&'static str> {
     let parts: Vec<_> = program.iter().filter_map(|part| part.to_str()).collect();
     let is_build = |pair: &[&str]| matches!(pair, ["target", "debug" | "release"]);
@@ -117,7 +119,7 @@ pub(crate) fn passing(program: &Path) -> Option<&'static str> {
     is_temporary.then_some("a directory for temporary files")
 }
 
-/// Whether a path is a whole one, on this platform or another.
+/// Returns true for an absolute path of this platform or of Windows.
 pub(crate) fn is_absolute(path: &str) -> bool {
     let is_drive = |path: &str| matches!(path.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
     Path::new(path).is_absolute() || path.starts_with("\\\\") || is_drive(path)

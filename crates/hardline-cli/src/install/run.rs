@@ -1,4 +1,4 @@
-//! All files, one after the other; an error of one does not keep the others from being done.
+//! Processes all files; an error in one does not stop the others.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -13,18 +13,18 @@ use super::select::{Selection, Target};
 use super::show;
 use crate::terminal::{Color, complain};
 
-/// How it is said.
+/// Wording of the output.
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// What became of the guard and a server, as "put in front of".
+    /// Verb between hardline and a server, such as "put in front of".
     pub(crate) done: &'static str,
-    /// What to do now, after one server and after several.
+    /// Next step for the user, after one changed server and after several.
     pub(crate) end: [&'static str; 2],
-    /// There was nothing to do.
+    /// Message for no change.
     pub(crate) nothing: &'static str,
 }
 
-/// What came of all files.
+/// Counts over all files.
 #[derive(Debug, Default)]
 struct Tally {
     found: usize,
@@ -53,31 +53,32 @@ pub(crate) fn all(
                 print(&mut out, target, &outcome, &done)?;
                 tally.add(outcome);
             }
-            Ok(None) if target.is_named => fail(&mut tally, target, "it does not exist"),
+            Ok(None) if target.is_named => fail(&mut tally, target, "the file does not exist"),
             Ok(None) => {}
             Err(error) => fail(&mut tally, target, &format!("{error:#}; nothing was written")),
         }
     }
     for client in selection.missing(&targets) {
         tally.failed += 1;
-        complain(&format!("{client}: no configuration was found; name one with --config"));
+        complain(&format!("{client}: no configuration file was found; name one with --config"));
     }
     for name in selection.servers.iter().filter(|name| !tally.names.contains(name)) {
         tally.failed += 1;
         let name = Excerpt::new(name.as_bytes(), 80);
-        complain(&format!("there is no server called {name} in these files"));
+        complain(&format!("these files have no server named {name}"));
     }
     let changed = tally.changed;
     let [one, several] = words.end;
     let (servers, end) = if changed == 1 { ("server", one) } else { ("servers", several) };
     match (tally.found, changed) {
-        (0, _) if tally.failed == 0 => writeln!(out, "no configuration of a client was found")?,
-        (_, 0) if 0 < tally.failed + tally.odd => writeln!(out, "nothing was changed")?,
+        (0, _) if tally.failed == 0 => writeln!(out, "no client configuration was found")?,
+        (_, 0) if tally.failed + tally.odd > 0 => writeln!(out, "nothing was changed")?,
         (_, 0) => writeln!(out, "{}", words.nothing)?,
         _ if is_dry => writeln!(out, "{changed} {servers} would change; nothing was written")?,
         _ => writeln!(out, "hardline was {done} {changed} {servers}; {end}")?,
     }
     out.flush()?;
+    // Errors outrank entries that were not understood.
     Ok(ExitCode::from(match (tally.failed, tally.odd) {
         (0, 0) => 0,
         (0, _) => 1,
@@ -93,7 +94,7 @@ impl Tally {
     }
 }
 
-/// Shows what became of a file, and what was `done` to which of its servers.
+/// Prints the outcome for a file. `done` describes the change to its servers.
 pub(crate) fn print(
     out: &mut dyn Write,
     target: &Target,
@@ -101,10 +102,10 @@ pub(crate) fn print(
     done: &str,
 ) -> Result<()> {
     let path = target.path.display();
-    // The path is the user's own, but a directory can be called anything.
+    // A directory name can contain control characters.
     let path = Excerpt::new(path.to_string().as_bytes(), 1000).to_string();
     for odd in &outcome.odd {
-        complain(&format!("{path}: {odd}; it was left alone"));
+        complain(&format!("{path}: {odd}; the entry stays unchanged"));
     }
     if outcome.change.is_none() && outcome.left.is_empty() {
         return Ok(());

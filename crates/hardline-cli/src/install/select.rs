@@ -1,4 +1,4 @@
-//! Which files and which servers a command is about.
+//! Selects the files and servers that a command processes.
 
 use std::collections::HashSet;
 use std::env;
@@ -11,10 +11,10 @@ use clap::builder::PossibleValuesParser;
 use super::client::{CLIENTS, System, expand};
 use super::server::{ALL_PLACES, Keys, Server};
 
-/// Which files and servers.
+/// Options that select files and servers.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Selection {
-    /// Only this client; can be given several times. Without it, every client that is found
+    /// Only this client; can be repeated. Default: every client that is found
     #[arg(
         long = "client",
         value_name = "NAME",
@@ -22,38 +22,38 @@ pub(crate) struct Selection {
     )]
     clients: Vec<String>,
 
-    /// This file, whichever client it is of; can be given several times
+    /// Only this file, of any client; can be repeated
     #[arg(long = "config", value_name = "PATH")]
     configs: Vec<PathBuf>,
 
-    /// Only servers of this name; can be given several times
+    /// Only servers with this name; can be repeated
     #[arg(long = "server", value_name = "NAME")]
     pub(super) servers: Vec<String>,
 
-    /// The files of the project in the current directory (.mcp.json, .cursor/mcp.json, .vscode/mcp.json
-    /// …) instead of the user's own
+    /// Process the files of the project in the current directory (.mcp.json, .cursor/mcp.json,
+    /// .vscode/mcp.json …) instead of the user's own
     #[arg(long)]
     project: bool,
 }
 
-/// A file to look at.
+/// A file to process.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// The client whose file it is; of a file that was named, nobody knows.
+    /// Client that owns the file; unknown for a file from `--config`.
     pub(crate) client: Option<&'static str>,
     pub(crate) path: PathBuf,
     pub(crate) places: &'static [Keys],
-    /// Whether it is wrong if it does not exist.
+    /// True if a missing file is an error.
     pub(crate) is_named: bool,
 }
 
 impl Selection {
-    /// Servers of these names, wherever they are.
+    /// Selects servers by name in all files.
     pub(crate) fn of_servers(names: impl Iterator<Item = String>) -> Self {
         Self { servers: names.collect(), ..Self::default() }
     }
 
-    /// The files, there or not, each once.
+    /// Returns the files, each once. They may not exist.
     pub(crate) fn targets(&self) -> Result<Vec<Target>> {
         let mut targets: Vec<_> = self
             .configs
@@ -65,10 +65,11 @@ impl Selection {
                 is_named: true,
             })
             .collect();
-        // A file that was named is all that was asked for, unless more is asked for by name.
+        // A named file replaces the search, unless clients or the project are named as well.
         if self.configs.is_empty() || self.project || !self.clients.is_empty() {
             targets.extend(self.known()?);
         }
+        // Two clients can share a file through a link; it must be processed once.
         let mut seen = HashSet::new();
         targets.retain(|target| {
             seen.insert(fs::canonicalize(&target.path).unwrap_or_else(|_| target.path.clone()))
@@ -76,7 +77,7 @@ impl Selection {
         Ok(targets)
     }
 
-    /// The names of the clients that were asked for and have no file.
+    /// Returns the names of selected clients without a file.
     pub(crate) fn missing<'a>(
         &'a self,
         targets: &'a [Target],
@@ -87,7 +88,7 @@ impl Selection {
             .filter(|name| !targets.iter().any(|it| it.client == Some(*name) && it.path.exists()))
     }
 
-    /// Whether a server is one that was asked for.
+    /// Returns true if a server is selected.
     pub(crate) fn has(&self, server: &Server) -> bool {
         self.servers.is_empty() || self.servers.contains(&server.name)
     }
@@ -97,14 +98,14 @@ impl Selection {
         let clients = CLIENTS.iter().filter(|client| is_asked(client.id));
         let mut targets = Vec::new();
         if self.project {
-            let folder = env::current_dir().context("cannot find out the current directory")?;
+            let folder = env::current_dir().context("cannot find the current directory")?;
             for client in clients {
                 let files = client.project_files(&folder);
                 targets.extend(files.into_iter().map(|file| Target::of(client.name, file)));
             }
             return Ok(targets);
         }
-        let system = System::own().context("HOME is not set, so no client can be found")?;
+        let system = System::own().context("HOME is not set, so the files of clients cannot be found")?;
         for client in clients {
             let files = client.files(&system).into_iter().flat_map(|(path, places)| {
                 expand(&path).into_iter().map(move |path| (path, places))

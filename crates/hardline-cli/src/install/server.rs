@@ -1,8 +1,10 @@
-//! The servers of a configuration: where they stand and what each one is.
+//! Finds the servers of a configuration and classifies their entries.
 //!
-//! A client's servers are the members of an object that is found by its keys, one list of keys for each
-//! place where a client looks (`*` is any key). An entry that says it is started by a command is the
-//! only kind that is ever changed; whatever cannot be understood for certain is left alone and told.
+//! A client's servers are the members of an object. Each place where a client looks for servers is
+//! a
+//! list of keys (`*` matches any key). Only entries with a command ever change. An entry that is
+//! not
+//! fully understood stays untouched and is reported.
 
 use std::ops::Range;
 
@@ -11,10 +13,10 @@ use hardline_wire::excerpt::Excerpt;
 
 use super::document::{Document, Member, Node, Value};
 
-/// Keys that lead to an object with servers in it.
+/// Keys that lead to an object with servers.
 pub(crate) type Keys = &'static [&'static str];
 
-/// Every place that some client looks at.
+/// All places in which some client looks for servers.
 pub(crate) const ALL_PLACES: &[Keys] = &[
     &["mcpServers"],
     &["projects", "*", "mcpServers"],
@@ -25,18 +27,18 @@ pub(crate) const ALL_PLACES: &[Keys] = &[
     &["mcp_servers"],
 ];
 
-/// Keys whose value is where a remote server is.
+/// Keys of a remote server's address.
 const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl", "server_url"];
 
-/// A server that a client knows.
+/// A server entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    /// All keys from the top to the entry.
+    /// All keys from the root to the entry.
     pub(crate) path: Vec<String>,
     pub(crate) name: String,
-    /// Where the entry begins.
+    /// Offset of the entry.
     start: usize,
-    /// The same as a line, for messages.
+    /// Line of the entry, for messages.
     pub(crate) line: usize,
     pub(crate) kind: Kind,
 }
@@ -45,27 +47,28 @@ pub(crate) struct Server {
 pub(crate) enum Kind {
     /// Started by a command.
     Plain(Launch),
-    /// Started by us already; `inner` is how many arguments come before the command of the server.
+    /// Already started by Hardline; `inner` is the index of the server's own command in the
+    /// arguments.
     Wrapped { launch: Launch, inner: usize },
-    /// Somewhere else: nothing is started.
+    /// Remote: the client starts nothing.
     Remote,
-    /// Neither a command nor an address: the client knows how.
+    /// Neither a command nor an address: built into the client.
     Builtin,
-    /// An entry that makes no sense, and why.
+    /// Not understood, with the reason.
     Odd(String),
 }
 
-/// How a server is started, and where that is written.
+/// Command of a server and its position in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) program: Literal,
-    /// The key before the program.
+    /// Range of the key before the program.
     pub(crate) key: Range<usize>,
-    /// Its arguments, if there is a list of them.
+    /// Arguments, if the entry has a list of them.
     pub(crate) args: Option<Args>,
-    /// Whether all this stands between `{` and `}`.
+    /// True if the object is written between `{` and `}`, as an inline table.
     pub(crate) is_inline: bool,
-    /// Variables of its `env` that say where we keep things.
+    /// Variables in its `env` that redirect our directories.
     #[cfg_attr(
         not(unix),
         expect(dead_code, reason = "only `wrap` reads them, and it is for Unix")
@@ -73,7 +76,7 @@ pub(crate) struct Launch {
     pub(crate) redirects: Vec<&'static str>,
 }
 
-/// Variables that say where the user is at home, and where programs keep things.
+/// Variables that determine the user's home and our directories.
 const PLACES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "USERPROFILE"];
 
 #[derive(Clone, Debug)]
@@ -82,7 +85,7 @@ pub(crate) struct Args {
     pub(crate) items: Vec<Literal>,
 }
 
-/// A string and where it is written.
+/// A string and its position in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Literal {
     pub(crate) range: Range<usize>,
@@ -90,7 +93,7 @@ pub(crate) struct Literal {
 }
 
 impl Server {
-    /// The name, and the project that the server is for: what nobody else in the file is called.
+    /// Returns the name, with the project of the server if it has one. Unique in the file.
     pub(crate) fn title(&self) -> String {
         let name = Excerpt::new(self.name.as_bytes(), 80);
         match &*self.path {
@@ -102,16 +105,17 @@ impl Server {
     }
 }
 
-/// Finds the servers of a configuration, in the order of the text.
+/// Finds the servers of a configuration, in text order.
 ///
 /// # Errors
 ///
-/// A key that is there twice, where it matters: clients take the first or the last.
+/// A key on the path to the servers, or a server name, occurs twice. Some clients use the first one
+/// and some the last.
 pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<Server>> {
     let mut servers = Vec::new();
     let Some(root) = &document.root else { return Ok(servers) };
     if root.members().is_none() {
-        bail!("line 1: it is no object, so it has no servers");
+        bail!("line 1: the file is not an object, so it has no servers");
     }
     for keys in places {
         descend(document, root, keys, &mut Vec::new(), &mut servers)?;
@@ -120,7 +124,7 @@ pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<Server>> 
     Ok(servers)
 }
 
-/// Whether a command of this name is ours.
+/// Returns true if a program name is `hardline`, also with a suffix such as `.exe` or a version.
 pub(crate) fn is_hardline(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
     let rest = name.strip_prefix("hardline");
@@ -139,16 +143,16 @@ fn descend(
         if let Some(twice) = node.duplicate() {
             let line = document.line(&twice.node);
             let name = Excerpt::new(twice.key.as_bytes(), 80);
-            bail!("line {line}: there are two servers called {name}; take one of them out");
+            bail!("line {line}: there are two servers named {name}; remove one of them");
         }
         for Member { key, node, .. } in members {
             let mut path = path.clone();
             path.push(key.clone());
             let (start, line) = (node.range.start, document.line(node));
             let kind = match kind(document, node).unwrap_or_else(Kind::Odd) {
-                // The name is an argument of ours.
+                // The name becomes an argument of `wrap`, and no argument can contain NUL.
                 Kind::Plain(_) if key.contains('\0') => {
-                    Kind::Odd("its name has a character that no program can be given".to_owned())
+                    Kind::Odd("its name contains a NUL character".to_owned())
                 }
                 kind => kind,
             };
@@ -159,7 +163,7 @@ fn descend(
     let mut found = members.iter().filter(|member| *first == "*" || member.key == *first);
     if *first != "*" && found.clone().nth(1).is_some() {
         let line = found.nth(1).map_or(1, |member| document.line(&member.node));
-        bail!("line {line}: the key {first} is there twice; take one of them out");
+        bail!("line {line}: the key {first} occurs twice; remove one of them");
     }
     for member in found {
         path.push(member.key.clone());
@@ -169,13 +173,13 @@ fn descend(
     Ok(())
 }
 
-/// What an entry is, or what is odd about it.
+/// Returns the kind of an entry, or the problem with it.
 fn kind(document: &Document, entry: &Node) -> Result<Kind, String> {
     if entry.members().is_none() {
-        return Err("it is no object".into());
+        return Err("it is not an object".into());
     }
     if let Some(twice) = entry.duplicate() {
-        return Err(format!("the key {} is there twice", Excerpt::new(twice.key.as_bytes(), 80)));
+        return Err(format!("the key {} occurs twice", Excerpt::new(twice.key.as_bytes(), 80)));
     }
     let is_remote = ADDRESSES.iter().any(|key| {
         entry.member(key).and_then(|it| it.node.as_str()).is_some_and(|it| !it.is_empty())
@@ -183,15 +187,16 @@ fn kind(document: &Document, entry: &Node) -> Result<Kind, String> {
     let Some(command) = entry.member("command") else {
         return Ok(if is_remote { Kind::Remote } else { Kind::Builtin });
     };
+    // Clients disagree on which of the two counts.
     if is_remote {
         return Err("it has both a command and an address".into());
     }
-    // Zed has had the program, its arguments and its environment in one object.
+    // Zed's older format has the program, its arguments and its environment in one object.
     let launch = match &command.node.value {
         Value::Object(_) => {
             if let Some(twice) = command.node.duplicate() {
                 let key = Excerpt::new(twice.key.as_bytes(), 80);
-                return Err(format!("the key command.{key} is there twice"));
+                return Err(format!("the key command.{key} occurs twice"));
             }
             let path = command.node.member("path").ok_or("command.path is missing")?;
             launch(document, &command.node, path, "command.path", "command.args")?
@@ -211,7 +216,7 @@ fn launch(
     program_name: &str,
     args_name: &str,
 ) -> Result<Launch, String> {
-    let text = program.node.as_str().ok_or_else(|| format!("{program_name} is no text"))?;
+    let text = program.node.as_str().ok_or_else(|| format!("{program_name} is not a string"))?;
     if text.trim().is_empty() {
         return Err(format!("{program_name} is empty"));
     }
@@ -219,7 +224,7 @@ fn launch(
         None => None,
         Some(member) => {
             let Value::Array(items) = &member.node.value else {
-                return Err(format!("{args_name} is no list"));
+                return Err(format!("{args_name} is not a list"));
             };
             let items = items.iter().map(|item| {
                 let text = item.as_str()?.to_owned();
@@ -227,7 +232,7 @@ fn launch(
             });
             let items: Option<Vec<_>> = items.collect();
             let items =
-                items.ok_or_else(|| format!("{args_name} has something that is no text"))?;
+                items.ok_or_else(|| format!("{args_name} has an item that is not a string"))?;
             Some(Args { range: member.node.range.clone(), items })
         }
     };
@@ -240,21 +245,21 @@ fn launch(
     })
 }
 
-/// Checks if the `env` of an entry sets a variable.
+/// Returns true if the `env` of an entry sets a variable.
 fn has_variable(holder: &Node, name: &str) -> bool {
     holder.member("env").is_some_and(|env| env.node.member(name).is_some())
 }
 
-/// How many arguments of ours come before the command of the server, if it is started by us.
+/// Returns the index of the server's own command in the arguments, if Hardline starts it.
 fn inner(launch: &Launch) -> Result<Option<usize>, String> {
     let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
     let mut inner = 0;
     let mut program = &launch.program.text;
-    // Somebody may have wrapped it twice.
+    // The user may have wrapped a wrapped command again.
     while is_hardline(program) && items.get(inner).is_some_and(|item| item.text == "wrap") {
         let rest = items.get(inner..).unwrap_or_default();
         let end = rest.iter().position(|item| item.text == "--");
-        let end = end.ok_or("hardline wrap is there without -- and a command")?;
+        let end = end.ok_or("hardline wrap has no -- and no command")?;
         inner += end + 1;
         let Some(next) = items.get(inner) else {
             return Err("hardline wrap has no command after --".into());

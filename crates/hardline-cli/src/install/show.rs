@@ -1,8 +1,10 @@
-//! What is shown of a change: the difference, without secrets as far as they can be told, and of long lines
-//! what is near the change.
+//! Shows a change as a diff. Secrets are masked as far as they are recognizable, and long lines are
+//! cut
+//! around the change.
 //!
-//! Hidden are the values of environments and headers, what stands under a key that says that it is secret,
-//! and whatever looks like a secret, in arguments, addresses and anywhere else.
+//! Masked are the values of environments and headers, values under keys that name a secret, and
+//! text
+//! that looks like a secret, in arguments, addresses and elsewhere.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -17,15 +19,15 @@ use crate::terminal::Pieces;
 
 /// Keys of objects whose values are often secret.
 const SECRETS: &[&str] = &["env", "environment", "headers", "http_headers"];
-/// What a key has in it if it says in a way of its own that its value is secret.
+/// Parts of key names that mark a secret value.
 const SECRET_PARTS: &[&str] = &["secret", "passw", "token", "credential"];
-/// Options that are followed by a variable of the environment and its value.
+/// Options that are followed by an environment variable and its value.
 const ENVIRONMENT: &[&str] = &["-e", "--env"];
 const MASK: &str = "\"…\"";
-/// Lines around a change that are shown.
+/// Lines of context around a change.
 const CONTEXT: usize = 2;
 
-/// Writes the difference of two texts in the form of `diff -u`.
+/// Writes a unified diff of two texts.
 pub(crate) fn diff(
     out: &mut dyn Write,
     name: &str,
@@ -55,13 +57,14 @@ pub(crate) fn diff(
     Ok(())
 }
 
-/// Cuts long lines. Those that take the place of one another are cut around what differs.
+/// Cuts long lines. A deleted line and its replacement are cut around their difference.
 fn shortened(op: &DiffOp, lines: Vec<(ChangeTag, &str)>) -> Vec<(ChangeTag, String)> {
     let (old, new) = (op.old_range().len(), op.new_range().len());
     let is_paired = matches!(op, DiffOp::Replace { .. }) && old == new;
-    let other = |index: usize| match is_paired {
-        true => lines.get((index + old) % lines.len().max(1)).map(|(_, line)| *line),
-        false => None,
+    // Deleted lines come first and inserted lines follow, so the partner is `old` lines away.
+    let other = |index: usize| {
+        let paired = lines.get((index + old) % lines.len().max(1)).filter(|_| is_paired);
+        paired.map(|(_, line)| *line)
     };
     let one = |(index, (tag, line)): (usize, &(ChangeTag, &str))| {
         let line = match (other(index), tag) {
@@ -74,7 +77,7 @@ fn shortened(op: &DiffOp, lines: Vec<(ChangeTag, &str)>) -> Vec<(ChangeTag, Stri
     lines.iter().enumerate().map(one).collect()
 }
 
-/// A line for a terminal: nothing in it moves a cursor.
+/// Escapes a line, so that it cannot move the cursor.
 fn shown(line: &str) -> String {
     let line = line.trim_end_matches(['\r', '\n']);
     let parts = line.split('\t').map(|part| Pieces::new(part.as_bytes(), true));
@@ -82,7 +85,7 @@ fn shown(line: &str) -> String {
     parts.join("\t")
 }
 
-/// The text of a document with marks in the place of what may be secret.
+/// Returns the text of a document with its secrets masked.
 fn masked(document: &Document) -> String {
     let mut search = Search { document, secrets: Vec::new() };
     if let Some(root) = &document.root {
@@ -98,19 +101,19 @@ fn masked(document: &Document) -> String {
         at = range.end;
     }
     text.push_str(document.slice(&(at..document.text.len())));
-    // Comments can hold anything.
+    // Comments can contain secrets too.
     redact_text(&mut text);
     text
 }
 
-/// What is not to be shown, and what is shown instead.
+/// Collects the secrets of a document and their masks.
 struct Search<'a> {
     document: &'a Document,
     secrets: Vec<(Range<usize>, String)>,
 }
 
 impl Search<'_> {
-    /// Looks at `node`, which stands under `key`, and perhaps in something that is secret as a whole.
+    /// Visits `node`, which is the value of `key`. `is_secret` is inherited from an outer value.
     fn find(&mut self, node: &Node, key: &str, is_secret: bool) {
         match &node.value {
             Value::Object(members) => {
@@ -145,6 +148,7 @@ impl Search<'_> {
                 }
                 _ => redacted,
             };
+            // `-e NAME=VALUE`: the next word is a variable.
             is_variable = ENVIRONMENT.contains(&word.as_str());
             self.replace(item, word, shown);
         }
@@ -165,14 +169,15 @@ impl Search<'_> {
     }
 }
 
-/// Whether all that stands under this key is secret. A server can be called anything.
+/// Returns true if everything under a key is secret. An entry with a command is a server, and a
+/// server may have any name.
 fn is_secret_member(key: &str, node: &Node) -> bool {
     let lower = key.to_ascii_lowercase();
     let is_named = is_secret_key(key) || SECRET_PARTS.iter().any(|part| lower.contains(part));
     SECRETS.contains(&key) || (is_named && node.member("command").is_none())
 }
 
-/// A text as it is shown: of an address, no query.
+/// Returns a text for display; a URL loses its query.
 fn address(key: &str, text: &str) -> String {
     let mut shown = match text.split_once('?') {
         Some((before, _)) if key.to_ascii_lowercase().ends_with("url") => format!("{before}?…"),

@@ -1,6 +1,6 @@
-//! TOML, as it is written.
+//! Writes TOML strings.
 
-/// A text as a TOML string.
+/// Quotes a text as a TOML string.
 pub(super) fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,4 +1,4 @@
-//! `hardline uninstall`: takes `hardline wrap` out of clients' configurations.
+//! `hardline uninstall`: removes `hardline wrap` from clients' configuration files.
 
 use std::process::ExitCode;
 
@@ -9,18 +9,19 @@ use super::run::{self, Words};
 use super::select::Selection;
 use crate::terminal::Color;
 
-/// Take the guard out of your MCP clients again
+/// Remove the guard from your MCP clients
 ///
-/// Finds the same files as install, and puts every server's own command back where it was. A file that
-/// nobody has changed since install becomes what it was, byte for byte; in any other, only the wrapped
-/// entries change. Also undoes entries that were written by hand, as
-/// {"command": "hardline", "args": ["wrap", "--", "uvx", "mcp-server-git"]}.
+/// Finds the same files as install and restores every server's own command. A file that has not
+/// changed since install is restored byte for byte; in any other, only the wrapped entries change.
+/// Entries that were wrapped by hand, such as
+/// {"command": "hardline", "args": ["wrap", "--", "uvx", "mcp-server-git"]}, are restored too; those
+/// that were there before install only if --server names them.
 ///
-/// What changes is shown as a diff. Restart a client for it to see the change.
+/// Prints the changes as a diff. Restart a client to apply the change.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 done, or nothing to do; 1 a server was left alone because its entry is\n\
-    not understood; 2 a file could not be read or written, or wrong use.\n\n\
+        after_help = "Exit status: 0 done, or nothing to do; 1 an entry was not understood and stays unchanged;\n\
+        2 a file could not be read or written, or wrong use.\n\n\
     Examples:\n  \
     hardline uninstall --dry-run\n  \
     hardline uninstall --client cursor\n  \
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Show what would change, and change nothing
+    /// Show the changes, but write nothing
     #[arg(long)]
     dry_run: bool,
 

@@ -1,31 +1,32 @@
-//! JSON of peers laid out for people: their words, our lines and spaces.
+//! Formats JSON of peers for people: their values, our line breaks and spaces.
 //!
 //! Invariants:
-//! - Keys keep their order and numbers their digits: what is shown is what was written.
-//! - Strings say the same with as few escapes as there can be, so that no letter hides behind a number.
-//!   What a terminal obeys or hides is left to the caller.
+//! - Keys keep their order and numbers their digits.
+//! - Strings keep their meaning with as few escapes as possible, so that no letter hides behind an
+//!   escape. The caller escapes characters that control or hide text on a terminal.
 
 use hardline_wire::json::{Checker, Kind, Step, Value};
 use hardline_wire::limits::Limits;
 
-/// How far a line is moved in for each array and object around it, and how many of these count: deeper ones
-/// would cost more spaces than letters.
+/// Indentation for each enclosing array or object, and the limit on it: deeper levels would cost
+/// more
+/// spaces than letters.
 const INDENT: &str = "  ";
 const MAX_INDENTS: usize = 32;
 
-/// Whether there are lines.
+/// Layout on many lines or on one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Lines {
     Many,
     One,
 }
 
-/// A text on many lines. One that is no strict JSON stays as it is.
+/// Formats a text on many lines. A text that is not strict JSON stays as it is.
 pub(crate) fn indented(json: &str) -> String {
     checked(json, Lines::Many)
 }
 
-/// A text on one line, without spaces. One that is no strict JSON stays as it is.
+/// Formats a text on one line, without spaces. A text that is not strict JSON stays as it is.
 pub(crate) fn flat(json: &str) -> String {
     checked(json, Lines::One)
 }
@@ -41,7 +42,7 @@ fn checked(json: &str, lines: Lines) -> String {
 fn lay_out(value: Value<'_>, lines: Lines) -> String {
     let mut out = String::with_capacity(value.text().len());
     let mut open: Vec<Kind> = Vec::new();
-    // Whether something stands before in the innermost array or object, and whether its key does.
+    // True if the innermost array or object has an item before, and if the item's key is written.
     let (mut has_items, mut has_key) = (false, false);
     let begin = |out: &mut String, depth: usize, has_items: bool, has_key: bool| {
         if has_key || depth == 0 {

@@ -9,16 +9,18 @@ use hardline_proxy::launch::known::Programs;
 
 use super::{Choice, PATIENCE, shown};
 
-/// Pin what a server lists now
+/// Approve what a server lists now, and pin it
 ///
-/// Without tools, all that it listed last, its instructions, and the executable that it would be started
-/// with: what is not listed any more is forgotten. A session that runs takes it up at once.
+/// Without tools: approves the last tool list, the instructions, and the executable of the last
+/// start
+/// that was refused. Tools that are no longer listed lose their pin. Running sessions use the new
+/// pins at once.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     choice: Choice,
 
-    /// The server's instructions, and no tools but those that are named
+    /// Approve the server's instructions, and only those tools that are named
     #[arg(long)]
     instructions: bool,
 }
@@ -33,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     for tool in tools {
         if !differences.iter().any(|it| !is_instructions(it) && it.tool() == tool) {
             bail!(
-                "tool `{}` of `{}` is as it was pinned, or was never listed",
+                "tool `{}` of `{}` has not changed since it was pinned, or was never listed",
                 shown(tool),
                 shown(server)
             );
@@ -57,6 +59,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
                 }
                 match read.listed.tool(server, difference.tool()) {
                     Some(tool) => lock.approve(server, tool)?,
+                    // The server does not list the tool any more, so the approval removes its pin.
                     None => {
                         lock.forget_tool(server, difference.tool());
                     }
@@ -66,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         })?;
     }
     for difference in &approved {
-        writeln!(output, "approved: {}", difference.to_string().replace('\n', "\n  "))?;
+        writeln!(output, "approved: {}", describe(difference))?;
     }
     let refused = read.programs.refused(server).filter(|_| is_all);
     if let Some(program) = refused {
@@ -74,7 +77,25 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         writeln!(output, "approved: executable {}", shown(&program.path.to_string_lossy()))?;
     }
     if approved.is_empty() && refused.is_none() {
-        writeln!(output, "everything is as it was pinned")?;
+        writeln!(output, "nothing to approve: everything matches the pins")?;
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// Describes an approved difference. Its own text would say "is not what was pinned", which is no
+/// longer true.
+fn describe(difference: &Difference) -> String {
+    let indent = |diff: String| diff.replace('\n', "\n    ");
+    match difference {
+        Difference::Changed { tool, diff } => {
+            format!("tool `{}`, changed:\n    {}", shown(tool), indent(diff.to_string()))
+        }
+        Difference::Instructions { diff } => {
+            format!("the server's instructions, changed:\n    {}", indent(diff.to_string()))
+        }
+        Difference::New { tool } => format!("new tool `{}`", shown(tool)),
+        Difference::Removed { tool } => format!("removal of tool `{}`", shown(tool)),
+        _ => difference.to_string(),
+    }
+}
+

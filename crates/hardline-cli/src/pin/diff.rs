@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::{Format, Pins, Query, shown};
 use crate::json;
 
-/// Show what is not what was pinned
+/// Show differences between pins and current definitions
 ///
-/// Compares what servers listed last with what is pinned.
+/// Compares what each server listed last, and the executable it was to start with, with the pins.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             let all: Vec<Value> = servers.iter().flat_map(|it| document(&pins, it)).collect();
             writeln!(output, "{}", json::pretty(&json!({ "differences": all }))?)?;
         }
-        Format::Text if servers.is_empty() => writeln!(output, "everything is as it was pinned")?,
+        Format::Text if servers.is_empty() => writeln!(output, "everything matches the pins")?,
         Format::Text => {
             for server in &servers {
                 print(&mut output, &pins, server, &lock)?;
@@ -44,6 +44,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if servers.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// Returns true if something of a server waits for approval.
 pub(super) fn has_any(pins: &Pins, server: &str) -> bool {
     !pins.differences(server).is_empty() || pins.programs.refused(server).is_some()
 }

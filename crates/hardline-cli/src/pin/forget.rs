@@ -9,7 +9,7 @@ use hardline_proxy::pins;
 
 use super::{Choice, PATIENCE, shown};
 
-/// Forget a server: it is pinned anew the next time
+/// Remove the pins of a server; its next session pins anew
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     if tools.is_empty() {
         if read.listed.has_server(server) {
             files.listed.forget(server, PATIENCE)?;
+        // A launch id would otherwise connect the server with pins that are gone.
         }
         pins::forget_launches(&files.state, server, PATIENCE)?;
         Programs::forget(&files.programs, server, PATIENCE)?;

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{Format, Pins, Query, shown};
 use crate::json;
 
-/// How much of a hash is shown.
+/// Digits of a hash that are shown.
 const DIGITS: usize = 12;
 
-/// List what is pinned
+/// List pinned servers and tools
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
                 print(&mut output, &pins, server)?;
             }
             if servers.is_empty() {
-                writeln!(output, "nothing is pinned: start a server with `hardline wrap`")?;
+                writeln!(output, "nothing is pinned yet: start a server with `hardline wrap`")?;
             }
         }
     }
@@ -45,7 +45,7 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
     if let Some(program) = pins.programs.get(server) {
         let path = shown(&program.path.to_string_lossy());
         let mark = match pins.programs.refused(server) {
-            Some(_) => "  not what it was: `hardline pin diff`",
+            Some(_) => "  changed: `hardline pin diff`",
             None => "",
         };
         writeln!(output, "  {}  {path}{mark}", short(&program.sha256))?;
@@ -75,7 +75,7 @@ fn print_instructions(
 ) -> io::Result<()> {
     let Some(instructions) = pins.lock.instructions(server) else { return Ok(()) };
     let found = differences.iter().find(|it| matches!(it, Difference::Instructions { .. }));
-    // A server that has none and had none is not worth a line.
+    // A server that never had instructions needs no line.
     if instructions.is_none() && found.is_none() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `hardline pin`: what was pinned, what is different now, and whether that is fine.
+//! `hardline pin`: shows pinned tools, instructions and executables, and approves changes.
 
 mod approve;
 mod diff;
@@ -18,20 +18,22 @@ use hardline_wire::excerpt::Excerpt;
 
 use crate::place;
 
-/// How long we wait for sessions that write pins.
+/// Timeout for the lock on pin files that a running session writes.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How much of a name is shown.
+/// Limit on a name that is shown, in bytes.
 const NAME_BYTES: usize = 80;
 
-/// Look at pinned tools, and approve what changed
+/// Show pinned tools, and approve changes
 ///
-/// The first time a server lists its tools they are pinned: name, description, schemas, annotations.
-/// So are its instructions, which hosts show to the model. From then on, what is new or not what was
-/// pinned is reported, and under the profile strict hidden until it is approved here. The same goes
-/// for the executable that a server is started with.
+/// The first time a server lists its tools, they are pinned: name, description, schemas,
+/// annotations.
+/// So are its instructions, which hosts show to the model, and the executable that it is started
+/// with. From then on, Hardline reports every change. Under the profile strict, it hides changed
+/// and
+/// new tools until they are approved here.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 if there is nothing to approve; 1 if diff found something; 2 for wrong use or\n\
+    after_help = "Exit status: 0 on success; 1 if diff found a difference; 2 for wrong use or\n\
     files that cannot be read.\n\n\
     Examples:\n  \
     hardline pin list\n  \
@@ -55,15 +57,15 @@ enum Command {
     Forget(forget::Args),
 }
 
-/// Where the pins are.
+/// Location of the pins.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// File or directory of the pins; without it, the directory in the state directory
+    /// Lock file or directory of the pins; default: the directory in the state directory
     #[arg(long, value_name = "PATH")]
     lock: Option<PathBuf>,
 }
 
-/// What to print.
+/// Selection and output format of a listing.
 #[derive(Debug, clap::Args)]
 struct Query {
     /// Only this server
@@ -77,7 +79,7 @@ struct Query {
 }
 
 impl Query {
-    /// Reads the pins, and says which servers are meant.
+    /// Reads the pins and the names of the selected servers.
     fn read(&self) -> Result<(Pins, Vec<String>)> {
         let pins = self.place.files()?.read()?;
         let servers = match &self.server {
@@ -91,10 +93,10 @@ impl Query {
     }
 }
 
-/// Which tools.
+/// Server and tools that a command changes.
 #[derive(Debug, clap::Args)]
 struct Choice {
-    /// The server
+    /// Name of the server
     server: String,
 
     /// Only these tools

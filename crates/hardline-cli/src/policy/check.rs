@@ -1,4 +1,4 @@
-//! `hardline policy check`: whether a file is a policy.
+//! `hardline policy check`: validates a policy file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use anyhow::{Context, Result, bail};
 use super::{default_file, read};
 use crate::terminal::harmless;
 
-/// Say whether a file is a policy, and everything that is wrong with it
+/// Validate a policy file and list all mistakes in it
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit status: 0 it is a policy; 2 it is none, or cannot be read.\n\n\
+#[command(after_help = "Exit status: 0 if the policy is valid; 2 if it is not, or cannot be read.\n\n\
     Examples:\n  hardline policy check\n  hardline policy check team-policy.toml")]
 pub(super) struct Args {
-    /// The policy; without it, policy.toml in the configuration directory
+    /// Policy file; default: policy.toml in the configuration directory
     file: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let path = args.file.clone().or_else(default_file);
-    let path = path.context("HOME is not set, so there is no policy of yours: name a file")?;
+    let path = path.context("HOME is not set, so there is no default policy: name a file")?;
     if args.file.is_none() && !path.exists() {
-        bail!("there is no {}: name a file", path.display());
+        bail!("{} does not exist: name a file", path.display());
     }
     let policy = read(&path, None)?;
     let servers = policy.servers();
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         names => names.join(", "),
     };
     let mut out = io::stdout().lock();
-    writeln!(out, "{} is a policy", harmless(&path.display().to_string()))?;
+    writeln!(out, "{} is a valid policy", harmless(&path.display().to_string()))?;
     writeln!(out, "  profile: {}", policy.base())?;
     writeln!(out, "  servers named: {}", harmless(&about))?;
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,8 @@
-//! The policy that a command line asks for, and `hardline policy`, which reads one and says what it does.
+//! The policy options of a command line, and `hardline policy`, which validates and explains a
+//! policy.
 //!
-//! Without `--policy`, it is `policy.toml` in the configuration directory, if there is one.
+//! Without `--policy`, the policy is `policy.toml` in the configuration directory, if that file
+//! exists.
 
 mod check;
 mod show;
@@ -17,25 +19,25 @@ use hardline_transport::file;
 use crate::install::whole_path;
 use crate::place;
 
-/// Which policy.
+/// Options that select the policy.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyArgs {
-    /// How strict to be where the policy does not say: observe, balanced or strict
+    /// Strictness where the policy says nothing: observe, balanced or strict
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
 
-    /// A policy, in TOML; without one, policy.toml in the configuration directory, if it is there
+    /// Policy file in TOML; default: policy.toml in the configuration directory, if it exists
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 }
 
 impl PolicyArgs {
-    /// Reads it.
+    /// Reads the policy.
     pub(crate) fn read(&self) -> Result<Policy> {
         self.read_in(None)
     }
 
-    /// Reads it; unless it is named, it is the one in a configuration directory.
+    /// Reads the policy; the default one is in `config`, or else in the configuration directory.
     pub(crate) fn read_in(&self, config: Option<&Path>) -> Result<Policy> {
         match self.file(config) {
             Some(path) => read(&path, self.profile),
@@ -43,7 +45,7 @@ impl PolicyArgs {
         }
     }
 
-    /// The same as options of a command, for somebody else to start: the policy is one that can be read.
+    /// Returns the same choice as options for another command line. Fails if the policy is invalid.
     pub(crate) fn options(&self) -> Result<Vec<String>> {
         self.read()?;
         let mut options = Vec::new();
@@ -56,22 +58,22 @@ impl PolicyArgs {
         Ok(options)
     }
 
-    /// The file that it names, if it does.
+    /// Returns the policy file that the options name.
     pub(crate) fn named(&self) -> Option<&Path> {
         self.policy.as_deref()
     }
 
-    /// The file that is read, if one is.
+    /// Returns the policy file that is read, if any.
     fn file(&self, config: Option<&Path>) -> Option<PathBuf> {
         let own = || place::policy_in(&config.map(Path::to_owned).or_else(place::config)?);
         self.policy.clone().or_else(own)
     }
 }
 
-/// Check a policy, or show what it does
+/// Validate a policy, or show its effect
 ///
-/// A policy says what is done about findings: for all servers, for one, for one tool. docs/policy.md
-/// describes it.
+/// A policy selects the action for each kind of finding: for all servers, for one server, for one
+/// tool. docs/policy.md describes the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -91,20 +93,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// The policy that holds unless another is named.
+/// Returns the default policy file, which may not exist.
 pub(crate) fn default_file() -> Option<PathBuf> {
     place::policy()
 }
 
-/// The rule that a command line names.
+/// Parses the name of a rule.
 pub(crate) fn read_rule(name: &str) -> Result<Rule, String> {
     name.parse().map_err(|_| match Rule::nearest(name) {
-        Some(rule) => format!("there is no such rule; did you mean {rule}?"),
-        None => "there is no such rule; hardline policy show lists them".to_owned(),
+        Some(rule) => format!("unknown rule; did you mean {rule}?"),
+        None => "unknown rule; `hardline policy show` lists all rules".to_owned(),
     })
 }
 
-/// Reads a policy; `profile`, if there is one, counts instead of the one that the file names.
+/// Reads a policy. A `profile` overrides the profile in the file.
 pub(crate) fn read(path: &Path, profile: Option<Profile>) -> Result<Policy> {
     let name = path.display();
     let text = read_file(path).with_context(|| format!("cannot read {name}"))?;
@@ -112,14 +114,14 @@ pub(crate) fn read(path: &Path, profile: Option<Profile>) -> Result<Policy> {
         Some(profile) => Policy::parse_with_profile(&text, profile),
         None => Policy::parse(&text),
     };
-    policy.map_err(|error| anyhow!("{name} is no policy:\n{error}"))
+    policy.map_err(|error| anyhow!("{name} is not a valid policy:\n{error}"))
 }
 
-#[expect(clippy::disallowed_methods, reason = "no more is read than a policy may have")]
+#[expect(clippy::disallowed_methods, reason = "the size is limited to that of a policy")]
 fn read_file(path: &Path) -> io::Result<String> {
     let most = u64::try_from(Policy::MAX_BYTES).unwrap_or(u64::MAX);
     let mut text = String::new();
-    // One byte more shows that it is too long, and the parser says so.
+    // With one byte more than the limit, the parser sees that the file is too long and reports it.
     file::open(path)?.take(most + 1).read_to_string(&mut text)?;
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! `hardline policy show`: what is done about every rule, and which line of the policy says so.
+//! `hardline policy show`: the action for every rule, and the line of the policy that decides it.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,11 +15,11 @@ use crate::json;
 use crate::terminal::harmless;
 use crate::terminal::table::{Cell, Layout, Table, width};
 
-/// Show what is done about each kind of finding, and which line decides it
+/// Show the action for each rule, and the line that decides it
 ///
-/// Without a server, it is what holds for every server of which the policy says nothing. Tools and starts
-/// are the servers' alone, so that there is nothing from the client. With --rule, what is overridden is
-/// shown too.
+/// Without --server, shows the actions for servers that the policy does not name. Rules about tools
+/// and starts apply to servers only, so they have no action for the client. With --rule, also shows
+/// the lines that are overridden.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0; 2 if the policy cannot be read.\n\n\
     Examples:\n  hardline policy show\n  hardline policy show --server docs --tool read_page\n  \
@@ -28,25 +28,25 @@ pub(super) struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
 
-    /// For this server
+    /// Show the policy for this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
 
-    /// For this tool of the server
+    /// Show the policy for this tool of the server
     #[arg(long, value_name = "NAME", requires = "server")]
     tool: Option<String>,
 
-    /// This rule alone; can be given several times
+    /// Show only this rule; can be repeated
     #[arg(long = "rule", value_name = "RULE", value_parser = read_rule)]
     rules: Vec<Rule>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 const LAYOUT: Layout = Layout::whole(&["RULE", "FROM SERVER", "FROM CLIENT", "DECIDED BY"], 3);
-/// Both directions, and where their frames come from.
+/// Both directions, with the sender of their frames.
 const FROM: [(Direction, &str); 2] = [
     (Direction::ServerToClient, "from the server"),
     (Direction::ClientToServer, "from the client"),
@@ -109,12 +109,12 @@ impl Args {
     }
 }
 
-/// Whether there are findings of a rule in frames that go this way.
+/// Returns true if a rule can have findings in this direction.
 fn can_be(rule: Rule, direction: Direction) -> bool {
     direction == Direction::ServerToClient || !matches!(rule.layer(), "tool" | "launch")
 }
 
-/// What is done about a rule, in both directions.
+/// Returns the row of a rule, with its actions in both directions.
 fn row(both: &[Explanation]) -> Vec<Cell> {
     let [server, client] =
         FROM.map(|(direction, _)| both.iter().find(|it| it.direction == direction));
@@ -135,7 +135,7 @@ fn row(both: &[Explanation]) -> Vec<Cell> {
     ]
 }
 
-/// What would hold without the statement that decides.
+/// Prints the actions that would apply without the deciding line.
 fn overridden(out: &mut dyn Write, explanations: &[Explanation]) -> io::Result<()> {
     for Explanation { rule, direction, overridden, .. } in explanations {
         let from = FROM.iter().find(|(it, _)| it == direction).map_or("", |(_, from)| from);
@@ -186,7 +186,7 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
     text
 }
 
-/// A size in the largest unit that gives a whole number.
+/// Formats a size in the largest unit that gives an integer.
 fn size(bytes: usize) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.into_iter().find(|(power, _)| bytes.is_multiple_of(1 << power));

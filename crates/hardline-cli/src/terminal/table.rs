@@ -1,8 +1,10 @@
-//! Columns for people: as wide as what is in them, and on a terminal no wider than that.
+//! Tables for people: each column is as wide as its content, and a row no wider than the terminal.
 //!
-//! What does not fit on one line is folded: the first columns on one line, and the others on lines
-//! below it. A name that would make its column too wide for all others has a line of its own, whole, and the
-//! rest of its row goes below. Where nobody looks, as in a pipe, a row is one line, whole.
+//! A row that does not fit is folded: the first columns on one line, the others on lines below it.
+//! A
+//! name that would make its column too wide gets a line of its own, uncut, and the rest of its row
+//! goes
+//! below. Without a terminal, as in a pipe, a row is one whole line.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,25 +13,25 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Pieces;
 
-/// Widest column of a terminal but the last, unless it is firm.
+/// Limit on the width of a column on a terminal, except for the last column and firm ones.
 const MAX_WIDTH: usize = 40;
-/// Widest text of all.
+/// Limit on the width of a cell's text.
 const MAX_TEXT: usize = 4096;
-/// Narrowest last column that is worth the room beside the others.
+/// Smallest width of the last column beside the others; with less room, the row is folded.
 const MIN_LAST: usize = 40;
-/// Narrowest column that others take room from.
+/// Smallest width to which a column is shrunk.
 const MIN_SOFT: usize = 6;
-/// The share of a terminal that a column takes at most for what is never cut: a half.
+/// A firm cell widens its column to at most this fraction of the terminal: one half.
 const FIRM_SHARE: usize = 2;
 const GAP: &str = "  ";
 
-/// Which columns there are.
+/// Columns of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     heads: &'static [&'static str],
-    /// The first of those that go below the others if there is no room beside them.
+    /// Index of the first column that goes below the others if there is no room.
     fold: usize,
-    /// Whether the last column is shown to its end, however many lines that takes.
+    /// True if the last column is wrapped on further lines instead of being cut.
     is_whole: bool,
 }
 
@@ -37,12 +39,12 @@ impl Layout {
     /// No columns.
     pub(crate) const NONE: Self = Self::cut(&[], 0);
 
-    /// The last column is cut where the terminal ends.
+    /// Cuts the last column at the width of the terminal.
     pub(crate) const fn cut(heads: &'static [&'static str], fold: usize) -> Self {
         Self { heads, fold, is_whole: false }
     }
 
-    /// The last column goes on on further lines.
+    /// Wraps the last column on further lines.
     pub(crate) const fn whole(heads: &'static [&'static str], fold: usize) -> Self {
         Self { heads, fold, is_whole: true }
     }
@@ -55,24 +57,24 @@ pub(crate) struct Table {
     is_colored: bool,
 }
 
-/// What stands in one place: escaped, as peers may have written it.
+/// A cell; its text is escaped, because a peer may have written it.
 #[derive(Debug)]
 pub(crate) struct Cell {
     text: String,
     style: Style,
     is_number: bool,
-    /// Whether it is never cut: it is a name, or an address, that people copy.
+    /// True if the text is never cut: a name or an address that people copy.
     is_firm: bool,
 }
 
 impl Cell {
     pub(crate) fn new(text: impl AsRef<str>) -> Self {
-        // Excerpts are escaped already: backslashes stay.
+        // Excerpts are already escaped, so their backslashes stay.
         let text = Pieces::up_to(MAX_TEXT, text.as_ref().as_bytes(), true).first(MAX_TEXT, false);
         Self { text, style: Style::new(), is_number: false, is_firm: false }
     }
 
-    /// One that is never cut.
+    /// Creates a cell that is never cut.
     pub(crate) fn firm(text: impl AsRef<str>) -> Self {
         Self { is_firm: true, ..Self::new(text) }
     }
@@ -103,7 +105,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Writes it, for a terminal that is so wide. A last column with nothing in it is left out.
+    /// Writes the table for a terminal of this width. An empty last column is left out.
     pub(crate) fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
         let mut heads: Vec<Cell> = self.layout.heads.iter().map(Cell::new).collect();
         let last = heads.len().saturating_sub(1);
@@ -128,7 +130,7 @@ impl Table {
         Ok(())
     }
 
-    /// Where rows are folded, and how wide the columns are.
+    /// Returns the column at which rows are folded, and the widths of all columns.
     fn places(&self, columns: usize, width: Option<usize>) -> (usize, Vec<usize>) {
         let mut widths: Vec<usize> =
             self.layout.heads.iter().take(columns).map(|head| head.width()).collect();
@@ -136,6 +138,7 @@ impl Table {
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 let needed = cell.text.width();
+                // A very wide firm cell gets a line of its own, so it must not widen its column.
                 if !cell.is_firm || needed <= max_firm {
                     *width = (*width).max(needed);
                 }
@@ -150,12 +153,14 @@ impl Table {
         let taken: usize = widths.iter().take(last).map(|it| it + GAP.len()).sum();
         let room = width.saturating_sub(taken);
         let needed = widths.last().copied().unwrap_or(0);
+        // Everything fits on one line.
         if needed.min(MIN_LAST) <= room {
             if let Some(it) = widths.last_mut() {
                 *it = needed.min(room);
             }
             return (columns, widths);
         }
+        // The row is folded: columns before the fold share one line, the others the next.
         let fold = self.layout.fold.min(columns);
         let (first, below) = widths.split_at_mut(fold);
         shrink(first, is_soft.get(..fold).unwrap_or_default(), width);
@@ -166,7 +171,7 @@ impl Table {
         (fold, widths)
     }
 
-    /// Whether a column may be cut.
+    /// Returns true if a column may be cut.
     fn is_soft(&self, column: usize) -> bool {
         self.rows.iter().all(|row| row.get(column).is_none_or(|cell| !cell.is_firm))
     }
@@ -188,6 +193,7 @@ impl Table {
                 let lines = lines.join(&format!("\n{}", " ".repeat(taken)));
                 return writeln!(out, "{style}{lines}{style:#}");
             }
+            // An uncut name that is too wide takes a line of its own; the row continues below it.
             if cell.is_firm && !is_last && width < cell.text.width() {
                 writeln!(out, "{style}{}{style:#}", cell.text)?;
                 taken += width + GAP.len();
@@ -209,7 +215,7 @@ impl Table {
     }
 }
 
-/// Takes room from the widest of the columns that may be cut, until they fit.
+/// Shrinks the widest of the columns that may be cut, until all fit.
 fn shrink(widths: &mut [usize], is_soft: &[bool], width: usize) {
     let gaps = GAP.len() * widths.len().saturating_sub(1);
     while width < widths.iter().sum::<usize>() + gaps {
@@ -221,16 +227,17 @@ fn shrink(widths: &mut [usize], is_soft: &[bool], width: usize) {
     }
 }
 
-/// Lines no wider than `width`, broken between words where that can be.
+/// Wraps a text at `width`, between words if possible.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split_inclusive(' ') {
-        if 0 < used && width < used + word.trim_end().width() {
+        if used > 0 && width < used + word.trim_end().width() {
             lines.push(String::new());
             used = 0;
         }
+        // A word that is wider than a line is broken between characters.
         for char in word.chars() {
             let wide = char.width().unwrap_or(0);
             if width < used + wide && char != ' ' {
@@ -246,7 +253,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// How wide the terminal is, if there is one.
+/// Returns the width of the terminal, or `None` if standard output is not one.
 pub(crate) fn width() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
@@ -254,7 +261,7 @@ pub(crate) fn width() -> Option<usize> {
     }
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(stdout)
-        && 0 < size.ws_col
+        && size.ws_col > 0
     {
         return Some(size.ws_col.into());
     }

@@ -1,4 +1,4 @@
-//! Whether a `wrap` that somebody else is to start would start.
+//! Checks the arguments of a `wrap` command that a client will run, without running it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,28 +6,30 @@ use anyhow::{Result, anyhow};
 use clap::{Args as _, FromArgMatches as _};
 
 use super::Args;
-
+/// State and configuration of a `wrap` command, as its arguments name them.
 /// Directories and files of a `wrap`, as far as its arguments say.
 pub(crate) struct Places {
     pub(crate) state: Option<PathBuf>,
     pub(crate) config: Option<PathBuf>,
-    /// True if it is given a policy, so that its configuration directory does not matter.
+    /// True if the arguments name a policy; the configuration directory is not read then.
     pub(crate) has_policy: bool,
 }
 
-/// Looks whether `wrap`, which is the first of these, would start with these arguments, as far as can be seen
-/// from here. Returns where it would look for what is kept.
+/// Checks if `wrap` would accept these arguments (the first one is `wrap` itself). Returns the
+/// directories that they name.
+///
+/// The check is partial: relative paths and variables have a meaning only for the client.
 pub(crate) fn check<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Places> {
     let command = Args::augment_args(clap::Command::new("wrap"));
-    // All that is wrong is in its first line.
+    // The first line of a clap error has the reason; the rest is usage.
     let first = |error: clap::Error| {
         let text = error.render().to_string();
         anyhow!("{}", text.lines().next().unwrap_or_default().trim_start_matches("error: "))
     };
     let matches = command.try_get_matches_from(arguments).map_err(first)?;
     let args = Args::from_arg_matches(&matches).map_err(first)?;
-    // Only the client knows where a path begins, and what a variable stands for.
     let given = args.policy.named().or(args.config_dir.as_deref());
+    // Only the client knows its working directory and the values of its variables.
     let is_certain = given.is_some_and(Path::is_absolute);
     if is_certain {
         args.policy.read_in(args.config_dir.as_deref())?;

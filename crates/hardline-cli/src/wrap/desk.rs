@@ -1,4 +1,5 @@
-//! Whoever watches a session: what is told goes to standard error, to the audit and to the recording.
+//! The observer of a session: sends events to standard error, to the audit log and to the
+//! recording.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -13,25 +14,26 @@ use hardline_wire::message;
 
 use super::report::Report;
 
-/// How much of a client's name is kept.
+/// Limit on the part of a client's name and version that is stored, in bytes.
 const CLIENT_BYTES: usize = 100;
 
-/// How often it is kept that findings are not listed.
+/// Interval between two audit events that count unlisted findings.
 const UNLISTED_EVERY: Duration = Duration::from_secs(1);
 
-/// Takes what is told.
+/// Distributes events to the report, the audit log and the recording.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) report: Report,
     pub(super) audit: Option<Audit>,
     pub(super) recorder: Option<Recorder>,
-    /// Findings that are not listed since that was last kept, and when that was: a flood of them is one
-    /// event a second.
+    /// Findings that were only counted since the last audit event about them, and the time of that
+    /// event. A flood of findings becomes one event per second.
     pub(super) unlisted: (usize, Duration),
 }
 
 impl Desk {
-    /// Takes a finding: it is kept first, and told then.
+    /// Handles a finding. With an audit log, its writer prints the line after it has stored the
+    /// finding.
     pub(super) fn found(&mut self, now: Duration, found: &Found) {
         let shown = self.report.found(found);
         match &mut self.audit {
@@ -40,24 +42,26 @@ impl Desk {
         }
     }
 
-    /// Takes what is known of the server's start.
+    /// Writes the server's command line and executable to the audit log.
     pub(super) fn launch(&mut self, now: Duration, launch: &Launch) {
         if let Some(audit) = &mut self.audit {
             audit.launch(now, launch);
         }
     }
 
-    /// Takes the variables that the server does not get from the client.
+    /// Reports the environment variables that the server does not get from the client.
     pub(super) fn confined(&mut self, now: Duration, changes: &str) {
         self.take(now, &Note::Confined(changes));
     }
 
-    /// Takes something that goes wrong with our own files.
+    /// Reports a problem with Hardline's own files.
     pub(super) fn trouble(&mut self, now: Duration, text: &str) {
         self.take(now, &Note::Trouble(text));
     }
 
-    /// Waits until all is kept and told, a while.
+    /// Flushes the audit log and the recording, then prints how many lines were left out. Each
+    /// flush
+    /// gives up after [`PATIENCE`].
     pub(super) fn close(mut self, now: Duration, outcome: &str) {
         self.keep_unlisted(now);
         let left_out = self.report.end();
@@ -79,6 +83,7 @@ impl Desk {
             Note::Found(found) => return self.found(now, found),
             Note::Unlisted(count) => {
                 self.unlisted.0 += count;
+                // One event per interval: a flood must not fill the database.
                 if self.unlisted.1 + UNLISTED_EVERY <= now {
                     self.keep_unlisted(now);
                 }
@@ -95,7 +100,7 @@ impl Desk {
 
     fn keep_unlisted(&mut self, now: Duration) {
         let (count, _) = std::mem::replace(&mut self.unlisted, (0, now));
-        if let Some(audit) = self.audit.as_mut().filter(|_| 0 < count) {
+        if let Some(audit) = self.audit.as_mut().filter(|_| count > 0) {
             let text = format!("{count} more findings like those before");
             audit.event(now, "findings-unlisted", &text);
         }
@@ -105,6 +110,7 @@ impl Desk {
         if let Some(recorder) = &mut self.recorder {
             recorder.line(now, seen);
         }
+        // Without an audit log, nothing below is needed.
         let Some(audit) = &mut self.audit else { return };
         let called = match seen.message {
             Some(message::Message::Request(request)) => {
@@ -116,6 +122,7 @@ impl Desk {
         let method = match seen.message {
             Some(message::Message::Request(request)) => Some(&*request.method),
             Some(message::Message::Notification(call)) => Some(&*call.method),
+            // An answer has no method of its own: the request's is stored.
             _ => seen.asked.and_then(|asked| asked.method),
         };
         if let Some(message::Message::Request(request)) = seen.message
@@ -138,7 +145,7 @@ impl Desk {
     }
 }
 
-/// Shows a desk what happens, while others use it too.
+/// Passes events to a [`Desk`] that the launcher uses too.
 #[derive(Debug)]
 pub(super) struct Watcher<'a>(pub(super) &'a RefCell<Desk>);
 
@@ -153,7 +160,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// What a client says it is, when it opens a session.
+/// Returns the client's name and version from the request that opens a session.
 fn client(request: &message::Request<'_>) -> Option<String> {
     let params = request.params?;
     let info = match &*request.method {
@@ -167,7 +174,7 @@ fn client(request: &message::Request<'_>) -> Option<String> {
     Some(Excerpt::new(shown.trim().as_bytes(), CLIENT_BYTES).to_string())
 }
 
-/// The name under which a note is kept, if it is.
+/// Returns the event name in the audit log, or `None` for notes that are not stored.
 fn kind(note: &Note<'_>) -> Option<&'static str> {
     Some(match note {
         Note::Denied(_) => "tool-denied",

@@ -41,17 +41,17 @@ use start::Server;
 
 /// Put a guard in front of an MCP server
 ///
-/// Starts the server and relays between it and whoever started this, byte for byte, except for what
-/// is broken or planted: that is mended, made harmless or blocked, and every request gets its answer.
-/// A server that dies is started again in the same session.
+/// Starts the server and relays messages between it and the client that started this command.
+/// Messages that are fine pass byte for byte. Broken or malicious ones are repaired, sanitized or
+/// blocked, and every request gets an answer. A server that dies is restarted in the same session.
 ///
-/// Standard output is the protocol. What happens is told on standard error, with the server's own
-/// standard error and whatever it prints on its standard output that is no message.
+/// Standard output carries the protocol. Standard error carries reports, the server's own standard
+/// error, and lines from the server's standard output that are not messages.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: that of the server (128 and its number if it was ended by a signal); 128 and\n\
-    the number of the signal that ended this; 1 if the session was closed by policy, or the policy\n\
-    does not let the server start; 127 if the server cannot be started; 2 for wrong use.\n\n\
+        after_help = "Exit status: that of the server (128 plus the signal number if a signal ended it); 128 plus the\n\
+        signal number if a signal ended this command; 1 if the policy closed the session or forbids the\n\
+        start; 127 if the server cannot be started; 2 for wrong use.\n\n\
     Examples:\n  \
     hardline wrap -- npx -y @modelcontextprotocol/server-filesystem ~/work\n  \
     hardline wrap --profile strict --name git -- uvx mcp-server-git\n  \
@@ -62,96 +62,96 @@ pub(crate) struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
 
-    /// The server's name, for policy and messages; without one, it is taken from the command
+    /// Name of the server in the policy and in messages; default: derived from the command
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Largest message, as 16MiB; a larger one is answered with an error
+    /// Largest message, such as 16MiB; larger ones get an error as their answer
     #[arg(long, value_name = "SIZE")]
     max_frame: Option<ByteSize>,
 
-    /// Notifications that the server may send at once, and in how long they are allowed again, as
-    /// 256/2s
+    /// Burst of notifications that the server may send, and the time in which that many are allowed
+    /// again, such as 256/2s
     #[arg(long, value_name = "COUNT[/TIME]", value_parser = read_burst)]
     burst: Option<(u32, Duration)>,
 
-    /// JSON-RPC in content is what this server is about: documentation
+    /// Allow JSON-RPC inside content, for servers of documentation about MCP
     #[arg(long)]
     allow_jsonrpc: bool,
 
-    /// Let the client see and call only tools of this name; * is any run of characters. Can be given
-    /// several times
+    /// Let the client see and call only tools that match; * matches any run of characters. Can be
+    /// repeated
     #[arg(long, value_name = "PATTERN", help_heading = "Tools", value_parser = NonEmptyStringValueParser::new())]
     allow_tool: Vec<String>,
 
-    /// Hide tools of this name, and refuse their calls
+    /// Hide tools that match, and refuse calls to them. Can be repeated
     #[arg(long, value_name = "PATTERN", help_heading = "Tools", value_parser = NonEmptyStringValueParser::new())]
     deny_tool: Vec<String>,
 
-    /// Let the client see and call only tools whose annotations say readOnlyHint
+    /// Let the client see and call only tools with the annotation readOnlyHint
     #[arg(long, help_heading = "Tools")]
     read_only: bool,
 
-    /// File of the pins of tools and instructions, or directory with one for each server; without it,
-    /// a directory in the state directory
+    /// Lock file for pinned tools and instructions, or a directory with one lock file per server;
+    /// default: a directory in the state directory
     #[arg(long, value_name = "PATH", help_heading = "Tools")]
     lock: Option<PathBuf>,
 
-    /// Do not compare the tools, the instructions and the executable with those of before
+    /// Do not compare tools, instructions and the executable with earlier sessions
     #[arg(long, conflicts_with = "lock", help_heading = "Tools")]
     no_pins: bool,
 
-    /// Give the server only a few variables of the environment: PATH, HOME, LANG and the like
+    /// Give the server only basic environment variables, such as PATH, HOME and LANG
     #[arg(long, help_heading = "Start")]
     clean_env: bool,
 
-    /// With --clean-env: give it this one too; * is any run of characters
+    /// With --clean-env: also pass this variable; * matches any run of characters. Can be repeated
     #[arg(long, value_name = "NAME", help_heading = "Start", value_parser = read_variable)]
     env: Vec<String>,
 
-    /// Where to keep what happened, or off; without it, audit.db in the state directory
-    #[arg(long, value_name = "PATH|off", help_heading = "Books")]
+    /// Audit database, or off; default: audit.db in the state directory
+    #[arg(long, value_name = "PATH|off", help_heading = "Audit and recording")]
     audit: Option<PathBuf>,
 
-    /// Keep the text of messages too, without secrets
-    #[arg(long, help_heading = "Books")]
+    /// Also store the text of messages in the audit database, with secrets redacted
+    #[arg(long, help_heading = "Audit and recording")]
     audit_bodies: bool,
 
-    /// Write every line of the session into a file, without secrets, for scan and replay
-    #[arg(long, value_name = "FILE", help_heading = "Books")]
+    /// Record every line of the session in a file, with secrets redacted, for scan and replay
+    #[arg(long, value_name = "FILE", help_heading = "Audit and recording")]
     record: Option<PathBuf>,
 
-    /// Directory of the audit database, the pins and what is known of executables; without it, the state
-    /// directory. What install writes has it, so that no variable leads elsewhere
-    #[arg(long, value_name = "DIR", help_heading = "Places")]
+    /// Directory of the audit database, the pins and the hashes of executables; default: the state
+    /// directory. install writes it into each entry, so that no variable can redirect it
+    #[arg(long, value_name = "DIR", help_heading = "Directories")]
     state_dir: Option<PathBuf>,
 
-    /// Directory in which policy.toml is looked for; without it, the configuration directory
-    #[arg(long, value_name = "DIR", help_heading = "Places")]
+    /// Directory of policy.toml; default: the configuration directory
+    #[arg(long, value_name = "DIR", help_heading = "Directories")]
     config_dir: Option<PathBuf>,
 
-    /// When the server is started again: on-failure, always or never
+    /// When to restart the server: on-failure, always or never
     #[arg(long, value_name = "WHEN", default_value = "on-failure", value_parser = read_restart)]
     restart: Restart,
 
-    /// How long a request may take, as 30s; then it fails, and is cancelled at the server
+    /// Time limit for a request, such as 30s; then it fails and is cancelled at the server
     #[arg(long, value_name = "TIME", value_parser = span::read)]
     request_timeout: Option<Duration>,
 
-    /// How much is told on standard error
+    /// Detail of the reports on standard error
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Level::Info)]
     log: Level,
 
-    /// Judge nothing and change nothing. Protects nobody
+    /// Inspect nothing and change nothing: no protection at all
     #[arg(long)]
     danger_no_guard: bool,
 
-    /// The server and its arguments
+    /// Server command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
-/// Time in which the last processes of the server may end when the session is over, before they are killed.
+/// Time that the last processes of the server get to end after the session, before they are killed.
 const LAST_PROCESSES: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let launch = policy.settings(Some(&name)).launch();
     if !args.env.is_empty() && !launch.is_env_clean() && launch.programs().is_none() {
         bail!(
-            "--env adds to a clean environment: give --clean-env too, or the server has all variables"
+            "--env extends a clean environment: give --clean-env too; without it, the server gets all variables"
         );
     }
     let server = match Server::new(&args.command, &name, &policy) {
@@ -172,6 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut desk = Desk { report, audit: None, recorder: args.recorder()?, unlisted };
     let pins = args.pins(&name, &policy, &server, &mut desk)?;
     desk.audit = args.audit(&name, &policy, &server, &mut desk);
+    // The warning needs the audit log, so it is reported last.
     warning.into_iter().for_each(|warning| desk.trouble(Duration::ZERO, &warning));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
@@ -182,8 +183,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     settings.pins = pins;
     let begun = Instant::now();
     let desk = RefCell::new(desk);
-    // Where that is not to be had, a server that kills its keeper ends with its standard input.
+    // If the system cannot do this, a server that kills its keeper still ends with its standard
+    // input.
     let _ = adopt_orphans();
+    // Servers may leave processes behind; none may outlive the session.
     let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &desk));
     end_descendants(LAST_PROCESSES);
     let told = match &outcome {
@@ -194,9 +197,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Err(error) => format!("not started: {error}"),
     };
     desk.into_inner().close(begun.elapsed(), &told);
+    // Standard error may be a full pipe that is never read.
     runtime.block_on(async {
         let _ = tokio::time::timeout(Duration::from_secs(1), flush_stderr()).await;
     });
+    // A blocking thread may still hash the executable; do not wait for it.
     runtime.shutdown_background();
     match outcome {
         Ok(Some(Outcome::Server(code))) => Ok(ExitCode::from(code.to_le_bytes()[0])),
@@ -252,8 +257,8 @@ impl Args {
             None => match self.state() {
                 Some(state) => state.join(audit::FILE_NAME),
                 None => {
-                    let trouble = "nothing is kept of what happens: neither XDG_STATE_HOME nor HOME \
-                                   says where; give --audit PATH, or --audit off";
+                    let trouble = "there is no audit log: neither XDG_STATE_HOME nor HOME is set; \
+                                   give --audit PATH or --audit off";
                     desk.trouble(Duration::ZERO, trouble);
                     return None;
                 }
@@ -267,7 +272,7 @@ impl Args {
         let tell = move |tell| match tell {
             Tell::Shown(text) => report::write(text),
             Tell::Warning(text) => report::write(format!("[hardline] {own}: {text}")),
-            // In one piece: line by line, many would be more than wait to be written.
+            // In one write: many single lines would exceed the queue of standard error.
             Tell::Unkept(findings) => {
                 let lines = findings.iter().map(|it| format!("[hardline] {own}: {it}"));
                 report::write(lines.collect::<Vec<_>>().join("\n"));
@@ -291,8 +296,8 @@ impl Args {
             (Some(path), _) => PinStore::at(path),
             (None, Some(state)) => PinStore::in_state(state),
             (None, None) => {
-                let trouble = "tools are not pinned: neither XDG_STATE_HOME nor HOME says where; \
-                               give --lock FILE, or --no-pins";
+                let trouble = "tools are not pinned: neither XDG_STATE_HOME nor HOME is set; \
+                               give --lock FILE or --no-pins";
                 desk.trouble(Duration::ZERO, trouble);
                 return Ok(None);
             }
@@ -313,18 +318,18 @@ impl Args {
             Err(error) => {
                 let rule = Rule::ToolChanged;
                 let action = policy.action(rule, Some(name), None, Direction::ServerToClient);
-                // Whoever relies on the pins does not want to go on without.
+                // A user who gave a lock file, or blocks changed tools, relies on the pins.
                 if self.lock.is_some() || Action::Block <= action {
                     bail!("{error}");
                 }
-                desk.trouble(Duration::ZERO, &format!("tools are not compared: {error}"));
+                desk.trouble(Duration::ZERO, &format!("tools cannot be compared: {error}"));
                 Ok(None)
             }
         }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a recording says when it was made")]
+#[expect(clippy::disallowed_methods, reason = "a recording has its start time")]
 fn now() -> SystemTime {
     SystemTime::now()
 }
@@ -334,7 +339,7 @@ fn read_restart(text: &str) -> Result<Restart, String> {
         "on-failure" => Ok(Restart::OnFailure),
         "always" => Ok(Restart::Always),
         "never" => Ok(Restart::Never),
-        _ => Err("there are on-failure, always and never".into()),
+        _ => Err("expected on-failure, always or never".into()),
     }
 }
 
@@ -342,8 +347,8 @@ fn read_variable(name: &str) -> Result<String, String> {
     if is_variable(name) {
         return Ok(name.to_owned());
     }
-    let what = "expected the name of a variable that is passed on, without a value";
-    Err(format!("{what}: set it in the environment of this command, then give --env NAME"))
+    let what = "expected the name of a variable to pass on, without a value";
+    Err(format!("{what}: set it in the environment of this command and give --env NAME"))
 }
 
 fn read_burst(text: &str) -> Result<(u32, Duration), String> {

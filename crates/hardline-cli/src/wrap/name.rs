@@ -1,19 +1,19 @@
-//! The name of a server that was given none: from its command line, never from what it says itself.
+//! Derives the name of a server from its command line, never from its own messages.
 
 use std::ffi::OsString;
 use std::path::{Component, Path};
 
-/// Programs that run what their first argument names.
+/// Programs that run the package or script in their arguments.
 const RUNNERS: [&str; 14] = [
     "npx", "bunx", "pnpx", "uvx", "pipx", "uv", "npm", "pnpm", "yarn", "bun", "node", "deno",
     "python", "python3",
 ];
-/// Words of runners that come before the name.
+/// Subcommands of runners, which come before the package or script.
 const VERBS: [&str; 6] = ["run", "exec", "dlx", "tool", "x", "--"];
-/// What names nothing by itself.
+/// Names that identify no server, such as `index` in `weather/build/index.js`.
 const ORDINARY: [&str; 6] = ["index", "main", "server", "__main__", "dist", "build"];
 
-/// A name for the server that a command starts.
+/// Returns a name for the server that a command starts.
 pub(super) fn of(command: &[OsString]) -> String {
     let words: Vec<String> =
         command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -30,11 +30,12 @@ pub(super) fn of(command: &[OsString]) -> String {
     }
 }
 
-/// The last part of a path or package that names something, without its version.
+/// Returns the last part of a path or package name that identifies the server, without its version.
 fn stem(word: &str) -> String {
     let path = Path::new(word);
     let plain = |part: &std::ffi::OsStr| {
         let part = part.to_string_lossy();
+        // The first `@` may begin an npm scope; a later one begins the version.
         let part = match part.char_indices().skip(1).find(|(_, char)| *char == '@') {
             Some((at, _)) => part.get(..at).unwrap_or_default().to_owned(),
             None => part.into_owned(),
@@ -48,6 +49,7 @@ fn stem(word: &str) -> String {
         path.components().filter(is_name).map(|part| plain(part.as_os_str())).collect();
     let mut named = parts.iter().rev().filter(|part| !ORDINARY.contains(&part.as_str()));
     let name = named.next().or(parts.last()).cloned().unwrap_or_default();
+    // The name becomes part of file names and log lines.
     let is_fit = |char: &char| char.is_alphanumeric() || "-_.".contains(*char);
     let name: String = name.chars().filter(is_fit).take(64).collect();
     if name.is_empty() { "server".to_owned() } else { name }

@@ -1,4 +1,4 @@
-//! Where a session finds its policy and what is remembered.
+//! The policy and the state directory of a session.
 
 use std::path::PathBuf;
 
@@ -9,19 +9,22 @@ use super::Args;
 use crate::{place, policy};
 
 impl Args {
-    /// The directory with the audit database, the pins and the executables of before.
+    /// Returns the directory of the audit database, the pins and the records of executables.
     pub(super) fn state(&self) -> Option<PathBuf> {
         self.state_dir.clone().or_else(place::state)
     }
 
-    /// Reads the policy, and says what is wrong with where it is.
+    /// Reads the policy. Also returns a warning if the user's own policy is bypassed.
     ///
     /// # Errors
     ///
-    /// It cannot be read; or variables lead away from one in the user's home that lists programs. The entry of a
-    /// client sets them as it likes, and the list is to hold for such entries.
+    /// The policy cannot be read; or environment variables bypass a policy in the user's home that
+    /// lists the allowed programs. A client's entry can set any variable, and the list must hold
+    /// for
+    /// such entries.
     pub(super) fn read_policy(&self, server: &str) -> Result<(Policy, Option<String>)> {
         let used = self.policy.read_in(self.config_dir.as_deref())?;
+        // An explicit path is the user's choice, so variables cannot redirect it.
         if self.policy.named().is_some() || self.config_dir.is_some() {
             return Ok((used, None));
         }
@@ -31,17 +34,17 @@ impl Args {
     }
 }
 
-/// Decides about a policy that is not used because variables lead elsewhere. Returns a warning, or why the
-/// session must not begin.
+/// Judges a policy that is not used because variables point elsewhere. Returns a warning, or an
+/// error if the session must not start.
 fn judge_bypassed(own: &Result<Policy>, server: &str, path: &str) -> Result<String> {
-    let why = "HOME or XDG_CONFIG_HOME leads elsewhere";
+    let why = "HOME or XDG_CONFIG_HOME points to another directory";
     let advice = "unset them, or give --policy FILE or --config-dir DIR";
     match own {
         Ok(own) if own.settings(Some(server)).launch().programs().is_none() => {
-            Ok(format!("{path} is not used, as {why}; {advice}"))
+            Ok(format!("{path} is not used, because {why}; {advice}"))
         }
         Ok(_) => bail!("{path} lists the programs that may be started, but {why}; {advice}"),
-        Err(error) => bail!("{error:#}\nit is not used, as {why}; {advice}"),
+        Err(error) => bail!("{error:#}\nit is not used, because {why}; {advice}"),
     }
 }
 

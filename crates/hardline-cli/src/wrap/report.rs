@@ -1,4 +1,4 @@
-//! What happens in a session, on standard error.
+//! Writes the events of a session to standard error, rate limited.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use tokio::time::Instant;
 
 use crate::terminal::harmless;
 
-/// Longest line of a server that is shown.
+/// Limit on a line of server output that is shown, in bytes.
 const MAX_LINE_BYTES: usize = 8 << 10;
-/// Longest method that is shown.
+/// Limit on a method name that is shown, in bytes.
 const METHOD_BYTES: usize = 80;
-/// Lines about the session at once, and how long one takes to come back.
+/// Token bucket for lines about the session: its size, and the time in which one token returns.
 const MAX_LINES: u32 = 40;
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// How much is told.
+/// Amount of detail on standard error.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
 pub(super) enum Level {
     /// Nothing
     Off,
-    /// What ends the session
+    /// Errors that end the session
     Error,
-    /// Findings of severity medium and above, servers that end, what cannot be kept
+    /// Also findings of severity medium and above, server exits, and audit failures
     Warn,
-    /// All findings, and what the server prints that is no message
+    /// Also all findings, and server output that is not a message
     Info,
-    /// Every line of the session, without its text
+    /// Also every message, without its text
     Debug,
 }
 
-/// Writes notes, so many and no more.
+/// Formats and writes notes, at most [`MAX_LINES`] at once.
 #[derive(Debug)]
 pub(super) struct Report {
     name: String,
@@ -50,7 +50,7 @@ impl Report {
         Self { name: name.to_owned(), level, left: MAX_LINES, counted: Instant::now(), withheld: 0 }
     }
 
-    /// Whether every line is told.
+    /// Returns true if the report shows every message.
     pub(super) fn wants_lines(&self) -> bool {
         self.level == Level::Debug
     }
@@ -78,19 +78,19 @@ impl Report {
         }
     }
 
-    /// The line about a finding, if there is to be one.
+    /// Returns the line about a finding, or `None` if the level or the rate limit drops it.
     pub(super) fn found(&mut self, found: &Found) -> Option<String> {
-        // The line itself is shown.
+        // Noise is already shown as the line itself.
         if found.finding.rule == Rule::FrameNoise || self.level < level(&Note::Found(found)) {
             return None;
         }
         self.text(&Note::Found(found))
     }
 
-    /// What is to be said of lines that were left out last.
+    /// Returns a line about the lines that were left out last, if any were.
     pub(super) fn end(&mut self) -> Option<String> {
         let withheld = std::mem::take(&mut self.withheld);
-        (0 < withheld).then(|| format!("[hardline] {}: {withheld} lines were left out", self.name))
+        (withheld > 0).then(|| format!("[hardline] {}: {withheld} lines were left out", self.name))
     }
 
     fn text(&mut self, note: &Note<'_>) -> Option<String> {
@@ -100,11 +100,11 @@ impl Report {
         }
         let Self { name, withheld, .. } = self;
         let mut text = String::new();
-        if 0 < *withheld {
+        if *withheld > 0 {
             text = format!("[hardline] {name}: {withheld} lines were left out\n");
             *withheld = 0;
         }
-        // What has several lines is one thing all the same.
+        // Indentation marks the further lines of one note.
         let note = note.to_string().replace('\n', "\n    ");
         text.push_str(&format!("[hardline] {name}: {note}"));
         Some(text)
@@ -113,18 +113,19 @@ impl Report {
     fn has_room(&mut self) -> bool {
         let back = self.counted.elapsed().as_millis() / INTERVAL.as_millis();
         if let Ok(back) = u32::try_from(back)
-            && 0 < back
+            && back > 0
         {
+            // Partial intervals are lost, which only makes the limit stricter.
             self.left = self.left.saturating_add(back).min(MAX_LINES);
             self.counted = Instant::now();
         }
-        let has_room = 0 < self.left;
+        let has_room = self.left > 0;
         self.left = self.left.saturating_sub(1);
         has_room
     }
 }
 
-/// From which level on a note is told.
+/// Returns the least verbose level that shows a note.
 fn level(note: &Note<'_>) -> Level {
     match note {
         Note::Line(_) => Level::Debug,
@@ -135,7 +136,7 @@ fn level(note: &Note<'_>) -> Level {
     }
 }
 
-/// Writes a line to standard error, without waiting for it.
+/// Queues a line for standard error, escaped, without waiting.
 pub(super) fn write(text: String) {
     write_stderr(harmless(&text).into_owned());
 }

@@ -1,4 +1,4 @@
-//! A session from its server's first start to its end.
+//! Runs a session, from the first start of its server to its end.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
@@ -17,10 +17,10 @@ use super::start::{self, Server};
 use super::starter::{Memory, Starter, advice};
 use super::{Args, report};
 
-/// How long the end of a session waits until its executable was read.
+/// Time that a finished session waits for the hash of its executable.
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
-/// Runs the session, if the policy lets the server start.
+/// Runs the session. Returns `None` if the policy forbids the server's start.
 pub(super) async fn session(
     args: &Args,
     name: &str,
@@ -38,7 +38,7 @@ pub(super) async fn session(
     if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
         let rule = found.finding.rule;
         report::write(format!(
-            "hardline: {name} is not started, because of {rule}: {}\n{}",
+            "hardline: {name} was not started because of {rule}: {}\n{}",
             found.finding.detail,
             advice(rule, name)
         ));
@@ -48,6 +48,7 @@ pub(super) async fn session(
     let compares = !args.no_pins && !args.danger_no_guard;
     let file = args.state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));
     let memory = Memory { file, compares, own: RefCell::default() };
+    // Owns all its data, because it may run on a blocking thread: an executable can be large.
     let look = {
         let (start, policy, name) = (server.start.clone(), policy.clone(), name.to_owned());
         let file = memory.file.clone();
@@ -66,6 +67,7 @@ pub(super) async fn session(
     };
     let action = policy.action(Rule::LaunchChanged, Some(name), None, Direction::ServerToClient);
     let mut looking = None;
+    // A changed executable may be blocked, so the comparison must finish before the start.
     if Action::Block <= action {
         let identity = look();
         let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
@@ -73,14 +75,15 @@ pub(super) async fn session(
         tell(identity);
         if is_blocked {
             let (detail, advice) = (detail.unwrap_or_default(), advice(Rule::LaunchChanged, name));
-            report::write(format!("hardline: {name} is not started: {detail}\n{advice}"));
+            report::write(format!("hardline: {name} was not started: {detail}\n{advice}"));
             return Ok(None);
         }
     } else if Action::Allow < action || desk.borrow().audit.is_some() {
+        // Nothing depends on the result, so the session does not wait for it.
         looking = Some(tokio::task::spawn_blocking(look));
     }
     if io::stdin().is_terminal() {
-        let hint = "an MCP proxy: waiting for JSON-RPC, one message a line, until Ctrl-D";
+        let hint = "an MCP proxy: waiting for JSON-RPC, one message per line, until Ctrl-D";
         write_stderr(format!("hardline: {hint}"));
     }
     let mut watcher = Watcher(desk);
@@ -107,7 +110,8 @@ pub(super) async fn session(
     let outcome = tokio::select! {
         biased;
         outcome = &mut run => {
-            // A short session: its start is still worth knowing.
+            // A session can end before its executable is hashed; the audit log still needs the
+            // hash.
             let _ = tokio::time::timeout(patience, watch).await;
             return outcome.map(Some);
         }

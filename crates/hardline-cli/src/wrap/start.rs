@@ -1,4 +1,5 @@
-//! The server's start: what is started, whether it may be, and whether it is the one of before.
+//! The start of a server: builds its command, applies the launch policy, detects a changed
+//! executable.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,43 +15,44 @@ use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stde
 
 use crate::place;
 
-/// How long we wait for others that write down what they start.
+/// Timeout for the lock on the file of known executables.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How much of a hash is shown.
+/// Digits of a hash that are shown.
 const SHOWN_DIGITS: usize = 12;
 
-/// A server to be started.
+/// A server that is ready to start.
 pub(super) struct Server {
     pub(super) command: Command,
     pub(super) start: Start,
-    /// What the policy says of the command.
+    /// Findings of the launch rules about the command.
     pub(super) found: Vec<Found>,
-    /// Variables that do not come from the client.
+    /// Changes to the environment that the client passed.
     pub(super) confined: Confined,
 }
 
 impl Server {
-    /// Looks at what would be started, by the policy for the server `name`.
+    /// Resolves the command and judges it by the policy for the server `name`.
     pub(super) fn new(
         command: &[OsString],
         name: &str,
         policy: &Policy,
     ) -> Result<Self, SpawnError> {
         let no_name = OsString::new();
-        // The command line asks for at least one word.
+        // clap requires at least one word.
         let (program, rest) = command.split_first().unwrap_or((&no_name, &[]));
         let launch = policy.settings(Some(name)).launch();
-        let (environment, mut variables) = match launch.is_env_clean() {
-            true => (Environment::Base, listed_variables(launch.env())),
-            false => (Environment::Inherit, Vec::new()),
+        let (environment, mut variables) = if launch.is_env_clean() {
+            (Environment::Base, listed_variables(launch.env()))
+        } else {
+            (Environment::Inherit, Vec::new())
         };
         let found_as = match search_path(launch) {
-            // A name is looked for where the policy says, whatever the client's `PATH` is.
+            // The policy's search path replaces the client's `PATH`, which the client controls.
             Some(path) => Command::new(program, environment).env("PATH", path).resolve(),
             None => Command::new(program, environment).envs(variables.clone()).resolve(),
         };
         if launch.programs().is_some() {
-            // What is started may start others by their name, as scripts do in their first line.
+            // The program may start others by name, as a script does in its first line.
             let path = search_path(launch).or_else(standard_path);
             variables.extend(path.map(|path| ("PATH".into(), path)));
         }
@@ -67,7 +69,7 @@ impl Server {
         }
         let command_line = command_line.stderr(Stderr::forward(name));
         let keeper = Keeper::this_program(["keeper"]);
-        // Without one, the server still ends with its standard input.
+        // Without a keeper, the server still ends when its standard input closes.
         let command_line = match keeper {
             Ok(keeper) => command_line.keeper(keeper),
             Err(_) => command_line,
@@ -77,25 +79,26 @@ impl Server {
         let variables = command_line.variables().into_iter();
         let variables: Vec<_> = variables.map(|(key, value)| (text(key), text(value))).collect();
         let found = judge(&start, &variables, policy, name);
+        // Judged last, with the exact environment that the server gets.
         Ok(Self { command: command_line, start, found, confined })
     }
 }
 
-/// The user that the server runs as. One that the system does not know has no home that can be trusted: it is
-/// the root directory then, as in containers.
+/// Returns the user that the server runs as. A user that the system does not know has no home that
+/// can be trusted; its home is then the root directory, as in containers.
 fn user() -> User {
     let unknown = || User { home: "/".into(), shell: "/bin/sh".into() };
     place::user().unwrap_or_else(unknown)
 }
 
-/// Our variables that are listed.
+/// Returns our environment variables that match one of the names.
 fn listed_variables(names: &[String]) -> Vec<(OsString, OsString)> {
     let globs: Vec<Glob> = names.iter().map(Glob::new).collect();
     let is_listed = |name: &OsString| globs.iter().any(|it| it.matches(&name.to_string_lossy()));
     std::env::vars_os().filter(|(name, _)| is_listed(name)).collect()
 }
 
-/// What is known of an executable.
+/// Identity of an executable, and the result of comparing it with the last start.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) launch: Launch,
@@ -104,8 +107,8 @@ pub(super) struct Identity {
     pub(super) trouble: Option<String>,
 }
 
-/// Looks whether a server's executable is the one of before: that in `file`, or, without one, that which is
-/// `known`. May read all of it.
+/// Compares a server's executable with that of its last start: the one in `file`, or in `known` if
+/// there is no file. May read the whole executable.
 pub(super) fn identify(
     start: &Start,
     policy: &Policy,
@@ -119,7 +122,7 @@ pub(super) fn identify(
     let known = match file.as_deref().map(Programs::read) {
         Some(Ok(known)) => known,
         Some(Err(error)) => {
-            identity.trouble = Some(format!("executables are not compared: {error}"));
+            identity.trouble = Some(format!("executables cannot be compared: {error}"));
             return identity;
         }
         None => known,
@@ -128,7 +131,8 @@ pub(super) fn identify(
         Ok(looked) => looked,
         Err(error) => {
             let path = start.program.display();
-            identity.trouble = Some(format!("{path} cannot be compared with before: {error}"));
+            identity.trouble =
+                Some(format!("{path} cannot be compared with the last start: {error}"));
             return identity;
         }
     };
@@ -138,22 +142,26 @@ pub(super) fn identify(
         let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
         let path = start.program.display();
         let (old, new) = (short(&before.sha256), short(&program.sha256));
-        let detail = match before.path == start.program {
-            true => format!("{path} is not the one of before: sha256 {old}… → {new}…"),
-            false => format!(
-                "another executable than before: {} (sha256 {old}…) → {path} ({new}…)",
+        let detail = if before.path == start.program {
+            format!("{path} has changed since the last start: sha256 {old}… → {new}…")
+        } else {
+            format!(
+                "another executable than at the last start: {} (sha256 {old}…) → {path} ({new}…)",
                 before.path.display()
-            ),
+            )
         };
         let found = start.found(policy, name, Rule::LaunchChanged, detail);
         identity.found = Some(found).filter(|found| found.action != Action::Allow);
     }
     let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
     let Some(file) = file else { return identity };
-    let kept = match is_blocked {
-        true => Programs::refuse(&file, name, &program, PATIENCE),
-        false if known.get(name) == Some(&program) => Ok(()),
-        false => Programs::remember(&file, name, &program, PATIENCE),
+    let kept = if is_blocked {
+        // Stored apart from the pinned one, for `hardline pin approve`.
+        Programs::refuse(&file, name, &program, PATIENCE)
+    } else if known.get(name) == Some(&program) {
+        Ok(())
+    } else {
+        Programs::remember(&file, name, &program, PATIENCE)
     };
     identity.trouble = kept.err().map(|error| error.to_string());
     identity

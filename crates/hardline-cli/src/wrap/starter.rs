@@ -1,4 +1,4 @@
-//! The server's starts after the first: each is judged as the first was, by what is there then.
+//! Restarts of the server: each start is judged like the first, by the files that are there then.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -17,32 +17,32 @@ use hardline_transport::process::Command;
 use super::desk::Desk;
 use super::start::{Identity, Server, identify};
 
-/// Starts the server, and starts it again.
+/// Launches the server and its restarts.
 pub(super) struct Starter<'a> {
     pub(super) command: &'a [OsString],
     pub(super) name: &'a str,
     pub(super) policy: &'a Policy,
     pub(super) desk: &'a RefCell<Desk>,
-    /// The first start, which was judged before the session.
+    /// Command of the first start, which was judged before the session.
     pub(super) first: Option<Command>,
-    /// What the first start was told for.
+    /// Findings and problems that were already reported.
     pub(super) told: HashSet<(Rule, String)>,
     pub(super) memory: &'a Memory,
 }
 
-/// The executables of before.
+/// Executables of earlier starts.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Where they are kept. `None` if there is no place for it, or nothing is to be compared.
+    /// File of known executables. `None` if there is no state directory or nothing is compared.
     pub(super) file: Option<PathBuf>,
-    /// Whether they are compared.
+    /// True if executables are compared.
     pub(super) compares: bool,
-    /// Those of this session.
+    /// Executables of this session.
     pub(super) own: RefCell<Programs>,
 }
 
 impl Starter<'_> {
-    /// Takes findings about a start. Says why it may not be, if one forbids it.
+    /// Reports findings about a start. Returns the reason for a refusal if one of them blocks it.
     fn take<'f>(
         &mut self,
         now: Duration,
@@ -51,7 +51,7 @@ impl Starter<'_> {
         let mut refused = None;
         for found in found {
             let (rule, detail) = (found.finding.rule, found.finding.detail.clone());
-            // A server that ends again and again has the same findings every time.
+            // A server that dies repeatedly has the same findings at every start: report them once.
             if self.told.insert((rule, detail.clone())) {
                 self.desk.borrow_mut().found(now, found);
             }
@@ -61,13 +61,13 @@ impl Starter<'_> {
         }
         let Some((rule, detail)) = refused else { return Ok(()) };
         let advice = advice(rule, self.name);
-        // The client and its model are told it, and it repeats words of the command line.
+        // The client and its model see the reason, and it quotes the command line.
         let mut reason = format!("{detail}; {advice}");
         redact_text(&mut reason);
         Err(Refused::new(rule, reason))
     }
 
-    /// Looks whether the executable is the one of before, and keeps that it was started.
+    /// Compares the executable with the last start and stores it.
     fn identify(&mut self, now: Duration, server: &Server) -> Result<(), Refused> {
         let known = self.memory.own.borrow().clone();
         let file = self.memory.file.clone();
@@ -75,7 +75,7 @@ impl Starter<'_> {
         let found = identity.found.iter().filter(|_| self.memory.compares);
         let was_told = self.told.len();
         let outcome = self.take(now, found);
-        // One that is refused is tried again and again.
+        // A refused start is retried often, so it is stored only with a new finding.
         if outcome.is_ok() || was_told < self.told.len() {
             self.desk.borrow_mut().launch(now, &identity.launch);
         }
@@ -84,9 +84,10 @@ impl Starter<'_> {
         {
             self.desk.borrow_mut().trouble(now, trouble);
         }
-        match outcome.is_ok() {
-            true => self.memory.keep(self.name, &identity),
-            false => self.memory.refuse(self.name, &identity),
+        if outcome.is_ok() {
+            self.memory.keep(self.name, &identity);
+        } else {
+            self.memory.refuse(self.name, &identity);
         }
         outcome
     }
@@ -105,14 +106,14 @@ impl Launcher for Starter<'_> {
 }
 
 impl Memory {
-    /// Keeps what was started.
+    /// Stores an executable that was started.
     pub(super) fn keep(&self, name: &str, identity: &Identity) {
         if let Some(program) = &identity.program {
             self.own.borrow_mut().insert(name, program.clone());
         }
     }
 
-    /// Keeps what was not started.
+    /// Stores an executable whose start was refused.
     fn refuse(&self, name: &str, identity: &Identity) {
         if let Some(program) = &identity.program {
             self.own.borrow_mut().insert_refused(name, program.clone());
@@ -120,12 +121,12 @@ impl Memory {
     }
 }
 
-/// What to do about a start that is forbidden.
+/// Returns the next step for the user after a refused start.
 pub(super) fn advice(rule: Rule, name: &str) -> String {
     match rule {
         Rule::LaunchChanged => {
-            format!("if that is right, `hardline pin approve {name}` lets it start")
+            format!("if the change is intended, run `hardline pin approve {name}` to allow it")
         }
-        _ => format!("`hardline scan --explain {rule}` tells how to allow it"),
+        _ => format!("`hardline scan --explain {rule}` describes how to allow it"),
     }
 }

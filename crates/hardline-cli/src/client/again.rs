@@ -1,7 +1,8 @@
-//! Commands that are suggested: with whatever of the present one they need, so that they work as they are
+//! Suggested commands: complete, with the options of the present command, so that they work as
 //! shown.
 //!
-//! Invariant: nothing is repeated that may hold a secret: no query of an address, no header, no command.
+//! Invariant: they repeat nothing that may contain a secret: no query of an address, no header, no
+//! command.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,30 +12,32 @@ use hardline_wire::excerpt::is_unsafe;
 use super::print::name;
 use crate::terminal::is_obeyed;
 
-/// How a server was found. Clones are cheap.
+/// Options with which a server was found. Clones are cheap.
 #[derive(Clone, Debug)]
 pub(super) enum Again {
-    /// By its name, with these options in front of which there is a space.
+    /// By name, with these options; each has a space before it.
     Named { options: Arc<str> },
-    /// At an address, which is `None` if it is not to be shown.
+    /// At an address; `None` if the address must not be shown.
     Url { url: Option<Arc<str>>, has_headers: bool },
-    /// As a command.
+    /// By a command.
     Command,
 }
 
 impl Again {
-    /// In files that were named, or in the known places.
+    /// In named files, or in the known places.
     pub(super) fn named(files: &[PathBuf]) -> Self {
         let options = files.iter().map(|it| format!(" --config {}", quoted(&it.to_string_lossy())));
         Self::Named { options: options.collect::<String>().into() }
     }
 
     pub(super) fn url(url: &str, has_headers: bool) -> Self {
+        // A query or a fragment may contain a token.
         let url = (!url.contains(['?', '#'])).then(|| quoted(url).into());
         Self::Url { url, has_headers }
     }
 
-    /// A command for a server, as it is typed. `None` if there is something in it that is not repeated.
+    /// Returns a command about a server, ready to type. `None` if a part of it must not be
+    /// repeated.
     pub(super) fn line(&self, command: &str, server: &str, words: &[&str]) -> Option<String> {
         let start = self.start(command, server, words);
         match self {
@@ -46,7 +49,7 @@ impl Again {
         }
     }
 
-    /// The same in a sentence: with what there is to be added.
+    /// Returns the same for a sentence, with a note about the options to add.
     pub(super) fn phrase(&self, command: &str, server: &str, words: &[&str]) -> String {
         if let Some(line) = self.line(command, server, words) {
             return format!("`{line}`");
@@ -74,28 +77,29 @@ impl Again {
     }
 }
 
-/// Whether a command is about tokens, so that no header is of use to it.
+/// Returns true for commands about tokens, which need no headers.
 fn is_login(command: &str) -> bool {
     matches!(command, "login" | "logout")
 }
 
-/// Whether a word cannot be shown as it is, so that nobody can copy it.
+/// Returns true if a word cannot be shown as it is, so that it cannot be copied.
 pub(super) fn is_odd(word: &str) -> bool {
     word.chars().any(|it| is_obeyed(it) || is_unsafe(it))
 }
 
-/// A word as a shell takes it, fit for a terminal.
+/// Quotes a word for a shell, escaped for a terminal.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |it: char| {
         it.is_alphanumeric() || "_-./:@%+,".contains(it) || (cfg!(windows) && it == '\\')
     };
     if is_odd(word) {
-        // No shell would take it: at least it can be recognized.
+        // No shell accepts the escaped form, but the user recognizes the word.
         return format!("'{}'", name(word));
     }
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -1,5 +1,6 @@
-//! Many servers, asked side by side: one that is slow or dead delays the others no longer than it is waited
-//! for, and is named with the reason.
+//! Asks many servers concurrently. A slow or dead server delays the others at most until the
+//! deadline,
+//! and is named with the reason.
 
 use std::future::Future;
 use std::io::{self, Write};
@@ -17,32 +18,32 @@ use super::server::Server;
 use super::session::Desk;
 use crate::terminal::complain;
 
-/// How long all servers together are waited for, unless somebody says otherwise.
+/// Default time limit for all servers together.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known of one server.
+/// Answer of one server.
 #[derive(Debug)]
 pub(super) struct Answer<T> {
     pub(super) server: Arc<str>,
     pub(super) state: State,
-    /// Why it is not current, fit for a terminal.
+    /// Reason why it is not current, escaped for a terminal.
     pub(super) reason: Option<String>,
-    /// What it has, if that is known.
+    /// Items that it has, if known.
     pub(super) items: Option<T>,
 }
 
-/// How current an answer is.
+/// Freshness of an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
-    /// The server has just said it.
+    /// Received in this run.
     Current,
-    /// The server said it in an earlier run, and nothing now.
+    /// From the cache of an earlier run; the server has not answered in this run.
     Cached,
-    /// The server said it, and went away.
+    /// Received in this run, before the server disconnected.
     Stale,
-    /// The server said nothing.
+    /// No answer.
     Away,
-    /// What the configuration says of it is wrong.
+    /// Invalid configuration.
     Wrong,
 }
 
@@ -58,7 +59,7 @@ impl State {
 }
 
 impl<T> Answer<T> {
-    /// The server's name, and what is to be known about it, for a table.
+    /// Returns the server's name for a table, with its state if it is not current.
     pub(super) fn label(&self) -> String {
         match self.state {
             State::Current | State::Away | State::Wrong => self.server.to_string(),
@@ -67,7 +68,7 @@ impl<T> Answer<T> {
     }
 }
 
-/// Connects to all servers and asks each, and waits for `patience` at most.
+/// Connects to all servers and asks each, for at most `patience`.
 pub(super) async fn ask<T, F>(
     desk: &Desk,
     servers: Vec<Server>,
@@ -97,7 +98,7 @@ where
             waiting.iter().flatten().map(|it| Arc::clone(&it.name)).collect();
         let next = tokio::time::timeout_at(deadline, tasks.join_next());
         let Ok(Some(done)) = desk.wait(|| waiting_for(&names), next).await else { break };
-        // A task that is gone without an outcome is as good as one that is too late.
+        // A task that panicked counts as late.
         let Ok((index, outcome)) = done else { continue };
         let Some(server) = waiting.get_mut(index).and_then(Option::take) else { continue };
         let answer = match outcome {
@@ -108,7 +109,7 @@ where
             *place = Some(answer);
         }
     }
-    // The openings under way are given up at the end.
+    // Connection attempts in progress are abandoned at the end of the run.
     tasks.abort_all();
     let late =
         |server: Option<Server>| Some(Answer::away(&server?.name, false, too_late(patience)));
@@ -132,13 +133,13 @@ impl<T> Answer<T> {
     }
 }
 
-/// What is said of a server that did not answer in time.
+/// Returns the reason for a server that did not answer in time.
 pub(super) fn too_late(patience: Duration) -> String {
     let seconds = patience.as_secs_f64();
-    format!("no answer within {seconds:.1} s; --timeout gives it more time").replace(".0 s", " s")
+    format!("no answer within {seconds:.1} s; --timeout allows more time").replace(".0 s", " s")
 }
 
-/// What is said while servers are waited for.
+/// Returns the progress text while servers are waited for.
 pub(super) fn waiting_for(names: &[Arc<str>]) -> String {
     let list = nearest::list(names.iter().map(|it| &**it));
     match names.len() {
@@ -147,25 +148,25 @@ pub(super) fn waiting_for(names: &[Arc<str>]) -> String {
     }
 }
 
-/// Names the servers that are away or not current. Returns 1 if nobody answered.
+/// Prints the servers that did not answer or are not current. Returns 1 if no server answered.
 pub(super) fn tell<T>(answers: &[Answer<T>]) -> ExitCode {
     for answer in answers {
         let server = name(&answer.server);
         let Some(reason) = &answer.reason else { continue };
         match answer.state {
             State::Cached => {
-                complain(&format!("{server} is shown as it was last time: {reason}"));
+                complain(&format!("{server} is shown from the cache: {reason}"));
             }
-            State::Stale => complain(&format!("{server} has gone away: {reason}")),
+            State::Stale => complain(&format!("{server} has disconnected: {reason}")),
             State::Wrong => complain(&format!("{server} cannot be used: {reason}")),
-            _ => complain(&format!("{server} is away: {reason}")),
+            _ => complain(&format!("{server} is not available: {reason}")),
         }
     }
     let has_any = answers.is_empty() || answers.iter().any(|it| it.items.is_some());
     ExitCode::from(u8::from(!has_any))
 }
 
-/// Writes `{"servers": [...]}`, with what each has under keys of its own, which are JSON already.
+/// Writes `{"servers": [...]}`. `lists` returns further members of a server as JSON.
 pub(super) fn json<T>(
     out: &mut dyn Write,
     answers: &[Answer<T>],
@@ -183,7 +184,7 @@ pub(super) fn json<T>(
     writeln!(out, "{{\"servers\":[{}]}}", servers.join(","))
 }
 
-/// A list under its key.
+/// Returns a JSON list as a member of an object.
 pub(super) fn json_list<'a>(key: &str, items: impl IntoIterator<Item = &'a str>) -> String {
     let items: Vec<_> = items.into_iter().map(crate::json::escaped).collect();
     format!("\"{key}\":[{}]", items.join(","))

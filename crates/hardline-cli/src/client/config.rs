@@ -1,18 +1,22 @@
-//! The servers of configuration files: those that were named, or those of the known places.
+//! Collects servers from configuration files: those that were named, or those in the known places.
 //!
-//! The known places are, those that count more first: Hardline's own `mcp.json` in its configuration
-//! directory, the files of every client of the user, in the order of [`CLIENTS`], and the files of the
-//! project in the current directory. What is in these somebody else may have written, who would run
-//! programs on this machine and be sent its variables: such a server is used only by who names it.
+//! The known places, in order of precedence: Hardline's own `mcp.json` in its configuration
+//! directory,
+//! the files of every client of the user, in the order of [`CLIENTS`], and the project files in the
+//! current directory. Project files may be written by others, whose servers would run programs on
+//! this
+//! machine and receive its variables. So a server from a project file is used only by name.
 //!
 //! Invariants:
-//! - No two servers have the same name. Of several definitions of one name the first has the name; the
-//!   others have it with the client's id behind it, as `github@cursor`, and a number if that is taken too,
-//!   as `github@cursor-2`. For a file that was named, it is the file's name, as `github@work.json`. A definition
-//!   that is wrong has its name too: who asks for it is told so, and is not given another.
-//! - The same name with the same definition, to be run in the same directory, is one server, that of the
+//! - No two servers have the same name. The first definition of a name keeps it. Later ones get the
+//!   client's id as a suffix, as in `github@cursor`, and a number if that is taken too, as in
+//!   `github@cursor-2`. For a named file, the suffix is the file name, as in `github@work.json`. An
+//! invalid definition keeps its name too: a user who asks for it gets the mistake, not another
+//! server.
+//! - Equal definitions with the same name and the same working directory are one server, that of
+//! the
 //!   first file.
-//! - A file that was named and cannot be read is an error; any other is a warning.
+//! - A named file that cannot be read is an error; any other is a warning.
 
 use std::collections::{HashMap, HashSet};
 use std::env;
@@ -25,33 +29,33 @@ use hardline_client::config::{self, ConfigError, Dialect, Problem, ServerConfig}
 use crate::install::client::{CLIENTS, System, expand};
 use crate::place;
 
-/// The name of Hardline's own file.
+/// Name of Hardline's own file.
 const OWN_FILE: &str = "mcp.json";
 
-/// What was found.
+/// Result of reading configuration files.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub(crate) struct Servers {
-    /// Servers with names of their own, disabled ones among them, in the order of precedence.
+    /// Servers with unique names, including disabled ones, in order of precedence.
     pub(crate) servers: Vec<ServerConfig>,
-    /// The same of the project in the current directory: only for who names one.
+    /// The same for project files in the current directory; used only by name.
     pub(crate) project: Vec<ServerConfig>,
-    /// Servers whose entries are wrong.
+    /// Servers with invalid entries.
     pub(crate) wrong: Vec<Wrong>,
-    /// What else is wrong, to be told.
+    /// Other mistakes, to be printed as warnings.
     pub(crate) warnings: Vec<ConfigError>,
-    /// The files that were read.
+    /// Files that were read.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// A server whose entry is wrong.
+/// A server with an invalid entry.
 #[derive(Debug)]
 pub(crate) struct Wrong {
-    /// A name that no other has.
+    /// Unique name.
     pub(crate) name: String,
-    /// The first mistake that keeps it from being used.
+    /// First mistake that makes it unusable.
     pub(crate) mistake: ConfigError,
-    /// Whether its file was named, so that it is one of those that are wanted.
+    /// True if the user named its file, so that the mistake is an error.
     pub(crate) is_asked_for: bool,
 }
 
@@ -59,7 +63,7 @@ pub(crate) struct Wrong {
 #[derive(Clone, Debug)]
 struct Source {
     path: PathBuf,
-    /// What is put behind the name of a server of which there are several.
+    /// Suffix for server names that are already taken.
     suffix: String,
     dialect: Dialect,
     origin: Origin,
@@ -67,21 +71,21 @@ struct Source {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Origin {
-    /// It was asked for.
+    /// Named on the command line.
     Named,
-    /// It is Hardline's.
+    /// Hardline's own file.
     Own,
-    /// It is a client's, and written for that: only what keeps a server from being used is told.
+    /// A client's file; only mistakes that make a server unusable are reported.
     Client,
-    /// The same, in the current directory.
+    /// A client's project file in the current directory.
     Project,
 }
 
-/// Reads the files that were named, or the known places if none was.
+/// Reads the named files, or the known places if none is named.
 ///
 /// # Errors
 ///
-/// A file that was named cannot be read, or makes no sense as a whole.
+/// A named file cannot be read or is invalid as a whole.
 pub(crate) fn servers(named: &[PathBuf]) -> Result<Servers> {
     let sources = match named {
         [] => known(),
@@ -90,12 +94,12 @@ pub(crate) fn servers(named: &[PathBuf]) -> Result<Servers> {
     Ok(gather(&sources)?)
 }
 
-/// Hardline's own file, there or not.
+/// Returns the path of Hardline's own file, which may not exist.
 pub(crate) fn own_file() -> Option<PathBuf> {
     Some(place::config()?.join(OWN_FILE))
 }
 
-/// The known places, there or not.
+/// Returns the known places, which may not exist.
 fn known() -> Vec<Source> {
     let mut sources = Vec::new();
     if let Some(path) = own_file() {
@@ -123,6 +127,7 @@ fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
     let (mut seen, mut taken) = (HashSet::new(), HashSet::new());
     let mut definitions: HashMap<String, HashSet<String>> = HashMap::new();
     for source in sources {
+        // Two clients can share a file through a link; it must be read once.
         let whole = fs::canonicalize(&source.path).unwrap_or_else(|_| source.path.clone());
         if !seen.insert(whole) {
             continue;
@@ -142,6 +147,8 @@ fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
         }
         for server in file.servers {
             let known = definitions.entry(server.name().to_owned()).or_default();
+            // The fingerprint includes the working directory, so equal entries of two projects
+            // differ.
             if known.insert(server.fingerprint()) {
                 let server = with_own_name(server, &source.suffix, &mut taken);
                 match source.origin {
@@ -164,18 +171,19 @@ impl Servers {
         match (source.origin, mistake.is_fatal(), mistake.server()) {
             (Origin::Named, true, None) => return Err(mistake),
             (_, true, Some(name)) => {
-                // The first mistake of a server says enough; the others are told besides.
+                // The first mistake makes the server wrong; further ones are warnings.
                 let is_same =
                     |it: &ConfigError| it.server() == Some(name) && it.file() == mistake.file();
-                match self.wrong.iter().any(|it| is_same(&it.mistake)) {
-                    true => self.warnings.push(mistake),
-                    false => {
-                        let name = own_name(name, &source.suffix, taken);
-                        let is_asked_for = source.origin == Origin::Named;
-                        self.wrong.push(Wrong { name, mistake, is_asked_for });
-                    }
+                if self.wrong.iter().any(|it| is_same(&it.mistake)) {
+                    self.warnings.push(mistake);
+                } else {
+                    let name = own_name(name, &source.suffix, taken);
+                    let is_asked_for = source.origin == Origin::Named;
+                    self.wrong.push(Wrong { name, mistake, is_asked_for });
                 }
             }
+            // Clients know keys that Hardline does not, so harmless mistakes in their files are
+            // ignored.
             (Origin::Client | Origin::Project, false, _) => {}
             _ => self.warnings.push(mistake),
         }
@@ -183,7 +191,7 @@ impl Servers {
     }
 }
 
-/// A server under a name that nobody else has.
+/// Gives a server a unique name.
 fn with_own_name(server: ServerConfig, suffix: &str, taken: &mut HashSet<String>) -> ServerConfig {
     let own = own_name(server.name(), suffix, taken);
     if own == server.name() { server } else { server.renamed(own) }
@@ -229,7 +237,7 @@ mod tests {
             Self { folder: tempfile::tempdir().unwrap(), sources: Vec::new() }
         }
 
-        /// Writes a file, and has it looked at after the others. Without a text, there is none.
+        /// Writes a file and adds it as the last source. Without a text, the file does not exist.
         fn with(mut self, id: &str, path: &str, text: &str) -> Self {
             let path = self.folder.path().join(path);
             if !text.is_empty() {
@@ -285,7 +293,7 @@ mod tests {
                 "a@hardline: own",
                 "c: own",
                 "a@cursor: user",
-                // The same words in another project's directory.
+                // The same definition in another project's directory.
                 "b@cursor: x",
                 "a@cursor@windsurf: y",
                 "a@cursor-2: more",

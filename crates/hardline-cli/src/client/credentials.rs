@@ -1,4 +1,5 @@
-//! The logins that are kept for servers at URLs: found for every connection, made by `hardline login` alone.
+//! Stored logins for servers at URLs. Every connection looks them up; only `hardline login` creates
+//! them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,19 +12,21 @@ use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
 use super::again::Again;
 use crate::place;
 
-/// For a server at a URL that was given. Nothing is opened: without a login, the error says what to do.
+/// Returns the login for a server at a URL. Opens no browser: without a login, the error names the
+/// command.
 ///
 /// # Errors
 ///
-/// The address is none.
+/// The address is invalid.
 pub(super) fn of_url(url: &str, again: &Again) -> Result<Arc<dyn HeaderSource>> {
     let login = again.phrase("login", "", &[]);
     let advice = format!("run {login}, or give a token with --header");
     Ok(Arc::new(Auth::new(url, settings().with_login_advice(advice))?))
 }
 
-/// For a server of a configuration. `None` if what the file says about logins cannot be used: then the
-/// server is asked without one, and says what it wants.
+/// Returns the login for a configured server. `None` if the OAuth settings in the file are invalid:
+/// then
+/// the server is asked without a login, and its answer explains what it needs.
 pub(super) fn of_server(
     server: &ServerConfig,
     url: &str,
@@ -34,7 +37,7 @@ pub(super) fn of_server(
     Some(Arc::new(Auth::new(url, settings).ok()?))
 }
 
-/// The settings for a server of a configuration.
+/// Returns the OAuth settings of a configured server.
 ///
 /// # Errors
 ///
@@ -55,38 +58,39 @@ pub(super) fn settings_of(server: &ServerConfig) -> Result<AuthSettings> {
     Ok(settings)
 }
 
-/// The settings for a server at a URL, which must be one.
+/// Creates the OAuth client for a server at a URL.
 ///
 /// # Errors
 ///
-/// The address is none.
+/// The address is invalid.
 pub(super) fn auth(url: &str, settings: AuthSettings) -> Result<Auth> {
     Auth::new(url, settings).context("cannot log in")
 }
 
-/// With the one place where tokens are.
+/// Returns settings with the token store that the whole process shares.
 pub(super) fn settings() -> AuthSettings {
     static STORE: OnceLock<Arc<dyn TokenStore>> = OnceLock::new();
     let store = STORE.get_or_init(|| match place::config() {
         Some(folder) => default_store(folder.join("tokens")),
-        // Whoever has no home keeps nothing.
+        // Without a home directory, tokens last as long as the process.
         None => Arc::new(MemoryStore::default()),
     });
     AuthSettings::new().with_store(Arc::clone(store))
 }
 
-/// For a server that has a token already, of the configuration or of `--header`: says what to do if that is
-/// not accepted.
+/// For a server that already has a token from its configuration or from `--header`: gives advice if
+/// the
+/// server refuses it.
 #[derive(Debug)]
 pub(super) struct Given(Arc<str>);
 
 impl Given {
-    /// `place` is where the token is.
+    /// Creates the advice. `place` tells where the token comes from.
     pub(super) fn new(place: &str, server: &str, again: &Again) -> Self {
         let login = again.phrase("login", server, &[]);
         let advice = format!(
-            "the server does not accept the token that it was given (401): check the header Authorization {place}, \
-             or take it out and run {login}"
+            "the server does not accept the token (401): check the header Authorization {place}, or remove it and \
+                         run {login}"
         );
         Self(advice.into())
     }

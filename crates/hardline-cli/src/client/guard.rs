@@ -1,4 +1,4 @@
-//! The guard on connections, for who wants it: what it finds is told on standard error.
+//! The optional guard on connections; its findings go to standard error.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,24 +12,26 @@ use super::progress::Line;
 use crate::policy;
 use crate::terminal::complain;
 
-/// How many findings are told.
+/// Limit on printed findings.
 const MAX_TOLD: usize = 20;
 
-/// Whether what servers send is judged, and how.
+/// Options of the guard.
 #[derive(Debug, clap::Args)]
 pub(super) struct GuardArgs {
-    /// Judge what the server sends, as `hardline wrap` does, by this profile: observe, balanced or strict.
-    /// Without it and --policy, nothing is judged
+    /// Inspect the server's messages, as `hardline wrap` does, with this profile: observe, balanced
+    /// or
+    /// strict. Default, without --policy: no inspection
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
 
-    /// The same by a policy, in TOML; with --profile alone, policy.toml in the configuration directory
-    /// counts too
+    /// Inspect the server's messages with this policy, in TOML. With --profile alone, policy.toml
+    /// in the
+    /// configuration directory is used as well
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 }
 
-/// The guard of a run. Clones count together.
+/// Guard of a run. Clones share their counter.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
     policy: Policy,
@@ -54,7 +56,9 @@ impl GuardArgs {
 }
 
 impl Judge {
-    /// For a server, which has no name if it was given on the command line. Its label is fit for a terminal.
+    /// Returns the guard settings for a server, which has no name if it comes from the command
+    /// line. Its
+    /// label is already escaped.
     pub(super) fn settings(&self, name: Option<&str>, label: &str, line: &Line) -> GuardSettings {
         let (told, label, line) = (Arc::clone(&self.told), label.to_owned(), line.clone());
         let settings = GuardSettings::new(self.policy.clone()).with_observer(move |note| {
@@ -71,7 +75,7 @@ impl Judge {
         }
     }
 
-    /// Tells how much was not told.
+    /// Prints the number of findings that were not printed.
     pub(super) fn end(&self) {
         if let Some(more @ 1..) = self.told.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
             complain(&format!("{more} more findings"));
@@ -79,7 +83,7 @@ impl Judge {
     }
 }
 
-/// A note in the words that `wrap` has for it. Lines that are no messages are told elsewhere.
+/// Describes a note in the words of `wrap`. Noise is reported elsewhere.
 fn describe(note: &Note<'_>) -> Option<String> {
     use hardline_proxy::Note as Words;
 

@@ -1,8 +1,8 @@
-//! Headers as they are given on the command line, with variables in the place of secrets.
+//! Headers of the command line, with variables in place of secrets.
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// Splits a header. Neither its value nor a variable's is ever shown.
+/// Splits a header into name and value. Values of headers and variables are never shown.
 pub(super) fn split(header: &str) -> Result<(&str, String)> {
     let Some((name, value)) = header.split_once(':') else {
         bail!("--header: write it as 'Name: value'");
@@ -12,11 +12,11 @@ pub(super) fn split(header: &str) -> Result<(&str, String)> {
     Ok((name, value.with_context(|| format!("--header {name}"))?))
 }
 
-/// Puts variables in their places: `$NAME` and `${NAME}`. Any other `$` is one.
+/// Replaces variables: `$NAME` and `${NAME}`. Any other `$` stays.
 ///
 /// # Errors
 ///
-/// The name of a variable that there is not.
+/// Name of a variable that is not set.
 fn expand(value: &str, find: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut result = String::new();
     let mut rest = value;

@@ -1,4 +1,4 @@
-//! What servers list, for all of them or for one, and single things of one server: the same for resources and
+//! Lists items of one server or of all servers, and fetches single items. Shared by resources and
 //! prompts.
 
 use std::future::Future;
@@ -19,15 +19,15 @@ use super::target::{TargetArgs, Which};
 use super::{Format, ShowArgs, write};
 use crate::terminal::complain;
 
-/// Something that servers have lists of.
+/// Items that servers list.
 pub(super) trait Listing: Sized + Send + 'static {
-    /// Asks a server for all of it.
+    /// Asks a server for all items.
     fn list(connection: Connection) -> impl Future<Output = Result<Self, Error>> + Send;
 
-    /// The members of a JSON object that have it, as the server wrote it.
+    /// Returns the items as members of a JSON object, as the server wrote them.
     fn json(&self) -> String;
 
-    /// Writes tables of what servers have. One that is the only one has no name.
+    /// Writes tables of the servers' items. A single server has no name.
     fn text(
         out: &mut dyn Write,
         lists: &[(Option<String>, &Self)],
@@ -35,7 +35,7 @@ pub(super) trait Listing: Sized + Send + 'static {
     ) -> io::Result<()>;
 }
 
-/// Lists what there is.
+/// Lists the items of the selected servers.
 pub(super) async fn list<T: Listing>(
     desk: &Desk,
     target: &TargetArgs,
@@ -52,7 +52,7 @@ pub(super) async fn list<T: Listing>(
                     let lists = answers.iter();
                     let lists = lists.filter_map(|it| Some((Some(it.label()), it.items.as_ref()?)));
                     match &*lists.collect::<Vec<_>>() {
-                        // Nobody knows what there is.
+                        // No server answered; `tell` prints the reasons.
                         [] => Ok(()),
                         lists => T::text(out, lists, is_colored),
                     }
@@ -77,7 +77,7 @@ async fn one<T: Listing>(desk: &Desk, show: &ShowArgs, server: &Server) -> Resul
     Ok(ExitCode::from(u8::from(!is_written)))
 }
 
-/// Asks one server for one thing. What went wrong is told, with the command that lists what there is.
+/// Asks one server for one item. After an error, suggests the command that lists the items.
 pub(super) async fn fetch<T: DeserializeOwned>(
     desk: &Desk,
     server: &Server,
@@ -100,7 +100,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
                 let list = server.suggest(command, &[]);
                 format!("; {list} lists its prompts and their arguments")
             }
-            Error::Rpc(_) => format!("; {} lists what there is", server.suggest(command, &[])),
+            Error::Rpc(_) => format!("; {} lists them", server.suggest(command, &[])),
             error => desk.hint(server, error),
         };
         complain(&format!("{error}{hint}"));
@@ -108,7 +108,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
     })
 }
 
-/// Lists with a method that not all servers have: one that does not know it has nothing.
+/// Lists items with an optional method. A server that does not know the method has no items.
 pub(super) async fn optional(
     connection: &Connection,
     method: &str,

@@ -1,4 +1,4 @@
-//! What servers log, for whoever wants to see it.
+//! Shows the log messages of servers, for `--verbose`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use super::server::Server;
 use super::tree::Tree;
 use crate::terminal::complain;
 
-/// How much of a message is shown.
+/// Limit on a shown message, in bytes.
 const MAX_BYTES: usize = 2000;
 
-/// Shows what a server logs from now on, as long as it is connected to. The server is asked for it, if it
-/// wants to be.
+/// Shows the log messages of a server while it is connected. Asks the server for them, if it
+/// supports
+/// that.
 pub(super) async fn show(server: &Server, connection: &Connection, line: &Line) {
     let (line, secrets) = (line.clone(), server.secrets());
     let server = name(&server.name);
@@ -34,12 +35,12 @@ pub(super) async fn show(server: &Server, connection: &Connection, line: &Line) 
     });
     if connection.server().capabilities.logging.is_some() && connection.version().has_handshake() {
         let params = serde_json::json!({ "level": "info" });
-        // One that says no logs what it likes.
+        // A server that refuses keeps its own level.
         let _ = connection.request("logging/setLevel", &params).await;
     }
 }
 
-/// Shows what all servers of a manager log, at the level that each has by itself.
+/// Shows the log messages of all servers of a manager, at each server's own level.
 pub(super) fn show_all(manager: &Manager, servers: &[Server], line: &Line) {
     let (mut events, line) = (manager.events(), line.clone());
     let secrets: HashMap<Arc<str>, Secrets> =
@@ -54,8 +55,8 @@ pub(super) fn show_all(manager: &Manager, servers: &[Server], line: &Line) {
     });
 }
 
-/// Shows an event without these secrets, if it is a message for the log. The server's name is fit for a
-/// terminal.
+/// Shows an event if it is a log message, without these secrets. The server's name is already
+/// escaped.
 fn tell(server: &str, event: &ServerEvent, line: &Line, secrets: &Secrets) {
     if let ServerEvent::Notification(it) = event
         && &*it.method == "notifications/message"

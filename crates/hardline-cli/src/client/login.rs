@@ -1,4 +1,4 @@
-//! `hardline login` and `hardline logout`: who lets us in, and that nobody does any more.
+//! `hardline login` and `hardline logout`: OAuth logins of servers.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,14 +17,15 @@ use crate::terminal::{complain, tell};
 
 /// Log in to an MCP server, in a browser
 ///
-/// Opens the page of the server's authorization server in a browser, and waits for the answer on a loopback
-/// address. The tokens are kept in the keyring of the system, or else in a file that only you can read, and
-/// are used and refreshed by all commands from then on. No other command ever opens a browser.
+/// Opens the page of the authorization server in a browser, and waits for the answer on a loopback
+/// address. The tokens are stored in the system's keyring, or else in a file that only you can
+/// read. All
+/// commands then use and refresh them. No other command ever opens a browser.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline login [OPTIONS] <SERVER>\n       hardline login [OPTIONS] --url <URL>",
-    after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use, and for a mistake in the\n\
-    configuration of the server; 128 and the number of the signal that ended this.\n\n\
+        after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use or a mistake in the configuration of\n\
+        the server; 128 plus the signal number if a signal ended this command.\n\n\
     Examples:\n  \
     hardline login github\n  \
     hardline login --url https://example.com/mcp\n  \
@@ -34,22 +35,22 @@ pub(crate) struct Args {
     #[command(flatten)]
     server: ServerArgs,
 
-    /// Open no browser: print the address, to be opened by hand
+    /// Do not open a browser: print the address, to open it by hand
     #[arg(long)]
     no_browser: bool,
 
-    /// How long to wait for you, as 30s or 10m. Without it, five minutes
+    /// Time limit for the login in the browser, such as 30s or 10m; default: 5m
     #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
     timeout: Option<Duration>,
 }
 
-/// Forget the login to an MCP server
+/// Delete the login to an MCP server
 ///
-/// Takes the tokens away, and asks the authorization server to forget them too.
+/// Deletes the stored tokens, and asks the authorization server to revoke them.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline logout [OPTIONS] <SERVER>\n       hardline logout [OPTIONS] --url <URL>",
-    after_help = "Exit status: 0 if nobody is logged in any more, 1 if that failed, 2 for wrong use.\n\n\
+    after_help = "Exit status: 0 if no login is left, 1 if that failed, 2 for wrong use.\n\n\
     Examples:\n  \
     hardline logout github\n  \
     hardline logout --url https://example.com/mcp"
@@ -62,9 +63,10 @@ pub(crate) struct LogoutArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let wait = args.timeout.filter(|it| !it.is_zero());
     let (auth, label) = auth(&args.server, |settings| {
-        let settings = match args.no_browser {
-            true => settings.with_browser(Arc::new(NoBrowser::new())),
-            false => settings.with_browser(Arc::new(SystemBrowser::new())),
+        let settings = if args.no_browser {
+            settings.with_browser(Arc::new(NoBrowser::new()))
+        } else {
+            settings.with_browser(Arc::new(SystemBrowser::new()))
         };
         let settings = match wait {
             Some(wait) => settings.with_login_wait(wait),
@@ -95,7 +97,7 @@ pub(crate) fn logout(args: &LogoutArgs) -> Result<ExitCode> {
     session::plain(async move {
         match auth.logout().await {
             Ok(true) => tell(&format!("logged out of {label}")),
-            Ok(false) => tell(&format!("nobody was logged in to {label}")),
+            Ok(false) => tell(&format!("there was no login to {label}")),
             Err(error) => {
                 complain(&format!("cannot log out of {label}: {error}"));
                 return Ok(ExitCode::from(1));
@@ -105,13 +107,14 @@ pub(crate) fn logout(args: &LogoutArgs) -> Result<ExitCode> {
     })
 }
 
-/// The credentials of the server, and what it is called.
+/// Returns the OAuth client for the server, and the server's name.
 fn auth(
     args: &ServerArgs,
     change: impl FnOnce(AuthSettings) -> AuthSettings,
 ) -> Result<(Auth, String)> {
     if let Some(url) = &args.url {
         let settings = change(credentials::settings());
+        // A query may contain a token, so it is not shown.
         let label = name(url.split(['?', '#']).next().unwrap_or_default());
         return Ok((credentials::auth(url, settings)?, label));
     }
@@ -120,12 +123,12 @@ fn auth(
     let configured = match &kind {
         Kind::Configured(configured) => configured.server(),
         Kind::Wrong(reason) => bail!("{reason}"),
-        _ => bail!("which server? Write `hardline login SERVER`"),
+        _ => bail!("name a server: `hardline login SERVER`"),
     };
     if configured.has_authorization() {
         let file = configured.file().display();
         bail!(
-            "{label} has a token already: the header Authorization in {file}; take it out to log in"
+            "{label} already has a token: the header Authorization in {file}; remove it to log in"
         );
     }
     let settings = change(credentials::settings_of(configured)?);

@@ -1,15 +1,15 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
 use hardline_wire::excerpt::Excerpt;
 
-/// How alike a name has to be to be suggested, from 0 to 1.
+/// Smallest similarity of a suggested name, from 0 to 1.
 const ALIKE: f64 = 0.75;
-/// How many names are told.
+/// Limit on listed names.
 const MAX_NAMES: usize = 20;
-/// How much of a name is shown.
+/// Limit on a shown name, in bytes.
 const NAME_BYTES: usize = 80;
 
-/// The name that is most like `wanted`, if one is.
+/// Returns the name that is most similar to `wanted`, if any is similar enough.
 pub(super) fn nearest<'a>(
     wanted: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -17,7 +17,7 @@ pub(super) fn nearest<'a>(
     let wanted = wanted.to_lowercase();
     let score = |name: &str| {
         let name = name.to_lowercase();
-        // Whoever writes the beginning means it, however long the rest is.
+        // A prefix is a match, however long the rest of the name is.
         let begins = 3 <= wanted.len() && name.starts_with(&wanted);
         if begins { 1.0 } else { strsim::jaro_winkler(&wanted, &name) }
     };
@@ -26,13 +26,13 @@ pub(super) fn nearest<'a>(
     best.filter(|(score, _)| ALIKE < *score).map(|(_, name)| name)
 }
 
-/// The end of a sentence: `; did you mean NAME?`, or a full stop.
+/// Returns the end of a sentence: `; did you mean NAME?`, or a full stop.
 pub(super) fn question<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let nearest = nearest(wanted, names);
     nearest.map_or_else(|| ".".to_owned(), |name| format!("; did you mean {}?", shown(name)))
 }
 
-/// Names with commas between them, fit for a terminal.
+/// Joins names with commas, escaped for a terminal.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let first: Vec<String> = names.by_ref().take(MAX_NAMES).map(shown).collect();

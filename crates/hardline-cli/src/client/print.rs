@@ -1,4 +1,4 @@
-//! What servers send as people read it: text made harmless, everything else named and saved.
+//! Prints results of servers: text is escaped, other content is named and saved.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ use super::visible::visible;
 use crate::json::layout;
 use crate::terminal::harmless;
 
-/// How much of a name or an address is shown.
+/// Limit on a shown name or address, in bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// What of a result is shown. Other versions may have other kinds of content.
+/// Fields of a result that are shown. Other protocol versions may have other kinds of content.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Shown {
@@ -29,7 +29,7 @@ pub(super) struct Shown {
     is_error: bool,
 }
 
-/// What is shown as it was written.
+/// Fields that are shown exactly as written.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Structured {
@@ -37,11 +37,11 @@ struct Structured {
 }
 
 impl Shown {
-    /// Reads a result. One that had to be mended to be read keeps its structured content as it came.
+    /// Parses a result. If it had to be repaired, its structured content still stays as written.
     ///
     /// # Errors
     ///
-    /// It is no result.
+    /// It is not a result.
     pub(super) fn read(result: &RawResult) -> Result<Self, Error> {
         let mut shown: Self = result.parse("tools/call")?;
         if let Ok(as_it_came) = serde_json::from_str::<Structured>(result.get()) {
@@ -55,14 +55,14 @@ impl Shown {
     }
 }
 
-/// Shows a result, with nothing in it that a terminal obeys or hides.
+/// Prints a result, without characters that control a terminal or hide text.
 pub(super) fn text(out: &mut dyn Write, shown: &Shown, folder: &mut Folder) -> io::Result<()> {
     for content in &shown.content {
         block(out, content, folder)?;
     }
     left_out(out, folder)?;
     match &shown.structured_content {
-        // As a rule the content says the same.
+        // As a rule, the content has the same information.
         Some(structured) if shown.content.is_empty() => {
             line(out, &visible(&layout::indented(structured.get())))
         }
@@ -70,7 +70,7 @@ pub(super) fn text(out: &mut dyn Write, shown: &Shown, folder: &mut Folder) -> i
     }
 }
 
-/// Shows text as it came, and nothing else.
+/// Prints text unchanged, and nothing else.
 pub(super) fn raw(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
     for block in &shown.content {
         if let Some(text) = textual(block) {
@@ -83,7 +83,7 @@ pub(super) fn raw(out: &mut dyn Write, shown: &Shown) -> io::Result<()> {
     }
 }
 
-/// Shows one piece of content: of a result, or of a message.
+/// Prints one block of a result or a message.
 pub(super) fn block(out: &mut dyn Write, block: &Value, folder: &mut Folder) -> io::Result<()> {
     match textual(block) {
         Some(text) => line(out, &visible(text)),
@@ -91,12 +91,12 @@ pub(super) fn block(out: &mut dyn Write, block: &Value, folder: &mut Folder) -> 
     }
 }
 
-/// Says once what was left out.
+/// Prints one line about files that were left out.
 pub(super) fn left_out(out: &mut dyn Write, folder: &Folder) -> io::Result<()> {
     folder.left_out().map_or(Ok(()), |it| line(out, &it))
 }
 
-/// Saves content that is no text, and tells where it is now. `None` if it is left out.
+/// Saves content that is not text. Returns a line with its path, or `None` if it was left out.
 pub(super) fn saved(what: &str, mime: &str, base64: &str, folder: &mut Folder) -> Option<String> {
     let kind = if mime.is_empty() { String::new() } else { format!(", {}", name(mime)) };
     Some(match folder.save(base64, mime)? {
@@ -108,18 +108,18 @@ pub(super) fn saved(what: &str, mime: &str, base64: &str, folder: &mut Folder) -
     })
 }
 
-/// A name or an address, fit for a terminal.
+/// Escapes and cuts a name or an address.
 pub(super) fn name(text: &str) -> String {
     Excerpt::new(text.as_bytes(), MAX_NAME_BYTES).to_string()
 }
 
-/// Writes a text that ends with a line end, whether it has one or not.
+/// Prints a text, and a line end if it has none.
 pub(super) fn line(out: &mut dyn Write, text: &str) -> io::Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write!(out, "{text}{end}")
 }
 
-/// The text of a block of text, or of a resource that is in the result.
+/// Returns the text of a text block or of an embedded resource.
 fn textual(block: &Value) -> Option<&str> {
     match block.get("type")?.as_str()? {
         "text" => block.get("text")?.as_str(),
@@ -128,7 +128,7 @@ fn textual(block: &Value) -> Option<&str> {
     }
 }
 
-/// What a block is that is no text.
+/// Describes a block that is not text.
 fn describe(block: &Value, folder: &mut Folder) -> Option<String> {
     fn field<'a>(block: &'a Value, name: &str) -> &'a str {
         block.get(name).and_then(Value::as_str).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a server reports about its progress: a line at the bottom of a terminal, and nothing elsewhere.
+//! The progress line: the last line of a terminal; nothing if standard error is not a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +7,12 @@ use hardline_client::connection::Progress;
 
 use crate::terminal::{Pieces, table};
 
-/// How wide the bar is.
+/// Width of the bar.
 const BAR: usize = 20;
-/// How wide a line is where the terminal does not tell.
+/// Width of the line if the terminal does not report its own.
 const WIDTH: usize = 80;
 
-/// A line on standard error that is gone when the result is there. Clones are the same line.
+/// A line on standard error that disappears when the result is printed. Clones share the line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line(Arc<Mutex<State>>);
 
@@ -23,13 +23,13 @@ struct State {
 }
 
 impl Line {
-    /// One that stays empty unless standard error is a terminal that is ours alone.
+    /// Creates a line. It stays empty unless standard error is a terminal and `is_alone`.
     pub(super) fn new(is_alone: bool) -> Self {
         let is_wanted = is_alone && io::stderr().is_terminal();
         Self(Arc::new(Mutex::new(State { is_wanted, is_shown: false })))
     }
 
-    /// Shows how far a request is.
+    /// Shows the progress of a request.
     pub(super) fn show(&self, progress: &Progress) {
         let Progress { progress, total, message, .. } = progress;
         self.say(&describe(*progress, *total, message.as_deref()));
@@ -42,14 +42,14 @@ impl Line {
             return;
         }
         state.is_shown = true;
-        // The last column stays free, as what is written there may wrap.
+        // The last column stays free, because a character there may wrap the line.
         let width = table::width().unwrap_or(WIDTH).saturating_sub(1);
         let text = Pieces::up_to(width, text.as_bytes(), false).first(width, false);
-        // A terminal that is gone needs no progress.
+        // If the terminal is gone, progress does not matter.
         let _ = write!(io::stderr(), "\r{text}\x1b[K");
     }
 
-    /// Shows a text if there is none.
+    /// Shows a text if the line is empty.
     pub(super) fn say_if_empty(&self, text: &str) {
         let is_shown = self.0.lock().unwrap_or_else(PoisonError::into_inner).is_shown;
         if !is_shown {
@@ -57,7 +57,7 @@ impl Line {
         }
     }
 
-    /// Takes it away, so that something else can be written.
+    /// Clears the line, before other output.
     pub(super) fn clear(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut state.is_shown) {
@@ -66,10 +66,10 @@ impl Line {
     }
 }
 
-/// Progress in one line.
+/// Formats progress as one line.
 fn describe(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
     let message = message.unwrap_or_default();
-    match total.filter(|total| 0.0 < *total) {
+    match total.filter(|total| *total > 0.0) {
         Some(total) => {
             let share = (progress / total).clamp(0.0, 1.0);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1")]

@@ -22,37 +22,37 @@ use crate::terminal::table::{self, Cell, Layout, Table};
 
 /// List the prompts of MCP servers, or get one
 ///
-/// Without SERVER, connects to all servers of the configuration side by side, and lists their prompts: their
-/// names, their arguments (those that must be given have a star) and what they are for. With PROMPT, gets
-/// one and shows its messages.
+/// Without SERVER, connects to all configured servers concurrently and lists their prompts: name,
+/// arguments (required ones have a star) and description. With PROMPT, gets one and shows its
+/// messages.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline prompts [OPTIONS] [SERVER] [PROMPT] [JSON]\n       \
     hardline prompts [OPTIONS] [PROMPT] [JSON] --url <URL>\n       \
     hardline prompts [OPTIONS] [PROMPT] [JSON] -- <CMD>...",
-    after_help = "Exit status: 0 if the prompts were listed or got, 1 if the server failed, or all of them did, 2 for\n\
-    wrong use, and for a mistake in the configuration of the server that is named; 128 and the number of\n\
-    the signal that ended this.\n\n\
+        after_help = "Exit status: 0 if the prompts were listed or shown, 1 if the server failed, or all servers did, 2 for\n\
+        wrong use or a mistake in the configuration of the named server; 128 plus the signal number if a\n\
+        signal ended this command.\n\n\
     Examples:\n  \
     hardline prompts\n  \
     hardline prompts github review '{\"number\": \"12\"}'\n  \
     hardline prompts greet '{\"name\": \"Ada\"}' -- hardline demo-server"
 )]
 pub(crate) struct Args {
-    /// The server, by its name in the configuration; it has none with --url and --
+    /// Name of the server in the configuration; leave it out with --url and --
     server: Option<String>,
 
-    /// A prompt, to be got
+    /// Name of a prompt to get
     prompt: Option<String>,
 
-    /// Its arguments: a JSON object of strings, @FILE with one, or - for standard input
+    /// Arguments of the prompt: a JSON object of strings, @FILE with one, or - for standard input
     #[arg(value_name = "JSON")]
     arguments: Option<String>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Where to save images and sounds of the messages; without it, where temporary files are
+    /// Directory for images and audio of the messages; default: the temporary directory
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
@@ -60,11 +60,11 @@ pub(crate) struct Args {
     show: ShowArgs,
 }
 
-/// The columns, for one server and for many.
+/// Columns for one server and for many.
 const ONE: Layout = Layout::cut(&["PROMPT", "ARGUMENTS", "DESCRIPTION"], 2);
 const MANY: Layout = Layout::cut(&["SERVER", "PROMPT", "ARGUMENTS", "DESCRIPTION"], 3);
 
-/// What of a prompt is shown.
+/// Fields of a prompt that are shown.
 #[derive(Debug, Deserialize)]
 struct Shown {
     name: String,
@@ -80,7 +80,7 @@ struct Argument {
     required: bool,
 }
 
-/// A prompt that was got.
+/// Result of `prompts/get`.
 #[derive(Debug, Deserialize)]
 struct Got {
     #[serde(default)]
@@ -95,7 +95,7 @@ struct Message {
     content: Value,
 }
 
-/// Prompts, as a server wrote them.
+/// JSON of prompts, as a server wrote them.
 #[derive(Debug)]
 struct Listed(Vec<Box<RawValue>>);
 
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         [prompt] => Some(params(prompt, None)?),
         [prompt, arguments] => Some(params(prompt, Some(arguments))?),
         _ => bail!(
-            "with --url and -- the server has no name: write `hardline prompts [PROMPT] [JSON]`"
+            "a server from --url or -- has no name: write `hardline prompts [PROMPT] [JSON]`"
         ),
     };
     if params.is_some() {
@@ -135,6 +135,7 @@ fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
         let bold = if is_colored { Style::new().bold() } else { Style::new() };
         for message in &got.messages {
             writeln!(out, "{bold}{}:{bold:#}", name(&message.role))?;
+            // The protocol has one block per message; some servers send a list.
             let blocks = match &message.content {
                 Value::Array(blocks) => blocks.as_slice(),
                 block => std::slice::from_ref(block),
@@ -149,13 +150,13 @@ fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!is_written || !is_saved)))
 }
 
-/// The parameters. All arguments of prompts are strings.
+/// Returns the parameters. All arguments of prompts must be strings.
 fn params(prompt: &str, given: Option<&str>) -> Result<String> {
     let arguments = arguments::read(given)?;
-    let tree = Tree::read(&arguments).context("the arguments cannot be read")?;
+    let tree = Tree::read(&arguments).context("cannot parse the arguments")?;
     if let Some((key, value)) = tree.members().iter().find(|(_, it)| it.as_str().is_none()) {
         bail!(
-            "arguments of prompts are strings: write {} as \"{}\"",
+            "arguments of prompts must be strings: write {} as \"{}\"",
             name(key),
             name(&value.flat())
         );
@@ -192,6 +193,7 @@ impl Listing for Listed {
 
 fn row(server: Option<&str>, prompt: &RawValue) -> Vec<Cell> {
     let mut row: Vec<Cell> = server.into_iter().map(Cell::firm).collect();
+    // An item that is not understood is still shown, as its JSON.
     let Ok(shown) = serde_json::from_str::<Shown>(prompt.get()) else {
         row.extend([Cell::new("?"), Cell::new(""), Cell::new(prompt.get())]);
         return row;

@@ -166,7 +166,7 @@ fn show(args: &Args, read: &Read, result: &RawResult) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!is_written || !is_saved)))
 }
 
-/// Writes what was read as it came.
+/// Writes the content unchanged.
 fn output(path: &Path, read: &Read) -> Result<ExitCode> {
     let mut bytes = Vec::new();
     for content in &read.contents {
@@ -189,7 +189,7 @@ impl Listing for Listed {
         let resources = listing::optional(&connection, "resources/list", "resources").await?;
         let templates = connection.list("resources/templates/list", "resourceTemplates").await;
         let templates = match templates {
-            // Many servers have resources and know nothing of templates.
+            // Many servers have resources but do not implement templates.
             Err(Error::Rpc(_)) => Vec::new(),
             listed => listed?,
         };
@@ -224,7 +224,7 @@ impl Listing for Listed {
         }
         let both = [&resources, &templates];
         for (index, table) in both.into_iter().filter(|it| !it.is_empty()).enumerate() {
-            if 0 < index {
+            if index > 0 {
                 writeln!(out)?;
             }
             table.write(out, table::width())?;
@@ -233,13 +233,14 @@ impl Listing for Listed {
     }
 }
 
-/// A row of either table. Templates have no size.
+/// Returns a row of either table. Templates have no size.
 fn row(server: Option<&str>, item: &RawValue, is_sized: bool) -> Vec<Cell> {
     let mut row: Vec<Cell> = server.into_iter().map(Cell::firm).collect();
     let size = |size: Option<u64>| {
         let size = size.map(|it| ByteSize::b(it).display().iec().to_string());
         is_sized.then(|| Cell::right(size.unwrap_or_default()))
     };
+    // An item that is not understood is still shown, as its JSON.
     let Ok(shown) = serde_json::from_str::<Shown>(item.get()) else {
         row.extend([Cell::new("?"), Cell::new(""), Cell::new("")]);
         row.extend(size(None));

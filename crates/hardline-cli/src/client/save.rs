@@ -1,9 +1,10 @@
-//! What a terminal cannot show, in files.
+//! Saves content that a terminal cannot show to files.
 //!
 //! Invariants:
-//! - Nothing that is there is written over, and no link is followed: a file is made, or there is none.
-//! - No part of a file's name is the server's: it has the name of what was asked for, as far as that is
-//!   letters and digits, a number, and an ending that a table has for the kind of content.
+//! - No existing file is overwritten and no link is followed: every file is new.
+//! - No part of a file name comes from the server. The name consists of the requested tool or
+//! resource
+//!   (its letters and digits), a number, and an extension from a table of content types.
 //! - Only its owner can read it.
 
 use std::fs;
@@ -24,14 +25,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
-/// How many names are tried.
+/// Limit on the number in a file name.
 const MAX_NUMBER: u32 = 100_000;
-/// How many files one result may have: a server could fill a disk with empty ones.
+/// Limit on the files of one result: a server could fill a disk with empty ones.
 const MAX_FILES: usize = 100;
-/// The longest part of a name that is not ours.
+/// Limit on the part of a file name that is not fixed, in characters.
 const MAX_NAME: usize = 40;
 
-/// Kinds of content and the endings of their files. Whatever is not here is a `.bin`, which nothing opens.
+/// File extensions of content types. Other types get `.bin`, which no program opens.
 const ENDINGS: &[(&str, &str)] = &[
     ("image/png", "png"),
     ("image/jpeg", "jpg"),
@@ -65,22 +66,23 @@ const ENDINGS: &[(&str, &str)] = &[
     ("text/markdown", "md"),
 ];
 
-/// Where files go, and what they are called.
+/// Directory and name for files, and counts.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     name: String,
-    /// Where to go on looking for a name that is free.
+    /// Next number to try for a free name.
     next: u32,
-    /// How many files there are, how many more there are not, as that is enough, and how many failed.
+    /// Counts of saved files, of files over the limit, and of failures.
     saved: usize,
     left_out: usize,
     failed: usize,
 }
 
 impl Folder {
-    /// In `folder`, which is made if need be, else where the platform has temporary files. What was asked
-    /// for gives its name.
+    /// Saves to `folder`, which is created if needed, or to the temporary directory. `asked` is the
+    /// tool
+    /// or resource that gives the files their name.
     pub(super) fn new(folder: Option<&Path>, asked: &str) -> Self {
         let name: String = asked
             .chars()
@@ -98,9 +100,9 @@ impl Folder {
         Self { path, name, next: 1, saved: 0, left_out: 0, failed: 0 }
     }
 
-    /// Saves content that is in base64, and tells where and how much. `None` if there are enough files.
+    /// Saves base64 content. Returns the path and the size, or `None` if the limit is reached.
     pub(super) fn save(&mut self, base64: &str, mime: &str) -> Option<Result<(PathBuf, usize)>> {
-        if MAX_FILES <= self.saved {
+        if self.saved >= MAX_FILES {
             self.left_out += 1;
             return None;
         }
@@ -112,16 +114,16 @@ impl Folder {
         Some(outcome)
     }
 
-    /// What is said of the files that were left out, if any were.
+    /// Returns a line about the files that were left out, if any were.
     pub(super) fn left_out(&self) -> Option<String> {
-        let count = Some(self.left_out).filter(|it| 0 < *it)?;
-        Some(format!("[{count} more: not saved, as a result has {MAX_FILES} files at most]"))
+        let count = Some(self.left_out).filter(|it| *it > 0)?;
+        Some(format!("[{count} more: not saved, because a result may have at most {MAX_FILES} files]"))
     }
 
-    /// Tells if something could not be saved. Returns whether all was.
+    /// Prints a message if something was not saved. Returns true if everything was.
     pub(super) fn tell(&self) -> bool {
         let count = self.failed + self.left_out;
-        if 0 < count {
+        if count > 0 {
             let of = count + self.saved;
             complain(&format!("{count} of {of} parts of the result could not be saved"));
         }
@@ -131,7 +133,7 @@ impl Folder {
     fn try_save(&mut self, base64: &str, mime: &str) -> Result<(PathBuf, usize)> {
         let bytes = decode(base64)?;
         fs::create_dir_all(&self.path)
-            .with_context(|| format!("cannot make {}", self.path.display()))?;
+            .with_context(|| format!("cannot create {}", self.path.display()))?;
         let ending = ending(mime);
         while self.next < MAX_NUMBER {
             let path = self.path.join(format!("{}-{}.{ending}", self.name, self.next));
@@ -144,36 +146,37 @@ impl Folder {
                 }
             }
         }
-        bail!("{} is full of files of that name", self.path.display());
+        bail!("{} has too many files with this name", self.path.display());
     }
 }
 
-/// Makes the directory of `--save`, if there is one, and tries whether it can be written to: a call that was
-/// made cannot be taken back.
+/// Creates the directory of `--save` and checks that it is writable, before the call: a call cannot
+/// be
+/// undone.
 ///
 /// # Errors
 ///
-/// It cannot, or nothing would be saved.
+/// The directory is not writable, or nothing would be saved.
 pub(super) fn prepare(folder: Option<&Path>, format: Format) -> Result<()> {
     let Some(folder) = folder else { return Ok(()) };
     if format == Format::Json {
-        bail!("--save and --format json cannot be used together: the JSON has all content in it");
+        bail!("--save and --format json cannot be used together: the JSON includes all content");
     }
     fs::create_dir_all(folder)
-        .with_context(|| format!("--save: cannot make {}", folder.display()))?;
+        .with_context(|| format!("--save: cannot create {}", folder.display()))?;
     let trial = folder.join(format!(".hardline-{}", std::process::id()));
     create(&trial, b"")
         .and_then(|()| fs::remove_file(&trial))
         .with_context(|| format!("--save: cannot write to {}", folder.display()))
 }
 
-/// Writes a file that was not there.
+/// Writes a new file.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     match create(path, bytes) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!(
-                "{} is there already, and nothing is written over; give another name",
+                "{} already exists and is not overwritten; give another name",
                 path.display()
             )
         }
@@ -181,20 +184,21 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Reads base64, however it is padded and broken into lines.
+/// Decodes base64 with any padding and line breaks.
 pub(super) fn decode(base64: &str) -> Result<Vec<u8>> {
-    let decoded = match base64.contains(|it: char| it.is_ascii_whitespace()) {
-        true => BASE64.decode(base64.split_ascii_whitespace().collect::<String>()),
-        false => BASE64.decode(base64),
+    let decoded = if base64.contains(|it: char| it.is_ascii_whitespace()) {
+        BASE64.decode(base64.split_ascii_whitespace().collect::<String>())
+    } else {
+        BASE64.decode(base64)
     };
-    decoded.map_err(|_| anyhow::anyhow!("it is no base64"))
+    decoded.map_err(|_| anyhow::anyhow!("it is not base64"))
 }
 
 fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = file::create_new(path)?;
     let written = file.write_all(bytes);
     if written.is_err() {
-        // Half of something is worse than nothing.
+        // A partial file would look like the whole content.
         let _ = fs::remove_file(path);
     }
     written

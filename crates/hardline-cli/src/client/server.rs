@@ -1,4 +1,4 @@
-//! A server that can be connected to: given on the command line, or in a configuration.
+//! A server to connect to: given on the command line, or from a configuration file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,28 +16,28 @@ use super::again::Again;
 use super::print::name;
 use crate::terminal::harmless;
 
-/// One server. Clones are cheap.
+/// A server. Clones are cheap.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
-    /// What it is called: unescaped.
+    /// Name, not escaped.
     pub(super) name: Arc<str>,
     pub(super) kind: Kind,
-    /// Whether it comes from a file of the current directory, so that it is for who names it alone.
+    /// True if it comes from a project file in the current directory; then it is used only by name.
     pub(super) is_project: bool,
-    /// How it was found.
+    /// Options with which it was found, for suggested commands.
     pub(super) again: Again,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// At an address that was given, with headers that are not to be shown.
+    /// Address from the command line, with headers that must not be shown.
     Url(Arc<Config>, Secrets),
-    /// A command that was given.
+    /// Command from the command line.
     #[cfg(unix)]
     Command(Arc<Command>),
-    /// As a file says.
+    /// Entry of a configuration file.
     Configured(Arc<Configured>),
-    /// As a file says, but that is wrong: what is, fit for a terminal.
+    /// Invalid entry of a configuration file, with the mistake, escaped for a terminal.
     Wrong(Arc<str>),
 }
 
@@ -46,13 +46,14 @@ impl Server {
         matches!(&self.kind, Kind::Configured(it) if it.server().is_disabled())
     }
 
-    /// Whether it may be named: that what a file says of it is not wrong in itself, and not disabled.
+    /// Returns true if the entry is valid and not disabled.
     pub(super) fn is_usable(&self) -> bool {
         !self.is_disabled() && !matches!(self.kind, Kind::Wrong(_))
     }
 
-    /// Why what a configuration says of it is of no use, if it is not: then nobody can be asked. Fit for a
-    /// terminal.
+    /// Returns the mistake in its configuration, if there is one, escaped for a terminal. Such a
+    /// server is
+    /// never connected to.
     pub(super) fn mistake(&self) -> Option<String> {
         match &self.kind {
             Kind::Configured(it) => {
@@ -65,22 +66,22 @@ impl Server {
         }
     }
 
-    /// What it is called in a sentence, fit for a terminal.
+    /// Returns its name for a sentence, escaped for a terminal.
     pub(super) fn label(&self) -> String {
         if self.is_given() { "the server".to_owned() } else { name(&self.name) }
     }
 
-    /// A command about it, to be suggested in a sentence.
+    /// Returns a command about it, to suggest in a sentence.
     pub(super) fn suggest(&self, command: &str, words: &[&str]) -> String {
         self.again.phrase(command, &self.name, words)
     }
 
-    /// What is said while it is connected to.
+    /// Returns the progress text while connecting.
     pub(super) fn connecting(&self) -> String {
         format!("connecting to {}", self.label())
     }
 
-    /// Whether it was given on the command line, so that it has no name.
+    /// Returns true if it was given on the command line, so that it has no name.
     pub(super) fn is_given(&self) -> bool {
         match &self.kind {
             Kind::Url(..) => true,
@@ -90,7 +91,7 @@ impl Server {
         }
     }
 
-    /// The file that it is in, fit for a terminal; empty if it is in none.
+    /// Returns its configuration file, escaped for a terminal; empty if there is none.
     pub(super) fn file(&self) -> String {
         match &self.kind {
             Kind::Configured(it) => harmless(&it.server().file().to_string_lossy()).into_owned(),
@@ -98,7 +99,7 @@ impl Server {
         }
     }
 
-    /// What is not to be shown of what it writes.
+    /// Returns the values that must not appear in its output.
     pub(super) fn secrets(&self) -> Secrets {
         match &self.kind {
             Kind::Url(_, secrets) => secrets.clone(),
@@ -107,7 +108,7 @@ impl Server {
         }
     }
 
-    /// How long a request may take, if a file says so.
+    /// Returns the request time limit from its configuration.
     pub(super) fn timeout(&self) -> Option<Duration> {
         match &self.kind {
             Kind::Configured(it) => it.server().timeout(),
@@ -126,8 +127,9 @@ impl Server {
     }
 }
 
-/// A command with somebody to end it, whatever becomes of us. With secrets, even none, what it writes to its
-/// standard error is shown without them.
+/// Adds a keeper to a command, which ends the server if this process dies. With `secrets`, even
+/// empty
+/// ones, the server's standard error is shown without them.
 #[cfg(unix)]
 pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> Command {
     use hardline_transport::process::{Keeper, Stderr, adopt_orphans};
@@ -137,7 +139,7 @@ pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> 
         None => Stderr::tail_only(),
     };
     let command = command.stderr(stderr);
-    // Without these, the server still ends with its standard input.
+    // Without the keeper, the server still ends when its standard input closes.
     let _ = adopt_orphans();
     match Keeper::this_program(["keeper"]) {
         Ok(keeper) => command.keeper(keeper),

@@ -1,4 +1,5 @@
-//! From the first connection to the end of the last, whatever the user does meanwhile.
+//! Runs a client command: connects to servers, handles signals, and closes all connections at the
+//! end.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -22,44 +23,44 @@ use super::server::Server;
 use super::target::TargetArgs;
 use crate::terminal::complain;
 
-/// How many of the things that servers send and nobody can use are named.
+/// Limit on printed messages about unusable input from servers.
 const MAX_TOLD: usize = 5;
-/// How long something may take before it is said what is waited for.
+/// Delay before the progress line shows what the command waits for.
 const QUIET: Duration = Duration::from_millis(300);
-/// How long a request may take before it is said that it is waited for, if the server says nothing.
+/// Delay before the progress line shows a request, if the server reports no progress.
 const STILL: Duration = Duration::from_millis(500);
-/// How long the end of an opening may take that was given up.
+/// Time limit for abandoning a connection attempt.
 const GIVE_UP: Duration = Duration::from_secs(6);
-/// How long what servers wrote last may take to be shown.
+/// Time limit for flushing the last standard error of servers.
 #[cfg(unix)]
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// What all that is done in one run shares. Clones are the same.
+/// Shared state of a run. Clones share it.
 #[derive(Clone)]
 pub(super) struct Desk {
     pub(super) line: Line,
     is_verbose: bool,
-    /// Whether somebody said how long a request may take.
+    /// True if the user gave a time limit for requests.
     is_timed: bool,
     settings: Settings,
     judge: Option<Judge>,
     ignored: Arc<AtomicUsize>,
-    /// Openings under way are given up once this is true.
+    /// True at the end of the run: connection attempts in progress are abandoned.
     closing: watch::Sender<bool>,
     held: Arc<Mutex<Vec<Held>>>,
 }
 
-/// What is to be ended.
+/// Something to close at the end of the run.
 enum Held {
-    /// An opening under way, which may have begun to start a server.
+    /// Connection attempt in progress, which may already have started a server.
     Opening(JoinHandle<()>),
     Connection(Connection),
     Manager(Manager),
 }
 
-/// Does the work, and ends whatever was connected to.
+/// Does the work, and then closes all connections.
 ///
-/// A signal cancels the requests at their servers, and is what this ends with.
+/// A signal cancels all requests at their servers and determines the exit status.
 pub(super) fn run<F>(args: &TargetArgs, work: impl FnOnce(Desk) -> F) -> Result<ExitCode>
 where
     F: Future<Output = Result<ExitCode>>,
@@ -84,15 +85,16 @@ where
             outcome = work(desk.clone()) => outcome,
         };
         desk.line.clear();
-        // The requests that were given up are cancelled at their servers before this is done.
+        // Abandoned requests are cancelled at their servers before this is done.
         tokio::select! {
             () = desk.wait(|| "waiting for the servers to end".to_owned(), desk.close()) => {}
+            // A second signal ends the wait at once.
             _ = signals.heard() => desk.line.clear(),
         }
         outcome
     });
     if let Some(more @ 1..) = desk.ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
-        complain(&format!("ignored from the server: at least {more} more of these"));
+        complain(&format!("ignored from the server: at least {more} more messages"));
     }
     if let Some(judge) = &desk.judge {
         judge.end();
@@ -106,7 +108,7 @@ where
     outcome
 }
 
-/// Does something that needs no connection, until it is done or a signal comes.
+/// Does work that needs no connection, until it is done or a signal arrives.
 pub(super) fn plain(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
@@ -123,7 +125,7 @@ pub(super) fn plain(work: impl Future<Output = Result<ExitCode>>) -> Result<Exit
 }
 
 impl Desk {
-    /// Connects to one server, which is closed at the end.
+    /// Connects to one server. The connection is closed at the end of the run.
     pub(super) async fn connect(&self, server: &Server) -> Result<Connection, Error> {
         let name = (!server.is_given()).then_some(&*server.name);
         let mut settings = self.settings_for(name, &server.label(), self.settings.clone());
@@ -133,8 +135,8 @@ impl Desk {
         let settings = settings.with_closing(self.closing.subscribe());
         let (done, opened) = oneshot::channel();
         let (desk, opening) = (self.clone(), server.clone());
-        // It goes on if nobody waits for it any more, as a server that is killed while it installs itself
-        // leaves locks behind: `close` gives it up.
+        // The attempt runs in its own task and is not cancelled with its caller: a server that is
+        // killed while it installs itself leaves locks behind. `close` abandons it properly.
         let task = tokio::spawn(async move {
             let outcome = opening.connect(settings).await;
             if let Ok(connection) = &outcome {
@@ -144,19 +146,20 @@ impl Desk {
         });
         self.hold(Held::Opening(task));
         let opened = opened.await;
-        let connection = opened.unwrap_or_else(|_| Err(Error::Start("it was given up".into())))?;
+        let connection =
+                    opened.unwrap_or_else(|_| Err(Error::Start("the attempt was abandoned".into())))?;
         if self.is_verbose {
             log::show(server, &connection, &self.line).await;
         }
         Ok(connection)
     }
 
-    /// How long a request to a server may take, if its configuration says so and nobody else does.
+    /// Returns the request time limit from the server's configuration, unless the user gave one.
     pub(super) fn timeout(&self, server: &Server) -> Option<Duration> {
         server.timeout().filter(|_| !self.is_timed)
     }
 
-    /// A manager for these servers, which is closed at the end.
+    /// Creates a manager for these servers. It is closed at the end of the run.
     pub(super) fn manager(&self, settings: ManagerSettings, servers: &[Server]) -> Manager {
         let desk = self.clone();
         let settings =
@@ -171,7 +174,7 @@ impl Desk {
         manager
     }
 
-    /// Waits, and says on a terminal what for.
+    /// Waits, and shows on a terminal what for.
     pub(super) async fn wait<T>(
         &self,
         what: impl Fn() -> String,
@@ -189,7 +192,8 @@ impl Desk {
         }
     }
 
-    /// Waits for the answer to a request, and says so on a terminal if the server reports no progress.
+    /// Waits for the answer to a request, and says so on a terminal if the server reports no
+    /// progress.
     pub(super) async fn attend<T>(&self, what: &str, wait: impl Future<Output = T>) -> T {
         let mut wait = std::pin::pin!(wait);
         let outcome = tokio::select! {
@@ -203,19 +207,19 @@ impl Desk {
         outcome
     }
 
-    /// Tells what went wrong, and what helps.
+    /// Prints an error with a hint.
     pub(super) fn fail(&self, server: &Server, error: &Error) -> ExitCode {
         self.line.clear();
         complain(&format!("{error}{}", self.hint(server, error)));
         ExitCode::from(1)
     }
 
-    /// What helps against an error.
+    /// Returns a hint about the next step after an error.
     pub(super) fn hint(&self, server: &Server, error: &Error) -> String {
         match error {
-            Error::Timeout { .. } if self.is_verbose => "; --timeout gives it more time".to_owned(),
+            Error::Timeout { .. } if self.is_verbose => "; --timeout allows more time".to_owned(),
             Error::Timeout { .. } => {
-                "; --timeout gives it more time, --verbose shows what the server says".to_owned()
+                "; --timeout allows more time, --verbose shows the server's messages".to_owned()
             }
             Error::Transport(TransportError::Http(error)) if error.status == 401 => {
                 format!("; check the credentials, or run {}", server.suggest("login", &[]))
@@ -230,7 +234,7 @@ impl Desk {
         }
     }
 
-    /// With the guard, and with somebody to tell of what cannot be used.
+    /// Adds the guard and the reports about unusable input to the settings of a connection.
     fn settings_for(&self, name: Option<&str>, label: &str, mut settings: Settings) -> Settings {
         let (line, ignored) = (self.line.clone(), Arc::clone(&self.ignored));
         if let Some(judge) = &self.judge {
@@ -249,7 +253,8 @@ impl Desk {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).push(held);
     }
 
-    /// Ends everything, side by side: openings are given up, and what they started is ended as any other.
+    /// Closes everything concurrently. Connection attempts are abandoned, and what they started is
+    /// ended.
     async fn close(&self) {
         self.closing.send_replace(true);
         loop {
@@ -262,7 +267,8 @@ impl Desk {
             for it in held {
                 tasks.spawn(async move {
                     match it {
-                        // One that is open all the same is held by now, for the next round.
+                        // If it succeeds after all, its connection is held by now and closed in the
+                        // next round.
                         Held::Opening(task) => drop(tokio::time::timeout(GIVE_UP, task).await),
                         Held::Connection(connection) => connection.close().await,
                         Held::Manager(manager) => manager.close().await,
@@ -274,8 +280,8 @@ impl Desk {
     }
 }
 
-/// The signals that end programs: from a person, from whoever manages them, and from a terminal that is
-/// closed. One that was ignored from the start, as `nohup` does, stays so.
+/// Termination signals: from the user, from a service manager, and from a closed terminal. A signal
+/// that was ignored at the start, as with `nohup`, stays ignored.
 #[cfg(unix)]
 struct Signals(hardline_transport::Signals);
 
@@ -291,7 +297,7 @@ impl Signals {
     }
 }
 
-/// The signals that people end programs with.
+/// Termination signals from the user.
 #[cfg(not(unix))]
 struct Signals;
 

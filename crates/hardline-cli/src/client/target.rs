@@ -1,4 +1,4 @@
-//! Which servers are meant: at a URL, as a command, or in a configuration.
+//! Selects servers: at a URL, by a command, or from configuration files.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -27,66 +27,75 @@ use super::{credentials, header, nearest};
 use crate::span;
 use crate::terminal::{complain, harmless};
 
-/// Longer than anybody waits.
+/// Stands for no time limit.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
-/// What a server is called that was given on the command line.
+/// Name of a server that is given on the command line.
 const GIVEN: &str = "server";
 
-/// Servers: those of a configuration, or one at a URL or as a command.
+/// Options that select servers: from configuration files, at a URL, or by a command.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
-    /// A file with servers, as MCP clients have them (`mcpServers`). Can be given several times. Without it,
-    /// the files of the clients on this machine are read; .mcp.json and the like here, for a server that is named
+    /// Configuration file with servers in the format of an MCP client (`mcpServers`). Can be
+    /// repeated.
+    /// Default: the files of the clients on this machine, and, for a named server, also project
+    /// files
+    /// such as .mcp.json in the current directory
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
     config: Vec<PathBuf>,
 
-    /// The server, in the place of SERVER: for a name that begins with a dash, as --server=-name
+    /// Name of the server, if it begins with a dash, as in --server=-name
     #[arg(id = "by_name", long = "server", value_name = "NAME", allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["url", "command"])]
     by_name: Option<String>,
 
-    /// A server at this address, as `https://example.com/mcp`, instead of one in a configuration
+    /// Address of a server, such as `https://example.com/mcp`, instead of one from a configuration
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
 
-    /// A header for every request to the URL, as 'Authorization: Bearer $TOKEN'. $NAME and ${NAME} stand
-    /// for variables of the environment. Can be given several times
+    /// Header for every request to the URL, such as 'Authorization: Bearer $TOKEN'. $NAME and
+    /// ${NAME} stand
+    /// for environment variables. Can be repeated
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
 
-    /// How long a request may take, as 500ms or 30s, and the opening too; progress that the server reports
-    /// begins it anew, for an hour at most. 0 is for ever. Without it, 30 seconds, and 60 for the opening
+    /// Time limit for connecting and for each request, such as 500ms or 30s. Progress reports of
+    /// the server
+    /// restart it, up to one hour in total. 0 means no limit. Default: 60s to connect, 30s per
+    /// request
     #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
     pub(super) timeout: Option<Duration>,
 
-    /// Show what servers write to their standard error, and what they log; otherwise only their last
-    /// lines, if they fail
+    /// Show the standard error and the log messages of servers; default: only the last lines, if a
+    /// server
+    /// fails
     #[arg(long, short)]
     pub(super) verbose: bool,
 
     #[command(flatten)]
     pub(super) guard: GuardArgs,
 
-    /// A server to be started, and its arguments, instead of one in a configuration. It has the variables
-    /// of this environment
+    /// Command and arguments of a server to start, instead of one from a configuration. It inherits
+    /// this
+    /// environment
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
-/// Which servers are meant.
+/// Selected servers.
 #[derive(Debug)]
 pub(super) enum Which {
-    /// One that was given on the command line.
+    /// A server from the command line.
     Given(Server),
-    /// One of a configuration.
+    /// A configured server.
     Named(Server),
-    /// All that are not disabled.
+    /// All servers that are not disabled.
     All(Vec<Server>),
 }
 
 impl TargetArgs {
-    /// Which servers, and what else was written. The name of a server of a configuration comes first; one
-    /// that was given in another way has no name.
+    /// Returns the selected servers and the remaining words. The name of a configured server is the
+    /// first
+    /// word; a server from the command line has no name.
     ///
     /// # Errors
     ///
@@ -105,7 +114,7 @@ impl TargetArgs {
         }
     }
 
-    /// The one server, with the words behind it, for what cannot be asked of all.
+    /// Returns one server and the words after it, for commands that need exactly one server.
     ///
     /// # Errors
     ///
@@ -125,7 +134,7 @@ impl TargetArgs {
         let is_known = |word: &String| servers.iter().any(|it| *it.name == **word);
         let (wanted, rest) = words.split_first().context("no words")?;
         let is_json = |word: &String| word.starts_with(['{', '@']) || word == "-";
-        // Whoever has one server does not expect that it needs a name.
+        // With a single server configured, users often leave out its name.
         if !is_known(wanted) && rest.first().is_none_or(is_json) {
             let again = Again::named(&self.config);
             bail!("{}", which(&servers, |server| again.phrase(command, server, &[wanted])));
@@ -133,7 +142,7 @@ impl TargetArgs {
         Ok((find(servers, wanted)?, rest))
     }
 
-    /// The server at a URL or after `--`, if there is one.
+    /// Returns the server at a URL or after `--`, if there is one.
     fn given(&self) -> Result<Option<Server>> {
         if let Some(url) = &self.url {
             let config = Config::new(url).context("--url")?;
@@ -142,22 +151,23 @@ impl TargetArgs {
             for header in &self.header {
                 let (name, value) = header::split(header)?;
                 if !names.insert(name.trim().to_ascii_lowercase()) {
-                    bail!("--header {name} is given twice");
+                    bail!("--header {name} was given twice");
                 }
                 headers = headers.with(name, &value).context("--header")?;
                 values.push(value);
             }
             let again = Again::url(url, !names.is_empty());
-            let source = match names.contains("authorization") {
-                true => Arc::new(Given::new("in --header", "", &again)),
-                false => credentials::of_url(url, &again).context("--url")?,
+            let source = if names.contains("authorization") {
+                Arc::new(Given::new("in --header", "", &again))
+            } else {
+                credentials::of_url(url, &again).context("--url")?
             };
             let config = config.with_headers(headers).with_header_source(source);
             let kind = Kind::Url(Arc::new(config), Secrets::new(values));
             return Ok(Some(Server { name: GIVEN.into(), kind, is_project: false, again }));
         }
         if !self.header.is_empty() {
-            bail!("--header is for servers at a --url");
+            bail!("--header needs a server at a --url");
         }
         match self.command.split_first() {
             Some((program, args)) => {
@@ -169,7 +179,7 @@ impl TargetArgs {
         }
     }
 
-    /// All servers of the configuration, those that are disabled or wrong too. Warnings are told.
+    /// Returns all configured servers, including disabled and wrong ones. Prints warnings.
     fn configured(&self, wanted: Option<&str>) -> Result<Vec<Server>> {
         read(&self.config, wanted, self.verbose)
     }
@@ -188,7 +198,7 @@ impl TargetArgs {
         }
     }
 
-    /// How long all servers are waited for together, given what one may take if there were no others.
+    /// Returns the time limit for all servers together; `usual` is the limit without `--timeout`.
     pub(super) fn patience(&self, usual: Duration) -> Duration {
         match self.timeout {
             None => usual,
@@ -198,42 +208,45 @@ impl TargetArgs {
     }
 }
 
-/// One server at a URL or of a configuration, for what is not about its tools.
+/// Options that select one server at a URL or from a configuration, for commands without tools.
 #[derive(Debug, clap::Args)]
 pub(super) struct ServerArgs {
-    /// The server, by its name in the configuration; it has none with --url
+    /// Name of the server in the configuration; leave it out with --url
     #[arg(required_unless_present_any = ["url", "by_name"], conflicts_with_all = ["url", "by_name"])]
     server: Option<String>,
 
-    /// The server, in the place of SERVER: for a name that begins with a dash, as --server=-name
+    /// Name of the server, if it begins with a dash, as in --server=-name
     #[arg(id = "by_name", long = "server", value_name = "NAME", allow_hyphen_values = true)]
     #[arg(conflicts_with = "url")]
     by_name: Option<String>,
 
-    /// A server at this address, as `https://example.com/mcp`, instead of one in a configuration
+    /// Address of a server, such as `https://example.com/mcp`, instead of one from a configuration
     #[arg(long, value_name = "URL")]
     pub(super) url: Option<String>,
 
-    /// A file with servers, as MCP clients have them (`mcpServers`). Can be given several times. Without it,
-    /// the files of the clients on this machine are read; .mcp.json and the like here, for a server that is named
+    /// Configuration file with servers in the format of an MCP client (`mcpServers`). Can be
+    /// repeated.
+    /// Default: the files of the clients on this machine, and, for a named server, also project
+    /// files
+    /// such as .mcp.json in the current directory
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     config: Vec<PathBuf>,
 }
 
 impl ServerArgs {
-    /// The server of the configuration.
+    /// Returns the server from the configuration.
     ///
     /// # Errors
     ///
-    /// There is none of that name.
+    /// No server has that name.
     pub(super) fn server(&self) -> Result<Server> {
         let wanted = self.server.as_deref().or(self.by_name.as_deref());
         find(read(&self.config, wanted, false)?, wanted.unwrap_or_default())
     }
 }
 
-/// All servers of configurations, those that are disabled or wrong too. Warnings are told, but for those about
-/// other servers than the one that is wanted, if that is there.
+/// Returns all configured servers, including disabled and wrong ones. Prints warnings; if `wanted`
+/// exists, only those about it.
 fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec<Server>> {
     let again = Again::named(files);
     let Servers { servers, project, wrong, mut warnings, files } = config::servers(files)?;
@@ -241,13 +254,13 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
     let wanted = wanted.filter(|wanted| {
         names.any(|it| it == *wanted) || wrong.iter().any(|it| it.name == *wanted)
     });
-    // Who names one is told what is wrong with it; who does not is warned.
+    // A mistake in the wanted server becomes an error later; mistakes in others are warnings.
     let (wrong, unused): (Vec<_>, Vec<_>) =
         wrong.into_iter().partition(|it| it.is_asked_for || wanted == Some(&it.name));
     let has_wrong = !unused.is_empty();
     warnings.extend(unused.into_iter().map(|it| it.mistake));
     let is_about = |wanted: &str, server: &str| {
-        // One of several of a name has something behind it.
+        // The second definition of a name has a suffix, such as `github@cursor`.
         let rest = wanted.strip_prefix(server);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     };
@@ -261,7 +274,7 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
     }
     if servers.is_empty() && project.is_empty() && wrong.is_empty() {
         if has_wrong {
-            bail!("there is no server that can be used, as the warnings say");
+            bail!("no server can be used; see the warnings above");
         }
         bail!("{}", nothing(&files));
     }
@@ -293,25 +306,25 @@ fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> Configur
     let configured = {
         let server = configured.server().clone();
         configured.prepare(move |command| {
-            // What variables hold now is what the server was given.
+            // Resolved at the start of the server, so the secrets are those that it gets.
             let secrets = is_verbose.then(|| server.resolve_with_secrets(&Process::new()).1);
             kept(command, server.name(), secrets.as_ref())
         })
     };
-    // What is started has a standard error; where nothing can be, there is nothing to show.
+    // Only started servers have a standard error, and none can be started on this platform.
     #[cfg(not(unix))]
     let _ = is_verbose;
     configured
 }
 
-/// What is said where there are no servers.
+/// Returns the message for a configuration without servers.
 fn nothing(files: &[PathBuf]) -> String {
     let own = config::own_file().map(|it| it.display().to_string());
     let own = own.map(|it| format!(", {it}")).unwrap_or_default();
     let looked = match files {
         [] => format!(
-            "no configuration with servers was found: looked for .mcp.json and other files of MCP clients in this \
-             directory{own}, and the files of the clients that `hardline doctor` knows"
+            "no configuration with servers was found: searched .mcp.json and other MCP client files in this \
+                         directory{own}, and the files of the clients that `hardline doctor` knows"
         ),
         files => {
             let files: Vec<_> = files.iter().map(|it| it.display().to_string()).collect();
@@ -319,7 +332,7 @@ fn nothing(files: &[PathBuf]) -> String {
         }
     };
     format!(
-        "{looked}. Give a file with --config FILE, the server's address with --url URL, or its command after --"
+        "{looked}. Give a file with --config FILE, a server address with --url URL, or a server command after --"
     )
 }
 
@@ -328,17 +341,17 @@ fn command(program: &OsString, args: &[OsString], is_verbose: bool) -> Result<Ki
     use hardline_transport::process::{Command, Environment};
 
     let command = Command::new(program, Environment::Inherit).args(args);
-    // Its command was given here, and its environment is ours: nobody said what is a secret.
+    // The command line and our environment do not mark which values are secrets.
     let secrets = is_verbose.then(Secrets::default);
     Ok(Kind::Command(Arc::new(kept(command, GIVEN, secrets.as_ref()))))
 }
 
 #[cfg(not(unix))]
 fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
-    bail!("servers can be started on Unix alone so far: give an address with --url");
+    bail!("starting servers is supported on Unix only: give an address with --url");
 }
 
-/// What is said where a server has to be named, with the command that names one.
+/// Returns the message for a missing server name, with the command that names one.
 fn which(servers: &[Server], phrase: impl Fn(&str) -> String) -> String {
     let usable: Vec<&Server> = servers.iter().filter(|it| it.is_usable()).collect();
     let (only, known) = match &*usable {
@@ -355,7 +368,7 @@ fn which(servers: &[Server], phrase: impl Fn(&str) -> String) -> String {
     format!("which server? Write {}; there {known}", phrase(only))
 }
 
-/// The server that is called so, if it can be used.
+/// Finds a server by name. Fails if it cannot be used.
 fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
     let usable = servers.iter().filter(|it| it.is_usable());
     let names: Vec<Arc<str>> = usable.map(|it| Arc::clone(&it.name)).collect();
@@ -363,7 +376,7 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
         let names = || names.iter().map(|it| &**it);
         let question = nearest::question(wanted, names());
         bail!(
-            "there is no server {}{question} There are: {}",
+            "there is no server {}{question} Known servers: {}",
             name(wanted),
             nearest::list(names())
         );
@@ -372,6 +385,7 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
         bail!("the server {} is disabled in {}", name(wanted), server.file());
     }
     let Some(mistake) = server.mistake() else { return Ok(server) };
+    // Another definition of the same name may be valid.
     let is_other = |it: &&Arc<str>| it.strip_prefix(wanted).is_some_and(|it| it.starts_with('@'));
     match names.iter().find(is_other) {
         Some(other) => bail!("{mistake}. Another server of this name is {}", name(other)),
@@ -379,7 +393,7 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
     }
 }
 
-/// Those that may be used by who names none.
+/// Returns the servers that are used if no name is given.
 fn enabled(servers: Vec<Server>) -> Result<Vec<Server>> {
     let count = servers.len();
     let (project, servers): (Vec<_>, Vec<_>) = servers.into_iter().partition(|it| it.is_project);
@@ -399,14 +413,14 @@ fn enabled(servers: Vec<Server>) -> Result<Vec<Server>> {
     Ok(enabled)
 }
 
-/// What is said about servers of the current directory's files.
+/// Returns a message about the unused servers of project files in the current directory.
 fn unused(project: &[Server]) -> Option<String> {
     let project: Vec<&Server> = project.iter().filter(|it| !it.is_disabled()).collect();
     let file = quoted(&project.first()?.file());
     let names = nearest::list(project.iter().map(|it| &*it.name));
     let they = if project.len() == 1 { "it comes" } else { "they come" };
     Some(format!(
-        "not used, as {they} from a file in this directory, which somebody else may have written: {names}; name one \
-         to use it, or give --config {file}"
+        "not used, because {they} from a file in this directory, which may be written by others: {names}; name one \
+                 to use it, or give --config {file}"
     ))
 }

@@ -1,4 +1,4 @@
-//! One tool in full: what it takes, what it gives, and what its server says of it.
+//! Shows one tool in full: arguments, result, description and annotations.
 
 use std::io::{self, Write};
 
@@ -10,23 +10,23 @@ use super::visible::visible;
 use crate::terminal::table::{self, Cell, Layout, Table};
 use anstyle::Style;
 
-/// How deep arguments inside arguments are shown.
+/// Limit on the nesting of arguments that is shown.
 const MAX_DEPTH: usize = 3;
-/// How many arguments are shown.
+/// Limit on shown arguments.
 const MAX_ROWS: usize = 200;
-/// How many values of an argument are named.
+/// Limit on shown values of an argument.
 const MAX_VALUES: usize = 20;
-/// How many arguments an example has at most.
+/// Limit on the arguments of an example.
 const MAX_ARGUMENTS: usize = 50;
-/// How often a schema may refer to another before it is given up.
+/// Limit on followed references of a schema; schemas can refer to themselves.
 const MAX_REFERENCES: usize = 8;
 
-/// The name of a tool that is JSON.
+/// Returns the name of a tool from its JSON.
 pub(super) fn name(json: &str) -> Option<String> {
     Tree::read(json)?.get("name")?.as_str().map(str::to_owned)
 }
 
-/// The arguments that must be given.
+/// Returns the required arguments.
 pub(super) fn required<'s>(schema: &'s Tree<'_>) -> Vec<&'s str> {
     let names = schema.get("required").map(Tree::elements).unwrap_or_default();
     names.iter().filter_map(Tree::as_str).collect()
@@ -58,7 +58,7 @@ pub(super) fn show(
     }
     let hints = annotations.map(hints).unwrap_or_default();
     if !hints.is_empty() {
-        writeln!(out, "\nThe server says that it {}.", hints.join(", "))?;
+        writeln!(out, "\nAccording to the server, it {}.", hints.join(", "))?;
     }
     if let Some(example) = example(server, name, schema) {
         writeln!(out, "\nCall it:\n  {example}")?;
@@ -94,7 +94,7 @@ fn schema_table(
     table.write(out, table::width())
 }
 
-/// An argument as it is shown.
+/// A shown argument.
 struct Row {
     name: String,
     kind: String,
@@ -102,13 +102,13 @@ struct Row {
     text: String,
 }
 
-/// Takes the properties of a schema, and of those that are objects.
+/// Adds the properties of a schema, and those of nested objects.
 fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Tree<'_>, root: &Tree<'_>, depth: usize) {
     let schema = resolved(schema, root);
     let required = required(schema);
     let properties = schema.get("properties").map(Tree::members).unwrap_or_default();
     for (name, property) in properties {
-        if MAX_ROWS <= rows.len() {
+        if rows.len() >= MAX_ROWS {
             return;
         }
         let property = resolved(property, root);
@@ -129,7 +129,7 @@ fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Tree<'_>, root: &Tree<'_>
     }
 }
 
-/// What a property is for, what it is without being given, and within what bounds.
+/// Returns the description, the default and the bounds of a property.
 fn text(property: &Tree<'_>) -> String {
     let description = property.get("description").and_then(Tree::as_str).unwrap_or_default();
     let mut parts: Vec<String> = Vec::new();
@@ -161,10 +161,10 @@ fn text(property: &Tree<'_>) -> String {
     }
 }
 
-/// What kind of value a schema is for.
+/// Returns the kind of value that a schema describes.
 fn kind(schema: &Tree<'_>, root: &Tree<'_>, depth: usize) -> String {
     let schema = resolved(schema, root);
-    if MAX_DEPTH < depth {
+    if depth > MAX_DEPTH {
         return "…".to_owned();
     }
     if let Some(value) = schema.get("const") {
@@ -173,7 +173,7 @@ fn kind(schema: &Tree<'_>, root: &Tree<'_>, depth: usize) -> String {
     if let Some(values) = schema.get("enum").filter(|it| it.is_array()) {
         let values = values.elements();
         let mut shown: Vec<String> = values.iter().take(MAX_VALUES).map(Tree::flat).collect();
-        if MAX_VALUES < values.len() {
+        if values.len() > MAX_VALUES {
             shown.push("…".to_owned());
         }
         return shown.join(" | ");
@@ -202,7 +202,7 @@ fn kind(schema: &Tree<'_>, root: &Tree<'_>, depth: usize) -> String {
     }
 }
 
-/// Follows references inside of one document.
+/// Follows references within the document.
 fn resolved<'s, 'a>(schema: &'s Tree<'a>, root: &'s Tree<'a>) -> &'s Tree<'a> {
     let mut schema = schema;
     for _ in 0..MAX_REFERENCES {
@@ -216,23 +216,22 @@ fn resolved<'s, 'a>(schema: &'s Tree<'a>, root: &'s Tree<'a>) -> &'s Tree<'a> {
     schema
 }
 
-/// What the server says that a tool does, in words.
+/// Describes the annotations of a tool in words.
 fn hints(annotations: &Tree<'_>) -> Vec<&'static str> {
     [
         ("readOnlyHint", "changes nothing", "changes something"),
         ("destructiveHint", "may destroy something", "destroys nothing"),
-        ("idempotentHint", "can be called twice without harm", "does more if it is called twice"),
-        ("openWorldHint", "reaches the outside world", "stays within its own world"),
+        ("idempotentHint", "can be called twice without harm", "has more effect if called twice"),
+        ("openWorldHint", "reaches the outside world", "stays within its own system"),
     ]
     .into_iter()
-    .filter_map(|(key, yes, no)| match annotations.get(key)?.as_bool()? {
-        true => Some(yes),
-        false => Some(no),
-    })
+    .filter_map(|(key, yes, no)| Some(if annotations.get(key)?.as_bool()? { yes } else { no }))
     .collect()
 }
 
-/// A command that calls the tool, if it can be written down. Arguments whose names are odd are left out.
+/// Returns a command that calls the tool, if it can be written safely. Arguments with unusual names
+/// are
+/// left out.
 fn example(server: &Server, tool: &str, schema: Option<&Tree<'_>>) -> Option<String> {
     let is_plain = |name: &str| {
         let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '/');
@@ -240,12 +239,13 @@ fn example(server: &Server, tool: &str, schema: Option<&Tree<'_>>) -> Option<Str
             && name.chars().all(|it| is_part(it) || it == '-')
             && !name.starts_with('-')
     };
+    // A shell would interpret such names, or hardline would take them for options.
     if tool.is_empty() || tool.starts_with('-') || is_odd(tool) || is_odd(&server.name) {
         return None;
     }
     let mut arguments = Vec::new();
     let required = schema.map(required).unwrap_or_default();
-    if MAX_ARGUMENTS < required.len() {
+    if required.len() > MAX_ARGUMENTS {
         return None;
     }
     for name in required.into_iter().filter(|it| is_plain(it)) {
@@ -259,10 +259,10 @@ fn example(server: &Server, tool: &str, schema: Option<&Tree<'_>>) -> Option<Str
     server.again.line("call", &server.name, words)
 }
 
-/// What stands where nobody knows what is wanted.
+/// Placeholder for a value of unknown type.
 const UNKNOWN: &str = "\"…\"";
 
-/// A value of the kind that a schema is for.
+/// Returns a sample value of the type that a schema describes.
 fn sample(schema: &Tree<'_>) -> &'static str {
     match schema.get("type").and_then(Tree::as_str) {
         Some("number" | "integer") => "1",

@@ -1,4 +1,4 @@
-//! JSON of servers to be looked into: with its keys in their order, and its numbers as they were written.
+//! Parsed JSON of servers, with keys in their order and numbers as written.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use hardline_wire::limits::Limits;
 
 use crate::json::layout;
 
-/// A value, and what is inside it.
+/// A JSON value.
 #[derive(Clone, Debug)]
 pub(super) struct Tree<'a> {
     text: &'a str,
@@ -19,11 +19,11 @@ enum Inside<'a> {
     Members(Vec<(Cow<'a, str>, Tree<'a>)>),
     Elements(Vec<Tree<'a>>),
     String(Cow<'a, str>),
-    /// A number, a truth value or null.
+    /// A number, a boolean or null.
     Nothing,
 }
 
-/// An array or object that has begun: where, what is in it so far, and the key of what comes next.
+/// An array or object in progress: its start, its content so far, and the key of the next member.
 struct Open<'a> {
     start: usize,
     inside: Inside<'a>,
@@ -31,7 +31,7 @@ struct Open<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Reads a text. `None` if it is no strict JSON.
+    /// Parses a text. `None` if it is not strict JSON.
     pub(super) fn read(json: &'a str) -> Option<Self> {
         let mut checker = Checker::new(&Limits::default());
         let value = checker.check(json.as_bytes()).ok()?.value;
@@ -73,7 +73,7 @@ impl<'a> Tree<'a> {
         Self { text: value.text(), inside }
     }
 
-    /// The members in their order, none if it is no object.
+    /// Returns the members in order; none if it is not an object.
     pub(super) fn members(&self) -> &[(Cow<'a, str>, Self)] {
         match &self.inside {
             Inside::Members(members) => members,
@@ -81,7 +81,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The elements in their order, none if it is no array.
+    /// Returns the elements in order; none if it is not an array.
     pub(super) fn elements(&self) -> &[Self] {
         match &self.inside {
             Inside::Elements(elements) => elements,
@@ -108,22 +108,24 @@ impl<'a> Tree<'a> {
         matches!(self.inside, Inside::Elements(_))
     }
 
-    /// What a JSON pointer leads to.
+    /// Returns the target of a JSON pointer.
     pub(super) fn pointer(&self, pointer: &str) -> Option<&Self> {
         let mut parts = pointer.split('/');
         if !parts.next()?.is_empty() {
             return None;
         }
         parts.try_fold(self, |place, part| {
+            // RFC 6901 demands this order: `~01` stands for `~1`.
             let part = part.replace("~1", "/").replace("~0", "~");
-            match place.is_array() {
-                true => place.elements().get(part.parse::<usize>().ok()?),
-                false => place.get(&part),
+            if place.is_array() {
+                place.elements().get(part.parse::<usize>().ok()?)
+            } else {
+                place.get(&part)
             }
         })
     }
 
-    /// What was written, on one line.
+    /// Returns the value on one line, as written.
     pub(super) fn flat(&self) -> String {
         layout::flat(self.text)
     }

@@ -1,9 +1,12 @@
-//! Text of servers as a terminal may have it: what is obeyed or not seen is written out.
+//! Makes text of servers safe for a terminal: characters that control it or are invisible are
+//! escaped.
 //!
 //! Invariants:
-//! - Lines and tabs stay; every other control, and what turns text around, is written as `\u{…}`.
-//! - So is every character that leaves no trace, unless the writing around it needs it: the joiners of emoji
-//!   and of scripts that have them, selectors behind what they select from, the tags of a flag.
+//! - Line ends and tabs stay. All other control characters, and those that reorder text, become
+//! `\u{…}`.
+//! - So does every invisible character, unless the characters around it need it: joiners in emoji
+//! and in
+//!   scripts that use them, variation selectors after a base character, the tags of a flag.
 
 use std::borrow::Cow;
 
@@ -11,13 +14,13 @@ use hardline_wire::excerpt::is_unsafe;
 
 use crate::terminal::is_obeyed;
 
-/// The flag that tags make others of, and the end of them.
+/// Base of flags that are spelled with tag characters, and the tag that ends them.
 const FLAG: char = '\u{1f3f4}';
 const TAGS_END: char = '\u{e007f}';
-/// The most tags in a flag.
+/// Limit on the tags of a flag.
 const MAX_TAGS: usize = 6;
 
-/// Makes text harmless and honest.
+/// Escapes characters that control a terminal or are invisible.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|char| char != '\n' && char != '\t' && is_odd(char)) {
         return Cow::Borrowed(text);
@@ -34,27 +37,28 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
         }
         let is_kept = match char {
             '\n' | '\t' => true,
-            '\u{e0000}'..='\u{e007f}' if 0 < tags => {
+            '\u{e0000}'..='\u{e007f}' if tags > 0 => {
                 tags -= 1;
                 true
             }
             _ if is_obeyed(char) => false,
             _ => !is_odd(char) || is_needed(char, before, after),
         };
-        match is_kept {
-            true => result.push(char),
-            false => result.push_str(&format!("\\u{{{:x}}}", u32::from(char))),
+        if is_kept {
+            result.push(char);
+        } else {
+            result.push_str(&format!("\\u{{{:x}}}", u32::from(char)));
         }
     }
     Cow::Owned(result)
 }
 
-/// Whether a character is obeyed or leaves no trace.
+/// Returns true for characters that control a terminal or are invisible.
 fn is_odd(char: char) -> bool {
     is_obeyed(char) || is_unsafe(char)
 }
 
-/// Whether the writing around it has a use for a character that leaves no trace.
+/// Returns true if the characters around an invisible character need it.
 fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
     let either = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
     let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
@@ -64,6 +68,7 @@ fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
             before.is_some_and(is_joined) && after.is_none_or(|it| is_joined(it) || it == ' ')
         }
         '\u{200b}' => either(is_unspaced),
+        // A keycap, such as 1️⃣, is a digit, a selector and U+20E3.
         '\u{fe0e}' | '\u{fe0f}' => {
             before.is_some_and(|it| is_pictured(it) && it != char)
                 || before.is_some_and(|it| it.is_ascii_digit() || it == '#' || it == '*')
@@ -81,7 +86,7 @@ fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
     }
 }
 
-/// Whether the script of a character joins letters, so that it has use for joiners.
+/// Returns true if the script of a character joins letters, so that joiners are legitimate.
 fn is_joined(char: char) -> bool {
     matches!(
         char,
@@ -92,7 +97,7 @@ fn is_joined(char: char) -> bool {
     )
 }
 
-/// Whether a script has no spaces between words, so that lines are broken where that is marked.
+/// Returns true if a script has no spaces between words, so that U+200B marks possible line breaks.
 fn is_unspaced(char: char) -> bool {
     matches!(
         char,
@@ -101,7 +106,7 @@ fn is_unspaced(char: char) -> bool {
     )
 }
 
-/// Whether a character is a picture, or part of one.
+/// Returns true for an emoji, or a part of one.
 fn is_pictured(char: char) -> bool {
     matches!(
         char,
@@ -112,7 +117,7 @@ fn is_pictured(char: char) -> bool {
     )
 }
 
-/// Whether there are other shapes of a character to select.
+/// Returns true if a character has variants that a selector can choose.
 fn is_selected_from(char: char) -> bool {
     matches!(
         char,
@@ -122,7 +127,7 @@ fn is_selected_from(char: char) -> bool {
     )
 }
 
-/// How many characters behind a flag are the tags that make another of it.
+/// Returns the number of tag characters after a flag that spell another flag.
 fn flag_tags(rest: &[char]) -> usize {
     let is_tag =
         |char: &char| matches!(char, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');

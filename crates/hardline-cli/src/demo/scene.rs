@@ -84,7 +84,7 @@ pub(super) const ACTS: &[Act] = &[
             },
             Scene {
                 title: "An answer of 40 megabytes",
-                story: "All on one line, which a client must hold in memory before it can look at it.",
+                story: "All on one line, which a client holds in memory before it can look at it.",
                 ask: Ask::Call("huge-frame"),
                 good: "an error to the caller, and the line was never stored",
             },

@@ -139,15 +139,16 @@ fn auth(
             let auth = credentials::auth(config.url(), settings);
             Ok((auth.map_err(|error| hidden(&error))?, label))
         }
-        _ => bail!("{label} is started here, and needs no login; its secrets are in its `env`"),
+        _ => bail!("{label} is started by a command and needs no login; its secrets are in its `env`"),
     }
 }
 
 fn describe(status: &Status) -> String {
     let issuer = status.issuer.as_ref().map(|it| format!(" by {}", name(it))).unwrap_or_default();
-    let scopes = match status.scopes.is_empty() {
-        true => String::new(),
-        false => format!(", for {}", name(&status.scopes.join(" "))),
+    let scopes = if status.scopes.is_empty() {
+        String::new()
+    } else {
+        format!(", for {}", name(&status.scopes.join(" ")))
     };
     format!("{issuer}{scopes}")
 }

@@ -1,8 +1,9 @@
-//! `hardline demo-server`: the built-in MCP server, to try things on and to test against.
+//! `hardline demo-server`: the built-in MCP server, for trials and tests.
 //!
-//! Speaks every protocol version that rmcp does. Standard output is the protocol: nothing else goes
-//! there. What is offered is in [`tool`], [`resource`] and [`prompt`]; [`server`] puts it together.
-//! With `--hostile` it is another server, which attacks its client: [`hostile`].
+//! Speaks every protocol version that rmcp does. Standard output carries only the protocol.
+//! [`tool`],
+//! [`resource`] and [`prompt`] have its features; [`server`] combines them. With `--hostile`, it is
+//! another server, which attacks its client: [`hostile`].
 
 pub(crate) mod hostile;
 
@@ -21,37 +22,43 @@ use rmcp::ServiceExt;
 use hostile::attack;
 use server::DemoServer;
 
-/// The word for all attacks, each a tool of its own.
+/// Value of `--hostile` for all attacks, each as a tool.
 const ALL: &str = "all";
 
 /// Run the built-in MCP server on standard input and output
 ///
-/// A small server to try clients on and to test with. Its tools: echo (the text back), sleep (answers
-/// later), big (a text of any size), fail (a result that is an error), progress (notifications, then a
-/// result) and env (the environment it was started with, secrets included: give it to no model that
-/// you do not trust with them). There is also one resource, demo://greeting, and one prompt, greet.
-/// It speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, and ends when its
-/// standard input does.
+/// A small server to try clients with and to test against. Its tools: echo (returns the text),
+/// sleep
+/// (answers later), big (a text of any size), fail (a result that is an error), progress
+/// (notifications,
+/// then a result) and env (the environment of the server, secrets included: do not connect it to a
+/// model
+/// that you do not trust with them). It also has a resource, demo://greeting, and a prompt, greet.
+/// It
+/// speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, and ends when its
+/// standard
+/// input closes.
 ///
-/// With --hostile it is a server that attacks its client instead: every attack is a tool that does it
-/// when it is called. It harms nobody; see --list-attacks for what there is.
+/// With --hostile, it attacks its client: every attack is a tool, and a call triggers it. The
+/// attacks do
+/// no real harm; --list-attacks describes them.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 at the end of standard input, 2 if the session could not be begun.\n\n\
+    after_help = "Exit status: 0 at the end of standard input, 2 if the session could not start.\n\n\
     Examples:\n  \
     echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
-    Anything but a ping wants an initialize before it: docs/tools.md has a whole session.\n  \
+    All requests but ping need an initialize first: docs/tools.md has a whole session.\n  \
     In a client's configuration:\n    \
     {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}\n  \
     hardline demo-server --hostile split-request"
 )]
 pub(crate) struct Args {
-    /// Attack the client: each attack is a tool, or ATTACK is what every call gets
+    /// Attack the client: every attack is a tool; with ATTACK, every call triggers that attack
     #[arg(long, value_name = "ATTACK", num_args = 0..=1, default_missing_value = ALL)]
     #[arg(value_parser = attack_names(), hide_possible_values = true)]
     hostile: Option<String>,
 
-    /// Print what attacks there are, with the rule that finds each, and nothing else
+    /// List the attacks, with the rule that detects each, and exit
     #[arg(long)]
     list_attacks: bool,
 }
@@ -61,13 +68,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return hostile::list();
     }
     if io::stdin().is_terminal() {
-        let hint = "an MCP server: waiting for JSON-RPC, one message a line, until Ctrl-D";
+        let hint = "an MCP server: waiting for JSON-RPC, one message per line, until Ctrl-D";
         let _ = writeln!(io::stderr(), "hardline: {hint}");
     }
     if let Some(name) = &args.hostile {
         return hostile::run(attack::find(name));
     }
-    // One thread is enough for a server that mostly waits, and keeps its memory small.
+    // One thread is enough for a server that mostly waits, and keeps memory small.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     runtime.block_on(serve()).map(|()| ExitCode::SUCCESS)
@@ -80,6 +87,6 @@ fn attack_names() -> PossibleValuesParser {
 async fn serve() -> Result<()> {
     let service = hardline::catch_panics(DemoServer::new());
     let session = service.serve(hardline::stdio()).await;
-    let session = session.context("cannot begin a session")?;
+    let session = session.context("cannot start a session")?;
     session.waiting().await.map(drop).context("the session was aborted")
 }

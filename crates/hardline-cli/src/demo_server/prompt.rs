@@ -1,4 +1,4 @@
-//! The one prompt.
+//! The only prompt.
 
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::parse_json_object;
@@ -6,7 +6,7 @@ use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMes
 use serde::Deserialize;
 
 const NAME: &str = "greet";
-const DESCRIPTION: &str = "Asks for a greeting for somebody";
+const DESCRIPTION: &str = "Asks for a greeting for a person";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,13 +15,13 @@ struct Arguments {
 }
 
 pub(super) fn all() -> Vec<Prompt> {
-    let name = PromptArgument::new("name").with_description("Who is greeted").with_required(true);
+    let name = PromptArgument::new("name").with_description("Name of the person").with_required(true);
     vec![Prompt::new(NAME, Some(DESCRIPTION), Some(vec![name])).with_title("Greet")]
 }
 
 pub(super) fn get(name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
     if name != NAME {
-        return Err(ErrorData::invalid_params(format!("no such prompt; there is {NAME}"), None));
+        return Err(ErrorData::invalid_params(format!("unknown prompt; there is only {NAME}"), None));
     }
     let Arguments { name } = parse_json_object(arguments.unwrap_or_default())?;
     let message =

@@ -1,4 +1,4 @@
-//! The one resource.
+//! The only resource.
 
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
@@ -18,7 +18,7 @@ pub(super) fn all() -> Vec<Resource> {
 
 pub(super) fn read(uri: &str) -> Result<ReadResourceResult, ErrorData> {
     if uri != URI {
-        let message = format!("no such resource; there is {URI}");
+        let message = format!("unknown resource; there is only {URI}");
         return Err(ErrorData::resource_not_found(message, Some(json!({ "uri": uri }))));
     }
     Ok(ReadResourceResult::new(vec![ResourceContents::text(TEXT, URI)]))

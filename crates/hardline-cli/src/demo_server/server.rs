@@ -1,4 +1,4 @@
-//! The server's side of the protocol: which request goes to which part.
+//! Maps the requests of the protocol to tools, resources and prompts.
 
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
@@ -13,7 +13,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::{prompt, resource, tool};
 
-/// The built-in server. It has no state: every answer depends on its request alone.
+/// The built-in server. It has no state: every answer depends only on its request.
 #[derive(Debug)]
 pub(super) struct DemoServer {
     tools: ToolRouter<Self>,
@@ -33,7 +33,7 @@ impl ServerHandler for DemoServer {
             .with_title("Hardline's demo server");
         ServerConfig::new(offered.build())
             .with_server_info(name)
-            .with_instructions("A server to try clients on: none of its tools changes anything.")
+            .with_instructions("A server to try clients with: none of its tools changes anything.")
     }
 
     async fn list_tools(

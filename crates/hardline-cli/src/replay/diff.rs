@@ -1,11 +1,12 @@
-//! What differs between two messages, place by place.
+//! Compares two messages, value by value.
 //!
-//! The order of members, whitespace, escapes and how a number is written make no difference; its type does.
-//! Where the recording has a secret taken out, anything may stand. Lists whose elements have names are
-//! compared name by name, others by position, from both ends if they are of different length.
+//! The order of members, whitespace, escapes and the notation of numbers do not matter; types do. A
+//! redacted secret matches any value. Lists whose elements have names are compared by name; others
+//! by
+//! position, from both ends if their lengths differ.
 //!
 //! Invariants:
-//! - No more than `max` changes are looked for.
+//! - At most `max` changes are collected.
 //! - Recursion is as deep as the messages, which the decoder bounds.
 
 use std::borrow::Cow;
@@ -17,35 +18,36 @@ use hardline_wire::json::{Kind, Value};
 use super::path::{Path, Pattern, Step};
 use super::show::Shown;
 
-/// What happened to a value.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum What {
     Changed,
-    /// The recording has it.
+    /// Only in the recording.
     Missing,
-    /// The replay has it.
+    /// Only in the replay.
     Extra,
     /// The same elements in another order.
     Order,
 }
 
-/// One place that differs.
+/// A change of one value.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) path: Path,
-    /// The name of the element that it is in, if it has one.
+    /// Name of the enclosing element, if it has one.
     pub(super) name: Option<String>,
     pub(super) what: What,
     pub(super) recorded: Option<Shown>,
     pub(super) replayed: Option<Shown>,
 }
 
-/// Members of a message that do not count: who it is for is known.
+/// Members that are not compared: the id may differ, and it has already matched the answer to its
+/// request.
 const ENVELOPE: [&str; 2] = ["jsonrpc", "id"];
-/// What the elements of a list are told apart by, if all have it.
+/// Members that identify the elements of a list, if all elements have them.
 const NAMES: [&str; 3] = ["name", "uri", "uriTemplate"];
 
-/// The changes between two messages, `max` at most.
+/// Returns the changes between two messages, at most `max`.
 pub(super) fn changes(
     recorded: Value<'_>,
     replayed: Value<'_>,
@@ -59,7 +61,7 @@ pub(super) fn changes(
     differ.found
 }
 
-/// Whether two messages are the same.
+/// Returns true if two messages are equal.
 pub(super) fn is_same(recorded: Value<'_>, replayed: Value<'_>, ignore: &[Pattern]) -> bool {
     changes(recorded, replayed, ignore, 1).is_empty()
 }
@@ -68,7 +70,7 @@ struct Differ<'a> {
     ignore: &'a [Pattern],
     max: usize,
     path: Path,
-    /// The name of the innermost element that has one.
+    /// Name of the innermost element that has one.
     name: Option<String>,
     found: Vec<Change>,
 }
@@ -82,9 +84,9 @@ impl<'a> Differ<'a> {
         self.ignore.iter().any(|pattern| pattern.matches(&self.path))
     }
 
-    /// Compares what stands at a step from here; one of the two may lack it.
+    /// Compares the values at a step from here; one of them may be missing.
     fn at(&mut self, step: Step, recorded: Option<Value<'_>>, replayed: Option<Value<'_>>) {
-        if self.max <= self.found.len() {
+        if self.found.len() >= self.max {
             return;
         }
         self.path.0.push(step);
@@ -207,7 +209,7 @@ impl<'a> Differ<'a> {
     }
 }
 
-/// The names of all elements, if each has one of its own.
+/// Returns the names of all elements, if every element has a unique one.
 fn names<'a>(elements: &[Value<'a>], key: &str) -> Option<Vec<Cow<'a, str>>> {
     let names: Option<Vec<_>> = elements.iter().map(|it| it.get(key)?.as_str()).collect();
     let mut sorted = names.clone()?;
@@ -217,11 +219,11 @@ fn names<'a>(elements: &[Value<'a>], key: &str) -> Option<Vec<Cow<'a, str>>> {
     names.filter(|_| sorted.len() == count)
 }
 
-/// Whether two numbers are the same to whoever reads them: integers by every digit, others as doubles.
+/// Compares numbers as readers do: integers digit by digit, others as doubles.
 fn is_same_number(one: &str, other: &str) -> bool {
     let is_integer = |text: &str| !text.contains(['.', 'e', 'E']);
     if is_integer(one) && is_integer(other) {
-        // Zero alone can be written in two ways.
+        // Only zero has two notations as an integer: 0 and -0.
         return one == other
             || (one.trim_start_matches('-') == "0" && other.ends_with('0') && other.len() <= 2);
     }
@@ -231,7 +233,7 @@ fn is_same_number(one: &str, other: &str) -> bool {
     }
 }
 
-/// Whether a text is the recorded one, wherever that has something taken out.
+/// Compares a text with the recorded one, in which a redacted part matches anything.
 fn is_same_text(recorded: &str, replayed: &str) -> bool {
     let Some((first, others)) = recorded.split_once(REDACTED) else {
         return recorded == replayed;

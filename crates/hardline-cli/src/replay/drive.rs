@@ -1,4 +1,4 @@
-//! A server that is started, and spoken to as a [`Player`] says.
+//! Runs the server process and connects it with a [`Player`].
 
 use std::borrow::Cow;
 use std::io;
@@ -17,19 +17,19 @@ use super::player::Player;
 use super::report::Report;
 
 const CHUNK: usize = 64 << 10;
-/// How long the last of its output may take when the server is gone.
+/// Time limit for the rest of the output after the server has ended.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
-/// How long a server that has closed its output may take to end before it is called so.
+/// Time that a server gets to exit after it has closed its output.
 const EXIT_TIME: Duration = Duration::from_secs(1);
 
-/// What came of it.
+/// Outcome of a replay.
 pub(super) enum Outcome {
     Played(Report),
-    /// Somebody wants us to end.
+    /// A signal ended the replay.
     Signal(i32),
 }
 
-/// What to do next.
+/// Next event of the pipes.
 enum Next {
     Wrote(io::Result<usize>),
     Read(usize),
@@ -37,7 +37,7 @@ enum Next {
     Signal(i32),
 }
 
-/// The server's side of the pipes.
+/// Pipes to the server.
 struct Pipes {
     stdin: Option<Sender>,
     stdout: Receiver,
@@ -46,7 +46,7 @@ struct Pipes {
     began: Instant,
 }
 
-/// Starts the server, plays, and ends it.
+/// Starts the server, replays the session, and ends the server.
 pub(super) async fn play(
     command: &Command,
     limits: &Limits,
@@ -66,9 +66,9 @@ pub(super) async fn play(
     };
     let mut has_spoken = false;
     let mut is_gone = false;
-    // When the server took or said something.
+    // Time of the server's last progress in reading or writing.
     let mut moved = Duration::ZERO;
-    // What is being said, and how much of it was.
+    // Line being written, and the number of bytes written so far.
     let mut saying: (Cow<'_, [u8]>, usize) = (Cow::default(), 0);
     while !is_gone {
         if saying.0.len() <= saying.1 {
@@ -84,9 +84,10 @@ pub(super) async fn play(
             }
         }
         let rest = saying.0.get(saying.1..).unwrap_or_default();
-        let until = match rest.is_empty() {
-            true => player.poll_timeout(),
-            false => Some(moved + player.patience()),
+        let until = if rest.is_empty() {
+            player.poll_timeout()
+        } else {
+            Some(moved + player.patience())
         };
         match pipes.next(rest, until, &mut signals).await {
             Next::Wrote(Ok(length)) => {
@@ -98,6 +99,7 @@ pub(super) async fn play(
                 (moved, has_spoken) = (pipes.began.elapsed(), true);
                 pipes.hear(length, &mut player);
             }
+            // A write that makes no progress in time means that the server does not read.
             Next::Time => is_gone = !rest.is_empty(),
             Next::Signal(number) => {
                 child.kill();
@@ -111,13 +113,14 @@ pub(super) async fn play(
         Ok(exit) => exit,
         Err(number) => return Ok(Outcome::Signal(number)),
     };
+    // A shell reports a missing command with these codes.
     if is_gone && !has_spoken && matches!(exit.code(), Some(126 | 127)) {
         bail!("the server cannot be started: it {exit}");
     }
     Ok(Outcome::Played(player.finish(early.as_deref())))
 }
 
-/// How a server ended that does not read or write any more.
+/// Describes the end of a server that no longer reads or writes.
 async fn end_of(child: &Child) -> String {
     match timeout(EXIT_TIME, child.wait()).await {
         Ok(exit) => exit.to_string(),
@@ -126,7 +129,7 @@ async fn end_of(child: &Child) -> String {
 }
 
 impl Pipes {
-    /// Writes, reads or waits, whatever can be done first.
+    /// Waits for the first of: a write, a read, the deadline, a signal.
     async fn next(&mut self, rest: &[u8], until: Option<Duration>, signals: &mut Signals) -> Next {
         let until = until.map(|until| self.began + until);
         let Self { stdin, stdout, buffer, .. } = self;
@@ -158,8 +161,9 @@ impl Pipes {
         }
     }
 
-    /// Ends the server, and hears what it says until it is gone. Returns the signal that ends us, if
-    /// there is one.
+    /// Ends the server, and handles its output until it is gone. Returns the signal that ended the
+    /// replay, if
+    /// there was one.
     async fn close(
         mut self,
         child: Child,
@@ -180,6 +184,7 @@ impl Pipes {
                 },
             }
         };
+        // A descendant may still hold the pipe open, so the rest has a deadline.
         while let Ok(Ok(length @ 1..)) =
             timeout(DRAIN_TIME, self.stdout.read(&mut self.buffer)).await
         {

@@ -1,6 +1,8 @@
-//! A file of recorded sessions, read line by line.
+//! Reads a file of recorded sessions, line by line.
 //!
-//! `wrap --record` appends, and several may write at once: a file holds any number of sessions, mixed.
+//! `wrap --record` appends, and several processes may write at once: a file can have many
+//! interleaved
+//! sessions.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -18,22 +20,22 @@ use crate::recording::{Recorded, file_limits};
 use crate::terminal::complain;
 
 const CHUNK_BYTES: usize = 256 << 10;
-/// Lines of a file that are named because they are no recording's.
+/// Limit on reported lines that are not part of a recording.
 const MAX_COMPLAINTS: u64 = 3;
 
 /// A session in a file.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// When its first line was said, since 1970.
+    /// Time of its first line, since 1970.
     pub(super) since: Option<Duration>,
-    /// Lines of the client.
+    /// Number of lines of the client.
     pub(super) client: u64,
-    /// Lines of the server.
+    /// Number of lines of the server.
     pub(super) server: u64,
 }
 
-/// The sessions of a file, in the order in which they begin.
+/// Returns the sessions of a file, in the order of their first lines.
 pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut broken = 0;
@@ -41,11 +43,11 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
         let Some(recorded) = recorded else {
             broken += 1;
             if broken <= MAX_COMPLAINTS {
-                complain(&format!("{}:{number}: no line of a recording: left out", path.display()));
+                complain(&format!("{}:{number}: not a line of a recording; skipped", path.display()));
             }
             return Ok(());
         };
-        // Few write at once, so it is one of the last.
+        // Few processes write at once, so the session is among the last ones.
         let known = sessions.iter().rposition(|session| session.id == *recorded.session);
         let index = known.unwrap_or_else(|| {
             let (id, since) = (recorded.session.clone().into_owned(), recorded.time);
@@ -61,18 +63,19 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
         Ok(())
     })?;
     if sessions.is_empty() {
-        bail!("{}: no recording; `hardline wrap --record FILE` makes one", path.display());
+        bail!("{}: not a recording; `hardline wrap --record FILE` writes one", path.display());
     }
-    if MAX_COMPLAINTS < broken {
-        complain(&format!("{} more lines like that", broken - MAX_COMPLAINTS));
+    if broken > MAX_COMPLAINTS {
+        complain(&format!("{} more lines that are not part of a recording", broken - MAX_COMPLAINTS));
     }
     Ok(sessions)
 }
 
-/// The session with an id, or the only one whose id begins so; the last one if none is wanted.
+/// Returns the session with this id, or the only one with this prefix; without `wanted`, the last
+/// one.
 pub(super) fn choose<'a>(sessions: &'a [Session], wanted: Option<&str>) -> Result<&'a Session> {
     let Some(wanted) = wanted else {
-        return sessions.last().context("there is no session");
+        return sessions.last().context("the file has no session");
     };
     if let Some(session) = sessions.iter().find(|session| session.id == wanted) {
         return Ok(session);
@@ -80,8 +83,8 @@ pub(super) fn choose<'a>(sessions: &'a [Session], wanted: Option<&str>) -> Resul
     let mut fitting = sessions.iter().filter(|session| session.id.starts_with(wanted));
     match (fitting.next(), fitting.next()) {
         (Some(session), None) => Ok(session),
-        (None, _) => bail!("no session is called {wanted:?}; --list tells which there are"),
-        (Some(_), Some(_)) => bail!("several sessions begin with {wanted:?}; --list tells which"),
+        (None, _) => bail!("there is no session {wanted:?}; --list shows all sessions"),
+        (Some(_), Some(_)) => bail!("several session ids start with {wanted:?}; --list shows them"),
     }
 }
 
@@ -100,7 +103,8 @@ pub(super) fn script(
     Ok(writer.finish())
 }
 
-/// Calls `take` with each line of a file and its number; `None` is a line of no recording.
+/// Calls `take` with each line of a file and its number; `None` for a line that is not part of a
+/// recording.
 fn each_line(
     path: &Path,
     limits: &Limits,

@@ -1,7 +1,8 @@
-//! `hardline replay`: plays the client's side of a recording again, and shows what differs.
+//! `hardline replay`: replays the client's side of a recording and shows what differs.
 //!
-//! `file` reads the recording, `script` is one session of it, `player` says its lines and compares
-//! what comes, `drive` has the process, `print` shows what came of it.
+//! `file` reads the recording, `script` is one session of it, `player` sends its lines and compares
+//! the
+//! answers, `drive` runs the process, `print` prints the report.
 
 mod diff;
 mod drive;
@@ -36,22 +37,28 @@ use player::{Player, Settings};
 use report::Report;
 use script::Lost;
 
-/// Longest line of a recording or a server: more than any relay lets through unless it is told to.
+/// Limit on a line of a recording or a server: larger than the default limit of any relay.
 const MAX_FRAME_BYTES: usize = 256 << 20;
 
-/// Play a recorded session again, and show what the server does differently
+/// Replay a recorded session, and show what the server does differently
 ///
-/// Starts the server, says to it what the client said in the recording, and compares its answers with
-/// those of the recording. Each line waits for the answers that it waited for then; pauses are left out.
-/// Nothing stands in between: the server's own words are compared, whatever became of them then.
+/// Starts the server, sends it the client's messages from the recording, and compares its answers
+/// with
+/// the recorded ones. Each message waits for the answers that it followed in the recording; pauses
+/// are
+/// left out. There is no guard in between: the server's own messages are compared, even if the
+/// guard
+/// changed or blocked them in the recording.
 ///
-/// The order of answers does not matter, nor does how JSON is written. Where a secret was taken out of the
-/// recording, anything may stand. What the server asked the client (sampling, elicitation, roots) is answered
-/// as in the recording. The tools that the session called are really called again.
+/// The order of answers does not matter, nor does the formatting of JSON. A redacted secret matches
+/// any
+/// value. Requests of the server (sampling, elicitation, roots) get the recorded answers. The tools
+/// of the
+/// session are really called again.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 if nothing differs, 1 if something does, 2 for wrong use, an unreadable \
-    recording or\na server that cannot be started; 128 and the number of the signal that ended this.\n\n\
+        after_help = "Exit status: 0 if nothing differs, 1 if something does, 2 for wrong use, an unreadable \
+        recording or\na server that cannot be started; 128 plus the signal number if a signal ended this command.\n\n\
     Examples:\n  \
     hardline wrap --record session.jsonl -- my-server     record, with any client\n  \
     hardline replay session.jsonl -- my-server            does it still answer the same?\n  \
@@ -59,44 +66,46 @@ const MAX_FRAME_BYTES: usize = 256 << 20;
     hardline replay --ignore '$..timestamp' session.jsonl -- my-server"
 )]
 pub(crate) struct Args {
-    /// What `hardline wrap --record` wrote
+    /// Recording that `hardline wrap --record` wrote
     file: PathBuf,
 
-    /// Play this session of the file; without it, the last one. The beginning of its name will do
+    /// Replay this session of the file; a prefix of its id is enough. Default: the last session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
-    /// List the sessions in the file, and start nothing
+    /// List the sessions in the file and exit
     #[arg(long, conflicts_with_all = ["session", "command"])]
     list: bool,
 
-    /// What may differ, as `$.result.content[*].text` or $..timestamp; $ is the message. Can be given
-    /// several times
+    /// Ignore differences at this path, such as `$.result.content[*].text` or $..timestamp; $ is
+    /// the
+    /// message. Can be repeated
     #[arg(long, value_name = "PATH")]
     ignore: Vec<Pattern>,
 
-    /// Compare progress and log messages too, which often depend on time
+    /// Also compare progress and log messages, which often depend on time
     #[arg(long)]
     strict_notifications: bool,
 
-    /// How long to wait for an answer, as 500ms or 30s; without it, 30 seconds, or twice as long as it took
-    /// when it was recorded
+    /// Time limit for an answer, such as 500ms or 30s; default: 30s, or twice the recorded time if
+    /// that is
+    /// longer
     #[arg(long, value_name = "TIME", value_parser = span::read)]
     timeout: Option<Duration>,
 
-    /// Show what the server writes to its standard error; otherwise only its last lines, if it ends early
+    /// Show the server's standard error; default: only the last lines, if the server ends early
     #[arg(long, short)]
     verbose: bool,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    /// When to use colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 
-    /// The server and its arguments
+    /// Server command and its arguments
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "list")]
     command: Vec<OsString>,
 }
@@ -148,19 +157,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if report.is_same() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Says what could not be played as it was.
+/// Adds notes about lines that could not be replayed unchanged.
 fn add_notes(report: &mut Report, lost: Lost) {
     let mut note = |count: u64, what: &str| {
-        if 0 < count {
+        if count > 0 {
             let lines = if count == 1 { "line" } else { "lines" };
             report.notes.push(format!("{count} {lines} {what}"));
         }
     };
-    note(lost.kept_back, "of the client not said: the server did not get them then either");
-    note(lost.cut, "of the client not said: too long to be in the recording");
+    note(lost.kept_back, "of the client not sent: the guard kept them from the server in the recording");
+    note(lost.cut, "of the client not sent: they were too long for the recording");
     note(
         lost.redacted,
-        "of the client with secrets taken out: the server got [redacted] in their place",
+        "of the client with redacted secrets: the server got [redacted] in their place",
     );
     note(lost.left_out, "missing in the recording: the disk was too slow for them");
 }
@@ -172,7 +181,7 @@ impl Args {
         if !self.verbose {
             command = command.stderr(Stderr::tail_only());
         }
-        // Without these, the server still ends with its standard input.
+        // Without the keeper, the server still ends when its standard input closes.
         let _ = adopt_orphans();
         Ok(match Keeper::this_program(["keeper"]) {
             Ok(keeper) => command.keeper(keeper),
@@ -188,7 +197,7 @@ impl Args {
         let mut out = BufWriter::new(AutoStream::new(io::stdout(), choice));
         let written = write(&mut out, choice != ColorChoice::Never).and_then(|()| out.flush());
         match written {
-            // Whoever read the output has seen enough.
+            // The reader of standard output closed it, as `head` does.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             written => written.context("cannot write to standard output"),
         }

@@ -1,4 +1,4 @@
-//! Notifications, compared by what they say and not by when.
+//! Compares notifications by content, not by order.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,13 @@ use super::path::Pattern;
 use super::report::{About, Kind, Report};
 use super::script::Script;
 
-/// Among how many of the recording one that came is looked for.
+/// Number of recorded notifications that are compared with one that arrived.
 const WINDOW: usize = 256;
-/// Most of one method that are kept because the recording has none like them; others are counted.
+/// Limit on stored notifications of a method that are not in the recording; further ones are
+/// counted.
 const MAX_EXTRA: usize = 100;
 
-/// Those of the recording, and those that came.
+/// Recorded notifications and those that arrived.
 #[derive(Debug)]
 pub(super) struct Notices<'a> {
     of: HashMap<String, Group<'a>>,
@@ -23,12 +24,12 @@ pub(super) struct Notices<'a> {
     other: Checker,
 }
 
-/// Those of one method.
+/// Notifications of one method.
 #[derive(Debug, Default)]
 struct Group<'a> {
-    /// Of the recording, without those that came.
+    /// In the recording, but not yet received.
     missing: Vec<&'a str>,
-    /// That came and are not in the recording.
+    /// Received, but not in the recording.
     extra: Vec<String>,
     more: usize,
     came: usize,
@@ -43,12 +44,12 @@ impl<'a> Notices<'a> {
         Self { of: of.collect(), checker: Checker::new(limits), other: Checker::new(limits) }
     }
 
-    /// How many of a method came.
+    /// Returns the number of received notifications of a method.
     pub(super) fn came(&self, method: &str) -> usize {
         self.of.get(method).map_or(0, |group| group.came)
     }
 
-    /// Takes one that came.
+    /// Handles a received notification.
     pub(super) fn take(&mut self, method: &str, value: Value<'_>, ignore: &[Pattern]) {
         if !self.of.contains_key(method) {
             self.of.insert(method.to_owned(), Group::default());
@@ -66,9 +67,11 @@ impl<'a> Notices<'a> {
         }
     }
 
-    /// Reports what is left on either side: one of each is a change.
+    /// Reports the rest of both sides. A missing and an extra one of the same method count as a
+    /// change.
     pub(super) fn finish(&mut self, ignore: &[Pattern], report: &mut Report) {
         let mut of: Vec<_> = self.of.iter().collect();
+        // A fixed order keeps the report the same on every run.
         of.sort_unstable_by_key(|(method, _)| *method);
         for (method, group) in of {
             let about = About::method(method);

@@ -1,7 +1,8 @@
-//! Places inside a message, and patterns for those that may differ: `$.result.content[*].text`.
+//! Paths inside a message, and patterns for paths to ignore: `$.result.content[*].text`.
 //!
-//! `.name` and `['name']` are members, `[0]` is an element, `*` is any of them, and `..` any number of
-//! levels. `$` is the whole message.
+//! `.name` and `['name']` are members, `[0]` is an element, `*` matches any of them, and `..`
+//! matches any
+//! number of levels. `$` is the whole message.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +14,11 @@ pub(super) enum Step {
     Element(usize),
 }
 
-/// A place inside a message.
+/// Path of a value inside a message.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Path(pub(super) Vec<Step>);
 
-/// Which places may differ.
+/// Pattern for paths.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Pattern(Vec<Part>);
 
@@ -25,7 +26,7 @@ pub(super) struct Pattern(Vec<Part>);
 enum Part {
     Step(Step),
     Any,
-    /// Any number of steps, also none.
+    /// Any number of steps, including none.
     Deep,
 }
 
@@ -52,10 +53,11 @@ fn is_word(name: &str) -> bool {
 }
 
 impl Pattern {
-    /// Whether it is this very place.
+    /// Returns true if the pattern matches exactly this path.
     pub(super) fn matches(&self, path: &Path) -> bool {
         let (mut part, mut step) = (0, 0);
-        // Where the last `..` was, and how many steps it has taken.
+        // Position of the last `..`, and the number of steps that it has consumed, for
+        // backtracking.
         let mut deep: Option<(usize, usize)> = None;
         loop {
             let fits = match (self.0.get(part), path.0.get(step)) {
@@ -74,6 +76,7 @@ impl Pattern {
                 continue;
             }
             match deep {
+                // Let the last `..` consume one step more, and try again.
                 Some((at, taken)) if taken < path.0.len() => {
                     deep = Some((at, taken + 1));
                     (part, step) = (at + 1, taken + 1);
@@ -88,7 +91,7 @@ impl FromStr for Pattern {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "write it as $.result.content[*].text or $..timestamp".to_owned();
+        let wrong = || "expected a path such as $.result.content[*].text or $..timestamp".to_owned();
         let mut rest = text.trim().strip_prefix('$').ok_or_else(wrong)?;
         let mut parts = Vec::new();
         while !rest.is_empty() {
@@ -110,7 +113,7 @@ impl FromStr for Pattern {
     }
 }
 
-/// Reads a name up to the next `.` or `[`. Returns the rest.
+/// Parses a name up to the next `.` or `[`. Returns the rest.
 fn push_name<'a>(text: &'a str, parts: &mut Vec<Part>) -> Option<&'a str> {
     let (name, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
     parts.push(match name {
@@ -121,7 +124,7 @@ fn push_name<'a>(text: &'a str, parts: &mut Vec<Part>) -> Option<&'a str> {
     Some(rest)
 }
 
-/// Reads what is between brackets. Returns the rest.
+/// Parses the content of brackets. Returns the rest.
 fn push_bracket<'a>(text: &'a str, parts: &mut Vec<Part>) -> Option<&'a str> {
     let Some(quote) = text.chars().next().filter(|char| matches!(char, '\'' | '"')) else {
         let (inside, rest) = text.split_once(']')?;

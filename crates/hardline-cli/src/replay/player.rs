@@ -1,11 +1,12 @@
-//! Plays a script: says what is next when it is time, and compares what comes.
+//! Replays a script: decides when to send the next line, and compares the answers.
 //!
-//! There is no I/O in it: it is shown the server's lines and the time.
+//! Without I/O: the caller passes the server's lines and the time.
 //!
 //! Invariants:
-//! - A line is not said before all that came before it in the recording has come, or was waited for as
-//!   long as that is allowed.
-//! - Every request of the server gets an answer, if it got one in the recording or is not in it.
+//! - A line is sent only after everything before it in the recording has arrived or its deadline
+//! has
+//!   passed.
+//! - Every request of the server gets an answer if it got one in the recording, or is not in it.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -27,28 +28,28 @@ use super::path::Pattern;
 use super::report::{About, Kind, Report};
 use super::script::{ERROR, Need, PING, Reply, Script, counts, each_message};
 
-/// How long an answer may take, if that is not said; longer if it took long in the recording.
+/// Default time limit for an answer; longer if it took long in the recording.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a notification may take behind all the answers before it.
+/// Time limit for a notification after all answers before it.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes shown of a line that is no message.
+/// Limit on a shown line that is not a message, in bytes.
 const MAX_SHOWN: usize = 100;
 
-/// How to play.
+/// Settings of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
-    /// What may differ.
+    /// Paths that may differ.
     pub(super) ignore: Vec<Pattern>,
-    /// Whether progress and log messages are compared.
+    /// True if progress and log messages are compared.
     pub(super) is_strict: bool,
-    /// How long an answer may take.
+    /// Time limit for an answer.
     pub(super) timeout: Option<Duration>,
 }
 
-/// What became of a request.
+/// State of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
-    /// It has no answer in the recording.
+    /// The recording has no answer to it.
     Unanswered,
     Waiting,
     Same,
@@ -60,18 +61,18 @@ pub(super) struct Player<'a> {
     settings: &'a Settings,
     decoder: Decoder,
     checker: Checker,
-    /// The next turn, how many of its needs are met, and how many of its notices.
+    /// Index of the next turn, and the number of its needs and notices that are met.
     turn: usize,
     met: usize,
     noticed: usize,
-    /// When the line before was said, and when something came last.
+    /// Time of the last sent line, and of the last received one.
     since: Duration,
     heard: Duration,
-    /// What is said before the next turn.
+    /// Replies to send before the next turn.
     replies: VecDeque<Vec<u8>>,
-    /// How many answers came to an id.
+    /// Number of answers to each id.
     answers: HashMap<Id<'static>, usize>,
-    /// Which requests of the server came, by method.
+    /// Requests of the server by method; true for those that have arrived.
     calls: HashMap<&'a str, Vec<bool>>,
     notices: Notices<'a>,
     states: Vec<State>,
@@ -114,7 +115,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// The next line to say, if it is time for one.
+    /// Returns the next line to send, if it is time for one.
     pub(super) fn poll_send(&mut self, now: Duration) -> Option<Cow<'a, [u8]>> {
         if let Some(reply) = self.replies.pop_front() {
             return Some(Cow::Owned(reply));
@@ -130,14 +131,15 @@ impl<'a> Player<'a> {
         turn.line.as_deref().map(Cow::Borrowed)
     }
 
-    /// Whether all is said, and what was to be heard was heard or waited for.
+    /// Returns true if everything was sent, and every expected line has arrived or timed out.
     pub(super) fn is_done(&self) -> bool {
         self.script.turns.len() <= self.turn && self.replies.is_empty()
     }
 
-    /// Until when it waits, if nothing comes.
+    /// Returns the time until which the player waits for the server.
     pub(super) fn poll_timeout(&self) -> Option<Duration> {
         let turn = self.script.turns.get(self.turn)?;
+        // All answers are there; notifications get a shorter deadline.
         if turn.needs.len() <= self.met {
             let patience = self.settings.timeout.unwrap_or(NOTICE_PATIENCE).min(NOTICE_PATIENCE);
             return Some(self.heard + patience);
@@ -146,12 +148,12 @@ impl<'a> Player<'a> {
         Some(self.since + patience)
     }
 
-    /// How long a server may do nothing that is to read.
+    /// Returns the time limit for a server that does not read.
     pub(super) fn patience(&self) -> Duration {
         self.settings.timeout.unwrap_or(PATIENCE)
     }
 
-    /// Takes note of the time: what did not come by now is not waited for any longer.
+    /// Skips everything that has not arrived by its deadline.
     pub(super) fn handle_timeout(&mut self, now: Duration) {
         if self.poll_timeout().is_none_or(|then| now < then) {
             return;
@@ -161,12 +163,13 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Takes a line of the server.
+    /// Handles a line of the server.
     pub(super) fn handle_line(&mut self, line: &Line<'_>, now: Duration) {
         self.heard = now;
         if line.is_blank() {
             return;
         }
+        // The recording is redacted, so the comparison needs the same redaction.
         let text = redact(line.whole().unwrap_or_default());
         let mut messages = Vec::new();
         each_message(&mut self.decoder, &text, |message, value| messages.push((message, value)));
@@ -182,7 +185,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Ends it. `end` says how the server ended, if it was too early.
+    /// Ends the replay. `end` describes how the server ended, if it ended too early.
     pub(super) fn finish(mut self, end: Option<&str>) -> Report {
         if let Some(end) = end {
             self.report.push(About::server(), Kind::ServerEnded, format!("the server {end}"));
@@ -219,7 +222,7 @@ impl<'a> Player<'a> {
         report.same = count(State::Same);
         report.differing = count(State::Differs);
         report.unanswered = count(State::Unanswered);
-        if 0 < self.answered_now {
+        if self.answered_now > 0 {
             let count = self.answered_now;
             report.notes.push(format!(
                 "{count} of the requests without an answer in the recording got one now"
@@ -227,7 +230,7 @@ impl<'a> Player<'a> {
         }
         if self.script.lost.noise < self.noise {
             report.notes.push(format!(
-                "the server wrote {} lines that are no messages ({} in the recording), the last: {}",
+                "the server wrote {} lines that are not messages ({} in the recording), the last: {}",
                 self.noise, self.script.lost.noise, self.last_noise
             ));
         }
@@ -235,7 +238,7 @@ impl<'a> Player<'a> {
         self.report
     }
 
-    /// Moves on past what has come.
+    /// Counts the needs of the turn that are met by now.
     fn look(&mut self) {
         let Some(turn) = self.script.turns.get(self.turn) else { return };
         let came = |need: &Need| match need {
@@ -280,7 +283,7 @@ impl<'a> Player<'a> {
                 return;
             }
             self.settle(request, false);
-            let detail = if request.is_some() { "one more answer" } else { "nobody asked" };
+            let detail = if request.is_some() { "a second answer" } else { "to an unknown request" };
             self.report.push(self.about(request, id), Kind::ExtraAnswer, detail);
             return;
         };
@@ -333,13 +336,14 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Says a line, whose end comes with all others'.
+    /// Queues a line; the driver adds the line end.
     fn reply(&mut self, line: String) {
         self.replies.push_back(line.trim_end().as_bytes().to_vec());
     }
 
     fn settle(&mut self, request: Option<usize>, is_same: bool) {
         let Some(state) = request.and_then(|index| self.states.get_mut(index)) else { return };
+        // A request with two answers differs if one of them does.
         *state = match (*state, is_same) {
             (State::Differs, _) | (_, false) => State::Differs,
             (_, true) => State::Same,

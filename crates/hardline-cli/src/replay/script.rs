@@ -1,11 +1,13 @@
-//! What is said and what is expected, as a recording has it.
+//! The script of a replay: lines to send and expected answers, from a recording.
 //!
-//! A [`Script`] is made of the lines of one session. Each line of the client is a [`Turn`], with what it
-//! came after: a line that followed an answer is not said before that answer. The client's answers to
-//! requests of the server are no turns; they are given when the request comes.
+//! A [`Script`] has the lines of one session. Each line of the client is a [`Turn`], with the
+//! server's
+//! lines before it: a line that followed an answer is sent only after that answer. The client's
+//! answers
+//! to requests of the server are not turns; they are sent when the request arrives.
 //!
 //! Invariants:
-//! - A script holds no more than [`MAX_BYTES`] of the recording.
+//! - A script holds at most [`MAX_BYTES`] of the recording.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -24,50 +26,50 @@ use memchr::memmem;
 
 use crate::recording::Recorded;
 
-/// Most bytes of a session that are held.
+/// Limit on the size of a session in memory.
 const MAX_BYTES: usize = 1 << 30;
-/// What relays of ours ask for themselves begins with this.
+/// Prefix of the ids of a relay's own requests.
 const OWN_ID: &str = "hardline:";
-/// What notices are called that answer nobody.
+/// Key for errors without an id, which are compared like notifications.
 pub(super) const ERROR: &str = "an error without an id";
-/// Each side may send one at any time, and it says nothing.
+/// Either side may send a ping at any time; pings are not compared.
 pub(super) const PING: &str = "ping";
 
-/// A session, to be played.
+/// A session to replay.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// What the client says. The last turn says nothing: it is when all was heard.
+    /// Lines of the client. The last turn has no line: it waits for the rest of the server's lines.
     pub(super) turns: Vec<Turn>,
-    /// The client's requests, in their order.
+    /// The client's requests, in order.
     pub(super) requests: Vec<Asked>,
-    /// Which of them have an id.
+    /// Indexes of the requests with each id.
     pub(super) by_id: HashMap<Id<'static>, Vec<usize>>,
-    /// What the server answered to each id, in their order.
+    /// The server's answers to each id, in order.
     pub(super) answers: HashMap<Id<'static>, Vec<Answer>>,
-    /// What the server asked, by method.
+    /// The server's requests, by method.
     pub(super) calls: HashMap<String, Vec<Call>>,
-    /// What else it said, by method.
+    /// The server's notifications, by method.
     pub(super) notices: HashMap<String, Vec<String>>,
     pub(super) lost: Lost,
 }
 
-/// What the client says, and what must have come before.
+/// A line of the client, and the server's lines that must arrive before it.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) line: Option<Vec<u8>>,
     pub(super) needs: Vec<Need>,
-    /// Notices that came before: a method, and how many of it.
+    /// Notifications that came before: method and count.
     pub(super) notices: Vec<(String, usize)>,
-    /// How long the slowest of the answers took.
+    /// Recorded duration of the slowest answer.
     pub(super) latency: Duration,
 }
 
-/// Something that the server must have said.
+/// A condition on the server's lines.
 #[derive(Clone, Debug)]
 pub(super) enum Need {
-    /// So many answers to an id.
+    /// Number of answers to an id.
     Answer(Id<'static>, usize),
-    /// So many requests of a method.
+    /// Number of requests of a method.
     Call(String, usize),
 }
 
@@ -76,7 +78,7 @@ pub(super) enum Need {
 pub(super) struct Asked {
     pub(super) id: Id<'static>,
     pub(super) method: String,
-    /// The tool, prompt or resource that it is about.
+    /// Tool, prompt or resource of the request.
     pub(super) target: Option<String>,
     since: Option<Duration>,
     is_cancelled: bool,
@@ -85,7 +87,7 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) text: String,
-    /// It may come or not, as when it crossed the client's word that it is not wanted any more.
+    /// True if the answer may be missing, such as one that crossed the client's cancellation.
     pub(super) is_optional: bool,
 }
 
@@ -97,41 +99,41 @@ pub(super) struct Call {
     id: Id<'static>,
 }
 
-/// What became of a request of the server.
+/// Answer to a request of the server.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
-    /// The client's answer, around its id.
+    /// The client's answer: the text before and after its id.
     Given(String, String),
     /// The guard answered it.
     Refused,
-    /// Nobody answered.
+    /// No answer.
     Nothing,
 }
 
-/// Lines of a recording that are not played, or not as they were.
+/// Lines of a recording that are not replayed, or not unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lost {
-    /// Lines of the client that the guard kept back.
+    /// Lines of the client that the guard kept from the server.
     pub(super) kept_back: u64,
-    /// Lines of the client of which there is only the beginning.
+    /// Lines of the client that were cut.
     pub(super) cut: u64,
-    /// Lines of the client with a secret taken out.
+    /// Lines of the client with a redacted secret.
     pub(super) redacted: u64,
-    /// Lines that the recording lacks.
+    /// Lines that are missing in the recording.
     pub(super) left_out: u64,
-    /// Lines of the server that are no messages.
+    /// Lines of the server that are not messages.
     pub(super) noise: u64,
 }
 
-/// Makes a script of recorded lines.
+/// Builds a script from recorded lines.
 #[derive(Debug)]
 pub(super) struct Writer {
     script: Script,
-    /// The turn that comes next.
+    /// Next turn.
     turn: Turn,
     decoder: Decoder,
     bytes: usize,
-    /// Whether progress and log messages are compared.
+    /// True if progress and log messages are compared.
     is_strict: bool,
     pings: HashSet<Id<'static>>,
 }
@@ -148,11 +150,11 @@ impl Writer {
         }
     }
 
-    /// Takes the next line of the session.
+    /// Adds the next line of the session.
     pub(super) fn take(&mut self, recorded: &Recorded<'_>) -> Result<()> {
         self.bytes += recorded.raw.len();
-        if MAX_BYTES < self.bytes {
-            bail!("the session has more than {} MiB, which is too much to replay", MAX_BYTES >> 20);
+        if self.bytes > MAX_BYTES {
+            bail!("the session is larger than {} MiB, which is too large to replay", MAX_BYTES >> 20);
         }
         self.script.lost.left_out += recorded.left_out;
         match recorded.direction {
@@ -208,6 +210,7 @@ impl Writer {
             said.push(value.text());
         });
         let line = match (has_answers, said.as_slice()) {
+            // A batch without its answers, which are sent when their requests arrive.
             (false, _) => recorded.raw.to_vec(),
             (true, []) => return,
             (true, said) => format!("[{}]", said.join(",")).into_bytes(),
@@ -259,7 +262,7 @@ impl Script {
         self.requests.push(Asked { id, method, target, since, is_cancelled: false });
     }
 
-    /// The request that the answer number `nth` with an id is for.
+    /// Returns the request that answer number `nth` with an id belongs to.
     pub(super) fn request(&self, id: &Id<'static>, nth: usize) -> Option<usize> {
         let requests = self.by_id.get(id)?;
         requests.get(nth).or(requests.last()).copied()
@@ -272,7 +275,7 @@ impl Script {
         }
     }
 
-    /// Takes the client's answer to a request of the server.
+    /// Stores the client's answer to a request of the server.
     fn answer(&mut self, id: &Id<'_>, (before, after): (String, String)) -> Option<Need> {
         for (method, calls) in &mut self.calls {
             let waits = |call: &Call| matches!(call.reply, Reply::Nothing) && call.id == *id;
@@ -286,17 +289,18 @@ impl Script {
         None
     }
 
-    /// Takes an answer of the server.
+    /// Stores an answer of the server.
     fn expect(&mut self, id: &Id<'_>, value: Value<'_>, time: Option<Duration>, turn: &mut Turn) {
         let id = id.clone().into_owned();
         let nth = self.answers.get(&id).map_or(0, Vec::len);
         let request = self.request(&id, nth).and_then(|index| self.requests.get(index));
+        // An answer to the relay's own request, which the client never sent.
         if request.is_none() && id.as_str().is_some_and(|id| id.starts_with(OWN_ID)) {
             return;
         }
         let asked = self.by_id.get(&id).map_or(0, Vec::len);
         let is_optional = request.is_some_and(|request| {
-            // A server in the place of one that ended is told this again by the relay.
+            // After a restart, the relay repeats `initialize` to the new server.
             request.is_cancelled || (request.method == "initialize" && asked <= nth)
         });
         if !is_optional {
@@ -318,12 +322,13 @@ impl Script {
     }
 }
 
-/// Whether notifications of a method are compared.
+/// Returns true if notifications of a method are compared.
 pub(super) fn counts(method: &str, is_strict: bool) -> bool {
     is_strict || !matches!(method, "notifications/progress" | "notifications/message")
 }
 
-/// Calls `take` with each message of a line and the value that it is. Returns whether there is any.
+/// Calls `take` with each message of a line and its JSON value. Returns true if there was a
+/// message.
 pub(super) fn each_message<'a>(
     decoder: &mut Decoder,
     line: &'a [u8],
@@ -345,10 +350,10 @@ pub(super) fn each_message<'a>(
         }
         Err(_) => {}
     }
-    0 < count
+    count > 0
 }
 
-/// What stands before and after the id of a message.
+/// Returns the text before and after the id of a message.
 fn around_id(value: Value<'_>) -> Option<(String, String)> {
     let id = value.get("id")?;
     let (before, rest) = value.text().split_at_checked(id.offset() - value.offset())?;

@@ -1,4 +1,4 @@
-//! Values as they are shown: short and escaped for people, as JSON for programs.
+//! Formats values: cut and escaped for people, as JSON for programs.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use crate::terminal::Pieces;
 /// A value that differs.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
-    /// As JSON; of a long one, its beginning as a string.
+    /// JSON; for a long value, its beginning as a string.
     pub(super) json: String,
-    /// For people.
+    /// Text for people.
     pub(super) text: String,
 }
 
-/// Longest value that programs get as it is.
+/// Limit on the JSON of a value.
 const MAX_JSON_BYTES: usize = 16 << 10;
-/// How much of it people get.
+/// Width of the text.
 const WIDTH: usize = 72;
-/// How much is shown before the first character that differs.
+/// Characters shown before the first difference.
 const BEFORE: usize = 24;
 
 impl Shown {
-    /// Two values, each from about where they differ.
+    /// Formats two values, each from shortly before their first difference.
     pub(super) fn pair(
         one: Option<Value<'_>>,
         other: Option<Value<'_>>,
@@ -37,7 +37,7 @@ impl Shown {
         (one.map(|it| Self::new(it, from)), other.map(|it| Self::new(it, from)))
     }
 
-    /// The names of the elements of a list.
+    /// Formats the names of a list's elements.
     pub(super) fn of_names(names: &[Cow<'_, str>]) -> Self {
         let mut json = String::from("[");
         for (index, name) in names.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Shown {
         let text = match value.as_str() {
             None => cut(value.text().as_bytes(), true),
             Some(string) => {
-                let dots = if 0 < from { "…" } else { "" };
+                let dots = if from > 0 { "…" } else { "" };
                 format!(
                     "\"{dots}{}\"",
                     cut(string.as_bytes().get(from..).unwrap_or_default(), false)
@@ -63,7 +63,7 @@ impl Shown {
     }
 }
 
-/// Where to begin so that the first difference is seen.
+/// Returns the offset at which to begin, so that the first difference is visible.
 fn first_difference(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
     if same < WIDTH - BEFORE {
@@ -80,10 +80,10 @@ fn cut(text: &[u8], is_json: bool) -> String {
     Pieces::up_to(WIDTH, text, is_json).first(WIDTH, false)
 }
 
-/// JSON text as it is, or the beginning of it as a string.
+/// Returns JSON text unchanged, or its beginning as a string.
 fn bounded(text: &str) -> String {
     if text.len() <= MAX_JSON_BYTES {
-        // Control characters are in no string, and as whitespace they do no good.
+        // Strings contain no raw control characters, so these are white space between values.
         return text.replace(['\t', '\r', '\n'], " ");
     }
     let mut end = MAX_JSON_BYTES;

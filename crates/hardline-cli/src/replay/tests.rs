@@ -1,4 +1,4 @@
-//! Whole replays without a process: a script, and a server that is made of lines.
+//! Whole replays without a process: a script, and a server made of lines.
 
 use hardline_wire::json::Checker;
 use hardline_wire::line::Line;
@@ -13,7 +13,7 @@ const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#;
 const READY: &str = r#"{"jsonrpc":"2.0","id":0,"result":{}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
-/// A script of lines: `>` is the client's, `<` the server's.
+/// Builds a script from lines: `>` is the client's, `<` the server's.
 fn script_with(lines: &[&str], verdict: &str, is_strict: bool) -> Script {
     let limits = Limits::default();
     let mut writer = Writer::new(&limits, is_strict);
@@ -31,7 +31,7 @@ fn script(lines: &[&str]) -> Script {
     script_with(lines, "passed", false)
 }
 
-/// Plays a script against a server that says `answers[i]` once it has heard line `i`.
+/// Replays a script against a server that sends `answers[i]` after it has received line `i`.
 fn play(script: &Script, settings: &Settings, answers: &[&[&str]]) -> (Vec<String>, Report) {
     let mut player = Player::new(script, settings, &Limits::default());
     let mut said = Vec::new();
@@ -52,7 +52,7 @@ fn play(script: &Script, settings: &Settings, answers: &[&[&str]]) -> (Vec<Strin
     (said, player.finish(None))
 }
 
-/// The differences as `kind method path`.
+/// Returns the differences as `kind method path`.
 fn kinds(report: &Report) -> Vec<String> {
     let differences = report.differences.iter().map(|it| {
         let method = it.about.method.as_deref().unwrap_or("-");

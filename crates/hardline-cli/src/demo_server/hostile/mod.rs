@@ -1,10 +1,12 @@
-//! `hardline demo-server --hostile`: a server that does to its client what servers have no business doing.
+//! `hardline demo-server --hostile`: a server that attacks its client.
 //!
-//! Each attack is a tool of its own, so that a client triggers it by a call; the table of them is
-//! [`attack`]. Written on nothing but lines, as no library of MCP would send most of this.
+//! Each attack is a tool, so that a client triggers it by a call; [`attack`] has the table. It
+//! writes
+//! plain lines, because no MCP library would send most of this.
 //!
-//! It harms nobody: what it plants are words, it opens no file, and it ends with its standard input, or
-//! ten minutes later where not reading that is the attack.
+//! It does no real harm: it plants only text, opens no file, and ends with its standard input, or
+//! ten
+//! minutes later if not reading is the attack.
 
 pub(crate) mod attack;
 
@@ -28,7 +30,7 @@ pub(crate) use tool::{ECHO, LATER};
 
 const CHUNK: usize = 64 << 10;
 
-/// Serves until standard input ends. If `attack` is given, that is what every call gets.
+/// Serves until standard input ends. With `attack`, every call triggers that attack.
 pub(super) fn run(attack: Option<&'static Attack>) -> Result<ExitCode> {
     match serve(&mut Server::new(attack), &mut io::stdin().lock(), &mut io::stdout()) {
         Ok(code) => Ok(ExitCode::from(code)),
@@ -38,7 +40,7 @@ pub(super) fn run(attack: Option<&'static Attack>) -> Result<ExitCode> {
     }
 }
 
-/// Prints the attacks: what each is called, which rule speaks, what it does.
+/// Prints the name, the rule and the description of each attack.
 pub(super) fn list() -> Result<ExitCode> {
     let mut text = String::new();
     for attack in attack::all().chain(attack::alone()) {
@@ -65,6 +67,7 @@ fn serve(server: &mut Server, input: &mut dyn Read, out: &mut dyn Write) -> io::
         };
         let mut chunk = buffer.get(..read).unwrap_or_default();
         while let Some(line) = framer.next_line(&mut chunk) {
+            // An overlong line is handled as an empty one, which is no message.
             if let Next::End(code) = server.handle(line.whole().unwrap_or_default(), out)? {
                 return Ok(code);
             }

@@ -1,4 +1,4 @@
-//! The server's side of the protocol, as far as attacks need it: lines in, lines out.
+//! The protocol of the hostile server, as far as attacks need it: lines in, lines out.
 
 use std::io::{self, Write};
 
@@ -13,15 +13,15 @@ use super::call::Call;
 use super::planted;
 use super::tool::{ECHO, LATER, Offer};
 
-/// The server, and what it remembers of a session.
+/// The server and its session state.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// What every call gets; otherwise each gets what its name says.
+    /// Attack that every call triggers; without it, the tool's name selects the attack.
     only: Option<&'static Attack>,
-    /// Whether the client said that it is ready.
+    /// True after the client's `notifications/initialized`.
     is_ready: bool,
     offer: Offer,
-    /// Calls without an answer, oldest first, no more than [`MAX_WAITING`].
+    /// Calls without an answer, oldest first, at most [`MAX_WAITING`].
     waiting: Vec<Waiting>,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct Server {
 #[derive(Debug)]
 struct Waiting {
     id: Value,
-    /// The answer that it gets after the next call, if any.
+    /// Answer to send after the next call, if any.
     answer: Option<String>,
 }
 
-/// A message from the client. Answers to what an attack asked are of no interest.
+/// A message from the client. Answers to requests of an attack are ignored.
 #[derive(Debug, Deserialize)]
 struct Incoming {
     id: Option<Value>,
@@ -43,7 +43,7 @@ struct Incoming {
 }
 
 const MAX_WAITING: usize = 1024;
-/// The version for clients that ask for one that is not known, or has no handshake.
+/// Version for clients that ask for an unknown one, or for one without a handshake.
 const NEWEST: Version = Version::V2025_11_25;
 const VERSION_KEY: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
@@ -52,7 +52,7 @@ impl Server {
         Self { only, is_ready: false, offer: Offer::default(), waiting: Vec::new() }
     }
 
-    /// Takes a line, and says what is next. What is no message is ignored.
+    /// Handles a line. Lines that are not requests or notifications are ignored.
     pub(super) fn handle(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<Next> {
         let Ok(Incoming { id, method: Some(method), params }) = serde_json::from_slice(line) else {
             return Ok(Next::GoOn);
@@ -63,6 +63,7 @@ impl Server {
         };
         let result = match method.as_str() {
             "initialize" => {
+                // The lifecycle attack must send its request before the handshake is over.
                 if self.only.is_some_and(|it| it.rule == Some(Rule::SessionLifecycle)) {
                     writeln!(out, "{}", planted::request())?;
                 }
@@ -77,7 +78,7 @@ impl Server {
             "tools/list" => json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
                 "tools": self.offer.list(self.only)}),
             "tools/call" => return self.call(id, &params, out),
-            _ => return refuse(&id, code::METHOD_NOT_FOUND, "no such method", out),
+            _ => return refuse(&id, code::METHOD_NOT_FOUND, "unknown method", out),
         };
         writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": id, "result": result}))?;
         out.flush()?;
@@ -118,7 +119,7 @@ impl Server {
                 self.wait(Waiting { id, answer });
                 return Ok(Next::GoOn);
             }
-            None => return refuse(&id, code::INVALID_PARAMS, "no such tool", out),
+            None => return refuse(&id, code::INVALID_PARAMS, "unknown tool", out),
         };
         match outcome {
             Next::End(_) => return Ok(outcome),
@@ -139,7 +140,7 @@ impl Server {
     }
 }
 
-/// The id that a client is likely to use next, as JSON.
+/// Guesses the id that a client uses next, as JSON.
 fn next(id: &Value) -> String {
     id.as_i64().and_then(|id| id.checked_add(1)).unwrap_or_default().to_string()
 }

@@ -6,22 +6,22 @@ use serde::Deserialize;
 
 use super::{Route, harmless};
 
-/// Longest text: 15 MiB, so that the answer fits a frame of 16 MiB. More is refused.
+/// Limit on the text: 15 MiB, so that the answer fits into a frame of 16 MiB. More is refused.
 const MAX_BYTES: usize = 15 << 20;
 
-/// Repeated to fill the text; without a character that JSON escapes, so that sizes are exact.
+/// Repeated to fill the text. Has no character that JSON escapes, so that sizes are exact.
 const PATTERN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The length of the text, in bytes; at most 15 MiB
+    /// Length of the text in bytes; at most 15 MiB
     #[schemars(range(max = MAX_BYTES))]
     bytes: usize,
 }
 
 pub(super) fn route() -> Route {
-    let description = "Returns a text of exactly as many bytes as asked for, 15728640 at most";
+    let description = "Returns a text of exactly the requested number of bytes, at most 15728640";
     Route::new(harmless::<Arguments>("big", "Big answer", description), big)
 }
 

@@ -1,4 +1,4 @@
-//! `echo`: the text back, unchanged.
+//! `echo`: returns the text unchanged.
 
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::schemars::{self, JsonSchema};
@@ -9,7 +9,7 @@ use super::{Route, harmless};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The text to return
+    /// Text to return
     text: String,
 }
 

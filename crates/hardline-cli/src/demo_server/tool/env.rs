@@ -1,4 +1,4 @@
-//! `env`: the environment that the server was started with, to see what a client passes on.
+//! `env`: returns the environment of the server, to see what a client passes on.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -1,4 +1,4 @@
-//! `fail`: a result that says the tool did not succeed.
+//! `fail`: returns a result with `isError`.
 
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -10,12 +10,12 @@ use super::{Route, harmless};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// What the failure says
+    /// Text of the error
     message: String,
 }
 
 pub(super) fn route() -> Route {
-    let description = "Fails: a result with isError that has the message as its text";
+    let description = "Fails: returns a result with isError and the message as its text";
     Route::new(harmless::<Arguments>("fail", "Fail", description), fail)
 }
 

@@ -1,6 +1,6 @@
-//! The tools, one file each. A new one is a file and a line in [`all`].
+//! The tools, one file each. A new tool is a new file and a line in [`all`].
 //!
-//! Wrong arguments make a result with `isError`, which a model can read and act on.
+//! Wrong arguments give a result with `isError`, which a model can read and act on.
 
 mod big;
 mod echo;
@@ -30,8 +30,9 @@ pub(super) fn all() -> ToolRouter<DemoServer> {
         .with_route(sleep::route())
 }
 
-/// A tool that, as all of them here, changes nothing and reaches nothing outside. Its arguments are
-/// those that `A` is read from.
+/// Describes a tool that, like all of them here, changes nothing and reaches nothing outside. `A`
+/// is the
+/// type of its arguments.
 fn harmless<A: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
@@ -50,8 +51,9 @@ fn harmless<A: JsonSchema + 'static>(
     tool
 }
 
-/// Makes a schema digestible for those who know less of JSON Schema than they should: models' APIs
-/// refuse formats such as `uint64`, and objects without `properties`.
+/// Simplifies a schema for clients with partial support of JSON Schema: APIs of models refuse
+/// formats
+/// such as `uint64`, and objects without `properties`.
 fn simplify(schema: &mut JsonObject) {
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {

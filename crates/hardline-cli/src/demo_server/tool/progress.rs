@@ -1,4 +1,4 @@
-//! `progress`: notifications on the way to a result.
+//! `progress`: sends notifications before its result.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use tokio::time;
 
 use super::{Route, harmless};
 
-/// Most steps: as many as a burst test needs. More are refused.
+/// Limit on steps: as many as a burst test needs. More are refused.
 const MAX_STEPS: u32 = 100_000;
-/// Longest step: a minute. More is refused.
+/// Limit on the duration of a step: one minute. More is refused.
 const MAX_MS: u64 = 60_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// How many steps there are, each with one notification
+    /// Number of steps, each with one notification
     #[schemars(range(max = MAX_STEPS))]
     steps: u32,
-    /// How long each step takes after it is reported, in milliseconds
+    /// Duration of each step after its report, in milliseconds
     #[serde(default)]
     #[schemars(range(max = MAX_MS))]
     ms: u64,
 }
 
 pub(super) fn route() -> Route {
-    let description = "Takes steps, reports each as progress if the request asks for that with a \
-        progress token, and then answers";
+    let description = "Takes steps, reports each as progress if the request has a progress token, \
+            and then answers";
     Route::new(harmless::<Arguments>("progress", "Progress", description), progress)
 }
 
@@ -48,7 +48,8 @@ async fn progress(
     let walk = async {
         for step in 1..=steps {
             report(&context, step, steps).await?;
-            // Also after the last: the TypeScript SDKs lose a report that arrives with the result.
+            // Also after the last step: the TypeScript SDKs lose a report that arrives with the
+            // result.
             time::sleep(Duration::from_millis(ms)).await;
         }
         Ok(format!("took {steps} steps"))
@@ -59,7 +60,7 @@ async fn progress(
     }
 }
 
-/// Returns once the notification is written: the result must not overtake it.
+/// Sends a notification and waits until it is written: the result must not overtake it.
 async fn report(context: &RequestContext<RoleServer>, step: u32, of: u32) -> Result<(), String> {
     let Some(token) = context.meta.get_progress_token() else {
         return Ok(());

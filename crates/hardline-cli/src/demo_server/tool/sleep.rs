@@ -1,4 +1,4 @@
-//! `sleep`: an answer that takes its time.
+//! `sleep`: answers after a delay.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use tokio::time;
 
 use super::{Route, harmless};
 
-/// Longest sleep: an hour, longer than any client's patience. More is refused.
+/// Limit on the delay: one hour, longer than the timeout of any client. More is refused.
 const MAX_MS: u64 = 3_600_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// How long to wait before answering, in milliseconds
+    /// Delay before the answer, in milliseconds
     #[schemars(range(max = MAX_MS))]
     ms: u64,
 }
 
 pub(super) fn route() -> Route {
-    let description = "Answers after the time given; ends at once when the call is cancelled";
+    let description = "Answers after the given time; ends at once when the call is cancelled";
     Route::new(harmless::<Arguments>("sleep", "Sleep", description), sleep)
 }
 

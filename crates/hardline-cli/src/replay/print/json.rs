@@ -23,7 +23,7 @@ struct Document<'a> {
     notes: &'a [String],
 }
 
-/// A difference, with its members in the order in which they are looked for.
+/// A difference; the order of its members is part of the format.
 #[derive(Serialize)]
 struct Entry<'a> {
     id: Option<Box<RawValue>>,
@@ -68,7 +68,7 @@ pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::R
     writeln!(out, "{}", json::line(&serde_json::json!({ "sessions": listed }))?)
 }
 
-/// A time since 1970, as recordings write it.
+/// Formats a time since 1970 as recordings do.
 pub(super) fn start(since: std::time::Duration) -> String {
     Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX)).to_string()
 }

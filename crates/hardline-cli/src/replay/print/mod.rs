@@ -1,4 +1,4 @@
-//! What is shown of a replay, for people and for programs.
+//! Prints the report of a replay, for people and for programs.
 
 pub(super) mod json;
 pub(super) mod text;

@@ -1,4 +1,4 @@
-//! For people: what differs, answer by answer, and at the end how much of it there is.
+//! Text output: the differences of each answer, and a summary.
 
 use std::io::{self, Write};
 
@@ -12,13 +12,13 @@ use super::super::show::Shown;
 use super::counted;
 use super::json::start;
 
-/// Changes shown of one message.
+/// Limit on the shown changes of one message.
 const MAX_CHANGES: usize = 20;
-/// Bytes shown of a name, and of a path.
+/// Limits on a shown name and path, in bytes.
 const MAX_NAME: usize = 80;
 const MAX_PATH: usize = 200;
 
-/// The styles, which are none without colors.
+/// Styles; without colors, empty ones.
 struct Styles {
     bold: Style,
     old: Style,
@@ -47,15 +47,15 @@ pub(in super::super) fn report(
                 }
             }
         }
-        if MAX_CHANGES < group.len() {
+        if group.len() > MAX_CHANGES {
             let more = counted(group.len() - MAX_CHANGES, "more change", "more changes");
             writeln!(out, "    and {more}; --format json has them")?;
         }
     }
-    if 0 < report.more {
+    if report.more > 0 {
         writeln!(
             out,
-            "and more like these: only the first {} are shown",
+            "and more differences: only the first {} are shown",
             report.differences.len()
         )?;
     }
@@ -72,7 +72,7 @@ pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::R
         let time = since.map_or_else(|| "no time".to_owned(), start);
         writeln!(
             out,
-            "{id:<width$}  {time}  lines: {client} of the client, {server} of the server"
+            "{id:<width$}  {time}  lines: {client} from the client, {server} from the server"
         )?;
     }
     Ok(())
@@ -107,11 +107,11 @@ fn sentence(about: &About, kind: Kind, detail: &str, styles: &Styles) -> String 
     let bad = styles.bad;
     let what = match kind {
         Kind::ServerEnded => return format!("{bad}{detail}{bad:#}"),
-        Kind::NoNotification => "a notification that did not come",
-        Kind::ExtraNotification => "a notification that is not in the recording",
-        Kind::NoRequest => "a request of the server that did not come",
-        Kind::ExtraRequest => "a request of the server that is not in the recording",
-        Kind::ExtraAnswer => "an answer that is not in the recording",
+        Kind::NoNotification => "a notification did not arrive",
+        Kind::ExtraNotification => "a notification is not in the recording",
+        Kind::NoRequest => "a request of the server did not arrive",
+        Kind::ExtraRequest => "a request of the server is not in the recording",
+        Kind::ExtraAnswer => "an answer is not in the recording",
         Kind::NoAnswer | Kind::Value(_) => detail,
     };
     let title = title(about, styles);
@@ -120,20 +120,20 @@ fn sentence(about: &About, kind: Kind, detail: &str, styles: &Styles) -> String 
     format!("{title}: {bad}{what}{bad:#}{comma}{reason}")
 }
 
-/// One line about all of it.
+/// Returns the summary line.
 fn summary(report: &Report, styles: &Styles) -> String {
     let mut parts = vec![counted(report.requests, "request", "requests")];
     parts.push(format!("{} the same", report.same));
-    if 0 < report.differing {
+    if report.differing > 0 {
         let (bad, count) = (styles.bad, counted(report.differing, "differs", "differ"));
         parts.push(format!("{bad}{count}{bad:#}"));
     }
-    if 0 < report.unanswered {
+    if report.unanswered > 0 {
         parts.push(format!("{} without an answer in the recording", report.unanswered));
     }
     let other = |it: &&Difference| it.about.id.is_none() && it.kind != Kind::ServerEnded;
     let others = report.differences.iter().filter(other).count();
-    if 0 < others {
+    if others > 0 {
         parts.push(counted(others, "other difference", "other differences"));
     }
     if report.differences.iter().any(|it| it.kind == Kind::ServerEnded) {

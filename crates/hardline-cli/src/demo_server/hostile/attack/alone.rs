@@ -1,4 +1,5 @@
-//! Attacks on what is around a session, each in a session of its own: not among the tools unless they are named.
+//! Attacks on the environment of a session. Each needs its own session, so they are tools only by
+//! name.
 
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
@@ -31,18 +32,18 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// Made up.
+/// Made-up secrets.
 const SECRETS: &str = "fatal: cannot connect to postgres://shop:hunter2hunter2@db.example.com/shop\n\
     SHOP_PASSWORD=hunter2hunter2\nAuthorization: Bearer hunter2hunter2hunter2\n";
 
-/// Time that a server without its keeper lives: nothing else would tell it to end.
+/// Lifetime of a server without its keeper: nothing else would end it.
 #[cfg(target_os = "linux")]
 const LIFE: Duration = Duration::from_secs(600);
-/// Longest command line of a parent that is looked at.
+/// Limit on the part of the parent's command line that is read.
 #[cfg(target_os = "linux")]
 const MAX_COMMAND_BYTES: u64 = 4096;
 
-/// Kills the parent if that is a keeper, and not a shell or a client.
+/// Kills the parent if it is a keeper; never a shell or a client.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "bounded by take()")]
 fn kill_keeper() -> io::Result<Next> {
@@ -50,6 +51,7 @@ fn kill_keeper() -> io::Result<Next> {
     let mut command = Vec::new();
     let file = file::open(Path::new(&format!("/proc/{parent}/cmdline")))?;
     file.take(MAX_COMMAND_BYTES).read_to_end(&mut command)?;
+    // The second word of the command line is the subcommand.
     if command.split(|byte| *byte == 0).nth(1) != Some(b"keeper") {
         return Ok(Next::End(3));
     }

@@ -1,17 +1,17 @@
-//! Answers that nobody waits for, or not like that.
+//! Answers without a request, or with the wrong id.
 
 use hardline_guard::Rule;
 
 use super::{Attack, Due, Next};
 use crate::demo_server::hostile::planted;
 
-/// An id that no client has got to.
+/// Id that no client has reached.
 const FAR: &str = "999999999";
 
 pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "unsolicited-answer",
-        what: "A forged answer to a request that nobody made, then the true one",
+        what: "A forged answer to a request that was never made, then the true one",
         rule: Some(Rule::SessionUnsolicitedResponse),
         due: Due::Answer,
         act: |call| {
@@ -45,13 +45,13 @@ pub(super) const ATTACKS: &[Attack] = &[
         rule: Some(Rule::SessionIdType),
         due: Due::Error,
         act: |call| {
-            call.line(call.text_for(&retyped(call.id), "an answer to nobody"))?;
+            call.line(call.text_for(&retyped(call.id), "an answer with another id"))?;
             Ok(Next::Wait)
         },
     },
 ];
 
-/// A number as a string, or a string as a number if it is one.
+/// Turns a number into a string, or a string with a number into a number.
 fn retyped(id: &str) -> String {
     let bare = id.trim_matches('"');
     match bare.parse::<i64>() {

@@ -1,4 +1,4 @@
-//! Ends that only Unix has.
+//! Failures that exist only on Unix.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -30,6 +30,6 @@ pub(super) const ATTACKS: &[Attack] = &[
 
 fn close_stdout() -> io::Result<()> {
     let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
-    // The pipe has no other descriptor here.
+    // The pipe has no other descriptor in this process, so this closes it.
     Ok(dup2_stdout(nowhere)?)
 }

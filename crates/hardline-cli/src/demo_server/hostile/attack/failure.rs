@@ -1,11 +1,11 @@
-//! Servers that end, or stop doing their part.
+//! Servers that end or stop responding.
 
 use std::thread;
 use std::time::Duration;
 
 use super::{Attack, Due, Next};
 
-/// How long a server that reads nothing lives: nothing else would tell it to end.
+/// Lifetime of a server that reads nothing: nothing else would end it.
 const DEAF: Duration = Duration::from_secs(600);
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -36,7 +36,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "stop-reading",
-        what: "Reads nothing any more and answers nobody, for ten minutes",
+        what: "Stops reading and answering, for ten minutes",
         rule: None,
         due: Due::Nothing,
         act: |_| {

@@ -1,4 +1,4 @@
-//! More of something than anybody can use, and then the answer.
+//! Floods of messages before the answer.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use crate::demo_server::hostile::call::Call;
 use crate::demo_server::hostile::planted;
 
 const RULE: Option<Rule> = Some(Rule::SessionBurst);
-/// Enough to fill every queue that is not bounded, and a screen besides.
+/// Enough messages to fill every unbounded queue, and a screen.
 const COUNT: usize = 10_000;
-/// Each wants an answer.
+/// Number of requests; each needs an answer.
 const REQUESTS: usize = 2_000;
-/// Messages written at once.
+/// Messages per write.
 const CHUNK: usize = 500;
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -35,7 +35,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "flood-list-changed",
-        what: "Ten thousand times word that the tools have changed, then the answer",
+        what: "Ten thousand notices that the tools have changed, then the answer",
         rule: RULE,
         due: Due::Answer,
         act: |call| {
@@ -57,7 +57,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "flood-noise",
-        what: "Ten thousand lines that are no messages, then the answer",
+        what: "Ten thousand lines that are not messages, then the answer",
         rule: Some(Rule::FrameNoise),
         due: Due::Answer,
         act: |call| flood(call, COUNT, |number| format!("DEBUG line {number}")),

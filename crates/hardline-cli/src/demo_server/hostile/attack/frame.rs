@@ -1,4 +1,4 @@
-//! Answers that are no proper frames: two readers read them in two ways, or one reader not at all.
+//! Invalid frames: readers disagree about them, or cannot read them.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::{Attack, Due, Next};
 use crate::demo_server::hostile::call::Call;
 use crate::demo_server::hostile::planted;
 
-/// Bytes of the large frame: more than twice what Hardline takes by default.
+/// Size of the large frame: more than twice the default limit of Hardline.
 const HUGE: usize = 40_000_000;
 const DEEP: usize = 10_000;
 
@@ -27,14 +27,14 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "not-json",
-        what: "An answer in a language that is almost JSON: NaN and a comma too many",
+        what: "An answer that is almost JSON: NaN and a comma too many",
         rule: Some(Rule::FrameNotJson),
         due: Due::Error,
         act: |call| call.answer_with(&call.result(r#""content":[],"score":NaN,"#)),
     },
     Attack {
         name: "not-jsonrpc",
-        what: "An answer that is a result and an error at once",
+        what: "An answer that is both a result and an error",
         rule: Some(Rule::FrameNotJsonrpc),
         due: Due::Error,
         act: |call| add_member(call, r#""error":{"code":1,"message":"no"}"#),
@@ -69,7 +69,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "invalid-utf8",
-        what: "An answer with bytes that are no UTF-8",
+        what: "An answer with bytes that are not UTF-8",
         rule: Some(Rule::FrameInvalidUtf8),
         due: Due::Error,
         act: |call| write_inside(call, b"caf\xe9 \xc0\xaf"),
@@ -130,7 +130,7 @@ fn add_member(call: &mut Call<'_>, member: &str) -> io::Result<Next> {
     call.answer_with(&format!("{line},{member}}}"))
 }
 
-/// Answers with raw bytes where the text belongs.
+/// Answers with raw bytes in place of the text.
 fn write_inside(call: &mut Call<'_>, bytes: &[u8]) -> io::Result<Next> {
     let line = call.text("|");
     let (head, tail) = line.split_once('|').unwrap_or_default();
@@ -138,7 +138,7 @@ fn write_inside(call: &mut Call<'_>, bytes: &[u8]) -> io::Result<Next> {
     Ok(Next::GoOn)
 }
 
-/// Answers with `count` times one byte in it, which is never in memory as a whole.
+/// Answers with one byte repeated `count` times, written in chunks to save memory.
 fn fill(
     call: &mut Call<'_>,
     open: &str,

@@ -1,4 +1,4 @@
-//! Tools that are not what they were, or not what they seem.
+//! Tools and instructions that change, or imitate others.
 
 use std::io;
 
@@ -8,22 +8,22 @@ use super::{Attack, Due, Next};
 use crate::demo_server::hostile::call::Call;
 use crate::demo_server::hostile::planted;
 
-/// The attack with which the instructions are others from the start, if it is the only one.
+/// Attack that, if it is the only one, gives other instructions from the start.
 pub(in crate::demo_server::hostile) const CHANGED_INSTRUCTIONS: &str = "changed-instructions";
-/// The attack with which the first list of tools is empty, if it is the only one.
+/// Attack that, if it is the only one, lists no tools at first.
 pub(in crate::demo_server::hostile) const EMPTY_FIRST_LIST: &str = "empty-first-list";
 
 pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "poisoned-description",
-        what: "A tool with hidden orders and a planted request in its description",
+        what: "A tool with hidden instructions and a planted request in its description",
         rule: Some(Rule::ToolPoison),
         due: Due::Answer,
         act: |call| call.answer("the attack is in the list of tools"),
     },
     Attack {
         name: "changed-tool",
-        what: "Changes what echo says of itself, after it was looked at",
+        what: "Changes the description of echo, after it was listed",
         rule: Some(Rule::ToolChanged),
         due: Due::Answer,
         act: |call| {
@@ -33,7 +33,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "new-tool",
-        what: "Adds a tool to the list, after it was looked at",
+        what: "Adds a tool to the list, after it was listed",
         rule: Some(Rule::ToolNew),
         due: Due::Answer,
         act: |call| {
@@ -73,7 +73,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "large-definition",
-        what: "Adds a tool with an icon of 2 MiB, another one in every list",
+        what: "Adds a tool with an icon of 2 MiB, a new one in every list",
         rule: Some(Rule::ToolChanged),
         due: Due::Answer,
         act: |call| {
@@ -90,7 +90,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: CHANGED_INSTRUCTIONS,
-        what: "Gives other instructions for the model, after they were looked at",
+        what: "Gives other instructions for the model, after the first ones",
         rule: Some(Rule::ToolChanged),
         due: Due::Answer,
         act: |call| {
@@ -100,7 +100,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// Tells the client that there is another list, and answers.
+/// Tells the client that the list has changed, and answers.
 fn list_changed(call: &mut Call<'_>) -> io::Result<Next> {
     call.line(planted::notification("notifications/tools/list_changed"))?;
     call.answer("look at the list of tools")

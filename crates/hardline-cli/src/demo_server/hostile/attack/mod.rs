@@ -1,7 +1,8 @@
-//! The table of attacks. A new one is an entry in one of the files here.
+//! The table of attacks. A new attack is an entry in one of these files.
 //!
-//! Every rule of the guard has an attack that it should speak about, and there is one for each way in
-//! which a server can fail.
+//! Every rule of the guard has an attack that it should detect, and every way in which a server can
+//! fail
+//! has one too.
 
 #[cfg(unix)]
 mod alone;
@@ -25,27 +26,27 @@ use hardline_guard::Rule;
 use super::call::Call;
 pub(super) use list::{CHANGED_INSTRUCTIONS, EMPTY_FIRST_LIST};
 
-/// Something that a server should not do, triggered by a call.
+/// A misbehavior of a server, triggered by a call.
 pub(crate) struct Attack {
-    /// Its name, which is the tool's.
+    /// Name of the attack and of its tool.
     pub(crate) name: &'static str,
-    /// What it does, as a sentence without its full stop.
+    /// Description, as a sentence without its full stop.
     pub(crate) what: &'static str,
-    /// The rule that should speak, unless no rule is broken and the server just fails.
+    /// Rule that should detect it; `None` if the server just fails.
     pub(crate) rule: Option<Rule>,
-    /// What whoever called should get, behind a guard with the profile `balanced`.
+    /// Expected outcome for the caller, behind a guard with the profile `balanced`.
     pub(crate) due: Due,
     pub(super) act: fn(&mut Call<'_>) -> io::Result<Next>,
 }
 
-/// What a guarded caller should get, exactly once.
+/// Outcome that a guarded caller should get, exactly once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Due {
-    /// The server's answer, perhaps with something in it made harmless.
+    /// The server's answer, possibly sanitized.
     Answer,
     /// An error in its place.
     Error,
-    /// Nothing: how long to wait is for the caller to say.
+    /// Nothing; the caller decides how long to wait.
     Nothing,
 }
 
@@ -59,18 +60,18 @@ impl Due {
     }
 }
 
-/// What the server does after a line.
+/// Next step of the server after a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Next {
-    /// It takes the next one.
+    /// Read the next line.
     GoOn,
     /// The same, with the call unanswered.
     Wait,
-    /// It ends, with this code.
+    /// Exit with this code.
     End(u8),
 }
 
-/// All attacks, by kind.
+/// Returns all attacks that are tools, by kind.
 pub(crate) fn all() -> impl Iterator<Item = &'static Attack> {
     let groups = [
         split::ATTACKS,
@@ -88,7 +89,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Attack> {
     groups.into_iter().flatten()
 }
 
-/// Attacks that end a session, or would: they are done if they are named, and are no tools otherwise.
+/// Returns the attacks that end a session, or would. They are available by name only, not as tools.
 pub(crate) fn alone() -> impl Iterator<Item = &'static Attack> {
     #[cfg(unix)]
     let attacks = alone::ATTACKS;
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_an_attack() {
-        // A server that is running cannot change how it was started.
+        // A running server cannot change its own launch.
         let rules = Rule::ALL.iter().filter(|rule| rule.layer() != "launch");
         let missing = rules.filter(|rule| !all().any(|it| it.rule == Some(**rule)));
         assert_eq!(missing.collect::<Vec<_>>(), Vec::<&Rule>::new());

@@ -1,4 +1,4 @@
-//! What a server prints where only messages belong.
+//! Output of a server that is not a message.
 
 use hardline_guard::Rule;
 

@@ -1,4 +1,4 @@
-//! Requests that a server may not send: not at all, not to this client, not now.
+//! Requests that a server must not send: at all, to this client, or at this time.
 
 use std::io;
 
@@ -11,28 +11,28 @@ use crate::demo_server::hostile::planted;
 pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "tools-call-from-server",
-        what: "A call of a tool that the server sends to the client",
+        what: "A tool call that the server sends to the client",
         rule: Some(Rule::SessionWrongDirection),
         due: Due::Answer,
         act: |call| ask(call, &planted::bare_request(planted::ID, "tools/call")),
     },
     Attack {
         name: "initialize-from-server",
-        what: "A handshake that the server begins",
+        what: "A handshake that the server starts",
         rule: Some(Rule::SessionWrongDirection),
         due: Due::Answer,
         act: |call| ask(call, &planted::bare_request(planted::ID, "initialize")),
     },
     Attack {
         name: "sampling-uninvited",
-        what: "Asks for the client's model, whether the client offers it or not",
+        what: "Asks for the client's model, even if the client does not offer it",
         rule: Some(Rule::SessionCapability),
         due: Due::Answer,
         act: |call| ask(call, &planted::request()),
     },
     Attack {
         name: "elicitation-uninvited",
-        what: "Asks the user for a password, whether the client offers that or not",
+        what: "Asks the user for a password, even if the client does not offer that",
         rule: Some(Rule::SessionCapability),
         due: Due::Answer,
         act: |call| {
@@ -71,9 +71,12 @@ pub(super) const ATTACKS: &[Attack] = &[
         what: "A request before the client is ready; ask for it by --hostile early-request",
         rule: Some(Rule::SessionLifecycle),
         due: Due::Answer,
-        act: |call| match call.may_ask {
-            true => call.answer("too late: the handshake is over"),
-            false => ask(call, &planted::request()),
+        act: |call| {
+            if call.may_ask {
+                call.answer("too late: the handshake is over")
+            } else {
+                ask(call, &planted::request())
+            }
         },
     },
     Attack {
@@ -95,7 +98,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// Asks, does not wait for the client's word, and answers.
+/// Sends a request, and answers the call without waiting for the client.
 fn ask(call: &mut Call<'_>, line: &str) -> io::Result<Next> {
     call.line(line)?;
     call.answer("answered after a request")

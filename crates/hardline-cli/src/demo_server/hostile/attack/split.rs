@@ -1,4 +1,5 @@
-//! Answers built by hand, with raw newlines in them: the line falls apart, and what was text is a message.
+//! Answers with raw newlines in them: the line breaks into several, and a part of the text is a
+//! message.
 
 use std::io;
 use std::thread;
@@ -93,7 +94,7 @@ fn tear(call: &mut Call<'_>, middle: &str) -> io::Result<Next> {
     call.answer_with(&format!("{head}{}{tail}", planted::page(middle)))
 }
 
-/// What stands before and after the text of an answer.
+/// Returns the parts of an answer before and after its text.
 fn halves(call: &Call<'_>) -> (String, String) {
     let line = call.text("|");
     let (head, tail) = line.split_once('|').unwrap_or_default();

@@ -132,7 +132,7 @@ struct Style {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// When to use colors; `auto`: on a terminal, unless NO_COLOR is set
+    /// Use of colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 }

@@ -100,7 +100,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
                 let list = server.suggest(command, &[]);
                 format!("; {list} lists its prompts and their arguments")
             }
-            Error::Rpc(_) => format!("; {} lists them", server.suggest(command, &[])),
+            Error::Rpc(_) => format!("; {} lists its {command}", server.suggest(command, &[])),
             error => desk.hint(server, error),
         };
         complain(&format!("{error}{hint}"));

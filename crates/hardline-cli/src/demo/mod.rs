@@ -34,7 +34,7 @@ use scene::ACTS;
     More attacks, one by one: hardline demo-server --list-attacks"
 )]
 pub(crate) struct Args {
-    /// When to use colors; `auto`: on a terminal, unless NO_COLOR is set
+    /// Use of colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 }

@@ -1,13 +1,15 @@
-//! Files that belong to somebody else: read within a limit, replaced whole or not at all.
+//! Files of other programs: read within a limit, replaced completely or not at all.
 //!
 //! Invariants:
-//! - A file holds its old or its new contents at every moment, whenever the process or the machine dies:
-//!   the new ones are written beside it, and take its name when they are on the disk.
-//! - A link stays a link; what it points to is replaced.
-//! - The new file has the permissions of the old one and, where the system lets us, its owner. It never
-//!   was readable for more people, not even while it was written.
-//! - A file that is not to be written is not replaced either, though its directory would allow it.
-//! - What a killed run has left beside a file has one fixed name, and the next run takes it away.
+//! - A file has its old or its new contents at every moment, even if the process or the machine
+//! dies: the
+//!   new contents are written beside it, and renamed when they are on disk.
+//! - A link stays a link; its target is replaced.
+//! - The new file has the permissions of the old one and, if the system allows it, its owner. It is
+//! never
+//!   readable for more users, not even while it is written.
+//! - A read-only file is not replaced, even if its directory would allow it.
+//! - The temporary file has one fixed name. If a run is killed, the next run removes it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// When to use colors
+    /// Use of colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
 }

@@ -99,14 +99,14 @@ struct Choice {
     /// Name of the server
     server: String,
 
-    /// Only these tools
+    /// Names of tools; default: all
     tools: Vec<String>,
 
     #[command(flatten)]
     place: Place,
 }
 
-/// How to print.
+/// Output format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Format {
     /// For people
@@ -124,14 +124,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// The servers of which something waits for approval, as `hardline pin diff` shows it.
+/// Returns the servers with changes that wait for approval, as `hardline pin diff` shows them.
 pub(crate) fn waiting() -> Result<Vec<String>> {
     let pins = Place { lock: None }.files()?.read()?;
     let servers = pins.servers().into_iter().filter(|server| diff::has_any(&pins, server));
     Ok(servers.map(str::to_owned).collect())
 }
 
-/// The files that pins are in.
+/// Files that store pins.
 struct Files {
     state: PathBuf,
     lock: PinStore,
@@ -142,7 +142,7 @@ struct Files {
 impl Place {
     fn files(&self) -> Result<Files> {
         let state = place::state();
-        let state = state.context("neither XDG_STATE_HOME nor HOME says where the pins are")?;
+        let state = state.context("cannot find the pins: neither XDG_STATE_HOME nor HOME is set")?;
         let lock = match &self.lock {
             Some(path) => PinStore::at(path),
             None => PinStore::in_state(&state),
@@ -152,7 +152,7 @@ impl Place {
     }
 }
 
-/// What is in them.
+/// Contents of the pin files.
 struct Pins {
     lock: Lock,
     listed: Lock,
@@ -170,7 +170,7 @@ impl Files {
 }
 
 impl Pins {
-    /// The servers that anything is known of, sorted.
+    /// Returns all known servers, sorted.
     fn servers(&self) -> Vec<&str> {
         let programs = self.programs.iter().map(|(server, _)| server);
         let mut all: Vec<&str> =
@@ -180,7 +180,7 @@ impl Pins {
         all
     }
 
-    /// Differences between what a server said last and what was pinned: its instructions first.
+    /// Returns the differences between the last lists of a server and its pins, instructions first.
     fn differences(&self, server: &str) -> Vec<Difference> {
         let mut found = Vec::new();
         if let Some(listed) = self.listed.instructions(server) {
@@ -194,29 +194,30 @@ impl Pins {
             found.extend(self.lock.compare(server, &listed));
             return found;
         }
-        // No list of it is pinned: all of it is new.
+        // No list of the server is pinned, so all its tools are new.
         let mut empty = Lock::new();
-        // A server without tools always fits.
+        // A server without tools cannot exceed a limit.
         let _ = empty.pin(server, []);
         found.extend(empty.compare(server, &listed));
         found
     }
 
-    /// Fails if nothing is known of a server, and says of which something is.
+    /// Fails if a server is unknown, and lists the known ones.
     fn check(&self, server: &str) -> Result<()> {
         if self.servers().contains(&server) {
             return Ok(());
         }
         let names: Vec<String> = self.servers().into_iter().map(shown).collect();
-        let known = match names.is_empty() {
-            true => "nothing is pinned yet: start a server with `hardline wrap`".to_owned(),
-            false => format!("there are {}", names.join(", ")),
+        let known = if names.is_empty() {
+            "nothing is pinned yet: start a server with `hardline wrap`".to_owned()
+        } else {
+            format!("known servers: {}", names.join(", "))
         };
-        Err(anyhow!("nothing is known of a server `{}`; {known}", shown(server)))
+        Err(anyhow!("unknown server `{}`; {known}", shown(server)))
     }
 }
 
-/// A name that somebody else chose, escaped and cut.
+/// Escapes and cuts a name that comes from a client's configuration or a peer.
 fn shown(name: &str) -> String {
     Excerpt::new(name.as_bytes(), NAME_BYTES).to_string()
 }

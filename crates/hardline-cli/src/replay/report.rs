@@ -1,28 +1,28 @@
-//! What came of a replay.
+//! The report of a replay.
 
 use hardline_wire::id::Id;
 
 use super::diff::{Change, What};
 
-/// Most differences that are kept; the others are counted.
+/// Limit on stored differences; further ones are counted.
 const MAX_DIFFERENCES: usize = 100;
 
-/// What came of a replay.
+/// Report of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// Which session was played.
+    /// Id of the replayed session.
     pub(super) session: String,
-    /// Requests of the client.
+    /// Number of the client's requests.
     pub(super) requests: usize,
-    /// Those with the answers of the recording.
+    /// Requests with the recorded answers.
     pub(super) same: usize,
-    /// Those with others, or none.
+    /// Requests with other answers, or none.
     pub(super) differing: usize,
-    /// Those that have no answer in the recording.
+    /// Requests without an answer in the recording.
     pub(super) unanswered: usize,
-    /// In the order of the recording.
+    /// Differences, in the order of the recording.
     pub(super) differences: Vec<Difference>,
-    /// Differences that are not kept.
+    /// Number of differences that are not stored.
     pub(super) more: usize,
     pub(super) notes: Vec<String>,
 }
@@ -32,27 +32,27 @@ pub(super) struct Report {
 pub(super) struct Difference {
     pub(super) about: About,
     pub(super) kind: Kind,
-    /// Where and what, if something changed.
+    /// Changed value, if the difference is one.
     pub(super) change: Option<Change>,
-    /// In words, if that says more.
+    /// Description, if it adds something.
     pub(super) detail: String,
 }
 
-/// What a difference is about.
+/// Subject of a difference.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct About {
-    /// Its place among the requests; what is no request comes behind them.
+    /// Index of the request; everything else is sorted after the requests.
     pub(super) order: usize,
-    /// The request's id, as JSON.
+    /// Id of the request, as JSON.
     pub(super) id: Option<String>,
     pub(super) method: Option<String>,
-    /// The tool, prompt or resource.
+    /// Tool, prompt or resource.
     pub(super) target: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// Something in an answer, notification or request of the server.
+    /// A value in an answer, notification or request of the server.
     Value(What),
     NoAnswer,
     ExtraAnswer,
@@ -68,7 +68,7 @@ impl Report {
         self.differences.is_empty()
     }
 
-    /// How many more differences there is room for.
+    /// Returns the number of differences that can still be stored.
     pub(super) fn room(&self) -> usize {
         MAX_DIFFERENCES.saturating_sub(self.differences.len())
     }
@@ -93,7 +93,7 @@ impl Report {
         self.differences.push(difference);
     }
 
-    /// Puts the differences into the order of the recording.
+    /// Sorts the differences into the order of the recording.
     pub(super) fn sort(&mut self) {
         self.differences.sort_by_key(|difference| difference.about.order);
     }
@@ -104,7 +104,7 @@ impl About {
         Self { order: usize::MAX - 1, method: Some(method.to_owned()), ..Self::default() }
     }
 
-    /// Something with an id that was never asked for.
+    /// An answer with an id that the client never used.
     pub(super) fn stray(id: &Id<'_>) -> Self {
         Self { order: usize::MAX - 2, id: Some(id.to_string()), ..Self::default() }
     }
@@ -115,7 +115,7 @@ impl About {
 }
 
 impl Kind {
-    /// Its name for programs.
+    /// Returns the name for programs.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Value(What::Changed) => "changed",

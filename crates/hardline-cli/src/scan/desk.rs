@@ -1,4 +1,4 @@
-//! Where lines of peers are judged, and what was found in them is put in its place in the file.
+//! Judges the lines of peers, and locates the findings in the file.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,27 +14,27 @@ use super::report::Report;
 use super::{Judges, Stop};
 use crate::recording::Written;
 
-/// All that judging needs.
+/// Everything that judging needs.
 pub(super) struct Desk<'a, 'r> {
     pub(super) judges: &'a mut Judges,
     pub(super) report: &'a mut Report<'r>,
     pub(super) encoding: Encoding,
 }
 
-/// Where a line of a peer stands in the file.
+/// Position of a peer's line in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin<'a> {
-    /// The line of the file.
+    /// Line of the file.
     pub(super) line: &'a [u8],
-    /// Where that starts.
+    /// Position of its start.
     pub(super) place: Place,
-    /// Where in that line the peer's is written, if they are not the same.
+    /// Position of the peer's bytes in that line, if they are encoded in it.
     pub(super) written: Option<&'a Written>,
-    /// Where the line starts in what was written.
+    /// Offset of the line in those bytes.
     pub(super) base: usize,
 }
 
-/// What a peer wrote on one line, and what was found in it.
+/// A line of a peer and its findings.
 #[derive(Debug)]
 pub(super) struct Heard<'a> {
     pub(super) text: &'a [u8],
@@ -43,22 +43,22 @@ pub(super) struct Heard<'a> {
 }
 
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
-/// More of a line's beginning than can be shown.
+/// Limit on the beginning of a line for excerpts: more than can be shown.
 const SHOWN_BYTES: usize = 512;
 
 impl Heard<'_> {
-    /// Whether it is no message, so that nobody looked inside.
+    /// Returns true if the line is not a message, so that its strings were not judged.
     pub(super) fn is_refused(&self) -> bool {
         self.findings.iter().any(is_refusal)
     }
 }
 
-/// Whether a finding is about the bytes of a line that is no message.
+/// Returns true if a finding says that a line is not a message.
 fn is_refusal(finding: &Finding) -> bool {
     is_about_frame(finding) && finding.rule != Rule::FrameBom
 }
 
-/// Whether a finding is about the bytes of a line, and not about what the message on it says.
+/// Returns true if a finding is about the bytes of a line, not about the message in it.
 pub(super) fn is_about_frame(finding: &Finding) -> bool {
     finding.rule.layer() == "frame"
 }
@@ -99,7 +99,7 @@ impl Desk<'_, '_> {
         findings
     }
 
-    /// Judges a message that several lines were put together to, and counts what is in it.
+    /// Judges a message that was joined from several lines, and counts it.
     pub(super) fn judge_joined(&mut self, direction: Direction, text: &[u8]) -> Vec<Finding> {
         let mut findings = self.judges.guard.check_frame(direction, text).findings;
         self.look_inside(direction, text, &mut findings);
@@ -107,12 +107,14 @@ impl Desk<'_, '_> {
         findings
     }
 
-    /// Judges what is in a message that has halves of surrogate pairs in it: some readers mend that.
+    /// Judges the strings of a message with lone surrogates, because some readers repair such a
+    /// message.
     fn look_inside(&mut self, direction: Direction, text: &[u8], findings: &mut Vec<Finding>) {
         if findings.iter().all(|it| it.rule != Rule::FrameLoneSurrogate) {
             return;
         }
         let mut mended = text.to_vec();
+        // The replacement has the same length, so that offsets stay valid.
         for at in lone_surrogates(text) {
             let escape = mended.get_mut(at..at + 6).unwrap_or_default();
             escape.iter_mut().zip(b"\\ufffd").for_each(|(to, from)| *to = *from);
@@ -124,7 +126,7 @@ impl Desk<'_, '_> {
         findings.extend(inside.into_iter().filter(is_new));
     }
 
-    /// Counts what was looked at.
+    /// Counts a message or a refused line.
     fn count(&mut self, text: &[u8], findings: &[Finding]) {
         let seen = &mut self.report.seen;
         if findings.iter().any(is_refusal) {
@@ -134,14 +136,14 @@ impl Desk<'_, '_> {
         }
     }
 
-    /// Reports what was found in a line.
+    /// Reports the findings in a line.
     pub(super) fn tell(&mut self, heard: &Heard<'_>) -> Result<(), Stop> {
         let mut finder = heard.origin.finder(self.encoding);
         for finding in &heard.findings {
             let range = finding.offset..finding.offset.saturating_add(finding.length);
             let place = match finding.rule {
                 Rule::FrameBom => finder.find_bom(),
-                // What is not kept is measured by its own length.
+                // Only the beginning of the line is stored, so the finding has its own length.
                 Rule::FrameTooLarge => {
                     (finder.find(range.start..range.start).0, finding.length as u64)
                 }
@@ -170,7 +172,7 @@ impl Desk<'_, '_> {
 }
 
 impl<'a> Origin<'a> {
-    /// That of a line that stands in the file as it is.
+    /// Returns the origin of a line that is in the file unchanged.
     pub(super) fn of(line: &'a [u8], place: Place) -> Self {
         Self { line, place, written: None, base: 0 }
     }
@@ -180,7 +182,7 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Finds places of one peer's line in the file.
+/// Locates parts of one peer's line in the file.
 pub(super) struct Finder<'a> {
     origin: Origin<'a>,
     ruler: Ruler<'a>,
@@ -188,7 +190,7 @@ pub(super) struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Where a part of the peer's line starts in the file, and how many bytes it takes there.
+    /// Returns the position of a part of the line in the file, and its length there.
     pub(super) fn find(&mut self, range: Range<usize>) -> (Place, u64) {
         let base = self.origin.base;
         let range = base.saturating_add(range.start)..base.saturating_add(range.end);
@@ -196,7 +198,7 @@ impl Finder<'_> {
         self.ruler.find(range)
     }
 
-    /// Where the byte order mark before the line is.
+    /// Returns the position of the byte order mark before the line.
     fn find_bom(&mut self) -> (Place, u64) {
         let Origin { base, written, mut place, .. } = self.origin;
         if let (Some(written), Some(start)) = (written, base.checked_sub(BOM.len())) {
@@ -209,7 +211,7 @@ impl Finder<'_> {
     }
 }
 
-/// How many strings are in a message, keys included.
+/// Counts the strings of a message, including keys.
 fn count_strings(text: &[u8]) -> u64 {
     let (mut quotes, mut at) = (0, 0);
     while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {

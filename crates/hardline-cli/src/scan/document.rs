@@ -1,19 +1,22 @@
-//! The strings of a JSON document that is too long to be judged at once.
+//! Extracts the strings of a JSON document that is too long to be scanned at once.
 //!
-//! The scanner opens the strings of a text that is JSON from its beginning to its end. A window of such a
-//! text is none, so that a message in a string of a long export would go unseen. But a string never goes
-//! on over the end of a line, so that the strings of any whole lines can be told; and a text of nothing
-//! but strings is JSON again.
+//! The scanner opens the strings of a text that is valid JSON as a whole. A window of such a text
+//! is not
+//! valid JSON, so a message in a string of a long export would be missed. But a string never
+//! continues on
+//! the next line, so the strings of whole lines can be found; and a text of nothing but strings is
+//! JSON
+//! again.
 
 use memchr::memchr3;
 
-/// Whether a text with this beginning may be a JSON document.
+/// Returns true if a text with this beginning may be a JSON document.
 pub(super) fn may_be_json(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     matches!(head.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
-/// The text with spaces in place of all that is no string, byte for byte.
+/// Replaces everything but strings by spaces, byte for byte.
 pub(super) fn only_strings(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut result = vec![b' '; bytes.len()];
@@ -23,7 +26,7 @@ pub(super) fn only_strings(text: &str) -> String {
         }
     };
     let mut at = 0;
-    // Where the string that is open starts.
+    // Start of the open string.
     let mut start = None;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr3(b'"', b'\\', b'\n', rest)) {
         at += found;

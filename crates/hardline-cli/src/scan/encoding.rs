@@ -1,48 +1,49 @@
-//! How a file writes its text: UTF-8, or UTF-16 with a byte order mark, as Windows does.
+//! Text encodings: UTF-8, or UTF-16 with a byte order mark, as on Windows.
 //!
-//! Everything is judged as UTF-8. [`Encoding::measure`] tells how many bytes of the file a part of that
-//! text takes, so that a finding's place is that in the file, whatever the encoding.
+//! Everything is scanned as UTF-8. [`Encoding::measure`] returns the length of a part of that text
+//! in the
+//! file, so that positions are those of the file in every encoding.
 
 /// An encoding of text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Encoding {
     Utf8,
-    /// With the low byte of each unit first.
+    /// Little endian.
     Utf16Le,
     Utf16Be,
 }
 
 impl Encoding {
-    /// The encoding that the beginning of a file tells.
+    /// Detects the encoding from the beginning of a file.
     pub(super) fn of(head: &[u8]) -> Self {
         match head {
-            // Of UTF-32, no file was ever seen.
+            // UTF-32 has the same mark, but such files do not occur in practice.
             [0xff, 0xfe, ..] => Self::Utf16Le,
             [0xfe, 0xff, ..] => Self::Utf16Be,
             _ => Self::Utf8,
         }
     }
 
-    /// How many bytes of the file a part of its text takes.
+    /// Returns the length of a part of the text in the file, in bytes.
     pub(super) fn measure(self, text: &[u8]) -> u64 {
         if self == Self::Utf8 {
             return text.len() as u64;
         }
-        // A unit for each character, and another for those of four bytes.
+        // One unit per character, and a second one for characters of four bytes.
         let units = |byte: &u8| u64::from(byte & 0xc0 != 0x80) + u64::from(0xf0 <= *byte);
         2 * text.iter().map(units).sum::<u64>()
     }
 }
 
-/// Turns UTF-16 into UTF-8, in chunks.
+/// Converts UTF-16 to UTF-8, in chunks.
 #[derive(Debug, Default)]
 pub(super) struct Utf16 {
     is_big_endian: bool,
-    /// The first byte of a unit.
+    /// First byte of a unit.
     odd: Option<u8>,
-    /// The first half of a pair.
+    /// High surrogate of a pair.
     high: Option<u16>,
-    /// Bytes that were no text, so that a replacement character stands for them.
+    /// Number of invalid bytes; each group became a replacement character.
     pub(super) replaced: u64,
 }
 
@@ -51,7 +52,7 @@ impl Utf16 {
         Self { is_big_endian: encoding == Encoding::Utf16Be, ..Self::default() }
     }
 
-    /// Decodes `bytes` to the end of `out`.
+    /// Decodes `bytes` and appends the text to `out`.
     pub(super) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for &byte in bytes {
             let Some(first) = self.odd.take() else {

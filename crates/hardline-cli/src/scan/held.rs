@@ -1,7 +1,7 @@
-//! Lines that are held, with their places in the file.
+//! Held lines of the server, with their positions in the file.
 //!
-//! In a transcript the lines stand in the file as the server wrote them, one after the other. In a recording
-//! each is written in a line of its own, with others between them.
+//! In a transcript, the lines are in the file as the server wrote them, one after the other. In a
+//! recording, each is encoded in a line of its own, with others in between.
 
 use std::mem::size_of;
 use std::ops::Range;
@@ -17,30 +17,30 @@ use super::place::{Place, Ruler};
 use super::trace::Trace;
 use crate::recording::Written;
 
-/// Lines of the server.
+/// Held lines of the server.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// What the server wrote, from the start of the first line, with the ends of the lines.
+    /// Bytes of the server from the start of the first line, including line ends.
     raw: Vec<u8>,
-    /// Where the first line starts, and whether a byte order mark stood before it.
+    /// Position of the first line, and true if a byte order mark was before it.
     start: Option<(Place, bool)>,
-    /// The lines of a recording.
+    /// Lines of a recording.
     recorded: Vec<HeldLine>,
-    /// Where in `raw` a line starts of which only the beginning is kept, and what was found in it.
+    /// Offset in `raw` of a line of which only the beginning is stored, and its findings.
     overlong: Option<(usize, Vec<Finding>)>,
-    /// How many of the lines are no messages.
+    /// Number of lines that are not messages.
     refused: u64,
-    /// How many bytes are kept beside `raw`.
+    /// Number of bytes stored besides `raw`.
     beside: usize,
 }
 
 /// A line of a recording.
 #[derive(Debug)]
 struct HeldLine {
-    /// Where in `raw` its content is.
+    /// Range of its content in `raw`.
     range: Range<usize>,
     has_bom: bool,
-    /// The line of the file.
+    /// Line of the file.
     line: Vec<u8>,
     place: Place,
     written: Written,
@@ -48,13 +48,13 @@ struct HeldLine {
 }
 
 impl Held {
-    /// Whether more is kept than lines of a frame's length need.
+    /// Returns true if more is stored than a frame of the maximum length needs.
     pub(super) fn is_over(&self, limits: &Limits) -> bool {
         let most = limits.max_frame_bytes();
         self.overlong.is_some() || most < self.raw.len() || most.saturating_mul(4) < self.beside
     }
 
-    /// Adds a line. One that is overlong must be the last.
+    /// Adds a line. An overlong line must be the last one.
     pub(super) fn push(&mut self, line: &Line<'_>, heard: Heard<'_>) {
         self.refused += u64::from(line.whole().is_some() && heard.is_refused());
         let Heard { text, origin, findings } = heard;
@@ -89,22 +89,23 @@ impl Held {
         }
     }
 
-    /// Reports a finding about all of the lines, whose place counts from the start of the first.
+    /// Reports a finding about all held lines; its offset counts from the start of the first line.
     pub(super) fn tell(&self, finding: &Finding, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
         let range = finding.offset..finding.offset.saturating_add(finding.length);
         let place = self.finder(desk.encoding).find(&range);
         desk.add(finding, place, &self.raw, range)
     }
 
-    /// Reports what is in the message that the lines were put together to.
+    /// Reports the findings in the message that the lines were joined to.
     pub(super) fn tell_joined(&self, text: &[u8], desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+        // The lines turned out to be parts of a message, so they no longer count as refused.
         desk.report.seen.refused -= self.refused;
         let findings = desk.judge_joined(Direction::ServerToClient, text);
         let mut finder = self.finder(desk.encoding);
         let mut trace = Trace::new(text, &self.raw);
         for finding in findings {
             let range = finding.offset..finding.offset.saturating_add(finding.length);
-            // In a text that was edited otherwise, the whole of it is the place.
+            // If the text cannot be traced to the lines, the finding covers all of them.
             let raw = match (trace.find(range.start), trace.find(range.end)) {
                 (Some(start), Some(end)) => start..end,
                 _ => 0..self.raw.len(),
@@ -115,7 +116,7 @@ impl Held {
         Ok(())
     }
 
-    /// Reports what was found in each line on its own, as far as it `is_wanted`.
+    /// Reports the findings in each line on its own that `is_wanted`.
     pub(super) fn tell_each(
         &self,
         desk: &mut Desk<'_, '_>,
@@ -141,7 +142,7 @@ impl Held {
                 let rest = self.raw.get(at..overlong).unwrap_or_default();
                 let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
                 let line = rest.get(..end).unwrap_or_default();
-                let marked = line.strip_prefix(BOM).filter(|_| 0 < at);
+                let marked = line.strip_prefix(BOM).filter(|_| at > 0);
                 let has_bom = marked.is_some() || at == 0 && self.start.is_some_and(|it| it.1);
                 let text = marked.unwrap_or(line);
                 let place = finder.place(at + line.len() - text.len());
@@ -170,7 +171,7 @@ impl Held {
     }
 }
 
-/// Judges lines once more: what was found in them was not kept, as there may be very many.
+/// Judges lines once more: their findings were not stored, because there may be very many.
 struct Again<F> {
     framer: LineFramer,
     buffer: Vec<u8>,
@@ -205,18 +206,18 @@ impl HeldLine {
     }
 }
 
-/// Finds places of the lines in the file. Places that are asked for in order cost one pass in all.
+/// Locates the lines in the file. Positions that are requested in order cost one pass in total.
 struct HeldFinder<'a> {
     held: &'a Held,
-    /// For the lines of a transcript.
+    /// Ruler for the lines of a transcript.
     ruler: Ruler<'a>,
     encoding: Encoding,
-    /// The line of a recording that was asked about last, by its number.
+    /// Line of a recording that was used last, with its index.
     last: Option<(usize, Finder<'a>)>,
 }
 
 impl HeldFinder<'_> {
-    /// Where a part of the lines starts in the file, and how many bytes it takes there.
+    /// Returns the position of a range of the lines in the file, and its length there.
     fn find(&mut self, range: &Range<usize>) -> (Place, u64) {
         let start = self.place(range.start);
         let end = self.place(range.end);

@@ -1,30 +1,30 @@
-//! What a file is, told by its beginning.
+//! Detects the kind of a file from its beginning.
 
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, recover};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     Text,
-    /// A text in which nobody would read, such as a picture.
+    /// Not readable as text, such as an image.
     Binary,
-    /// A JSON-RPC message a line, of whichever side.
+    /// One JSON-RPC message per line, of either side.
     Transcript,
-    /// What `hardline wrap --record` wrote: a line, who wrote it, and when.
+    /// Written by `hardline wrap --record`: a line, its sender and its time.
     Recording,
 }
 
-/// What a line is, as far as it can be told apart from text.
+/// Kind of a line that is not plain text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Line {
     Message,
     Recorded,
 }
 
-/// Members by which a line is known. Whether it is sound is judged later.
+/// Members that identify a line. Its validity is judged later.
 #[derive(Deserialize)]
 struct Members {
     jsonrpc: Option<IgnoredAny>,
@@ -41,13 +41,14 @@ enum Side {
 }
 
 impl Kind {
-    /// Tells what a file is by its first bytes, `is_whole` if there are no more: a transcript if every
-    /// line of it that is not blank is a JSON object with `jsonrpc`, or a recording's line.
+    /// Detects the kind of a file from its first bytes; `is_whole` if there are no more. A
+    /// transcript has
+    /// on every line that is not blank a JSON object with `jsonrpc`, or a line of a recording.
     pub(super) fn of(head: &[u8], is_whole: bool) -> Self {
         let mut kind = None;
         for (line, is_line_whole) in lines(head, is_whole) {
             let line = Line::of(line, is_line_whole).or_else(|| {
-                // Whoever recorded may have been killed while writing.
+                // The recorder may have been killed while it wrote the last line.
                 let is_last = kind == Some(Self::Recording) && head.ends_with(line);
                 Line::of_beginning(line).filter(|_| is_last)
             });
@@ -60,14 +61,14 @@ impl Kind {
         kind.unwrap_or(Self::Text)
     }
 
-    /// Tells what a file is that is said to be a transcript.
+    /// Detects the kind of a file that the user calls a transcript.
     pub(super) fn of_transcript(head: &[u8], is_whole: bool) -> Self {
         let first = lines(head, is_whole).next();
         let line = first.and_then(|(line, is_whole)| Line::of(line, is_whole));
         line.map_or(Self::Transcript, Line::kind)
     }
 
-    /// What it is called, alone and where there are several.
+    /// Returns the name in singular and plural.
     pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Text => ("text", "texts"),
@@ -78,8 +79,9 @@ impl Kind {
     }
 }
 
-/// The lines that are not blank, and whether each is whole. The last one is left out if there are
-/// others and it may go on.
+/// Returns the lines that are not blank, and if each is whole. The last one is skipped if there are
+/// others
+/// and it may continue.
 fn lines(head: &[u8], is_whole: bool) -> impl Iterator<Item = (&[u8], bool)> {
     head.split_inclusive(|byte| *byte == b'\n').filter_map(move |line| {
         let is_line_whole = is_whole || line.ends_with(b"\n");
@@ -105,7 +107,7 @@ impl Line {
         (has_raw && members.direction.is_some()).then_some(Self::Recorded)
     }
 
-    /// Tells what a very long line is of which only the beginning is there.
+    /// Detects the kind of a very long line from its beginning.
     fn of_beginning(line: &[u8]) -> Option<Self> {
         if [&b"{\"time\":\""[..], b"{\"direction\":\""].iter().any(|it| line.starts_with(it)) {
             return Some(Self::Recorded);
@@ -147,7 +149,7 @@ mod tests {
         check("", Kind::Text);
         check("\n\n", Kind::Text);
         check("{\"a\":1}\n", Kind::Text);
-        // What is wrong with it is judged later.
+        // An invalid message is still a message here; the scan reports it.
         check(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":"\ud800"}}"#, Kind::Transcript);
     }
 

@@ -1,7 +1,8 @@
-//! `hardline scan`: looks for what is planted in texts, transcripts and recordings.
+//! `hardline scan`: finds planted content in texts, transcripts and recordings.
 //!
-//! Reads in pieces: a text by windows, a transcript frame by frame, so that a file of any length needs
-//! the memory of its largest frame or of a window.
+//! Reads in pieces, a text in windows and a transcript frame by frame, so that memory is bounded by
+//! the
+//! largest frame or a window.
 
 mod desk;
 mod document;
@@ -42,11 +43,13 @@ use source::Source;
 
 pub(crate) use print::color;
 
-/// Look for planted messages, hidden characters and broken frames in texts, transcripts and recordings
+/// Find planted messages, hidden characters and broken frames in texts, transcripts and recordings
 ///
-/// A text is judged as content that a tool returned; a transcript (one JSON-RPC message a line) or a
-/// recording frame by frame, with every string in it. All findings are listed, whatever a policy does
-/// about them.
+/// A text is scanned like content that a tool returned. A transcript (one JSON-RPC message per
+/// line) or a
+/// recording is scanned frame by frame, with every string in it. All findings are listed, even
+/// those that
+/// the policy allows.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if nothing was found at --fail-on or above, 1 if something was, 2 for \
@@ -55,45 +58,46 @@ pub(crate) use print::color;
     hardline scan --as transcript --format json session.ndjson\n  hardline scan --explain content.frame"
 )]
 pub(crate) struct Args {
-    /// What to read; standard input if it is `-` or left out
+    /// Files to read; standard input if it is `-` or left out
     files: Vec<PathBuf>,
 
-    /// What the files are; `auto` takes a file for a transcript if every line of its first 64 KiB that is
-    /// not blank is a JSON object with `jsonrpc`, or a recording's line
+    /// Format of the files; `auto` detects a transcript if every line of the first 64 KiB that is
+    /// not blank
+    /// is a JSON object with `jsonrpc`, or a line of a recording
     #[arg(long = "as", value_enum, default_value_t = As::Auto)]
     kind: As,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// When to use colors; `auto` does on a terminal, unless NO_COLOR is set
+    /// Use of colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 
-    /// The least severity that ends with status 1: low, medium, high or critical
+    /// Lowest severity that gives exit status 1: low, medium, high or critical
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: Severity,
 
     #[command(flatten)]
     policy: PolicyArgs,
 
-    /// The server that the content is from, for what the policy says of it
+    /// Server that the content comes from, for its part of the policy
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
 
-    /// Print what a rule finds, why that matters and how to allow it, and nothing else
+    /// Explain a rule: what it finds, why that matters, how to allow it
     #[arg(long, value_name = "RULE", conflicts_with = "files")]
     explain: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum As {
-    /// Told by the first 64 KiB
+    /// Detected from the first 64 KiB
     Auto,
     /// Any text
     Text,
-    /// One JSON-RPC message a line, or what `wrap --record` wrote
+    /// One JSON-RPC message per line, or a recording of `wrap --record`
     Transcript,
 }
 
@@ -107,12 +111,12 @@ enum Format {
     Sarif,
 }
 
-/// Why a scan does not go on.
+/// Reason for the end of a scan.
 #[derive(Debug)]
 enum Stop {
-    /// The file cannot be read: the next one may.
+    /// The file cannot be read; the next file may be readable.
     Input(io::Error),
-    /// Nobody takes the findings.
+    /// The output cannot be written.
     Output(io::Error),
 }
 
@@ -131,11 +135,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut judges = Judges::new(&policy, server);
     match scan_all(&files, args.kind, &mut judges, &mut report) {
         Ok(()) => {}
-        // Whoever read the output has seen enough.
+        // The reader of standard output closed it, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error).context("cannot write to standard output"),
     }
     let is_over = report.seen.worst().is_some_and(|worst| args.fail_on <= worst);
+    // An unreadable file outranks findings, because the scan is incomplete.
     Ok(match (report.seen.unread.is_empty(), is_over) {
         (false, _) => ExitCode::from(2),
         (true, true) => ExitCode::from(1),
@@ -143,7 +148,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// Those who judge, with their memory kept between files.
+/// Guard and scanner, reused for all files.
 struct Judges {
     guard: Guard,
     scanner: Scanner,
@@ -157,7 +162,7 @@ impl Judges {
             None => Guard::new(policy.clone()),
         };
         let mut settings = Settings::default();
-        // A window is bounded.
+        // A window is already bounded.
         settings.max_bytes = usize::MAX;
         settings.allow_jsonrpc = policy.allows_jsonrpc(server, None);
         let limits = policy.settings(server).limits().clone();
@@ -208,7 +213,7 @@ fn scan_file(
     }
 }
 
-/// Reads on in a source, and shows what came of what was read before.
+/// Prints the findings so far, then reads the next chunk.
 fn read_on(source: &mut Source, report: &mut Report<'_>) -> Result<(), Stop> {
     report.show().map_err(Stop::Output)?;
     source.read_on().map_err(Stop::Input)?;
@@ -219,7 +224,7 @@ fn read_on(source: &mut Source, report: &mut Report<'_>) -> Result<(), Stop> {
 fn explain_rule(name: &str) -> Result<ExitCode> {
     let Ok(rule) = name.parse::<Rule>() else {
         let names: Vec<_> = Rule::ALL.iter().map(|rule| rule.name()).collect();
-        bail!("no rule is called {name:?}; there are {}", names.join(", "));
+        bail!("unknown rule {name:?}; rules: {}", names.join(", "));
     };
     let written = io::stdout().lock().write_all(explain::explain(rule).as_bytes());
     match written {
@@ -231,18 +236,18 @@ fn explain_rule(name: &str) -> Result<ExitCode> {
 }
 
 impl Args {
-    /// What to read.
+    /// Returns the files to read.
     fn files(&self) -> Result<Vec<PathBuf>> {
         if self.files.is_empty() {
             return Ok(vec![PathBuf::from("-")]);
         }
-        if 1 < self.files.iter().filter(|file| source::is_standard_input(file)).count() {
-            bail!("standard input can be read once: name `-` once");
+        if self.files.iter().filter(|file| source::is_standard_input(file)).count() > 1 {
+            bail!("standard input can be read only once: name `-` once");
         }
         Ok(self.files.clone())
     }
 
-    /// Whether there are colors: never `Auto`, and only for people.
+    /// Returns the color choice: never `Auto`, and colors only for text.
     fn color_choice(&self) -> ColorChoice {
         match self.color {
             _ if self.format != Format::Text => ColorChoice::Never,

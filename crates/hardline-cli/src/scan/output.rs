@@ -1,4 +1,4 @@
-//! Standard output, and the progress bar on standard error, which must not get in each other's way.
+//! Standard output, and the progress bar on standard error, kept from disturbing each other.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -9,26 +9,26 @@ use crate::terminal::complain;
 
 pub(super) struct Output {
     out: BufWriter<Box<dyn Write>>,
-    /// Whether a person looks at it: findings are shown as they come.
+    /// True on a terminal: findings are shown at once.
     is_terminal: bool,
     has_unshown: bool,
     progress: Progress,
 }
 
 impl Output {
-    /// Writes colors as `choice` says, which is none of `Auto`.
+    /// Writes with or without colors; `choice` is never `Auto`.
     pub(super) fn new(choice: ColorChoice, progress: Progress) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let out: Box<dyn Write> = match choice {
-            // Not one byte is changed.
+            // Without a filter, so that no byte changes.
             ColorChoice::Never => Box::new(stdout),
             choice => Box::new(AutoStream::new(stdout, choice)),
         };
         Self { out: BufWriter::new(out), is_terminal, has_unshown: false, progress }
     }
 
-    /// Lets somebody write.
+    /// Calls `write` with the output.
     pub(super) fn print(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -41,22 +41,22 @@ impl Output {
         write(out)
     }
 
-    /// Shows what was printed.
+    /// Flushes what was printed.
     pub(super) fn show(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.has_unshown) { self.out.flush() } else { Ok(()) }
     }
 
-    /// Takes note that bytes were read.
+    /// Advances the progress bar.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.progress.advance(bytes);
     }
 
-    /// Tells a person that something is wrong.
+    /// Prints an error or a warning.
     pub(super) fn complain(&mut self, what: &str) {
         self.progress.hide_while(|| complain(what));
     }
 
-    /// Takes the progress bar away.
+    /// Removes the progress bar.
     pub(super) fn finish(&mut self) {
         self.progress.finish();
     }

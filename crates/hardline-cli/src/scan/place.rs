@@ -1,24 +1,24 @@
-//! Where something stands in a file, for people and for programs.
+//! Positions in a file, for people and for programs.
 
 use std::ops::Range;
 
 use super::encoding::Encoding;
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Place {
-    /// Counted from 1.
+    /// Line, counted from 1.
     pub(super) line: u64,
-    /// In characters, counted from 1.
+    /// Column in characters, counted from 1.
     pub(super) column: u64,
-    /// In bytes from the start of the file.
+    /// Offset in bytes from the start of the file.
     pub(super) offset: u64,
 }
 
 impl Place {
     pub(super) const START: Self = Self { line: 1, column: 1, offset: 0 };
 
-    /// Goes on over `text`.
+    /// Moves the position past `text`.
     pub(super) fn advance(&mut self, text: &[u8], encoding: Encoding) {
         self.offset += encoding.measure(text);
         let mut last = text;
@@ -31,13 +31,13 @@ impl Place {
     }
 }
 
-/// Finds places in one text. Places that are asked for in order cost one pass in all.
+/// Finds positions in one text. Positions that are requested in order cost one pass in total.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ruler<'a> {
     text: &'a [u8],
     encoding: Encoding,
     start: Place,
-    /// The last place that was found, and where in the text it is.
+    /// Last position that was found, and its offset in the text.
     last: (usize, Place),
 }
 
@@ -47,7 +47,7 @@ impl<'a> Ruler<'a> {
         Self { text, encoding, start, last: (0, start) }
     }
 
-    /// Where a part of the text starts, and how many bytes of the file it takes.
+    /// Returns the position of a range, and its length in the file.
     pub(super) fn find(&mut self, range: Range<usize>) -> (Place, u64) {
         let place = self.place(range.start);
         (place, self.encoding.measure(self.text.get(range).unwrap_or_default()))

@@ -1,32 +1,32 @@
-//! A progress bar on standard error, if that is a terminal and the work takes long enough to wonder.
+//! A progress bar on standard error, if that is a terminal and the work takes long enough.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work that takes less long shows no bar.
+/// Delay before the bar appears.
 const QUIET: Duration = Duration::from_millis(500);
 const REDRAWS_PER_SECOND: u8 = 10;
 
 pub(super) struct Progress {
-    /// None if nobody would see it.
+    /// Start time; `None` if the bar would not be visible.
     started: Option<Instant>,
-    /// How many bytes there are, if that is known.
+    /// Number of bytes in total, if known.
     total: Option<u64>,
     done: u64,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Shows the progress of reading `total` bytes, if that is known.
+    /// Shows the progress of reading `total` bytes, if known.
     pub(super) fn new(total: Option<u64>) -> Self {
-        // Nobody waits who is typing.
+        // A user who types the input needs no progress bar.
         let is_seen = io::stderr().is_terminal() && !(total.is_none() && io::stdin().is_terminal());
         Self { started: is_seen.then(now), total, done: 0, bar: None }
     }
 
-    /// Takes note that bytes were read.
+    /// Advances the bar.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done += bytes;
         let Some(started) = self.started else { return };
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar off the screen while something else is written there.
+    /// Hides the bar while something else is written.
     pub(super) fn hide_while<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(write),
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -67,7 +67,7 @@ impl Progress {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long a person has waited is the point")]
+#[expect(clippy::disallowed_methods, reason = "the bar depends on the time that has passed")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,4 +1,4 @@
-//! What was found and what was looked at, on its way to a printer.
+//! Collects findings and counts, and passes them to a printer.
 
 use std::io;
 use std::ops::Range;
@@ -14,64 +14,64 @@ use super::place::Place;
 use super::print::Printer;
 use super::snippet::Snippet;
 
-/// How much of what was found is given to programs.
+/// Limit on the excerpt for programs, in bytes.
 const EXCERPT_BYTES: usize = 80;
 
-/// A finding with its place in a file.
+/// A finding with its position in a file.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) rule: Rule,
     pub(super) severity: Severity,
-    /// Who wrote it, if the file says so.
+    /// Direction of the frame, if the file has it.
     pub(super) direction: Option<Direction>,
-    /// Where in the frame's JSON.
+    /// Path in the frame's JSON.
     pub(super) path: Option<String>,
     pub(super) place: Place,
-    /// How many bytes of the file it takes.
+    /// Length in the file, in bytes.
     pub(super) length: u64,
     pub(super) excerpt: String,
     pub(super) detail: String,
-    /// What the policy does about it.
+    /// Action of the policy.
     pub(super) action: Action,
     pub(super) snippet: Snippet,
 }
 
-/// A file that is being scanned.
+/// A file that is scanned.
 #[derive(Clone, Debug)]
 pub(super) struct File {
-    /// For people.
+    /// Name for people.
     pub(super) name: String,
-    /// As it was given.
+    /// Path as the user gave it.
     pub(super) path: String,
     pub(super) kind: Kind,
 }
 
-/// What was looked at, and what was not.
+/// Counts of what was scanned, and of what was not.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// How many files of each kind, in the order of [`KINDS`].
+    /// Number of files of each kind, in the order of [`KINDS`].
     pub(super) files: [u64; KINDS.len()],
-    /// Bytes that were judged.
+    /// Bytes that were scanned.
     pub(super) bytes: u64,
     pub(super) frames: u64,
     pub(super) strings: u64,
-    /// Bytes of lines over the limit.
+    /// Bytes of lines over the size limit.
     pub(super) overlong: u64,
-    /// Lines of transcripts that are no messages: what is in them was not judged.
+    /// Lines of transcripts that are not messages; their strings were not scanned.
     pub(super) refused: u64,
-    /// Lines of texts that were judged in pieces.
+    /// Lines of texts that were scanned in pieces.
     pub(super) cut_lines: u64,
-    /// Bytes that were no text, and were judged as if a question mark stood there.
+    /// Bytes that are not text; each was scanned as a question mark.
     pub(super) not_text: u64,
-    /// How many findings there are of each severity, in the order of [`Severity::ALL`].
+    /// Number of findings of each severity, in the order of [`Severity::ALL`].
     pub(super) findings: [u64; 4],
-    /// Files that could not be read, or not to their end, and why.
+    /// Files that could not be read completely, with the error.
     pub(super) unread: Vec<(File, String)>,
 }
 
 pub(super) const KINDS: [Kind; 4] = [Kind::Text, Kind::Binary, Kind::Transcript, Kind::Recording];
 
-/// Takes findings.
+/// Collects findings.
 pub(super) struct Report<'a> {
     pub(super) seen: Seen,
     pub(super) file: File,
@@ -97,12 +97,12 @@ impl<'a> Report<'a> {
         output.print(|out| printer.begin(out))
     }
 
-    /// Begins with another file.
+    /// Starts the next file.
     pub(super) fn begin_file(&mut self, file: File) {
         self.file = file;
     }
 
-    /// Counts the file as one of its kind.
+    /// Counts the file by its kind.
     pub(super) fn count_file(&mut self) {
         let index = KINDS.iter().position(|kind| *kind == self.file.kind);
         if let Some(count) = index.and_then(|index| self.seen.files.get_mut(index)) {
@@ -110,13 +110,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A piece of the line that a finding is on, if it is shown.
+    /// Returns a snippet of the finding's line, if the printer shows it.
     fn snippet(&self, rule: Rule, text: &[u8], range: Range<usize>, is_json: bool) -> Snippet {
         let is_wanted = self.printer.wants_snippet(&self.file, rule);
         if is_wanted { Snippet::new(text, range, is_json) } else { Snippet::default() }
     }
 
-    /// Takes what was found in a text.
+    /// Adds a finding in a text.
     pub(super) fn add_hit(
         &mut self,
         hit: &Hit,
@@ -141,7 +141,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Takes what was found in a frame, to be shown as `range` of `text`.
+    /// Adds a finding in a frame, shown as `range` of `text`.
     pub(super) fn add_finding(
         &mut self,
         finding: Finding,
@@ -151,6 +151,7 @@ impl<'a> Report<'a> {
     ) -> io::Result<()> {
         let snippet = self.snippet(finding.rule, text, range, true);
         let action = self.policy.decide(&finding, self.server, None);
+        // Only a recording has the sender of each line; in a transcript it is a guess.
         let knows_direction = self.file.kind == Kind::Recording;
         self.add(&Located {
             rule: finding.rule,
@@ -175,19 +176,19 @@ impl<'a> Report<'a> {
         output.print(|out| printer.finding(out, file, located))
     }
 
-    /// Takes note of a file that could not be read, and tells of it at once.
+    /// Adds a file that could not be read, and reports it at once.
     pub(super) fn add_unread(&mut self, error: &io::Error) {
         let error = error.to_string();
         self.output.complain(&format!("cannot read {}: {error}", self.file.name));
         self.seen.unread.push((self.file.clone(), error));
     }
 
-    /// Shows what there is, as more may be long in coming.
+    /// Flushes the output, because more input may take long.
     pub(super) fn show(&mut self) -> io::Result<()> {
         self.output.show()
     }
 
-    /// Takes note that bytes were read.
+    /// Advances the progress bar.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.output.advance(bytes);
     }
@@ -201,10 +202,10 @@ impl<'a> Report<'a> {
 }
 
 impl Seen {
-    /// The severity of the worst finding.
+    /// Returns the severity of the worst finding.
     pub(super) fn worst(&self) -> Option<Severity> {
         let all = Severity::ALL.into_iter().zip(self.findings);
-        all.filter(|(_, count)| 0 < *count).map(|(severity, _)| severity).max()
+        all.filter(|(_, count)| *count > 0).map(|(severity, _)| severity).max()
     }
 
     pub(super) fn all_files(&self) -> u64 {

@@ -1,6 +1,6 @@
-//! What was found, as a person sees it: a piece of the line, with marks below the place.
+//! Snippets for people: a part of the line with marks below the finding.
 //!
-//! All of it goes through [`Pieces`], so that nothing in it moves a cursor, hides or turns the text round.
+//! All text goes through [`Pieces`], so that it cannot move the cursor, hide text or reverse it.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::terminal::Pieces;
 
-/// The widest piece, in columns: with what stands before it, it fits a terminal of eighty.
+/// Limit on the width of a snippet: with its indentation, it fits a terminal of eighty columns.
 const MAX_WIDTH: usize = 74;
-/// Columns of it before the place, at most.
+/// Limit on the columns before the finding.
 const MAX_BEFORE: usize = 28;
-/// Columns of what was found that are shown in any case.
+/// Columns of the finding that are always shown.
 const MIN_FOUND: usize = 8;
 
-/// A piece of a line.
+/// A part of a line.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct Snippet {
     pub(super) before: String,
@@ -24,11 +24,12 @@ pub(super) struct Snippet {
 }
 
 impl Snippet {
-    /// Shows `range` of `text`, which may be many lines. In JSON, backslashes stay as they are.
+    /// Shows `range` of `text`, which may have many lines. In JSON, backslashes stay as they are.
     pub(super) fn new(text: &[u8], range: Range<usize>, is_json: bool) -> Self {
         let start = range.start.min(text.len());
         let end = range.end.clamp(start, text.len());
         let head = text.get(..start).unwrap_or_default();
+        // Only the bytes that can be shown are examined: a line may have megabytes.
         let head = head.get(last_bytes(head)..).unwrap_or_default();
         let line_start = memchr::memrchr(b'\n', head).map_or(0, |newline| newline + 1);
         let tail = text.get(end..).unwrap_or_default();
@@ -45,24 +46,25 @@ impl Snippet {
         let found = Pieces::up_to(room, found_part, is_json).first(room, is_cut);
         let room = room.saturating_sub(found.width());
         let mut after = String::new();
-        if !found.ends_with('…') && 0 < room {
+        if !found.ends_with('…') && room > 0 {
             let rest = Pieces::up_to(room, tail.get(..line_end).unwrap_or_default(), is_json);
             after = rest.first(room, line_end == MAX_WIDTH * 4);
         }
         Self { before, found, after }
     }
 
-    /// The marks below the line: a caret, and as many more as what was found is wide.
+    /// Returns the marks below the line: one caret per column of the finding, at least one.
     pub(super) fn marks(&self) -> String {
         let width = self.found.width().max(1);
         format!("{}{}", " ".repeat(self.before.width()), "^".repeat(width))
     }
 }
 
-/// Where the last bytes start that can be shown before the place, at the start of a character.
+/// Returns the offset of the last bytes that can be shown before the finding, at a character
+/// boundary.
 fn last_bytes(head: &[u8]) -> usize {
     let mut at = head.len().saturating_sub(MAX_BEFORE * 4);
-    while 0 < at && head.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
+    while at > 0 && head.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
         at += 1;
     }
     at

@@ -1,4 +1,4 @@
-//! A file or standard input: opened, its beginning looked at, and read as UTF-8 in chunks.
+//! A file or standard input: detects the encoding and reads it as UTF-8, in chunks.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
@@ -8,29 +8,29 @@ use hardline_wire::excerpt::Excerpt;
 
 use super::encoding::{Encoding, Utf16};
 
-/// Bytes that tell what a file is.
+/// Bytes that are examined to detect the kind of a file.
 const HEAD_BYTES: usize = 64 << 10;
 const CHUNK_BYTES: usize = 256 << 10;
-/// Bytes shown of a path.
+/// Limit on a shown path, in bytes.
 const SHOWN_PATH: usize = 1000;
 
 pub(super) struct Source {
     input: Box<dyn Read>,
     encoding: Encoding,
     decoder: Utf16,
-    /// What was read last: the first `raw_length` bytes.
+    /// Bytes that were read last: the first `raw_length`.
     raw: Vec<u8>,
     raw_length: usize,
-    /// The decoded beginning, or the last chunk.
+    /// Decoded beginning, or the last decoded chunk.
     text: Vec<u8>,
-    /// Whether `text` is the beginning, and was not handed out.
+    /// True if `text` is the beginning and was not used yet.
     has_head: bool,
     has_ended: bool,
-    /// Bytes of the file that were read and not yet asked about.
+    /// Bytes read since the last call of `take_read`.
     read: u64,
 }
 
-/// A path as a person may see it.
+/// Returns a path for people.
 pub(super) fn show(path: &Path) -> String {
     if is_standard_input(path) {
         return "<stdin>".to_owned();
@@ -42,7 +42,7 @@ pub(super) fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// The length of a file that has one.
+/// Returns the length of a regular file.
 pub(super) fn length(path: &Path) -> Option<u64> {
     let data = fs::metadata(path).ok().filter(|_| !is_standard_input(path))?;
     data.is_file().then_some(data.len())
@@ -61,7 +61,7 @@ impl Source {
         if file.metadata()?.is_dir() {
             let name = show(path);
             let hint = format!(
-                "it is a directory; to scan all files in it: find {name} -type f -exec hardline scan {{}} +"
+                "it is a directory; to scan all its files: find {name} -type f -exec hardline scan {{}} +"
             );
             return Err(io::Error::new(ErrorKind::IsADirectory, hint));
         }
@@ -82,7 +82,7 @@ impl Source {
         }
     }
 
-    /// Reads the beginning. Returns it as UTF-8, and whether it is all there is.
+    /// Reads the beginning. Returns it as UTF-8, and true if it is the whole file.
     pub(super) fn head(&mut self) -> io::Result<(&[u8], bool)> {
         while self.raw_length < HEAD_BYTES && !self.has_ended {
             self.read_raw(HEAD_BYTES)?;
@@ -94,8 +94,9 @@ impl Source {
         Ok((&self.text, self.has_ended))
     }
 
-    /// Reads on, after which [`text`](Self::text) is what was read.
+    /// Reads the next chunk; [`text`](Self::text) returns it.
     pub(super) fn read_on(&mut self) -> io::Result<()> {
+        // The beginning was read to detect the kind; it is the first chunk.
         if std::mem::take(&mut self.has_head) && !self.text.is_empty() {
             return Ok(());
         }
@@ -109,12 +110,12 @@ impl Source {
         Ok(())
     }
 
-    /// What was read last, as UTF-8 unless the file is broken; nothing at the end.
+    /// Returns the last chunk, as UTF-8 unless the file is broken; empty at the end.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The same as it stands in the file.
+    /// Returns the last chunk as it is in the file.
     pub(super) fn raw(&self) -> &[u8] {
         self.raw.get(..self.raw_length).unwrap_or_default()
     }
@@ -123,17 +124,17 @@ impl Source {
         self.encoding
     }
 
-    /// Bytes of the file that were read since this was asked last.
+    /// Returns the number of bytes read since the last call.
     pub(super) fn take_read(&mut self) -> u64 {
         std::mem::take(&mut self.read)
     }
 
-    /// Bytes that no character could be made of, in UTF-16.
+    /// Returns the number of bytes that are not valid UTF-16.
     pub(super) fn replaced(&self) -> u64 {
         self.decoder.replaced
     }
 
-    /// Reads once, as long as there are less than `most` bytes.
+    /// Reads once, up to `most` bytes in the buffer.
     fn read_raw(&mut self, most: usize) -> io::Result<()> {
         let room = self.raw.get_mut(self.raw_length..most).unwrap_or_default();
         let read = loop {
@@ -148,7 +149,7 @@ impl Source {
         Ok(())
     }
 
-    /// Decodes what was read, from `start` on.
+    /// Decodes the bytes that were read, from `start` on.
     fn decode(&mut self, start: usize) {
         let raw = self.raw.get(start..self.raw_length).unwrap_or_default();
         if self.encoding == Encoding::Utf8 {

@@ -1,7 +1,8 @@
-//! A text, in windows.
+//! Scans a text, in windows.
 //!
-//! A file that says it is UTF-16 is read in two ways, since not everybody believes it: as that, and for
-//! messages as the bytes that it is.
+//! A file with a UTF-16 byte order mark is scanned twice, because not every reader respects the
+//! mark: as
+//! UTF-16, and as raw bytes for messages.
 
 use hardline_guard::Rule;
 use hardline_guard::scan::{Hit, Scanner};
@@ -13,7 +14,7 @@ use super::source::Source;
 use super::window::{Sizes, Window, Windows};
 use super::{Stop, document, read_on};
 
-/// Scans a source. `may_be_json` if its beginning is that of a JSON document.
+/// Scans a source. `may_be_json` if it begins like a JSON document.
 pub(super) fn scan(
     scanner: &mut Scanner,
     source: &mut Source,
@@ -39,17 +40,17 @@ pub(super) fn scan(
     Ok(())
 }
 
-/// Whether a rule is about messages, and not about characters.
+/// Returns true for rules about messages, not about characters.
 fn is_message(rule: Rule) -> bool {
     matches!(rule, Rule::ContentFrame | Rule::ContentEncodedFrame | Rule::ContentJsonrpc)
 }
 
-/// One way to read a file.
+/// One interpretation of a file.
 struct Reading {
     windows: Windows,
     encoding: Encoding,
     may_be_json: bool,
-    /// How far it was judged.
+    /// Position up to which the text was scanned.
     place: Place,
 }
 
@@ -59,7 +60,7 @@ impl Reading {
         Self { windows, encoding, may_be_json, place: Place::START }
     }
 
-    /// Reads on, to the end if there is nothing more, and reports what is found by wanted rules.
+    /// Scans a chunk, or the rest if the chunk is empty, and reports findings of wanted rules.
     fn read(
         &mut self,
         chunk: &[u8],
@@ -90,11 +91,12 @@ impl Reading {
     }
 }
 
-/// What is found in the window's own part, in order.
+/// Returns the findings in the window's owned part, in order.
 fn judge(scanner: &mut Scanner, window: &Window<'_>, may_be_json: bool) -> Vec<Hit> {
     let is_own = |hit: &Hit| window.owned.contains(&hit.range.start);
     let mut hits = scanner.scan(window.text).hits;
     hits.retain(is_own);
+    // A window of a document is not JSON, so its strings are scanned separately.
     if may_be_json && !window.is_whole {
         let mut inside = scanner.scan(&document::only_strings(window.text)).hits;
         let place = |hit: &Hit| (hit.range.start, hit.rule);
@@ -156,7 +158,7 @@ mod tests {
         assert_eq!(in_windows(text.as_bytes(), chunk, false), at_once(text), "{text:?}");
     }
 
-    /// All that can be found, at every distance from where windows end.
+    /// Plants every kind of finding at every distance from a window's end.
     #[test]
     fn finds_everything_wherever_windows_end() {
         let base64 =
@@ -177,7 +179,7 @@ mod tests {
         ];
         let filler = "Some words é and more of them.\n".repeat(200);
         for planted in hostile {
-            // Windows end near 2048 and 4096; every place around one of them.
+            // Windows end near 2048 and 4096; this covers every offset around the first.
             for at in (1400..2700).filter(|at| filler.is_char_boundary(*at)) {
                 let text = plant(&filler, at, &planted);
                 check(&text, 700);
@@ -186,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Texts made of all kinds of pieces, cut in chunks of any size.
+    /// Compares windows with a whole scan, for random texts in chunks of any size.
     #[test]
     fn windows_find_what_is_found_at_once() {
         let pieces = [
@@ -223,7 +225,8 @@ mod tests {
             let mut text = String::new();
             for _ in 0..next(1500) {
                 let piece = pieces[next(pieces.len())];
-                // Hidden characters count together over more text than these windows show, unless few are there.
+                // Hidden characters are counted over more text than these windows show, so keep
+                // them rare.
                 let is_hidden = matches!(piece, "\u{200b}" | "\u{200d}" | "\u{202a}" | "\u{2028}");
                 if !is_hidden || next(20) == 0 {
                     text.push_str(piece);
@@ -240,7 +243,7 @@ mod tests {
         let line = "  {\"role\": \"tool\", \"content\": \"nothing to see here\"},\n";
         let string = serde_json::to_string(MESSAGE).unwrap();
         let planted = format!("  {{\"role\": \"tool\", \"content\": {string}}},\n");
-        // Some of these places are shown by two windows.
+        // Some of these offsets are visible in two windows.
         for before in 0..100 {
             let (before, after) = (line.repeat(before), line.repeat(200 - before));
             let text = format!("[\n{before}{planted}{after}  {{}}\n]\n");

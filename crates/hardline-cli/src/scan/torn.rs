@@ -1,13 +1,18 @@
-//! Messages of the server that raw newlines tore apart, in what is left of a session.
+//! Joins messages of the server that raw newlines tore apart, in a recorded session.
 //!
-//! A [`Joiner`] holds lines back and puts them together, as it would in a session. A recording has the
-//! time of each line, and the client's lines tell what was waited for; so a hold ends there as it would
-//! have. A transcript has neither: every answer counts as waited for, and a hold ends when a message is
-//! whole, when it is over the size of a frame, or with the file. One that came to nothing was a line cut
-//! short, and says nothing of the lines after it: those are then judged as if it had not been.
+//! A [`Joiner`] holds lines and joins them, as in a live session. A recording has the time of each
+//! line
+//! and the client's requests, so a hold ends as it did live. A transcript has neither: every answer
+//! counts
+//! as expected, and a hold ends when a message is complete, when it exceeds the frame size, or at
+//! the end
+//! of the file. A hold without a result was a line cut short, which says nothing about the lines
+//! after it.
+//! Those are then judged as if there had been no hold.
 //!
-//! Invariants: no line goes unjudged, alone or as part of a message; no more lines are kept than a frame
-//! may be long.
+//! Invariants: every line is judged, alone or as part of a message; the stored lines are not longer
+//! than a
+//! frame.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -22,22 +27,22 @@ use super::Stop;
 use super::desk::{Desk, Heard, is_about_frame};
 use super::held::Held;
 
-/// Most requests that are remembered as waiting; what answers to others is found all the same.
+/// Limit on remembered requests; answers to others are found as well.
 const MAX_PENDING: usize = 1 << 16;
 
 pub(super) struct Torn {
     joiner: Joiner,
     pending: Requests,
-    /// The lines that the joiner holds.
+    /// Lines that the joiner holds.
     held: Held,
     limits: Limits,
-    /// By how much the joiner's time is ahead, as holds were ended early.
+    /// Lead of the joiner's clock, from holds that were ended early.
     ahead: Duration,
 }
 
-/// Which requests of the client have no answer yet.
+/// Requests of the client without an answer.
 enum Requests {
-    /// Nobody knows: any may.
+    /// Unknown: any id may be pending.
     Any,
     These(HashSet<Id<'static>>),
 }
@@ -51,22 +56,22 @@ impl Pending for Requests {
     }
 }
 
-/// How a hold ended.
+/// End of a hold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
     /// The lines are one message.
     Whole,
-    /// Nothing came of it.
+    /// The lines are not a message.
     RunOut,
 }
 
 impl Torn {
-    /// For lines of which nobody knows when they came and what was waited for.
+    /// For lines without times and without the client's requests.
     pub(super) fn untimed(limits: &Limits) -> Self {
         Self::new(limits, Requests::Any)
     }
 
-    /// For lines with their time, and the client's beside them.
+    /// For lines with times, and with the client's requests.
     pub(super) fn timed(limits: &Limits) -> Self {
         Self::new(limits, Requests::These(HashSet::new()))
     }
@@ -81,7 +86,7 @@ impl Torn {
         }
     }
 
-    /// Takes a line of the server, which was judged on its own.
+    /// Handles a line of the server that was already judged on its own.
     pub(super) fn take(
         &mut self,
         line: &Line<'_>,
@@ -91,13 +96,13 @@ impl Torn {
     ) -> Result<(), Stop> {
         let now = now + self.ahead;
         self.handle_timeout(now, desk)?;
-        // A line that is a message is no beginning of one.
+        // A line that is a message cannot begin another one.
         if !self.joiner.is_holding() && !heard.is_refused() {
             return desk.tell(&heard);
         }
         let was_holding = self.joiner.is_holding();
         if self.joiner.handle_line(line, now, &self.pending) == Taken::Pass {
-            // Opening brackets turned out to begin no message.
+            // The opening brackets did not begin a message.
             if was_holding {
                 self.settle(End::RunOut, desk)?;
             }
@@ -107,7 +112,7 @@ impl Torn {
         if !self.joiner.is_holding() {
             return self.settle(End::Whole, desk);
         }
-        // Nothing comes of more than a frame.
+        // No message is longer than a frame, so the hold is ended by its deadline.
         if self.held.is_over(&self.limits) {
             self.ahead += MAX_HOLD;
             return self.handle_timeout(now + MAX_HOLD, desk);
@@ -122,7 +127,7 @@ impl Torn {
         if was_holding { self.settle(End::RunOut, desk) } else { Ok(()) }
     }
 
-    /// Takes note of a message of the client.
+    /// Remembers a request of the client.
     pub(super) fn note_request(&mut self, message: &Message<'_>) {
         if let (Requests::These(ids), Message::Request(request)) = (&mut self.pending, message)
             && ids.len() < MAX_PENDING
@@ -131,7 +136,7 @@ impl Torn {
         }
     }
 
-    /// Takes note of a message of the server, unless it is held.
+    /// Removes the request of an answer, unless lines are held.
     pub(super) fn note_answer(&mut self, message: &Message<'_>) {
         let is_answer = matches!(message, Message::Response(_) | Message::Error(_));
         if let Some(id) = message.id().filter(|_| is_answer && !self.joiner.is_holding()) {
@@ -156,7 +161,7 @@ impl Torn {
         Ok(())
     }
 
-    /// Reports what came of the lines that were held.
+    /// Reports the result of a hold.
     fn settle(&mut self, end: End, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
         let held = std::mem::take(&mut self.held);
         let is_evidence = end == End::Whole || matches!(self.pending, Requests::These(_));
@@ -172,7 +177,7 @@ impl Torn {
             self.forget(&joined.id);
             return held.tell_joined(&joined.text, desk);
         }
-        // What the bytes of the lines are was said of all of them together.
+        // Findings about the bytes of single lines were replaced by one about all of them.
         held.tell_each(desk, |finding| !is_evidence || !is_about_frame(finding))
     }
 }

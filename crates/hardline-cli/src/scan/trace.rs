@@ -1,13 +1,14 @@
-//! From a message that was put together back to the lines that it was made of.
+//! Maps positions in a joined message back to the lines that it was made of.
 
-/// Follows a text that was put together through the lines that it was made of.
+/// Follows a joined text through its original lines.
 ///
-/// Nothing was done to those but this: control characters in strings became escapes, other line ends
-/// spaces, and a backslash was put before quotes and backslashes.
+/// Joining changed only this: control characters in strings became escapes, other line ends became
+/// spaces,
+/// and quotes and backslashes got a backslash before them.
 pub(super) struct Trace<'a> {
     joined: &'a [u8],
     raw: &'a [u8],
-    /// How far it was followed, in both.
+    /// Last position, in the joined text and in the lines.
     at: (usize, usize),
 }
 
@@ -16,7 +17,7 @@ impl<'a> Trace<'a> {
         Self { joined, raw, at: (0, 0) }
     }
 
-    /// Where in the lines the byte `at` of the text came from.
+    /// Returns the position in the lines of the byte at `at`.
     pub(super) fn find(&mut self, at: usize) -> Option<usize> {
         if at < self.at.0 {
             self.at = (0, 0);
@@ -26,6 +27,7 @@ impl<'a> Trace<'a> {
             let was = *self.raw.get(raw)?;
             let is = *self.joined.get(joined)?;
             let (read, written) = match (was, is) {
+                // Bytes consumed in the lines, and bytes that joining wrote for them.
                 (b'\n' | b'\r' | b'\t', b'\\') => (1, 2),
                 (..0x20, b'\\') => (1, 6),
                 (b'\n' | b'\r', b' ') => (1, 1),

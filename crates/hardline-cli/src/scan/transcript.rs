@@ -1,8 +1,10 @@
-//! A transcript or a recording, line by line.
+//! Scans a transcript or a recording, line by line.
 //!
-//! A transcript does not say who wrote a line, so each is judged as the server's, from whom most attacks
-//! come; what strings hold counts the same both ways. A recording says it. Lines of the server that belong
-//! together are put together before they are judged (see `torn`).
+//! A transcript does not name the sender of a line, so each line is judged as the server's, because
+//! most
+//! attacks come from there; the rules for strings are the same in both directions. A recording
+//! names the
+//! sender. Lines of the server that belong together are joined before they are judged (see `torn`).
 
 use std::time::Duration;
 
@@ -34,7 +36,7 @@ pub(super) fn scan(
         _ => (Reader::of_transcript(&frame_limits), frame_limits),
     };
     let mut framer = LineFramer::new(&limits);
-    // Where the current line starts, and how far it was read.
+    // Positions of the start of the current line, and of the end of what was read.
     let (mut start, mut end) = (Place::START, Place::START);
     loop {
         read_on(source, report)?;
@@ -63,28 +65,28 @@ pub(super) fn scan(
     }
 }
 
-/// Reads the lines of a file.
+/// Handles the lines of a file.
 struct Reader {
     torn: Torn,
     recording: Option<Box<Recording>>,
 }
 
-/// What is known of a recorded session.
+/// State of a recorded session.
 struct Recording {
     checker: Checker,
     decoder: Decoder,
     server: Stream,
     client: Stream,
-    /// The time of the first line.
+    /// Time of the first line.
     started: Option<Duration>,
-    /// The time of the last one, from there.
+    /// Time of the last line, since the first one.
     now: Duration,
 }
 
-/// What one side wrote.
+/// Bytes of one side.
 struct Stream {
     framer: LineFramer,
-    /// How many bytes it wrote so far.
+    /// Number of bytes so far.
     length: u64,
 }
 
@@ -106,7 +108,7 @@ impl Reader {
         Self { torn: Torn::timed(limits), recording: Some(Box::new(recording)) }
     }
 
-    /// Takes a line of the file, whose content starts at `place`.
+    /// Handles a line of the file, whose content starts at `place`.
     fn take(&mut self, line: &Line<'_>, place: Place, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
         let Self { torn, recording } = self;
         if let (Some(recording), Some(text)) = (recording, line.whole())
@@ -114,6 +116,7 @@ impl Reader {
         {
             return recording.take(&recorded, text, place, torn, desk);
         }
+        // A line that is not part of the recording is judged as it is.
         let text = line.whole().unwrap_or_default();
         let origin = Origin::of(text, place);
         let heard = desk.hear(Direction::ServerToClient, line, origin);
@@ -122,7 +125,7 @@ impl Reader {
 }
 
 impl Recording {
-    /// Takes what a peer wrote.
+    /// Handles the bytes of a peer.
     fn take(
         &mut self,
         recorded: &Recorded<'_>,
@@ -133,12 +136,14 @@ impl Recording {
     ) -> Result<(), Stop> {
         if let Some(time) = recorded.time {
             let started = *self.started.get_or_insert(time);
+            // The clock of the machine may have gone backwards while recording.
             self.now = self.now.max(time.saturating_sub(started));
         }
         let Self { server, client, decoder, now, .. } = self;
         let direction = recorded.direction;
         let is_server = direction == Direction::ServerToClient;
         let stream = if is_server { server } else { client };
+        // The framer needs a line end, which recorded lines usually lack.
         let end: &[u8] = if recorded.raw.ends_with(b"\n") { b"" } else { b"\n" };
         let start = stream.length;
         stream.length += (recorded.raw.len() + end.len()) as u64;

@@ -1,68 +1,72 @@
-//! A text of any length in windows that overlap, so that each finding is in one of them as a whole.
+//! Splits a text of any length into overlapping windows, so that each finding is whole in one of
+//! them.
 //!
-//! A window *owns* a part of the text: whole lines, and of the findings in it those that start there.
-//! Around that part it shows some more on both sides, since a finding can depend on what stands near it.
-//! So each finding is had once, wherever the windows happen to end. What is judged by its line alone is
-//! found as if the text were judged at once; what takes several lines, if it takes no more of them than
-//! a window shows around its own.
+//! A window *owns* a part of the text: whole lines, and the findings that start there. It also
+//! shows some
+//! text on both sides, because a finding can depend on its surroundings. So each finding is
+//! reported once,
+//! wherever the windows end. Findings within one line are the same as in a scan of the whole text.
+//! Findings over several lines are the same if they are not longer than the text shown around a
+//! window.
 //!
 //! Invariants:
-//! - The parts that are owned follow each other without a gap, from the first byte to the last.
-//! - They begin and end with lines. A line that is longer than may be kept is cut, and counted.
-//! - No more is kept than the longest line that is not cut, or a window, and what is around it.
-//! - What is handed out is UTF-8. Bytes that are none became question marks, so that places stay.
+//! - The owned parts follow each other without a gap, from the first byte to the last.
+//! - They begin and end with lines. A line that is longer than the limit is cut, and counted.
+//! - At most the longest line that is not cut, or a window, is stored, plus the text around it.
+//! - Windows are UTF-8. Invalid bytes became question marks, so that offsets stay valid.
 
 use std::ops::Range;
 
 use memchr::memrchr;
 
-/// How long windows are, in bytes.
+/// Sizes of windows, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// What a window owns at least, unless the text ends.
+    /// Smallest owned part, except at the end of the text.
     pub(super) owned: usize,
-    /// The longest line that is not cut.
+    /// Longest line that is not cut.
     pub(super) line: usize,
-    /// What is shown around.
+    /// Text shown on each side.
     pub(super) around: usize,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        // A line as long as the longest frame may be a message; what is around is longer than anything
-        // that people write over several lines.
+        // A line as long as the largest frame may be a message. The text around a window is longer
+        // than
+        // anything that people write over several lines.
         Self { owned: 4 << 20, line: 16 << 20, around: 256 << 10 }
     }
 }
 
-/// Cuts a text into windows.
+/// Splits a text into windows.
 #[derive(Debug)]
 pub(super) struct Windows {
     sizes: Sizes,
     bytes: Vec<u8>,
-    /// How many of `bytes` are known to be UTF-8.
+    /// Number of `bytes` that are known to be UTF-8.
     sound: usize,
-    /// Where in `bytes` the next window's own part starts.
+    /// Offset in `bytes` of the next owned part.
     from: usize,
-    /// Bytes before this place are not needed any more.
+    /// Bytes before this offset are no longer needed.
     done: usize,
     has_ended: bool,
     is_first: bool,
-    /// Whether `from` is inside a line that was cut.
+    /// True if `from` is inside a line that was cut.
     is_inside: bool,
-    /// How many lines were cut.
+    /// Number of lines that were cut.
     pub(super) cut_lines: u64,
-    /// How many bytes were no UTF-8.
+    /// Number of bytes that were not UTF-8.
     pub(super) replaced: u64,
 }
 
-/// A part of a text, with what is around it.
+/// A part of a text, with the text around it.
 #[derive(Debug)]
 pub(super) struct Window<'a> {
     pub(super) text: &'a str,
-    /// The part that is this window's own.
+    /// Range that this window owns.
     pub(super) owned: Range<usize>,
-    /// Whether it is the whole text.
+    /// True if the window is the whole text.
     pub(super) is_whole: bool,
 }
 
@@ -82,7 +86,7 @@ impl Windows {
         }
     }
 
-    /// Adds to the text.
+    /// Appends to the text.
     pub(super) fn push(&mut self, chunk: &[u8]) {
         self.bytes.extend_from_slice(chunk);
         self.make_sound();
@@ -94,7 +98,7 @@ impl Windows {
         self.make_sound();
     }
 
-    /// The next window, if there is enough text for it.
+    /// Returns the next window, if there is enough text for it.
     pub(super) fn next(&mut self) -> Option<Window<'_>> {
         self.forget();
         let to = self.find_end()?;
@@ -106,7 +110,7 @@ impl Windows {
         Some(Window { text, owned, is_whole })
     }
 
-    /// Where the next window's own part ends.
+    /// Returns the end of the next owned part.
     fn find_end(&mut self) -> Option<usize> {
         if self.has_ended {
             return (self.from < self.sound).then_some(self.sound);
@@ -125,7 +129,7 @@ impl Windows {
         Some(self.boundary(last))
     }
 
-    /// Where what is shown around starts, before `from`: at a line's start if there is one near.
+    /// Returns the start of the text around `from`: a line start, if one is near.
     fn start_around(&self, from: usize) -> usize {
         let near = from.saturating_sub(self.sizes.around);
         let far = near.saturating_sub(self.sizes.around);
@@ -136,7 +140,7 @@ impl Windows {
         }
     }
 
-    /// The start of the character at `at`.
+    /// Returns the start of the character at `at`.
     fn boundary(&self, at: usize) -> usize {
         let before = self.bytes.get(..=at).unwrap_or_default().iter().rev();
         let inside = before.take_while(|byte| *byte & 0xc0 == 0x80).count();
@@ -148,14 +152,14 @@ impl Windows {
         self.sound -= self.done;
         self.from -= self.done;
         self.done = 0;
-        // After a long line.
+        // Release the memory of a very long line.
         let most = self.sizes.owned + 4 * self.sizes.around;
         if self.bytes.len() < most {
             self.bytes.shrink_to(most);
         }
     }
 
-    /// Puts question marks where the bytes are no UTF-8.
+    /// Replaces bytes that are not UTF-8 by question marks.
     fn make_sound(&mut self) {
         loop {
             let rest = self.bytes.get_mut(self.sound..).unwrap_or_default();
@@ -168,7 +172,7 @@ impl Windows {
             let length = match error.error_len() {
                 Some(length) => length,
                 None if self.has_ended => rest.len() - start,
-                // The rest of a character may come.
+                // The rest of the character may follow.
                 None => return,
             };
             rest.get_mut(start..start + length).unwrap_or_default().fill(b'?');
@@ -184,7 +188,8 @@ mod tests {
 
     const SIZES: Sizes = Sizes { owned: 8, line: 24, around: 4 };
 
-    /// Cuts a text in chunks of every size. Returns what the windows own, and how many lines were cut.
+    /// Splits a text that arrives in chunks of every size. Compares the owned parts and the cut
+    /// lines.
     #[track_caller]
     fn check(text: &[u8], expected: &str, cut_lines: u64) {
         for size in 1..=text.len().max(1) {

@@ -130,7 +130,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", help_heading = "Directories")]
     config_dir: Option<PathBuf>,
 
-    /// When to restart the server: on-failure, always or never
+    /// Restart policy for the server: on-failure, always or never
     #[arg(long, value_name = "WHEN", default_value = "on-failure", value_parser = read_restart)]
     restart: Restart,
 

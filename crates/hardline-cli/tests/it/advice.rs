@@ -38,7 +38,7 @@ fn commands_that_are_suggested_name_the_same_configuration() {
         (&["call", "my demo", "fail", r#"{"message":"no"}"#][..], 1, "shows its arguments"),
         (&["call", "my demo"], 2, "lists them"),
         (&["call", "my demo", "echo", r#"{"text":1}"#], 1, "shows its arguments"),
-        (&["resources", "my demo", "x:"], 1, "lists what there is"),
+        (&["resources", "my demo", "x:"], 1, "lists its resources"),
         (&["prompts", "my demo", "x"], 1, "lists"),
         (&["call", "--server=-x", "fail", r#"{"message":"no"}"#], 1, "shows its arguments"),
     ] {
@@ -114,7 +114,7 @@ fn a_token_that_is_refused_leads_to_a_login_too() {
                 err.contains("401") && err.contains("check the header Authorization in "),
                 "{err}"
             );
-            assert!(err.contains("take it out and run `hardline login far`"), "{args:?}: {err}");
+            assert!(err.contains("remove it and run `hardline login far`"), "{args:?}: {err}");
             assert!(!err.contains("s3cr3t"), "{err}");
         }
         let args = ["tools", "--url", &url, "--header", "Authorization: Bearer s3cr3t"];

@@ -130,7 +130,7 @@ fn people_get_tables() {
     let key = home.listed(&["sessions"])[0]["session"].as_str().unwrap().to_owned();
     assert!(home.print(&["show", &key]).contains("launch"));
     assert!(home.print(&["tail", "--no-follow"]).contains("shop: launch: "));
-    assert!(home.print(&["prune"]).starts_with("dropped 0 messages"));
+    assert!(home.print(&["prune"]).starts_with("deleted 0 messages"));
     home.print(&["prune", "--older-than", "0s"]);
     assert_eq!(home.print(&["messages"]), "no messages\n");
 }
@@ -145,9 +145,9 @@ fn what_there_is_not_is_told() {
         String::from_utf8(output.stderr).unwrap()
     };
     assert!(errors(&["--rule", "tool.chnaged"], 2).contains("did you mean tool.changed?"));
-    assert!(errors(&["--rule", "foo.bar"], 2).contains("there is no such rule"));
+    assert!(errors(&["--rule", "foo.bar"], 2).contains("unknown rule"));
     let unknown = errors(&["--server", "other"], 0);
-    assert!(unknown.contains("nothing is known of a server other; there are: shop"), "{unknown}");
+    assert!(unknown.contains("there are no records of a server other; known servers: shop"), "{unknown}");
 }
 
 #[test]

@@ -105,13 +105,13 @@ fn failures_have_their_status_and_their_words() {
     check(&["call", "x", "--", "/no/such/server"], 1, "/no/such/server");
     check(&["tools", "--", "sh", "-c", "echo why >&2; exit 9"], 1, "exited with code 9");
     check(&["tools", "--url", "http://127.0.0.1:1/mcp"], 1, "is the server running?");
-    check(&["call", "x"], 2, "the server's address with --url URL, or its command after --");
+    check(&["call", "x"], 2, "a server address with --url URL, or a server command after --");
     check(&demo(&["call", "a", "b", "{}"]), 2, "the server has no name");
     check(&demo(&["tools", "a", "b"]), 2, "the server has no name");
     check(&demo(&["call", "ecko"]), 1, "the server has no tool ecko; did you mean echo?");
     check(&demo(&["tools", "ecko"]), 1, "the server has no tool ecko; did you mean echo?");
-    check(&demo(&["call", "x", "{"]), 2, "the arguments are no JSON");
-    check(&demo(&["call", "x", "[1]"]), 2, "the arguments are no JSON object");
+    check(&demo(&["call", "x", "{"]), 2, "the arguments are not JSON");
+    check(&demo(&["call", "x", "[1]"]), 2, "the arguments are not a JSON object");
     check(&demo(&["call", "x", r#"{"a":1,"a":2}"#]), 2, "duplicate key at byte 7");
     check(&demo(&["call", "x", "@/no/such/file"]), 2, "/no/such/file");
     check(&["tools", "--url", "example.com"], 2, "it must begin with http://");
@@ -120,8 +120,8 @@ fn failures_have_their_status_and_their_words() {
     check(&[&url[..], &["--header", "nothing"]].concat(), 2, "write it as 'Name: value'");
     check(&[&url[..], &["--header", "a b: secret"]].concat(), 2, "is not the name of a header");
     check(&[&url[..], &["--header", "A: $HARDLINE_NO_SUCH"]].concat(), 2, "HARDLINE_NO_SUCH");
-    check(&[&url[..], &["--header", "A: 1", "--header", "a: 2"]].concat(), 2, "is given twice");
-    check(&["tools", "--header", "A: 1", "--", "x"], 2, "is for servers at a --url");
+    check(&[&url[..], &["--header", "A: 1", "--header", "a: 2"]].concat(), 2, "was given twice");
+    check(&["tools", "--header", "A: 1", "--", "x"], 2, "needs a server at a --url");
     let (_, err) =
         run(&["tools", "--url", "http://127.0.0.1:1/?key=secret", "--header", "K: secret"], 1);
     assert!(!err.contains("secret"), "{err}");
@@ -211,7 +211,7 @@ fn what_cannot_be_shown_is_saved_beside_what_is_there() {
     let expected = [
         "[audio, audio/wav, 3 B: s/a_b-2.wav]",
         "[resource x:\\u{1b}, ../../x, 2 B: s/a_b-3.bin]",
-        "[image, image/png: not saved, it is no base64]",
+        "[image, image/png: not saved, it is not base64]",
         "seen",
         "[link to n: z:]",
     ];
@@ -262,9 +262,9 @@ fn a_server_that_wants_a_login_opens_nothing_and_says_what_to_do() {
         assert!(err.contains("`hardline login far`") && !err.contains("secret"), "{args:?}: {err}");
     }
     let (_, err) = run_in(&home, &["login", "zzz"], 2);
-    assert!(err.contains("there is no server zzz. There are: far"), "{err}");
+    assert!(err.contains("there is no server zzz. Known servers: far"), "{err}");
     let (_, err) = run_in(&home, &["logout", "far"], 0);
-    assert!(err.contains("nobody was logged in to far"), "{err}");
+    assert!(err.contains("there was no login to far"), "{err}");
 }
 
 #[test]

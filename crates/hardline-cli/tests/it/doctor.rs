@@ -17,7 +17,7 @@ fn all_is_well_where_there_is_nothing() {
     for expected in [
         "program",
         env!("CARGO_PKG_VERSION"),
-        "no configuration of a client was found",
+        "no client configuration was found",
         "no problems, ",
     ] {
         assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
@@ -71,7 +71,7 @@ fn an_entry_that_cannot_be_started_is_not_guarded() {
 fn looks_at_the_servers_of_its_own_file() {
     let home = Home::new();
     let outcome = home.expect(0, &["doctor"]);
-    assert!(outcome.stdout.contains("mcp.json is not there; it need not be"), "{outcome:?}");
+    assert!(outcome.stdout.contains("mcp.json does not exist; it is optional"), "{outcome:?}");
     let place = home.write(".config/hardline/mcp.json", CONFIG);
     let outcome = home.expect(0, &["doctor"]);
     assert!(outcome.stdout.contains("mcp.json: 2 servers\n"), "{outcome:?}");
@@ -101,23 +101,23 @@ fn mends_a_program_that_has_moved() {
     let path = home.write(".cursor/mcp.json", CONFIG);
     home.expect(0, &["install", "--command", "/opt/gone/hardline"]);
     let outcome = home.expect(1, &["doctor"]);
-    assert!(outcome.stdout.contains("/opt/gone/hardline is not there any more"), "{outcome:?}");
+    assert!(outcome.stdout.contains("/opt/gone/hardline does not exist any more"), "{outcome:?}");
     assert!(outcome.stdout.contains(": 0 guarded, 2 broken"), "{outcome:?}");
     assert!(outcome.stdout.contains("2 problems, "), "{outcome:?}");
-    assert!(outcome.stdout.contains("; hardline doctor --fix mends 2\n"), "{outcome:?}");
+    assert!(outcome.stdout.contains("; hardline doctor --fix repairs 2\n"), "{outcome:?}");
 
     let moved = read(&path);
     let outcome = home.expect(1, &["doctor", "--fix", "--dry-run"]);
     assert!(outcome.stdout.contains(&format!("\"command\": \"{HARDLINE}\"")), "{outcome:?}");
     assert!(
-        outcome.stdout.contains("  would be mended: a, b\n2 entries would be mended;"),
+        outcome.stdout.contains("  would be repaired: a, b\n2 entries would be repaired;"),
         "{outcome:?}"
     );
     assert_eq!(read(&path), moved);
 
     let outcome = home.expect(0, &["doctor", "--fix"]);
     assert!(outcome.stdout.starts_with("Cursor: "), "{outcome:?}");
-    assert!(outcome.stdout.contains("\n2 entries mended; restart the clients\n"), "{outcome:?}");
+    assert!(outcome.stdout.contains("\n2 entries repaired; restart the clients\n"), "{outcome:?}");
     assert_eq!(read(&path), moved.replace("/opt/gone/hardline", HARDLINE));
     home.expect(0, &["doctor"]);
     home.expect(0, &["uninstall"]);
@@ -132,10 +132,10 @@ fn notices_another_program_of_the_same_name() {
     let path = home.write(".cursor/mcp.json", CONFIG);
     home.expect(0, &["install", "--command", name]);
     let outcome = home.expect(1, &["doctor"]);
-    assert!(outcome.stdout.contains("it is not executable"), "{outcome:?}");
+    assert!(outcome.stdout.contains("bin/hardline is not executable"), "{outcome:?}");
     fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
     let outcome = home.expect(1, &["doctor"]);
-    assert!(outcome.stdout.contains("is another hardline than this one"), "{outcome:?}");
+    assert!(outcome.stdout.contains("is not this hardline, which is "), "{outcome:?}");
     // A copy with the same bytes is accepted.
     fs::copy(HARDLINE, &other).unwrap();
     home.expect(0, &["doctor"]);
@@ -160,12 +160,12 @@ fn notices_what_is_broken() {
     );
     let outcome = home.expect(1, &["doctor"]);
     for expected in [
-        "policy.toml is no policy",
+        "policy.toml is not a valid policy",
         "hardline.lock: ",
         "audit.db is no database",
         "settings.json: line 1, column ",
         "a: its command no-such-command is not in PATH",
-        "line 2: b: command is no text",
+        "line 2: b: command is not a string",
     ] {
         assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
     }
@@ -182,7 +182,7 @@ fn notices_a_name_that_stands_for_two_servers() {
     home.expect(0, &["install"]);
     let outcome = home.expect(0, &["doctor"]);
     assert_eq!(
-        outcome.stdout.matches("the same name starts something else").count(),
+        outcome.stdout.matches("has another server of this name").count(),
         1,
         "{outcome:?}"
     );

@@ -100,7 +100,7 @@ fn attacks_are_what_they_say() {
     check_bytes("split-answer", page.as_bytes(), 0);
     let raw = [head.as_bytes(), b"caf\xe9 \xc0\xaf", tail.as_bytes()].concat();
     check_bytes("invalid-utf8", &raw, 0);
-    let typed = format!("{}\n", answer(2, "an answer to nobody").replace(":2,", ":\"2\","));
+    let typed = format!("{}\n", answer(2, "an answer with another id").replace(":2,", ":\"2\","));
     check_bytes("id-as-string", typed.as_bytes(), 0);
     check_bytes("hang", b"", 0);
     check_bytes("crash-mid-answer", b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[", 3);

@@ -22,13 +22,13 @@ fn check(home: &Home, policy: &str, command: &[&str], refused_for: Option<&str>)
     match refused_for {
         Some(rule) => {
             assert!(
-                seen.errors.contains(&format!("is not started, because of {rule}")),
+                seen.errors.contains(&format!("was not started because of {rule}")),
                 "{context}"
             );
             assert_eq!(seen.code, Some(1), "{context}");
         }
         None => {
-            assert!(!seen.errors.contains("is not started"), "{context}");
+            assert!(!seen.errors.contains("was not started"), "{context}");
             assert_eq!(seen.code, Some(0), "{context}");
         }
     }

@@ -101,7 +101,7 @@ fn a_login_is_kept_refreshed_and_forgotten() {
     let (_, err) = run_in(&home, &CALL, 1);
     assert!(err.contains("hardline login shop"), "{err}");
     let (_, err) = run_in(&home, &["logout", "shop", "--config", &config], 0);
-    assert!(err.contains("nobody was logged in"), "{err}");
+    assert!(err.contains("there was no login"), "{err}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn one_tool_is_approved_and_another_is_not() {
     assert!(!shown.contains("`a`") && shown.contains("`b`") && shown.contains("`c` is new"));
     let (code, shown) = pin(&home, &["approve", "shop", "a"]);
     assert_eq!(code, Some(2), "{shown}");
-    assert!(shown.contains("is as it was pinned"), "{shown}");
+    assert!(shown.contains("has not changed since it was pinned"), "{shown}");
     let seen = home.session(&["--profile", "strict"], &["a", "b", "c"]);
     assert_eq!(seen.tools(), ["a"]);
     assert_eq!((seen.refusal(4), seen.refusal(5)), (Some("tool.changed"), Some("tool.new")));
@@ -96,7 +96,7 @@ fn what_is_forgotten_is_pinned_anew() {
     assert_eq!((seen.tools(), &*seen.errors), (vec!["a"], ""));
     let (code, shown) = pin(&home, &["forget", "nobody"]);
     assert_eq!(code, Some(2));
-    assert!(shown.contains("nothing is known of a server `nobody`; there are shop"), "{shown}");
+    assert!(shown.contains("unknown server `nobody`; known servers: shop"), "{shown}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_part_of_a_list_says_nothing_of_the_rest() {
     assert_eq!(pin(&home, &["diff"]).0, Some(0));
     // The list was not fetched to its end, so no tool counts as gone.
     list_pages(&home, &strict, 1);
-    assert_eq!(pin(&home, &["diff"]), (Some(0), "everything is as it was pinned\n".to_owned()));
+    assert_eq!(pin(&home, &["diff"]), (Some(0), "everything matches the pins\n".to_owned()));
 
     home.write("tools/2", &json!([tool("t4", "1"), tool("t5", "2")]).to_string());
     let changed = list_pages(&home, &strict, 3);

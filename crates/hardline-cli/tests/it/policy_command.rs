@@ -19,7 +19,7 @@ fn checks_a_file_or_the_one_of_the_user() {
 
     home.write(".config/hardline/policy.toml", "profile = \"lenient\"\n[rules]\nx = 1\n");
     let outcome = home.expect(2, &["policy", "check"]);
-    for expected in ["policy.toml is no policy", "line 1, column 11", "line 3, column 1"] {
+    for expected in ["policy.toml is not a valid policy", "line 1, column 11", "line 3, column 1"] {
         assert!(outcome.stderr.contains(expected), "{expected}: {outcome:?}");
     }
     home.expect(2, &["policy", "check", "none.toml"]);

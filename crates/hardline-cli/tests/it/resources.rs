@@ -87,14 +87,14 @@ fn whatever_is_read_is_shown_or_saved() {
     let mode = std::fs::metadata(home.path("got")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let (_, err) = run(&["resources", "x:", "--output", "got"], 2);
-    assert!(err.contains("got is there already"), "{err}");
+    assert!(err.contains("got already exists"), "{err}");
     let (_, err) = run(&["resources", "--output", "other"], 2);
     assert!(err.contains("give its URI"), "{err}");
     let (_, err) = run(&["resources", "x:", "--save", "s", "--format", "json"], 2);
     assert!(err.contains("--save and --format json cannot be used together"), "{err}");
     let before = server.requests().len();
     let (_, err) = run(&["resources", "x:", "--save", "got/here"], 2);
-    assert!(err.contains("--save: cannot make got/here"), "{err}");
+    assert!(err.contains("--save: cannot create got/here"), "{err}");
     assert_eq!(server.requests().len(), before);
     let (out, _) = run(&["resources", "x:", "--format", "json"], 0);
     let value: Value = serde_json::from_str(&out).unwrap();

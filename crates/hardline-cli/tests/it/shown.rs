@@ -160,7 +160,7 @@ fn a_list_of_last_time_is_there_before_a_slow_server_has_ended() {
         assert!(home.path("ended").exists(), "it was ended before its list was shown");
         let mut err = String::new();
         child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-        assert!(err.contains("as it was last time: no answer"), "{err}");
+        assert!(err.contains("is shown from the cache: no answer"), "{err}");
     }
 }
 

@@ -58,11 +58,11 @@ fn all_servers_are_listed_and_the_others_named() {
     }
     assert_eq!(rows.len(), 1 + 2 * 6, "{out}");
     for words in [
-        "hang is away: no answer",
-        "dead is away: the server exited with code 3; its last stderr lines: no \\u{1b}database",
+        "hang is not available: no answer",
+        "dead is not available: the server exited with code 3; its last stderr lines: no \\u{1b}database",
         "unset cannot be used: ",
         "the variable HARDLINE_NO_SUCH is not set",
-        "far is away: cannot reach http://127.0.0.1:1",
+        "far is not available: cannot reach http://127.0.0.1:1",
         "warning: two and one both have big, echo, env",
     ] {
         assert!(err.contains(words), "{words}: {err}");
@@ -112,7 +112,7 @@ fn nobody_to_list_is_a_failure() {
     let home = home(&json!({"dead": {"command": "sh", "args": ["-c", "exit 3"]}}));
     for command in ["tools", "resources", "prompts"] {
         let (out, err) = run_in(&home, &[command], 1);
-        assert!(err.contains("dead is away") && out.is_empty(), "{out}{err}");
+        assert!(err.contains("dead is not available") && out.is_empty(), "{out}{err}");
     }
 }
 
@@ -133,13 +133,13 @@ fn tools_of_a_server_that_is_away_are_those_of_last_time() {
 
     let (out, err) = run_in(&home, &["tools"], 0);
     assert!(out.contains("shop (cached)  look"), "{out}");
-    assert!(err.contains("shop is shown as it was last time: ") && err.contains("gone"), "{err}");
+    assert!(err.contains("shop is shown from the cache: ") && err.contains("gone"), "{err}");
     let (out, _) = run_in(&home, &["tools", "--format", "json"], 0);
     let value: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["servers"][0]["state"], "cached");
     // For a named server, the cached list is shown, but the command fails.
     let (out, err) = run_in(&home, &["tools", "shop"], 1);
-    assert!(out.contains("look") && err.contains("as it was last time"), "{out}{err}");
+    assert!(out.contains("look") && err.contains("is shown from the cache"), "{out}{err}");
     // Calls are never answered from the cache.
     let (out, err) = run_in(&home, &["call", "shop", "look"], 1);
     assert!(out.is_empty() && err.contains("gone"), "{err}");
@@ -179,26 +179,26 @@ fn mistakes_are_answered_with_what_to_write() {
         &both,
         &["tools", "githb"],
         2,
-        "no server githb; did you mean github? There are: files, github",
+        "no server githb; did you mean github? Known servers: files, github",
     );
-    check(&both, &["tools", "zzz"], 2, "there is no server zzz. There are: files, github");
+    check(&both, &["tools", "zzz"], 2, "there is no server zzz. Known servers: files, github");
     check(&both, &["tools", "off"], 2, "the server off is disabled in ");
     check(
         &both,
         &["call", "github"],
         2,
-        "which tool of github? `hardline tools github` lists them",
+        "name a tool of github; `hardline tools github` lists them",
     );
     check(&both, &["call", "echo", "{}"], 2, "Write `hardline call SERVER echo`");
     check(&both, &["call", "githb", "echo"], 2, "did you mean github?");
     check(&both, &["call", "github", "ecko"], 1, "github has no tool ecko; did you mean echo?");
-    check(&both, &["call", "github", "echo", "{"], 2, "the arguments are no JSON");
+    check(&both, &["call", "github", "echo", "{"], 2, "the arguments are not JSON");
     check(&both, &["tools", "github", "ecko"], 1, "did you mean echo? Its tools: big, echo");
     check(&both, &["resources", "github", "x:"], 1, "`hardline resources github` lists");
     check(&both, &["prompts", "github", "x"], 1, "`hardline prompts github` lists");
     check(&both, &["prompts", "github", "greet", r#"{"name":1}"#], 2, "write name as \"1\"");
-    check(&both, &["tools", "--header", "A: b"], 2, "--header is for servers at a --url");
-    check(&both, &["login", "github"], 2, "github is started here, and needs no login");
+    check(&both, &["tools", "--header", "A: b"], 2, "--header needs a server at a --url");
+    check(&both, &["login", "github"], 2, "github is started by a command and needs no login");
     let one = home(&json!({"demo": demo()}));
     check(&one, &["call", "echo"], 2, "Write `hardline call demo echo`; there is demo");
     check(&one, &["tools", "--config", "no.json"], 2, "no.json: there is no such file");
@@ -207,7 +207,7 @@ fn mistakes_are_answered_with_what_to_write() {
     one.write("wrong.json", r#"{"mcpServers": {"a": {"command": 1}}}"#);
     check(&one, &["call", "a", "x", "--config", "wrong.json"], 2, "mcpServers.a.command");
     let none = Home::new();
-    check(&none, &["tools"], 2, "no configuration with servers was found: looked for .mcp.json");
+    check(&none, &["tools"], 2, "no configuration with servers was found: searched .mcp.json");
     check(&none, &["call", "a", "b"], 2, "Give a file with --config FILE");
 }
 
@@ -229,7 +229,7 @@ fn what_lies_in_this_directory_is_for_who_names_it() {
     trap(&beside);
     let (out, err) = run_in(&beside, &["tools"], 0);
     assert!(rows(&out).iter().skip(1).all(|it| it[0] == "demo"), "{out}");
-    assert!(err.contains("somebody else may have written: b, demo@claude-code"), "{err}");
+    assert!(err.contains("may be written by others: b, demo@claude-code"), "{err}");
     // The user's own server keeps its name.
     run_in(&beside, &["call", "demo", "echo", r#"{"text": "x"}"#], 0);
     assert!(!alone.path("sprung").exists() && !beside.path("sprung").exists());
@@ -247,11 +247,11 @@ fn one_tool_is_shown_in_full() {
     let rows = rows(&out);
     assert_eq!(rows[0], ["progress", "(Progress)"]);
     assert!(
-        rows.iter().any(|it| it.starts_with(&["steps", "integer", "required", "How"])),
+        rows.iter().any(|it| it.starts_with(&["steps", "integer", "required", "Number"])),
         "{out}"
     );
     assert!(out.contains("(default 0, at least 0, at most 60000)"), "{out}");
-    assert!(out.contains("The server says that it changes nothing"), "{out}");
+    assert!(out.contains("According to the server, it changes nothing"), "{out}");
     assert!(out.ends_with("hardline call shop progress '{\"steps\":1}'\n"), "{out}");
     let (out, _) = run_in(&home, &["tools", "shop", "progress", "--format", "json"], 0);
     let tool: Value = serde_json::from_str(&out).unwrap();

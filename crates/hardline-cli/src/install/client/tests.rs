@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 
-/// Compares all paths of a client with `expected`, one a line, sorted.
+/// Compares all paths of a client with `expected`, one per line, sorted.
 #[track_caller]
 fn check(platform: Platform, variables: &[(&str, &str)], client: &str, expected: &[&str]) {
     let variables: HashMap<_, _> = variables.iter().copied().collect();
@@ -61,7 +61,7 @@ fn linux() {
 #[test]
 fn mac_os() {
     let support = "/Users/ada/Library/Application Support";
-    // macOS has a place of its own, whatever this says.
+    // macOS has its own directory, so the variable does not matter.
     let variables = [("XDG_CONFIG_HOME", "/elsewhere")];
     let check = |client, expected: &[&str]| check(Platform::MacOs, &variables, client, expected);
     check("claude-desktop", &[&format!("{support}/Claude/claude_desktop_config.json")]);

@@ -1,4 +1,4 @@
-//! Single changes, and many made-up texts: to wrap and to unwrap is to do nothing.
+//! Single changes, and many generated texts: wrapping and unwrapping restores the text.
 
 use hardline_testkit::generate::Rng;
 
@@ -7,7 +7,7 @@ use crate::install::server::{ALL_PLACES, find};
 
 const PROGRAM: &str = "/bin/hardline";
 
-/// Wraps all servers of a text, compares it, and takes them out again.
+/// Wraps all servers of a text, compares the result, and unwraps them again.
 #[track_caller]
 fn check(format: Format, text: &str, expected: &str) {
     let wrapped = wrap(format, text);
@@ -152,10 +152,10 @@ const TEXTS: &[&str] = &[
     "-",
 ];
 
-/// No program has an empty name.
+/// A program never has an empty name.
 const COMMANDS: &[&str] = &["x", "C:\\x y", "é\"", "$HOME/x", "--"];
 
-/// JSON with space and comments wherever they may be.
+/// Generates JSON with white space and comments in all possible places.
 struct Json {
     rng: Rng,
 }
@@ -223,7 +223,7 @@ impl Json {
         self.string(TEXTS[index])
     }
 
-    /// A string, with escapes that need not be.
+    /// Generates a string with unnecessary escapes.
     fn string(&mut self, text: &str) -> String {
         if self.rng.one_in(4) {
             let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
@@ -263,7 +263,7 @@ impl Json {
     }
 }
 
-/// TOML in the ways that servers are written.
+/// Generates TOML in the styles that servers are written in.
 fn toml_config(rng: &mut Rng) -> String {
     let end = *rng.pick(&[&"\n", &"\r\n"]);
     let mut before = vec!["model = \"x\" # m".to_owned()];

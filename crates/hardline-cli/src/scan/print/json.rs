@@ -16,7 +16,7 @@ pub(super) struct Json {
     has_some: bool,
 }
 
-/// A finding, with its members in the order in which they are looked for.
+/// A finding; the order of its members is part of the format.
 #[derive(Serialize)]
 struct Finding<'a> {
     rule: &'a str,

@@ -1,4 +1,4 @@
-//! Findings for people, for programs, and for code scanning: one file each.
+//! Printers of findings: for people, for programs, and for code scanning.
 
 mod json;
 mod sarif;
@@ -13,13 +13,13 @@ use super::report::{File, Located, Seen};
 
 pub(crate) use text::color;
 
-/// What can be done with findings.
+/// Output format of findings.
 pub(super) trait Printer {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
     fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()>;
     fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()>;
 
-    /// Whether a finding of a rule is shown with a piece of its line.
+    /// Returns true if a finding of a rule is shown with a snippet of its line.
     fn wants_snippet(&self, _: &File, _: Rule) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, which code-scanning services read.
+//! SARIF 2.1.0 output, for code-scanning services.
 
 use std::io::{self, Write};
 
@@ -80,7 +80,7 @@ impl Printer for Sarif {
     }
 }
 
-/// A rule as SARIF describes one.
+/// Describes a rule in SARIF.
 fn describe(rule: Rule) -> Value {
     let text = explain::explain(rule);
     json!({
@@ -103,7 +103,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// The score that services sort by: 9 and more is critical, 7 high, 4 medium.
+/// Returns the score that services sort by: 9 and more is critical, 7 high, 4 medium.
 fn score(severity: Severity) -> &'static str {
     match severity {
         Severity::Low => "2.0",
@@ -113,7 +113,7 @@ fn score(severity: Severity) -> &'static str {
     }
 }
 
-/// A path as a reference of RFC 3986.
+/// Returns a path as a URI reference of RFC 3986.
 fn uri(path: &str) -> String {
     if path == "-" {
         return "stdin".to_owned();

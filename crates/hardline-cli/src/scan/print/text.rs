@@ -1,4 +1,4 @@
-//! For people: a few lines for each finding, and at the end what was looked at and what was not.
+//! Text output: a few lines for each finding, and a summary of what was scanned and what was not.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,14 +11,14 @@ use super::super::kind::Kind;
 use super::super::report::{File, KINDS, Located, Seen};
 use super::Printer;
 
-/// Findings of one rule that are shown of a binary file: there are thousands.
+/// Limit on shown findings of one rule in a binary file, because there are thousands.
 const SHOWN_OF_BINARY: u64 = 3;
 
 pub(super) struct Text {
     has_colors: bool,
-    /// The binary file of the last finding, and how many it had of each rule.
+    /// Binary file of the last finding, and its number of findings of each rule.
     binary: Option<(String, HashMap<Rule, u64>)>,
-    /// A rule to ask about.
+    /// Rule to mention in the hint about `--explain`.
     example: Option<(Severity, Rule)>,
 }
 
@@ -31,7 +31,7 @@ impl Text {
         if self.has_colors { style } else { Style::new() }
     }
 
-    /// Whether a finding is one too many of a binary file.
+    /// Counts a finding of a binary file. Returns true if it exceeds the limit.
     fn is_left_out(
         &mut self,
         out: &mut dyn Write,
@@ -46,15 +46,15 @@ impl Text {
         let Some((_, counts)) = &mut self.binary else { return Ok(false) };
         let count = counts.entry(located.rule).or_default();
         *count += 1;
-        Ok(SHOWN_OF_BINARY < *count)
+        Ok(*count > SHOWN_OF_BINARY)
     }
 
-    /// Says what was left out of a binary file.
+    /// Prints how many findings of a binary file were left out.
     fn end_binary(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let Some((name, counts)) = self.binary.take() else { return Ok(()) };
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_unstable();
-        for (rule, count) in counts.into_iter().filter(|(_, count)| SHOWN_OF_BINARY < *count) {
+        for (rule, count) in counts.into_iter().filter(|(_, count)| *count > SHOWN_OF_BINARY) {
             let more = count - SHOWN_OF_BINARY;
             writeln!(
                 out,
@@ -115,7 +115,7 @@ impl Printer for Text {
     }
 }
 
-/// The color of a severity.
+/// Returns the color of a severity.
 pub(crate) fn color(severity: Severity) -> Style {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     match severity {
@@ -126,17 +126,17 @@ pub(crate) fn color(severity: Severity) -> Style {
     }
 }
 
-/// How many findings there are.
+/// Returns the number of findings, in total and of each severity.
 fn found(seen: &Seen) -> String {
     let all = counted(seen.all_findings(), "finding", "findings");
-    let counts = Severity::ALL.into_iter().zip(seen.findings).rev().filter(|(_, it)| 0 < *it);
+    let counts = Severity::ALL.into_iter().zip(seen.findings).rev().filter(|(_, it)| *it > 0);
     let counts: Vec<_> = counts.map(|(severity, count)| format!("{count} {severity}")).collect();
     if counts.is_empty() { all } else { format!("{all}: {}", counts.join(", ")) }
 }
 
 fn scanned(seen: &Seen) -> String {
     let mut parts = Vec::new();
-    for (kind, count) in KINDS.into_iter().zip(seen.files).filter(|(_, count)| 0 < *count) {
+    for (kind, count) in KINDS.into_iter().zip(seen.files).filter(|(_, count)| *count > 0) {
         let (one, many) = kind.names();
         parts.push(counted(count, one, many));
     }
@@ -144,7 +144,7 @@ fn scanned(seen: &Seen) -> String {
         return "nothing".to_owned();
     }
     parts.push(size(seen.bytes));
-    if 0 < seen.frames {
+    if seen.frames > 0 {
         parts.push(counted(seen.frames, "frame", "frames"));
         parts.push(counted(seen.strings, "string", "strings"));
     }
@@ -154,26 +154,26 @@ fn scanned(seen: &Seen) -> String {
 fn not_scanned(seen: &Seen) -> String {
     let mut parts = Vec::new();
     let mut add = |count: u64, part: String| {
-        if 0 < count {
+        if count > 0 {
             parts.push(part);
         }
     };
     let unread = seen.unread.len() as u64;
     add(unread, counted(unread, "file that could not be read", "files that could not be read"));
     add(seen.overlong, format!("{} of lines over the size limit", size(seen.overlong)));
-    let refused = counted(seen.refused, "line that is no message", "lines that are no messages");
-    let refused = format!("the inside of {refused}");
+    let refused = counted(seen.refused, "line that is not a message", "lines that are not messages");
+    let refused = format!("the strings of {refused}");
     add(seen.refused, refused);
     let cut = counted(
         seen.cut_lines,
-        "very long line as a whole (it was judged in pieces)",
-        "very long lines as a whole (they were judged in pieces)",
+        "very long line as a whole (it was scanned in pieces)",
+        "very long lines as a whole (they were scanned in pieces)",
     );
     add(seen.cut_lines, cut);
     let not_text = counted(
         seen.not_text,
-        "byte that is no text (as if a question mark stood there)",
-        "bytes that are no text (as if question marks stood there)",
+        "byte that is not text (scanned as a question mark)",
+        "bytes that are not text (scanned as question marks)",
     );
     add(seen.not_text, not_text);
     if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }

@@ -48,14 +48,14 @@ fn a_broken_file_is_told_with_its_place_and_stays_as_it_is() {
         (
             "twice.json",
             "{\"mcpServers\": {},\n\"mcpServers\": {}}",
-            "line 2: the key mcpServers is there twice",
+            "line 2: the key mcpServers occurs twice",
         ),
         (
             "names.json",
             "{\"mcpServers\": {\"a\": {},\n \"\\u0061\": {}}}",
-            "line 2: there are two servers called a",
+            "line 2: there are two servers named a",
         ),
-        ("array.json", "[1]", "line 1: it is no object"),
+        ("array.json", "[1]", "line 1: the file is not an object"),
         ("html.json", "<html>", "line 1, column 1: "),
         ("two.json", "{}\n{}", "line 2, column 1: "),
         ("deep.json", &"[".repeat(100_000), "nesting depth"),
@@ -125,16 +125,16 @@ fn odd_entries_are_left_alone_and_told() {
     let path = home.write("mcp.json", text);
     let outcome = home.expect(1, &["install", "--config", "mcp.json"]);
     for expected in [
-        "mcp.json: line 2: server a: args is no list; it was left alone",
-        "line 3: server b: args has something that is no text",
-        "line 4: server c: command is no text",
+        "mcp.json: line 2: server a: args is not a list; the entry stays unchanged",
+        "line 3: server b: args has an item that is not a string",
+        "line 4: server c: command is not a string",
         "line 5: server d: command is empty",
-        "line 6: server e: it is no object",
+        "line 6: server e: it is not an object",
         "line 7: server f: it has both a command and an address",
-        "line 8: server g: the key command is there twice",
+        "line 8: server g: the key command occurs twice",
         "line 9: server h: command.path is missing",
-        "line 10: server i: args is no list",
-        "line 11: server evil\\u{1b}[2Jname: command is no text",
+        "line 10: server i: args is not a list",
+        "line 11: server evil\\u{1b}[2Jname: command is not a string",
     ] {
         assert!(outcome.stderr.contains(expected), "{expected}: {outcome:?}");
     }
@@ -165,7 +165,7 @@ fn one_server_at_a_time() {
     home.expect(0, &["uninstall", "--server", "b", "--server", "a"]);
     assert_eq!(read(&path), CONFIG);
     let outcome = home.expect(2, &["install", "--server", "c"]);
-    assert!(outcome.stderr.contains("no server called c"), "{outcome:?}");
+    assert!(outcome.stderr.contains("no server named c"), "{outcome:?}");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn options_of_wrap_are_written_into_the_entries() {
 
     home.write("broken.toml", "profile = 1");
     let outcome = home.expect(2, &["install", "--config", "mcp.json", "--policy", "broken.toml"]);
-    assert!(outcome.stderr.contains("is no policy"), "{outcome:?}");
+    assert!(outcome.stderr.contains("is not a valid policy"), "{outcome:?}");
     for command in ["bin/hardline", "/bin/sh"] {
         home.expect(2, &["install", "--config", "mcp.json", "--command", command]);
     }
@@ -260,7 +260,7 @@ fn entries_written_by_hand_are_undone() {
     let path = home.write("mcp.json", fs::read(fixture).unwrap());
     let before = read(&path);
     let outcome = home.expect(1, &["install", "--config", "mcp.json"]);
-    assert!(outcome.stderr.contains("hardline wrap is there without --"), "{outcome:?}");
+    assert!(outcome.stderr.contains("hardline wrap has no --"), "{outcome:?}");
     assert_eq!(read(&path), before);
     home.expect(1, &["uninstall", "--config", "mcp.json"]);
     let config: Value = serde_json::from_str(&read(&path)).unwrap();
@@ -277,9 +277,9 @@ fn entries_written_by_hand_are_undone() {
 fn clients_without_files_are_no_error_unless_asked_for() {
     let home = Home::new();
     let outcome = home.expect(0, &["install"]);
-    assert!(outcome.stdout.contains("no configuration of a client was found"), "{outcome:?}");
+    assert!(outcome.stdout.contains("no client configuration was found"), "{outcome:?}");
     let outcome = home.expect(2, &["install", "--client", "zed"]);
-    assert!(outcome.stderr.contains("Zed: no configuration was found"), "{outcome:?}");
+    assert!(outcome.stderr.contains("Zed: no configuration file was found"), "{outcome:?}");
     let outcome = home.expect(2, &["install", "--client", "emacs"]);
     assert!(outcome.stderr.contains("claude-desktop, claude-code, cursor"), "{outcome:?}");
 }

@@ -168,7 +168,7 @@ fn what_was_wrapped_by_hand_before_stays_so() {
     assert_ne!(read(&path), text);
     let outcome = home.expect(0, &["uninstall", "--config", "mcp.json"]);
     assert_eq!(read(&path), text);
-    assert!(outcome.stdout.contains("mine (it was wrapped by hand"), "{outcome:?}");
+    assert!(outcome.stdout.contains("mine (wrapped by hand"), "{outcome:?}");
 
     home.expect(0, &["uninstall", "--config", "mcp.json", "--server", "mine"]);
     assert!(!read(&path).contains("hardline"), "{}", read(&path));
@@ -190,7 +190,7 @@ fn what_was_wrapped_by_hand_is_known_after_others_wrote_too() {
     command("install", &["--profile", "strict"]);
     home.write("mcp.json", format!("{} \n", read(&path)));
     let outcome = command("uninstall", &[]);
-    assert!(outcome.stdout.contains("mine (it was wrapped by hand"), "{outcome:?}");
+    assert!(outcome.stdout.contains("mine (wrapped by hand"), "{outcome:?}");
     assert_eq!(read(&path).trim_end(), text);
 
     // An entry that was reverted by name stays reverted when the rest is reverted.

@@ -161,7 +161,7 @@ fn doctor_tells_of_entries_that_keep_things_elsewhere() {
         ),
         (
             entry(&["--state-dir", "/elsewhere"], json!({})),
-            Some("its pins and audit are in /elsewhere"),
+            Some("its pins and audit log are in /elsewhere"),
         ),
         (entry(&["--config-dir", "/elsewhere"], json!({})), Some("looked for in /elsewhere")),
     ] {

@@ -271,7 +271,7 @@ fn what_the_server_asks_is_answered_as_before() {
     );
     let expected = [
         "roots/list: a request of the server that is not in the recording",
-        "sampling/createMessage: a request of the server that did not come",
+        "sampling/createMessage: a request of the server did not arrive",
         "1 request, 1 the same, 2 other differences",
     ];
     check(&file, &["--timeout", "3s"], &shell(&script), 1, &expected);

@@ -42,7 +42,7 @@ fn a_file_that_cannot_be_read_costs_no_other() {
     let output = hardline(&[&["scan"], &paths[..]].concat(), b"");
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("/missing: No such file"), "{told}");
-    assert!(told.contains("it is a directory; to scan all files in it: find "), "{told}");
+    assert!(told.contains("it is a directory; to scan all its files: find "), "{told}");
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(shown.contains("not scanned: 2 files that could not be read\n"), "{shown}");
 }

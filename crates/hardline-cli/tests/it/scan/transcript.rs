@@ -115,7 +115,7 @@ fn lines_that_never_come_together_are_not_kept_for_ever() {
     assert_eq!(report["findings"][1]["length"], long.len());
     let shown = text(&args, input.as_bytes());
     let expected = format!(
-        "not scanned: {} of lines over the size limit; the inside of 1 line that is no message\n",
+        "not scanned: {} of lines over the size limit; the strings of 1 line that is not a message\n",
         "5.0 KiB"
     );
     assert!(shown.contains(&expected), "{shown}");

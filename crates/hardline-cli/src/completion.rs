@@ -30,6 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // clap_complete panics on a closed output, so it writes to memory first.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut shown(&Cli::command()), "hardline", &mut script);
     io::stdout().write_all(&script)?;

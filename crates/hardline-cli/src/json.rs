@@ -20,6 +20,7 @@ use crate::terminal::is_obeyed;
 /// The value cannot be written as JSON.
 pub(crate) fn line(value: &impl Serialize) -> io::Result<String> {
     let text = serde_json::to_string(value)?;
+    // A raw value inside may contain line breaks.
     Ok(escaped(&text).replace('\n', " "))
 }
 

@@ -157,6 +157,7 @@ fn with_better_tips(mut error: clap::Error) -> clap::Error {
     };
     tips.retain(|it| !it.to_string().contains(" as a value, use "));
     let unknown = error.get(ContextKind::InvalidArg);
+    // Many tools have --json, so users try it first.
     if matches!(unknown, Some(ContextValue::String(it)) if it == "--json") {
         error.remove(ContextKind::SuggestedArg);
         tips = vec!["did you mean --format json?".into()];

@@ -58,7 +58,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn pages(cli: &Command) -> Vec<(String, &Command)> {
     let mut pages = vec![(cli.get_name().to_owned(), cli)];
     let mut next = 0;
+    // Breadth first: the list grows while it is walked.
     while let Some((name, command)) = pages.get(next).cloned() {
+        // clap adds a `help` subcommand that needs no page.
         let is_shown = |it: &&Command| !it.is_hide_set() && it.get_name() != "help";
         let inside = command.get_subcommands().filter(is_shown);
         pages.extend(inside.map(|it| (format!("{name}-{}", it.get_name()), it)));

@@ -53,6 +53,7 @@ pub(crate) fn policy() -> Option<PathBuf> {
 /// variables point to another policy.
 #[cfg(unix)]
 pub(crate) fn bypassed_policy() -> Option<PathBuf> {
+    // The user database cannot be changed by a client's entry.
     let own = policy_in(&config_below(&user()?.home).join(NAME))?;
     is_bypassed(&own, policy().as_deref()).then_some(own)
 }

@@ -65,6 +65,7 @@ pub(crate) fn file_limits(limits: &Limits) -> Limits {
 impl<'a> Recorded<'a> {
     /// Parses a line. Returns `None` if it is not a line of a recording.
     pub(crate) fn read(checker: &mut Checker, line: &'a [u8]) -> Option<Self> {
+        // Strict parsing gives the exact position of each value.
         let checked = checker.check(line).ok()?;
         let (mut direction, mut time, mut raw, mut base64) = (None, None, None, None);
         let (mut session, mut fate, mut is_cut, mut left_out) = (Cow::default(), None, false, 0);
@@ -129,6 +130,7 @@ fn read_escaped(value: Value<'_>) -> Option<(Cow<'_, [u8]>, Written)> {
         let escape = text.get(at + plain + 1..)?;
         let (written, length) = match escape.first()? {
             b'u' => match u32::from_str_radix(str::from_utf8(escape.get(1..5)?).ok()?, 16).ok()? {
+                // `\u0041` is six bytes in the file and one byte of UTF-8.
                 ..0x80 => (6, 1),
                 0x80..0x800 => (6, 2),
                 // A surrogate pair; the checker has refused single surrogates.
@@ -163,6 +165,7 @@ fn parse_time(text: &str) -> Option<Duration> {
     let mut time = time.splitn(3, ':');
     let (hour, minute) = (time.next()?.parse::<u64>().ok()?, time.next()?.parse::<u64>().ok()?);
     let second: f64 = time.next()?.parse().ok()?;
+    // Larger values could overflow below.
     let is_sound = (1970..10_000).contains(&year)
         && (1..=12).contains(&month)
         && (1..=31).contains(&day)

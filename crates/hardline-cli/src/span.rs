@@ -26,6 +26,7 @@ pub(crate) fn read_age(text: &str) -> Result<Duration, String> {
 
 fn read_any(text: &str) -> Result<Duration, String> {
     let text = text.trim();
+    // `1.5m` is allowed.
     let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let seconds = match unit.trim() {

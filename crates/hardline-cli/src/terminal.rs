@@ -55,6 +55,7 @@ pub(crate) fn harmless(message: &str) -> Cow<'_, str> {
     for char in message.chars() {
         match char {
             _ if is_harmless(char) => result.push(char),
+            // A tab is harmless but would break alignment.
             '\t' => result.push(' '),
             _ => result.push_str(&format!("\\u{{{:x}}}", u32::from(char))),
         }

@@ -47,6 +47,7 @@ fn row(finding: &Finding) -> Vec<Cell> {
         Cell::firm(&finding.rule),
         Cell::new(&finding.server),
         action(finding),
+        // `audit show` accepts this prefix.
         Cell::firm(finding.session.get(..8).unwrap_or(&finding.session)),
         Cell::new(line::what(finding)),
     ]

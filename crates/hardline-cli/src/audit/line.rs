@@ -11,11 +11,7 @@ pub(super) fn what(finding: &Finding) -> String {
     if !finding.excerpt.is_empty() {
         what = format!("{what}: {}", finding.excerpt);
     }
-    if finding.count > 1 {
-        format!("{what} ({} more like it)", finding.count - 1)
-    } else {
-        what
-    }
+    if finding.count > 1 { format!("{what} ({} more like it)", finding.count - 1) } else { what }
 }
 
 /// Returns the text of an event; for a launch, the command line and its hash.

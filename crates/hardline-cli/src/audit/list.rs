@@ -55,6 +55,7 @@ impl List {
         match self.format {
             Format::Text => self.table.push(row(record)),
             Format::Json => {
+                // The document is written record by record, so that memory stays bounded.
                 let comma = if self.has_some { "," } else { "" };
                 write!(self.out, "{comma}\n{}", json::line(record)?)?;
             }

@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         list.begin("messages", true)?;
         context(reader.messages(&query, |message| list.add(&message, row)))?;
         list.end("no messages", Layout::NONE)?;
+        // A flood has more messages than rows; the count shows the difference.
         let counted = context(reader.counted(&query).map_err(Into::into))?;
         if counted > 0 {
             list.say(&format!("{counted} more messages were only counted and have no row"))?;

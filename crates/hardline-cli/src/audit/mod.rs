@@ -82,8 +82,9 @@ impl Place {
         if let Some(path) = &self.audit {
             return Ok(path.clone());
         }
-        let state = place::state()
-            .context("cannot find the state directory: set HOME or XDG_STATE_HOME, or give --audit PATH")?;
+        let state = place::state().context(
+            "cannot find the state directory: set HOME or XDG_STATE_HOME, or give --audit PATH",
+        )?;
         Ok(state.join(FILE_NAME))
     }
 
@@ -91,7 +92,9 @@ impl Place {
         let path = self.path()?;
         let reader = Reader::open(&path)?;
         if reader.may_miss_newest() {
-            complain("the database directory is not writable, so the newest records may be missing");
+            complain(
+                "the database directory is not writable, so the newest records may be missing",
+            );
         }
         let count = hardline_proxy::audit::waiting(&path);
         if count > 0 {
@@ -162,6 +165,7 @@ impl Which {
     fn open(&self) -> Result<Reader> {
         let reader = self.place.open()?;
         if let Some(server) = &self.server {
+            // A misspelled name would otherwise look like an empty result.
             let names = servers(&reader)?;
             if !names.contains(server) {
                 let names: Vec<_> = names.iter().map(|it| shown(it)).collect();
@@ -178,9 +182,11 @@ impl Which {
     fn query(&self, limit: u32) -> Query {
         let mut query = Query::default();
         query.server = self.server.clone();
+        // Ids are stored in lower case.
         query.session = self.session.as_ref().map(|it| it.to_ascii_lowercase());
         query.since = self
             .since
+            // An age before 1970 means no limit.
             .map(|age| Time::of(now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH)));
         query.limit = limit;
         query
@@ -196,6 +202,7 @@ impl Rules {
 
 /// Returns the rule name, or `LAYER.*`, as the database expects it.
 fn read_rules(name: &str) -> Result<String, String> {
+    // Both `content` and `content.*` select a layer.
     let layer = name.strip_suffix(".*").unwrap_or(name);
     if Rule::ALL.iter().any(|rule| rule.layer() == layer) {
         return Ok(format!("{layer}.*"));

@@ -14,7 +14,7 @@ use crate::terminal::table::{Cell, Layout};
 /// List sessions, newest last
 #[derive(Debug, clap::Args)]
 #[command(
-        after_help = "A session without an end was killed or still runs: it is shown as running if a process with its\n\
+    after_help = "A session without an end was killed or still runs: it is shown as running if a process with its\n\
         process id exists."
 )]
 pub(super) struct Args {
@@ -62,6 +62,7 @@ fn row(session: &Session) -> Vec<Cell> {
         (Some(outcome), "ended") => short(outcome),
         (_, state) => state.to_owned(),
     };
+    // The command is stored as JSON, so that words with spaces stay intact.
     let words: Vec<String> = serde_json::from_str(&session.command).unwrap_or_default();
     let command = words.join(" ");
     let findings = Cell::number(session.findings);

@@ -41,10 +41,14 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let session = match found.as_slice() {
         [session] => session,
         [] => {
-            bail!("no session id starts with {:?}; `hardline audit sessions` lists them", args.session)
+            bail!(
+                "no session id starts with {:?}; `hardline audit sessions` lists them",
+                args.session
+            )
         }
         _ => bail!("more than one session id starts with {:?}: give more digits", args.session),
     };
+    // The full id, because the prefix could match a new session meanwhile.
     query.session = Some(session.session.clone());
     query.limit = u32::MAX;
     let mut list = List::new(args.style, SESSION);

@@ -62,6 +62,7 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
     let mut reader = args.which.open()?;
     let path = args.which.place.path()?;
     let mut marks = Marks::default();
+    // Taken before the first query, so that nothing is missed in between.
     let newest = context(reader.newest().map_err(Into::into))?;
     let choice = choice(args.which.style);
     let mut out = output(choice);
@@ -80,6 +81,7 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
             }
         }
         out.flush()?;
+        // Without this check, `tail | head` would run until the next record.
         if args.no_follow || is_unread() {
             return Ok(());
         }

@@ -60,12 +60,14 @@ impl Again {
                 format!("`{start}` with the same --url and --header")
             }
             Self::Url { .. } => format!("`{start}` with the same --url"),
+            // The command may contain secrets, so it is not repeated.
             _ => format!("`{start} -- …`"),
         }
     }
 
     fn start(&self, command: &str, server: &str, words: &[&str]) -> String {
         let server = match self {
+            // clap would parse such a name as an option.
             Self::Named { .. } if server.starts_with('-') => {
                 format!(" --server={}", quoted(server))
             }

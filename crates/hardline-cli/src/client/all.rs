@@ -79,6 +79,7 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, Error>> + Send + 'static,
 {
+    // One deadline for all servers, so that the total time is bounded.
     let deadline = Instant::now() + patience;
     let mut tasks = JoinSet::new();
     let mut waiting: Vec<Option<Server>> = servers.iter().cloned().map(Some).collect();
@@ -92,6 +93,7 @@ where
             (index, outcome.map_err(|error| format!("{error}{}", desk.hint(&server, &error))))
         });
     }
+    // Indexed like the servers, so that the output keeps their order.
     let mut answers: Vec<Option<Answer<T>>> = waiting.iter().map(|_| None).collect();
     loop {
         let names: Vec<Arc<str>> =
@@ -162,6 +164,7 @@ pub(super) fn tell<T>(answers: &[Answer<T>]) -> ExitCode {
             _ => complain(&format!("{server} is not available: {reason}")),
         }
     }
+    // A cached list counts as an answer.
     let has_any = answers.is_empty() || answers.iter().any(|it| it.items.is_some());
     ExitCode::from(u8::from(!has_any))
 }

@@ -31,12 +31,17 @@ pub(super) fn read(given: Option<&str>) -> Result<String> {
     let text = text.trim_start_matches('\u{feff}');
     let from = given.and_then(|it| it.strip_prefix('@')).map(|it| format!(" in {it}"));
     let from = from.unwrap_or_default();
+    // Strict parsing: the text is sent to the server unchanged.
     let mut checker = Checker::new(&Limits::default());
     let checked = checker.check(text.as_bytes()).with_context(|| {
-        format!("the arguments{from} are not JSON; write an object, such as '{{\"text\": \"hello\"}}'")
+        format!(
+            "the arguments{from} are not JSON; write an object, such as '{{\"text\": \"hello\"}}'"
+        )
     })?;
     if checked.value.kind() != Kind::Object {
-        bail!("the arguments{from} are not a JSON object; write one, such as '{{\"text\": \"hello\"}}'");
+        bail!(
+            "the arguments{from} are not a JSON object; write one, such as '{{\"text\": \"hello\"}}'"
+        );
     }
     Ok(checked.value.text().to_owned())
 }

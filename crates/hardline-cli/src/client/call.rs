@@ -31,7 +31,7 @@ const LIST_TIME: Duration = Duration::from_secs(5);
     override_usage = "hardline call [OPTIONS] <SERVER> <TOOL> [JSON]\n       \
     hardline call [OPTIONS] <TOOL> [JSON] --url <URL>\n       \
     hardline call [OPTIONS] <TOOL> [JSON] -- <CMD>...",
-        after_help = "Exit status: 0 if the tool succeeded, 1 if it reports an error or the call failed, 2 for wrong use\n\
+    after_help = "Exit status: 0 if the tool succeeded, 1 if it reports an error or the call failed, 2 for wrong use\n\
         or a mistake in the configuration of the server (nothing was started); 128 plus the signal number\n\
         if a signal ended this command.\n\n\
     Examples:\n  \
@@ -70,6 +70,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // With --url or --, the first word is not a server but the tool.
     let words = [&args.server, &args.tool, &args.arguments];
     let words: Vec<String> = words.into_iter().flatten().cloned().collect();
     let (server, rest) = args.target.one(&words, "call")?;
@@ -82,7 +83,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         _ => bail!("a server from --url or -- has no name: write `hardline call TOOL [JSON]`"),
     };
+    // Checked before connecting: a mistake should not start a server.
     let params = params(tool, arguments)?;
+    // A call cannot be undone, so the directory is checked first.
     save::prepare(args.save.as_deref(), args.show.format)?;
     session::run(&args.target, async |desk| call(args, &desk, &server, tool, &params).await)
 }
@@ -102,6 +105,7 @@ async fn call(
     let options = Options::default().on_progress(move |progress| line.show(&progress));
     let request = connection.request_json("tools/call", params, &options);
     let outcome = desk.attend(&print::name(tool), request).await;
+    // A result that cannot be parsed counts as a failed call.
     let outcome = outcome.and_then(|it| Ok((print::Shown::read(&it)?, it)));
     match outcome {
         Ok((shown, result)) => {
@@ -119,6 +123,7 @@ async fn call(
             Ok(ExitCode::from(1))
         }
         Err(error) => {
+            // Only an error from the server can mean a wrong tool name.
             let meant = match error.rpc() {
                 Some(it) => {
                     let is_wrong = it.code == code::INVALID_PARAMS;
@@ -138,6 +143,7 @@ async fn call(
 
 /// Shows a result. Returns true if it was written and all its files were saved.
 fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Result<bool> {
+    // `Always` passes escape sequences through; any other choice might strip them.
     let color = if args.raw { Color::Always } else { args.show.color };
     let mut folder = Folder::new(args.save.as_deref(), tool);
     Ok(write(color, |out, _| match args.show.format {

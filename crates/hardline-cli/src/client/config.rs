@@ -102,6 +102,7 @@ pub(crate) fn own_file() -> Option<PathBuf> {
 /// Returns the known places, which may not exist.
 fn known() -> Vec<Source> {
     let mut sources = Vec::new();
+    // Pushed first: Hardline's own file has the highest precedence.
     if let Some(path) = own_file() {
         let (dialect, suffix) = (Dialect::Generic, "hardline".to_owned());
         sources.push(Source { path, suffix, dialect, origin: Origin::Own });
@@ -116,6 +117,7 @@ fn known() -> Vec<Source> {
         for client in CLIENTS {
             let files = client.project_files(&folder).into_iter();
             let files = files.map(|(path, _)| Source::of_client(client.id, path));
+            // Pushed last: a project must not take the name of a user's server.
             sources.extend(files.map(|source| Source { origin: Origin::Project, ..source }));
         }
     }
@@ -134,7 +136,9 @@ fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
         }
         let file = match config::read_as(&source.path, source.dialect) {
             Ok(file) => file,
+            // The user asked for this file, so its absence is an error.
             Err(error) if source.origin == Origin::Named => return Err(error),
+            // Most known places do not exist on any given machine.
             Err(error) if *error.problem() == Problem::NoFile => continue,
             Err(error) => {
                 all.warnings.push(error);
@@ -146,6 +150,7 @@ fn gather(sources: &[Source]) -> Result<Servers, ConfigError> {
             all.tell(mistake, source, &mut taken)?;
         }
         for server in file.servers {
+            // Clients often share copies of the same entry.
             let known = definitions.entry(server.name().to_owned()).or_default();
             // The fingerprint includes the working directory, so equal entries of two projects
             // differ.
@@ -169,6 +174,7 @@ impl Servers {
         taken: &mut HashSet<String>,
     ) -> Result<(), ConfigError> {
         match (source.origin, mistake.is_fatal(), mistake.server()) {
+            // The file as a whole is unusable.
             (Origin::Named, true, None) => return Err(mistake),
             (_, true, Some(name)) => {
                 // The first mistake makes the server wrong; further ones are warnings.

@@ -70,6 +70,7 @@ pub(super) fn auth(url: &str, settings: AuthSettings) -> Result<Auth> {
 /// Returns settings with the token store that the whole process shares.
 pub(super) fn settings() -> AuthSettings {
     static STORE: OnceLock<Arc<dyn TokenStore>> = OnceLock::new();
+    // One store for all servers, because a keyring may ask the user on every opening.
     let store = STORE.get_or_init(|| match place::config() {
         Some(folder) => default_store(folder.join("tokens")),
         // Without a home directory, tokens last as long as the process.
@@ -103,6 +104,7 @@ impl HeaderSource for Given {
 
     fn refused<'a>(&'a self, refusal: Refusal<'a>) -> BoxFuture<'a, Result<Next, TransportError>> {
         Box::pin(std::future::ready(match refusal.status {
+            // A retry with the same token would fail again.
             401 => Err(TransportError::Login(self.0.to_string())),
             _ => Ok(Next::GiveUp),
         }))

@@ -43,9 +43,11 @@ impl GuardArgs {
     ///
     /// The policy cannot be read.
     pub(super) fn judge(&self) -> Result<Option<Judge>> {
+        // The guard is opt-in here: the user reads the output.
         if self.profile.is_none() && self.policy.is_none() {
             return Ok(None);
         }
+        // The user's own policy applies, as it does for `wrap`.
         let known = || policy::default_file().filter(|it| it.exists());
         let policy = match self.policy.clone().or_else(known) {
             Some(path) => policy::read(&path, self.profile)?,

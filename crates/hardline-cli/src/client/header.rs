@@ -29,6 +29,7 @@ fn expand(value: &str, find: impl Fn(&str) -> Option<String>) -> Result<String, 
         let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
         let (name, behind) = text.split_at(text.find(|it| !is_part(it)).unwrap_or(text.len()));
         let behind = if is_braced { behind.strip_prefix('}') } else { Some(behind) };
+        // `$1` and `$$` are not variables.
         let is_name = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
         match behind.filter(|_| is_name) {
             Some(behind) => {

@@ -96,6 +96,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
     desk.line.clear();
     fetched.map_err(|error| {
         let hint = match &error {
+            // For prompts, the arguments are the likely mistake.
             Error::Rpc(it) if it.code == code::INVALID_PARAMS && command == "prompts" => {
                 let list = server.suggest(command, &[]);
                 format!("; {list} lists its prompts and their arguments")

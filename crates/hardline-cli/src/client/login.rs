@@ -24,7 +24,7 @@ use crate::terminal::{complain, tell};
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline login [OPTIONS] <SERVER>\n       hardline login [OPTIONS] --url <URL>",
-        after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use or a mistake in the configuration of\n\
+    after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use or a mistake in the configuration of\n\
         the server; 128 plus the signal number if a signal ended this command.\n\n\
     Examples:\n  \
     hardline login github\n  \
@@ -61,6 +61,7 @@ pub(crate) struct LogoutArgs {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // Zero means the default, because a login cannot wait forever.
     let wait = args.timeout.filter(|it| !it.is_zero());
     let (auth, label) = auth(&args.server, |settings| {
         let settings = if args.no_browser {
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             None => settings,
         };
         let is_by_hand = args.no_browser;
+        // Printed in any case: a browser may fail to open without an error.
         settings.on_authorization_url(move |url| {
             let how = if is_by_hand { "open" } else { "if no browser opens, open" };
             tell(&format!("to log in, {how} {}", url.as_str()));
@@ -133,13 +135,16 @@ fn auth(
     }
     let settings = change(credentials::settings_of(configured)?);
     let (resolved, secrets) = configured.resolve_with_secrets(&Process::new());
+    // The error may quote a header or a variable.
     let hidden = |error: &dyn std::fmt::Display| anyhow!("{}", secrets.hide(&error.to_string()));
     match resolved.map_err(|error| hidden(&error))? {
         Resolved::Url { config, .. } => {
             let auth = credentials::auth(config.url(), settings);
             Ok((auth.map_err(|error| hidden(&error))?, label))
         }
-        _ => bail!("{label} is started by a command and needs no login; its secrets are in its `env`"),
+        _ => bail!(
+            "{label} is started by a command and needs no login; its secrets are in its `env`"
+        ),
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) fn nearest<'a>(
     wanted: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    // Users rarely remember the case of a name.
     let wanted = wanted.to_lowercase();
     let score = |name: &str| {
         let name = name.to_lowercase();

@@ -44,6 +44,7 @@ impl Shown {
     /// It is not a result.
     pub(super) fn read(result: &RawResult) -> Result<Self, Error> {
         let mut shown: Self = result.parse("tools/call")?;
+        // Parsing may have repaired the result; structured content is shown as written.
         if let Ok(as_it_came) = serde_json::from_str::<Structured>(result.get()) {
             shown.structured_content = as_it_came.structured_content;
         }
@@ -146,6 +147,7 @@ fn describe(block: &Value, folder: &mut Folder) -> Option<String> {
             let what = format!("resource {}", name(field(resource, "uri")));
             saved(&what, field(resource, "mimeType"), field(resource, "blob"), folder)
         }
+        // Newer protocol versions may add types.
         _ => Some(format!("[content of type {}]", name(kind))),
     }
 }

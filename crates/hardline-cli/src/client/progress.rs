@@ -25,6 +25,7 @@ struct State {
 impl Line {
     /// Creates a line. It stays empty unless standard error is a terminal and `is_alone`.
     pub(super) fn new(is_alone: bool) -> Self {
+        // With --verbose, server output would break the line.
         let is_wanted = is_alone && io::stderr().is_terminal();
         Self(Arc::new(Mutex::new(State { is_wanted, is_shown: false })))
     }
@@ -77,6 +78,7 @@ fn describe(progress: f64, total: Option<f64>, message: Option<&str>) -> String 
             let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR.saturating_sub(full)));
             format!("{bar} {:3.0} % {message}", share * 100.0)
         }
+        // Without a total, the number is all there is.
         None if message.is_empty() => progress.to_string(),
         None => message.to_owned(),
     }

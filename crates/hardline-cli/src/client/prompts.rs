@@ -30,7 +30,7 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     override_usage = "hardline prompts [OPTIONS] [SERVER] [PROMPT] [JSON]\n       \
     hardline prompts [OPTIONS] [PROMPT] [JSON] --url <URL>\n       \
     hardline prompts [OPTIONS] [PROMPT] [JSON] -- <CMD>...",
-        after_help = "Exit status: 0 if the prompts were listed or shown, 1 if the server failed, or all servers did, 2 for\n\
+    after_help = "Exit status: 0 if the prompts were listed or shown, 1 if the server failed, or all servers did, 2 for\n\
         wrong use or a mistake in the configuration of the named server; 128 plus the signal number if a\n\
         signal ended this command.\n\n\
     Examples:\n  \
@@ -100,6 +100,7 @@ struct Message {
 struct Listed(Vec<Box<RawValue>>);
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // With --url or --, the first word is not a server but the prompt.
     let words = [&args.server, &args.prompt, &args.arguments];
     let words: Vec<String> = words.into_iter().flatten().cloned().collect();
     let (which, rest) = args.target.choose(&words)?;
@@ -107,9 +108,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         [] => None,
         [prompt] => Some(params(prompt, None)?),
         [prompt, arguments] => Some(params(prompt, Some(arguments))?),
-        _ => bail!(
-            "a server from --url or -- has no name: write `hardline prompts [PROMPT] [JSON]`"
-        ),
+        _ => {
+            bail!("a server from --url or -- has no name: write `hardline prompts [PROMPT] [JSON]`")
+        }
     };
     if params.is_some() {
         save::prepare(args.save.as_deref(), args.show.format)?;
@@ -152,6 +153,7 @@ fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
 
 /// Returns the parameters. All arguments of prompts must be strings.
 fn params(prompt: &str, given: Option<&str>) -> Result<String> {
+    // Checked before connecting: a mistake should not start a server.
     let arguments = arguments::read(given)?;
     let tree = Tree::read(&arguments).context("cannot parse the arguments")?;
     if let Some((key, value)) = tree.members().iter().find(|(_, it)| it.as_str().is_none()) {

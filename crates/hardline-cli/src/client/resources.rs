@@ -32,7 +32,7 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     override_usage = "hardline resources [OPTIONS] [SERVER] [URI]\n       \
     hardline resources [OPTIONS] [URI] --url <URL>\n       \
     hardline resources [OPTIONS] [URI] -- <CMD>...",
-        after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all servers did,\n\
+    after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all servers did,\n\
         2 for wrong use or a mistake in the configuration of the named server; 128 plus the signal number\n\
         if a signal ended this command.\n\n\
     Examples:\n  \
@@ -120,6 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if uri.is_none() && args.output.is_some() {
         bail!("--output needs a resource to read: give its URI");
     }
+    // Saving is prepared before the request, which cannot be undone.
     if uri.is_some() {
         save::prepare(args.save.as_deref(), args.show.format)?;
     }

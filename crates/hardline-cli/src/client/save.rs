@@ -92,6 +92,7 @@ impl Folder {
         let name = if name.is_empty() { "content".to_owned() } else { name };
         match folder {
             Some(folder) => Self::at(folder.to_owned(), name),
+            // The prefix tells the user who left the file in the temporary directory.
             None => Self::at(std::env::temp_dir(), format!("hardline-{name}")),
         }
     }
@@ -102,6 +103,7 @@ impl Folder {
 
     /// Saves base64 content. Returns the path and the size, or `None` if the limit is reached.
     pub(super) fn save(&mut self, base64: &str, mime: &str) -> Option<Result<(PathBuf, usize)>> {
+        // Checked before decoding, so that a flood costs no memory.
         if self.saved >= MAX_FILES {
             self.left_out += 1;
             return None;
@@ -117,7 +119,9 @@ impl Folder {
     /// Returns a line about the files that were left out, if any were.
     pub(super) fn left_out(&self) -> Option<String> {
         let count = Some(self.left_out).filter(|it| *it > 0)?;
-        Some(format!("[{count} more: not saved, because a result may have at most {MAX_FILES} files]"))
+        Some(format!(
+            "[{count} more: not saved, because a result may have at most {MAX_FILES} files]"
+        ))
     }
 
     /// Prints a message if something was not saved. Returns true if everything was.
@@ -135,11 +139,13 @@ impl Folder {
         fs::create_dir_all(&self.path)
             .with_context(|| format!("cannot create {}", self.path.display()))?;
         let ending = ending(mime);
+        // Names of earlier runs are taken, so the next free number is searched.
         while self.next < MAX_NUMBER {
             let path = self.path.join(format!("{}-{}.{ending}", self.name, self.next));
             self.next += 1;
             match create(&path, &bytes) {
                 Ok(()) => return Ok((path, bytes.len())),
+                // Existing files are never overwritten.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(error).with_context(|| format!("cannot write {}", path.display()));
@@ -164,6 +170,7 @@ pub(super) fn prepare(folder: Option<&Path>, format: Format) -> Result<()> {
     }
     fs::create_dir_all(folder)
         .with_context(|| format!("--save: cannot create {}", folder.display()))?;
+    // Permissions alone do not tell if a directory is writable.
     let trial = folder.join(format!(".hardline-{}", std::process::id()));
     create(&trial, b"")
         .and_then(|()| fs::remove_file(&trial))
@@ -175,10 +182,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     match create(path, bytes) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!(
-                "{} already exists and is not overwritten; give another name",
-                path.display()
-            )
+            bail!("{} already exists and is not overwritten; give another name", path.display())
         }
         Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
     }
@@ -205,6 +209,7 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn ending(mime: &str) -> &'static str {
+    // Parameters such as `charset` do not matter for the extension.
     let essence = mime.split(';').next().unwrap_or_default().trim();
     let known = ENDINGS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(essence));
     known.map_or("bin", |(_, ending)| ending)

@@ -122,6 +122,7 @@ impl Server {
             #[cfg(unix)]
             Kind::Command(command) => Connection::spawn(command, settings).await,
             Kind::Configured(server) => server.connect(settings).await,
+            // Never connected to, but the error must still explain why.
             Kind::Wrong(reason) => Err(Error::Start(reason.to_string())),
         }
     }
@@ -136,6 +137,7 @@ pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> 
 
     let stderr = match secrets {
         Some(secrets) => Stderr::forward(&name(label)).without(secrets),
+        // The last lines explain a server that fails.
         None => Stderr::tail_only(),
     };
     let command = command.stderr(stderr);

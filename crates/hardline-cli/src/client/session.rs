@@ -133,6 +133,7 @@ impl Desk {
             settings = settings.with_configured_timeout(timeout);
         }
         let settings = settings.with_closing(self.closing.subscribe());
+        // The channel lets the caller give up while the attempt goes on.
         let (done, opened) = oneshot::channel();
         let (desk, opening) = (self.clone(), server.clone());
         // The attempt runs in its own task and is not cancelled with its caller: a server that is
@@ -147,7 +148,7 @@ impl Desk {
         self.hold(Held::Opening(task));
         let opened = opened.await;
         let connection =
-                    opened.unwrap_or_else(|_| Err(Error::Start("the attempt was abandoned".into())))?;
+            opened.unwrap_or_else(|_| Err(Error::Start("the attempt was abandoned".into())))?;
         if self.is_verbose {
             log::show(server, &connection, &self.line).await;
         }
@@ -187,6 +188,7 @@ impl Desk {
                     self.line.clear();
                     return outcome;
                 }
+                // Repeated, because the servers that are waited for change.
                 () = tokio::time::sleep(QUIET) => self.line.say(&what()),
             }
         }
@@ -242,6 +244,7 @@ impl Desk {
         }
         let label = label.to_owned();
         settings.on_trouble(move |trouble| {
+            // A broken server could otherwise flood the screen.
             if ignored.fetch_add(1, Ordering::Relaxed) < MAX_TOLD {
                 line.clear();
                 complain(&format!("ignored from {label}: {trouble}"));
@@ -256,10 +259,12 @@ impl Desk {
     /// Closes everything concurrently. Connection attempts are abandoned, and what they started is
     /// ended.
     async fn close(&self) {
+        // New attempts must not start while the old ones are closed.
         self.closing.send_replace(true);
         loop {
             let held =
                 std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+            // Closing an attempt can add a connection, so the list is taken until it stays empty.
             if held.is_empty() {
                 return;
             }

@@ -147,6 +147,7 @@ impl TargetArgs {
         if let Some(url) = &self.url {
             let config = Config::new(url).context("--url")?;
             let mut headers = Headers::new();
+            // Header names are case-insensitive, so the set holds them in lower case.
             let (mut names, mut values) = (HashSet::new(), Vec::new());
             for header in &self.header {
                 let (name, value) = header::split(header)?;
@@ -154,8 +155,10 @@ impl TargetArgs {
                     bail!("--header {name} was given twice");
                 }
                 headers = headers.with(name, &value).context("--header")?;
+                // The values must never appear in messages, so they become secrets.
                 values.push(value);
             }
+            // Suggested commands repeat no header values, only the fact that there were some.
             let again = Again::url(url, !names.is_empty());
             let source = if names.contains("authorization") {
                 Arc::new(Given::new("in --header", "", &again))
@@ -188,12 +191,14 @@ impl TargetArgs {
         let settings = Settings::default();
         match self.timeout {
             None => settings,
+            // Zero means no limit, also for opening the session.
             Some(Duration::ZERO) => {
                 settings.with_timeout(Duration::ZERO).with_open_timeout(FOREVER)
             }
             Some(time) => settings
                 .with_timeout(time)
                 .with_open_timeout(time)
+                // Progress restarts the timeout, so a separate limit bounds the total.
                 .with_max_total(time.max(Duration::from_secs(3600))),
         }
     }
@@ -257,6 +262,7 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
     // A mistake in the wanted server becomes an error later; mistakes in others are warnings.
     let (wrong, unused): (Vec<_>, Vec<_>) =
         wrong.into_iter().partition(|it| it.is_asked_for || wanted == Some(&it.name));
+    // Remembered before the list moves into the warnings.
     let has_wrong = !unused.is_empty();
     warnings.extend(unused.into_iter().map(|it| it.mistake));
     let is_about = |wanted: &str, server: &str| {
@@ -290,12 +296,14 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
         is_project: false,
         again: again.clone(),
     });
+    // Order matters: project servers come last, as in the list of precedence.
     let servers = servers.into_iter().map(|it| (it, false));
     let project = project.into_iter().map(|it| (it, true));
     Ok(servers.chain(project).map(usable).chain(wrong).collect())
 }
 
 fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> Configured {
+    // A path can contain control characters.
     let place = format!("in {}", harmless(&config.file().to_string_lossy()));
     let given = Given::new(&place, config.name(), again);
     let again = again.clone();
@@ -355,6 +363,7 @@ fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
 fn which(servers: &[Server], phrase: impl Fn(&str) -> String) -> String {
     let usable: Vec<&Server> = servers.iter().filter(|it| it.is_usable()).collect();
     let (only, known) = match &*usable {
+        // A mistake in the configuration explains more than a list of names.
         [] => match servers.iter().find_map(Server::mistake) {
             Some(mistake) => return mistake,
             None => ("SERVER", "is none that is not disabled".to_owned()),
@@ -371,6 +380,7 @@ fn which(servers: &[Server], phrase: impl Fn(&str) -> String) -> String {
 /// Finds a server by name. Fails if it cannot be used.
 fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
     let usable = servers.iter().filter(|it| it.is_usable());
+    // Suggestions must not include disabled or wrong servers.
     let names: Vec<Arc<str>> = usable.map(|it| Arc::clone(&it.name)).collect();
     let Some(server) = servers.into_iter().find(|it| &*it.name == wanted) else {
         let names = || names.iter().map(|it| &**it);
@@ -396,6 +406,7 @@ fn find(servers: Vec<Server>, wanted: &str) -> Result<Server> {
 /// Returns the servers that are used if no name is given.
 fn enabled(servers: Vec<Server>) -> Result<Vec<Server>> {
     let count = servers.len();
+    // Project servers run code of this directory, so they are used by name only.
     let (project, servers): (Vec<_>, Vec<_>) = servers.into_iter().partition(|it| it.is_project);
     let enabled: Vec<Server> = servers.into_iter().filter(|it| !it.is_disabled()).collect();
     let unused = unused(&project);

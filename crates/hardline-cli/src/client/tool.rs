@@ -39,12 +39,14 @@ pub(super) fn show(
     server: &Server,
     is_colored: bool,
 ) -> io::Result<()> {
+    // Not strict JSON: show the text, escaped, rather than nothing.
     let Some(tool) = Tree::read(json) else { return print::line(out, &visible(json)) };
     let field = |name: &str| tool.get(name).and_then(Tree::as_str).filter(|it| !it.is_empty());
     let name = field("name").unwrap_or_default();
     let bold = if is_colored { Style::new().bold() } else { Style::new() };
     let annotations = tool.get("annotations");
     let title = field("title").or_else(|| annotations?.get("title")?.as_str());
+    // A title that repeats the name adds nothing.
     let title = title.filter(|it| *it != name);
     let title = title.map(|it| format!(" ({})", print::name(it))).unwrap_or_default();
     writeln!(out, "{bold}{}{bold:#}{title}", print::name(name))?;
@@ -76,6 +78,7 @@ fn schema_table(
 
     let mut rows = Vec::new();
     if let Some(schema) = schema {
+        // The schema is its own root for `$ref`.
         collect(&mut rows, "", schema, schema, 0);
     }
     if rows.is_empty() {
@@ -111,6 +114,7 @@ fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Tree<'_>, root: &Tree<'_>
         if rows.len() >= MAX_ROWS {
             return;
         }
+        // Properties are often references to shared definitions.
         let property = resolved(property, root);
         let name_in_all = format!("{prefix}{name}");
         rows.push(Row {
@@ -119,6 +123,7 @@ fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Tree<'_>, root: &Tree<'_>
             text: text(property),
             name: name_in_all.clone(),
         });
+        // Schemas can be recursive.
         if depth < MAX_DEPTH {
             let items = property.get("items").map(|it| resolved(it, root));
             match items.filter(|it| it.get("properties").is_some()) {
@@ -182,6 +187,7 @@ fn kind(schema: &Tree<'_>, root: &Tree<'_>, depth: usize) -> String {
         if let Some(options) = schema.get(key).filter(|it| it.is_array()) {
             let options = options.elements().iter().take(MAX_VALUES);
             let mut kinds: Vec<String> = options.map(|it| kind(it, root, depth + 1)).collect();
+            // Alternatives often differ only in their constraints.
             kinds.dedup();
             return kinds.join(" | ");
         }
@@ -205,6 +211,7 @@ fn kind(schema: &Tree<'_>, root: &Tree<'_>, depth: usize) -> String {
 /// Follows references within the document.
 fn resolved<'s, 'a>(schema: &'s Tree<'a>, root: &'s Tree<'a>) -> &'s Tree<'a> {
     let mut schema = schema;
+    // A reference can lead back to itself.
     for _ in 0..MAX_REFERENCES {
         let reference = schema.get("$ref").and_then(Tree::as_str);
         let Some(pointer) = reference.and_then(|it| it.strip_prefix('#')) else { return schema };

@@ -43,7 +43,7 @@ const MAX_SHADOWS: usize = 10;
     override_usage = "hardline tools [OPTIONS] [SERVER] [TOOL]\n       \
     hardline tools [OPTIONS] [TOOL] --url <URL>\n       \
     hardline tools [OPTIONS] [TOOL] -- <CMD>...",
-        after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all servers did, 2 for wrong\n\
+    after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all servers did, 2 for wrong\n\
         use or a mistake in the configuration of the named server; 128 plus the signal number if a signal\n\
         ended this command.\n\n\
     Examples:\n  \
@@ -77,6 +77,7 @@ const MANY: Layout = Layout::cut(&["SERVER", "TOOL", "ARGUMENTS", "DESCRIPTION"]
 type Json = Arc<str>;
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // With --url or --, the first word is not a server but the tool.
     let words: Vec<String> = [&args.server, &args.tool].into_iter().flatten().cloned().collect();
     let (which, rest) = args.target.choose(&words)?;
     let wanted = match rest {
@@ -119,6 +120,7 @@ async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -
         complain(&format!("{}: {reason}", name(&server.name)));
         return Ok(ExitCode::from(1));
     };
+    // The list is printed before any warning about its age.
     let code = one(args, &server, tools, wanted)?;
     cut(&manager);
     // The tools come from the cache, so the failure is reported and the exit status is 1.
@@ -140,6 +142,7 @@ fn one(args: &Args, server: &Server, tools: &[Json], wanted: Option<&str>) -> Re
         return Ok(ExitCode::from(u8::from(!is_written)));
     };
     let names: Vec<String> = tools.iter().filter_map(|it| tool::name(it)).collect();
+    // A server may list a name twice; the first one counts.
     let found = tools.iter().find(|it| tool::name(it).as_deref() == Some(wanted));
     let Some(found) = found else {
         let question = nearest::question(wanted, names.iter().map(String::as_str));
@@ -180,6 +183,7 @@ async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<Exi
             text(out, &lists, is_colored)
         }
     })?;
+    // After the table, so that the reasons are the last lines on the screen.
     let code = all::tell(&answers);
     cut(&manager);
     shadows(&manager);
@@ -190,6 +194,7 @@ async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<Exi
 fn start(desk: &Desk, servers: &[Server]) -> Manager {
     let mut settings = ManagerSettings::default();
     if let Some(state) = crate::place::state() {
+        // The cache makes the list useful while a server is down.
         settings = settings.with_cache(state.join("tools"));
     }
     let manager = desk.manager(settings, servers);
@@ -209,6 +214,7 @@ async fn listed(manager: &Manager, patience: Duration) -> Duration {
         return soon;
     }
     let is_known = |it: &Arc<str>| manager.status(it).is_some_and(|it| it.tools.is_some());
+    // Every late server has cached tools, so there is no need to wait longer.
     if unlisted(manager).iter().all(is_known) {
         return soon;
     }
@@ -233,6 +239,7 @@ fn unlisted(manager: &Manager) -> Vec<Arc<str>> {
     let statuses = manager.statuses().into_iter();
     let is_open = statuses.filter(|it| {
         let is_current = it.tools.is_some_and(|(_, freshness)| freshness == Freshness::Current);
+        // A failed server will not answer, so it is not waited for.
         !is_current && it.list_failure.is_none() && !it.state.has_failed()
     });
     is_open.map(|it| it.server).collect()
@@ -249,6 +256,7 @@ fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<
         // The last failure explains more than a state such as "connecting again".
         let reason = status.last_failure.as_deref().or(status.state.reason());
         let reason = reason.or(status.list_failure.as_deref()).unwrap_or(late).to_owned();
+        // A configuration mistake is reported as such, not as a server that is down.
         let is_wrong =
             || servers.iter().any(|it| it.name == status.server && it.mistake().is_some());
         let state = match status.tools {
@@ -257,6 +265,7 @@ fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<
             Some((_, Freshness::Cached)) => State::Cached,
             Some(_) => State::Stale,
         };
+        // A current list needs no reason, even after an earlier failure.
         let reason = (state != State::Current).then_some(reason);
         let items = Some(tools(&status.server));
         Answer { server: status.server, state, reason, items }
@@ -322,6 +331,7 @@ fn text(
                     Cell::new(field("inputSchema").map(arguments).unwrap_or_default()),
                     Cell::new(first_line(field("description").and_then(Tree::as_str))),
                 ]),
+                // A tool without a name is still shown, as its JSON.
                 None => row.extend([Cell::new("?"), Cell::new(""), Cell::new(tool)]),
             }
             table.push(row);

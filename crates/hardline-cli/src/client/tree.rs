@@ -35,6 +35,7 @@ impl<'a> Tree<'a> {
     pub(super) fn read(json: &'a str) -> Option<Self> {
         let mut checker = Checker::new(&Limits::default());
         let value = checker.check(json.as_bytes()).ok()?.value;
+        // An explicit stack instead of recursion: the depth is chosen by the peer.
         let mut open: Vec<Open<'a>> = Vec::new();
         for step in value.steps() {
             let done = match step {
@@ -57,6 +58,7 @@ impl<'a> Tree<'a> {
                 Step::Scalar(scalar) => Self::leaf(scalar),
             };
             match open.last_mut() {
+                // The outermost value is complete.
                 None => return Some(done),
                 Some(Open { inside: Inside::Members(members), key, .. }) => {
                     members.push((std::mem::take(key), done));

@@ -25,6 +25,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|char| char != '\n' && char != '\t' && is_odd(char)) {
         return Cow::Borrowed(text);
     }
+    // A carriage return before a newline is harmless, and common on Windows.
     let text = text.replace("\r\n", "\n");
     let chars: Vec<char> = text.chars().collect();
     let mut result = String::with_capacity(text.len() + 16);

@@ -15,13 +15,17 @@ struct Arguments {
 }
 
 pub(super) fn all() -> Vec<Prompt> {
-    let name = PromptArgument::new("name").with_description("Name of the person").with_required(true);
+    let name =
+        PromptArgument::new("name").with_description("Name of the person").with_required(true);
     vec![Prompt::new(NAME, Some(DESCRIPTION), Some(vec![name])).with_title("Greet")]
 }
 
 pub(super) fn get(name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
     if name != NAME {
-        return Err(ErrorData::invalid_params(format!("unknown prompt; there is only {NAME}"), None));
+        return Err(ErrorData::invalid_params(
+            format!("unknown prompt; there is only {NAME}"),
+            None,
+        ));
     }
     let Arguments { name } = parse_json_object(arguments.unwrap_or_default())?;
     let message =

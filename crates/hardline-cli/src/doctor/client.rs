@@ -22,6 +22,7 @@ use crate::place;
 use crate::wrap::Places;
 
 pub(super) fn check(report: &mut Report, selection: &Selection, program: &Program) -> Result<()> {
+    // Shared by all files: two clients can use one name for different servers.
     let mut commands = HashMap::new();
     for target in selection.targets()? {
         let title = target.client.unwrap_or("file");
@@ -30,6 +31,7 @@ pub(super) fn check(report: &mut Report, selection: &Selection, program: &Progra
                 let detail = format!("{} does not exist", target.path.display());
                 report.add("client", title, Status::Fail, detail);
             }
+            // A client that is not installed is not worth a line.
             Ok(None) => {}
             Ok(Some(found)) => {
                 let chosen = found.into_iter().filter(|server| selection.has(server)).collect();
@@ -170,8 +172,11 @@ fn elsewhere(places: &Places, redirects: &[&str]) -> Option<String> {
         places.config.as_ref().filter(|_| is_other(&places.config, place::config()))
     {
         let config = config.display();
-        return Some(format!("its policy is read from {config}, not from your configuration directory"));
+        return Some(format!(
+            "its policy is read from {config}, not from your configuration directory"
+        ));
     }
+    // With explicit directories, variables cannot redirect the entry.
     let is_fixed = places.state.is_some() && (places.has_policy || places.config.is_some());
     (!is_fixed && !redirects.is_empty()).then(|| {
         let names = redirects.join(" and ");
@@ -210,9 +215,8 @@ fn missing(command: &[String]) -> Option<String> {
 fn shared(commands: &mut Commands, name: &str, command: Vec<String>, path: &str) -> Option<String> {
     let first =
         commands.entry(name.to_owned()).or_insert_with(|| (command.clone(), path.to_owned()));
-    (first.0 != command).then(|| {
-        format!("{} has another server of this name; both share pins and policy", first.1)
-    })
+    (first.0 != command)
+        .then(|| format!("{} has another server of this name; both share pins and policy", first.1))
 }
 
 fn counts(servers: &[Server]) -> String {

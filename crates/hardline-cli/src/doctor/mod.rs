@@ -79,6 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 continue;
             }
             let path = file.target.path.display().to_string();
+            // Only broken entries are repaired; the others stay untouched.
             let selection = Selection::of_servers(file.fixable());
             let action = Action::Repoint { program: &program.path };
             match apply::run(&file.target, &selection, action, &backups, args.dry_run) {

@@ -40,15 +40,14 @@ fn own_program(report: &mut Report, program: &Program) {
         Some(warning) => (Status::Warn, format!("{version}; {warning}")),
     };
     report.add("program", "program", status, detail);
+    // Entries with a bare name use this one.
     let found = find_in_path("hardline");
     let (status, detail) = match &found {
         None => (Status::Warn, "there is no hardline in PATH".to_owned()),
         Some(path) if is_same_program(path, Path::new(&program.path)) => {
             (Status::Pass, path.display().to_string())
         }
-        Some(path) => {
-            (Status::Warn, format!("{} is not this hardline program", path.display()))
-        }
+        Some(path) => (Status::Warn, format!("{} is not this hardline program", path.display())),
     };
     report.add("path", "PATH", status, detail);
 }
@@ -90,6 +89,7 @@ fn state(report: &mut Report) {
 fn try_write(folder: &Path) -> io::Result<()> {
     let path = folder.join(format!(".doctor-{}", std::process::id()));
     let mut file = file::create_new(&path)?;
+    // Without the sync, a full disk may go unnoticed.
     let written = file.write_all(&[0; PROBE_BYTES]).and_then(|()| file.sync_all());
     // The probe file must not stay behind, even after a failed write.
     let removed = fs::remove_file(&path);
@@ -130,6 +130,7 @@ fn lock(report: &mut Report, state: &Path) {
         },
     };
     let (status, detail) = match pin::waiting() {
+        // Broken pins explain more than pending approvals.
         _ if status == Status::Fail => (status, detail),
         Err(error) => (Status::Fail, format!("{error:#}")),
         Ok(waiting) => match &*waiting {
@@ -224,6 +225,7 @@ pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
         return false;
     }
     let (Ok(mut one), Ok(mut other)) = (file::open(one), file::open(other)) else { return false };
+    // Compared in chunks: a program can have many megabytes.
     let (mut own, mut others) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
         let (Ok(read), Ok(other_read)) = (fill(&mut one, &mut own), fill(&mut other, &mut others))

@@ -24,6 +24,7 @@ pub(super) fn text(out: &mut dyn Write, report: &Report) -> Result<()> {
         }
     }
     let failures = report.count(Status::Fail);
+    // Only problems that `--fix` can repair deserve the hint.
     let fixable = report.files.iter().flat_map(File::fixable).count();
     write!(out, "{}", counted(failures, "problem"))?;
     match report.count(Status::Warn) {

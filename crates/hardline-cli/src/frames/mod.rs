@@ -29,7 +29,7 @@ use report::{Report, Reporter};
 /// would be sent as its answer, the byte offset of the error, and the id that could be recovered.
 #[derive(Debug, clap::Args)]
 #[command(
-        after_help = "Exit status: 0 if all frames are valid (with all elements of their batches), 1 if \
+    after_help = "Exit status: 0 if all frames are valid (with all elements of their batches), 1 if \
         one is not,\n2 for wrong use, an unreadable file or an output that cannot be written.\n\n\
     Examples:\n  hardline frames session.log\n  my-server < requests | hardline frames --format json\n  \
     hardline frames --sample"

@@ -58,6 +58,7 @@ pub(crate) fn run(
     is_dry: bool,
 ) -> Result<Option<Outcome>> {
     for _ in 0..ATTEMPTS {
+        // Read anew in every attempt, because the file may have changed.
         let Some(original) = Original::read(&target.path)? else { return Ok(None) };
         let plan = Plan::new(target, selection, action, backups, &original)?;
         let outcome = plan.outcome()?;
@@ -150,6 +151,7 @@ impl<'a> Plan<'a> {
                 let text = edit::apply(&document, &chosen, &Change::Wrap { program, options })?;
                 document.with_text(&text)
             }
+            // With a backup, the file is restored byte for byte.
             Action::Uninstall if is_clean => base.clone(),
             Action::Uninstall => {
                 let leaving: Vec<_> = ours.iter().filter(|it| selection.has(it)).copied().collect();
@@ -208,6 +210,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
+        // Compared with the encoded text, because a byte order mark is kept.
         if self.written != self.document.with_text(&self.document.text) {
             let after = Document::parse(&self.written, self.document.format);
             let after = after.context("the change would break the file")?;

@@ -56,6 +56,7 @@ impl Backups {
         let name = || format!("cannot lock {}", path.display());
         let mut options = OpenOptions::new();
         let lock = file::open_with(options.create(true).append(true), &path).with_context(name)?;
+        // Tell the user before blocking, which may take long.
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             let _ = io::Write::write_all(
                 &mut io::stderr(),
@@ -80,6 +81,7 @@ impl Backups {
     /// Returns the folder of a file's backup.
     pub(crate) fn folder_of(&self, path: &Path) -> PathBuf {
         let hash = sha256(path.as_os_str().as_encoded_bytes());
+        // Files of different directories can have the same name.
         let hash = hash.get(..16).unwrap_or(&hash);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.folder.join(format!("{name}-{hash}"))
@@ -94,6 +96,7 @@ impl Backups {
     /// Returns the original of a file, if the file still has the contents that we wrote.
     pub(crate) fn original(&self, path: &Path, current: &[u8]) -> Option<Vec<u8>> {
         let record = self.record(path)?;
+        // The user has edited the file since, so the backup would undo those edits.
         if record.written_sha256 != sha256(current) {
             return None;
         }
@@ -112,6 +115,7 @@ impl Backups {
     ) -> Result<()> {
         let folder = self.folder_of(path);
         create_private_folder(&folder)?;
+        // The record is written last: without it, the backup is ignored.
         write_private(&folder.join("original"), original)?;
         let record = Record {
             path: path.display().to_string(),

@@ -186,6 +186,7 @@ impl System<'static> {
         let platform = match env::consts::OS {
             "windows" => Platform::Windows,
             "macos" => Platform::MacOs,
+            // Other Unix systems follow the XDG conventions too.
             _ => Platform::Linux,
         };
         let variable =

@@ -245,6 +245,7 @@ fn set(node: &mut Node, key: &str, value: Option<Value>) {
 }
 
 fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String> {
+    // Edits are collected per server, not in text order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut changed = String::with_capacity(text.len() + 256 * edits.len());
     let mut at = 0;

@@ -71,6 +71,7 @@ impl Original {
         let mut options = OpenOptions::new();
         file::open_with(options.append(true), &self.path).context("cannot write it")?;
         let folder = self.folder()?;
+        // The rename needs a writable directory.
         let is_readonly = fs::metadata(folder)?.permissions().readonly();
         if is_readonly {
             let folder = folder.display();
@@ -84,6 +85,7 @@ impl Original {
     /// Replaces the contents of the file, unless it has changed since it was read.
     pub(crate) fn replace(&self, bytes: &[u8]) -> Result<Replaced> {
         self.check_writable()?;
+        // In the same directory, because a rename across file systems is not atomic.
         let beside = self.beside()?;
         remove_leftover(&beside)?;
         let outcome = self.write_beside(&beside, bytes).and_then(|()| {

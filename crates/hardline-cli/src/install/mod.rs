@@ -59,7 +59,7 @@ use crate::terminal::{Color, complain};
 /// A server that is already wrapped stays as it is. To change its options, uninstall it first.
 #[derive(Debug, clap::Args)]
 #[command(
-        after_help = "Exit status: 0 done, or nothing to do; 1 an entry was not understood and stays unchanged;\n\
+    after_help = "Exit status: 0 done, or nothing to do; 1 an entry was not understood and stays unchanged;\n\
         2 a file could not be read or written, or wrong use. A file with an error stays unchanged; the\n\
         others are still processed.\n\n\
     Examples:\n  \
@@ -103,6 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(warning) = &program.warning {
         complain(&format!("warning: {warning}"));
     }
+    // Also checks the policy: a broken one would stop every server.
     let mut options = args.policy.options()?;
     if let Some(lock) = &args.lock {
         options.extend(["--lock".to_owned(), whole_path(lock)?]);

@@ -40,10 +40,12 @@ impl Program {
             return Self::asked(path);
         }
         let running = env::current_exe().context("cannot find the path of this program")?;
+        // `current_exe` resolves links, which can lead into a versioned directory.
         let path = stable(&running, &candidates(&running));
         let path = path.to_str().map(str::to_owned).with_context(|| {
             format!("{} is not UTF-8: name a program with --command", path.display())
         })?;
+        // `uninstall` and `doctor` recognize entries by the name of the program.
         if !is_hardline(&path) {
             bail!("{path} is not named hardline, so uninstall could not recognize it; rename it");
         }
@@ -59,9 +61,12 @@ impl Program {
                 "--command {path}: the program must be named hardline, or uninstall cannot recognize it"
             );
         }
+        // A bare name is found in the client's `PATH`.
         let is_name = !path.contains(['/', '\\']);
         if !is_name && !is_absolute(path) {
-            bail!("--command {path}: give an absolute path; clients start servers in other directories");
+            bail!(
+                "--command {path}: give an absolute path; clients start servers in other directories"
+            );
         }
         let is_missing = !is_name && !Path::new(path).is_file();
         let warning = is_missing.then(|| format!("{path} does not exist yet"));
@@ -74,6 +79,7 @@ fn stable(running: &Path, candidates: &[PathBuf]) -> PathBuf {
     let same = fs::canonicalize(running).ok();
     let is_same = |candidate: &&PathBuf| {
         candidate.is_absolute()
+            // Another user could replace a program in a world-writable directory.
             && is_safe(candidate)
             && same.is_some()
             && fs::canonicalize(candidate).ok() == same
@@ -90,6 +96,7 @@ fn candidates(running: &Path) -> Vec<PathBuf> {
     let at_home = HOME_FOLDERS.iter().filter_map(|folder| Some(home.as_ref()?.join(folder)));
     let known = FOLDERS.iter().map(PathBuf::from).chain(at_home);
     let folders = in_path.into_iter().chain(known);
+    // Last, because the caller chooses this name freely.
     let started_as = env::args_os().next().map(PathBuf::from);
     folders.map(|folder| folder.join(name)).chain(started_as).collect()
 }
@@ -111,6 +118,7 @@ fn is_safe(_: &Path) -> bool {
 pub(crate) fn passing(program: &Path) -> Option<&'static str> {
     let parts: Vec<_> = program.iter().filter_map(|part| part.to_str()).collect();
     let is_build = |pair: &[&str]| matches!(pair, ["target", "debug" | "release"]);
+    // `cargo clean` deletes it.
     if parts.windows(2).any(is_build) {
         return Some("a build directory");
     }

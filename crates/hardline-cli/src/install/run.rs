@@ -42,6 +42,7 @@ pub(crate) fn all(
     words: &Words,
 ) -> Result<ExitCode> {
     let targets = selection.targets()?;
+    // A dry run must not create the directory or take the lock.
     let backups = if is_dry { Backups::look()? } else { Backups::open()? };
     let mut out = AutoStream::new(io::stdout().lock(), color.choice());
     let mut tally = Tally::default();
@@ -62,6 +63,7 @@ pub(crate) fn all(
         tally.failed += 1;
         complain(&format!("{client}: no configuration file was found; name one with --config"));
     }
+    // A misspelled name would otherwise look like success.
     for name in selection.servers.iter().filter(|name| !tally.names.contains(name)) {
         tally.failed += 1;
         let name = Excerpt::new(name.as_bytes(), 80);

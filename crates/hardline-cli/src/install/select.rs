@@ -105,7 +105,8 @@ impl Selection {
             }
             return Ok(targets);
         }
-        let system = System::own().context("HOME is not set, so the files of clients cannot be found")?;
+        let system =
+            System::own().context("HOME is not set, so the files of clients cannot be found")?;
         for client in clients {
             let files = client.files(&system).into_iter().flat_map(|(path, places)| {
                 expand(&path).into_iter().map(move |path| (path, places))

@@ -120,6 +120,7 @@ pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<Server>> 
     for keys in places {
         descend(document, root, keys, &mut Vec::new(), &mut servers)?;
     }
+    // The places are searched one by one; the output should follow the file.
     servers.sort_by_key(|server| server.start);
     Ok(servers)
 }
@@ -127,6 +128,7 @@ pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<Server>> 
 /// Returns true if a program name is `hardline`, also with a suffix such as `.exe` or a version.
 pub(crate) fn is_hardline(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
+    // A build or a download may have a version or a platform in its name.
     let rest = name.strip_prefix("hardline");
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '_']))
 }
@@ -140,6 +142,7 @@ fn descend(
 ) -> Result<()> {
     let Some(members) = node.members() else { return Ok(()) };
     let Some((first, rest)) = keys.split_first() else {
+        // Some clients use the first one and some the last, so neither is safe to change.
         if let Some(twice) = node.duplicate() {
             let line = document.line(&twice.node);
             let name = Excerpt::new(twice.key.as_bytes(), 80);
@@ -241,6 +244,7 @@ fn launch(
         key: program.key_range.clone(),
         args,
         redirects: PLACES.into_iter().filter(|name| has_variable(holder, name)).collect(),
+        // In TOML, an inline table needs commas, a normal table needs lines.
         is_inline: document.slice(&holder.range).starts_with('{'),
     })
 }

@@ -34,6 +34,7 @@ pub(crate) fn diff(
     before: &Document,
     after: &Document,
 ) -> io::Result<()> {
+    // Both sides are masked before the diff, so that no secret reaches it.
     let (before, after) = (masked(before), masked(after));
     let diff = TextDiff::from_lines(&before, &after);
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
@@ -128,6 +129,7 @@ impl Search<'_> {
                 self.hide(node, MASK.to_owned());
             }
             Value::String(text) => self.replace(node, text, address(key, text)),
+            // A number can be a PIN; `true` and `null` reveal nothing.
             Value::Other(text) if is_secret && text.starts_with(|it: char| it.is_ascii_digit()) => {
                 self.hide(node, MASK.to_owned());
             }

@@ -45,6 +45,7 @@ fn lay_out(value: Value<'_>, lines: Lines) -> String {
     // True if the innermost array or object has an item before, and if the item's key is written.
     let (mut has_items, mut has_key) = (false, false);
     let begin = |out: &mut String, depth: usize, has_items: bool, has_key: bool| {
+        // A value after its key, and the outermost value, start no new line.
         if has_key || depth == 0 {
             return;
         }

@@ -33,6 +33,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let differences = read.differences(server);
     let is_instructions = |it: &Difference| matches!(it, Difference::Instructions { .. });
     for tool in tools {
+        // A misspelled name would otherwise look like success.
         if !differences.iter().any(|it| !is_instructions(it) && it.tool() == tool) {
             bail!(
                 "tool `{}` of `{}` has not changed since it was pinned, or was never listed",
@@ -50,6 +51,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let approved: Vec<&Difference> = differences.iter().filter(is_meant).collect();
     let mut output = io::stdout().lock();
     if !approved.is_empty() {
+        // One locked update, so that a running session never sees half of it.
         files.lock.update(server, PATIENCE, |lock| {
             for difference in &approved {
                 if is_instructions(difference) {
@@ -71,6 +73,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     for difference in &approved {
         writeln!(output, "approved: {}", describe(difference))?;
     }
+    // Approving one tool must not also approve a new executable.
     let refused = read.programs.refused(server).filter(|_| is_all);
     if let Some(program) = refused {
         Programs::remember(&files.programs, server, program, PATIENCE)?;
@@ -98,4 +101,3 @@ fn describe(difference: &Difference) -> String {
         _ => difference.to_string(),
     }
 }
-

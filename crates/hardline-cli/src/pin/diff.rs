@@ -26,6 +26,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         servers.into_iter().filter(|server| has_any(&pins, server)).collect();
     let lock = args.query.place.lock.as_ref();
     let lock = lock.map_or(String::new(), |lock| {
+        // The suggested command must use the same pins.
         format!(" --lock {}", shown(&shell_word(&lock.to_string_lossy())))
     });
     let mut output = io::stdout().lock();

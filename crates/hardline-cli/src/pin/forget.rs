@@ -21,6 +21,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let files = place.files()?;
     let read = files.read()?;
     read.check(server)?;
+    // Checked before anything changes.
     let unknown = tools.iter().find(|tool| read.lock.tool(server, tool).is_none());
     if let Some(tool) = unknown {
         bail!("tool `{}` of `{}` is not pinned", shown(tool), shown(server));
@@ -39,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     if tools.is_empty() {
         if read.listed.has_server(server) {
             files.listed.forget(server, PATIENCE)?;
-        // A launch id would otherwise connect the server with pins that are gone.
+            // A launch id would otherwise connect the server with pins that are gone.
         }
         pins::forget_launches(&files.state, server, PATIENCE)?;
         Programs::forget(&files.programs, server, PATIENCE)?;

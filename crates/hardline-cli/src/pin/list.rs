@@ -61,6 +61,7 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
         let hash = tool.fingerprint().to_string();
         writeln!(output, "  {}  {}{mark}", short(&hash), shown(tool.name()))?;
     }
+    // New tools have no pin, so the loop above does not list them.
     for new in differences.iter().filter(|it| matches!(it, Difference::New { .. })) {
         writeln!(output, "  {:DIGITS$}  {}{}", "", shown(new.tool()), mark(new))?;
     }

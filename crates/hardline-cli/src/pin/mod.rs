@@ -142,11 +142,13 @@ struct Files {
 impl Place {
     fn files(&self) -> Result<Files> {
         let state = place::state();
-        let state = state.context("cannot find the pins: neither XDG_STATE_HOME nor HOME is set")?;
+        let state =
+            state.context("cannot find the pins: neither XDG_STATE_HOME nor HOME is set")?;
         let lock = match &self.lock {
             Some(path) => PinStore::at(path),
             None => PinStore::in_state(&state),
         };
+        // The last lists are always in the state directory, even with --lock.
         let listed = lock.listed(&state);
         Ok(Files { lock, listed, programs: state.join(known::FILE_NAME), state })
     }
@@ -186,6 +188,7 @@ impl Pins {
         if let Some(listed) = self.listed.instructions(server) {
             found.extend(self.lock.compare_instructions(server, listed));
         }
+        // The server has not listed its tools completely yet.
         if !self.listed.has_list(server) {
             return found;
         }

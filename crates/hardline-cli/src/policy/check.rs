@@ -11,8 +11,10 @@ use crate::terminal::harmless;
 
 /// Validate a policy file and list all mistakes in it
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit status: 0 if the policy is valid; 2 if it is not, or cannot be read.\n\n\
-    Examples:\n  hardline policy check\n  hardline policy check team-policy.toml")]
+#[command(
+    after_help = "Exit status: 0 if the policy is valid; 2 if it is not, or cannot be read.\n\n\
+    Examples:\n  hardline policy check\n  hardline policy check team-policy.toml"
+)]
 pub(super) struct Args {
     /// Policy file; default: policy.toml in the configuration directory
     file: Option<PathBuf>,
@@ -21,6 +23,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let path = args.file.clone().or_else(default_file);
     let path = path.context("HOME is not set, so there is no default policy: name a file")?;
+    // An explicit file that is missing gets the more precise read error.
     if args.file.is_none() && !path.exists() {
         bail!("{} does not exist: name a file", path.display());
     }

@@ -73,6 +73,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             writeln!(out, "policy: {from}, profile{of}: {profile}")?;
             writeln!(out, "{}", settings(&policy, args.server.as_deref()))?;
             let mut table = Table::new(LAYOUT, false);
+            // Both directions of a rule share a row.
             for both in explanations.chunk_by(|one, other| one.rule == other.rule) {
                 table.push(row(both));
             }
@@ -104,6 +105,7 @@ impl Args {
         let rules = Rule::ALL.iter().filter(is_asked);
         let both = FROM.map(|(direction, _)| direction);
         let all = rules.flat_map(|rule| both.map(|direction| (*rule, direction)));
+        // Rows without a meaning would confuse more than they tell.
         let real = all.filter(|(rule, direction)| can_be(*rule, *direction));
         real.map(|(rule, direction)| policy.explain(rule, server, tool, direction)).collect()
     }
@@ -121,6 +123,7 @@ fn row(both: &[Explanation]) -> Vec<Cell> {
     let action = |it: Option<&Explanation>| it.map_or("-", |it| it.action.name());
     let by = |it: &Explanation| it.decided_by.to_string();
     let by = match (server.map(by), client.map(by)) {
+        // Only different origins need both texts.
         (Some(server), Some(client)) if server != client => {
             format!("{server}; from the client: {client}")
         }
@@ -139,6 +142,7 @@ fn row(both: &[Explanation]) -> Vec<Cell> {
 fn overridden(out: &mut dyn Write, explanations: &[Explanation]) -> io::Result<()> {
     for Explanation { rule, direction, overridden, .. } in explanations {
         let from = FROM.iter().find(|(it, _)| it == direction).map_or("", |(_, from)| from);
+        // The strongest of the overridden lines first.
         for (origin, action) in overridden.iter().rev() {
             let origin = origin.to_string();
             let origin = harmless(&origin);
@@ -161,6 +165,7 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
     if !settings.hold_back().is_zero() {
         text.push_str(&format!("\nheld back after another message: {:?}", settings.hold_back()));
     }
+    // Defaults are left out, to keep the list short.
     if limits.max_depth() != Limits::default().max_depth() {
         text.push_str(&format!("\ndeepest nesting: {}", limits.max_depth()));
     }

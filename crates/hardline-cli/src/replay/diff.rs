@@ -54,6 +54,7 @@ pub(super) fn changes(
     ignore: &[Pattern],
     max: usize,
 ) -> Vec<Change> {
+    // An ignored root means that anything may differ.
     let mut differ = Differ::new(ignore, max, Path::default());
     if !differ.is_ignored() {
         differ.compare_members(recorded, replayed, &ENVELOPE);
@@ -101,6 +102,7 @@ impl<'a> Differ<'a> {
     }
 
     fn compare(&mut self, recorded: Value<'_>, replayed: Value<'_>) {
+        // Fast path: equal bytes need no parsing.
         if recorded.text() == replayed.text() {
             return;
         }
@@ -112,6 +114,7 @@ impl<'a> Differ<'a> {
                 (Some(recorded), Some(replayed)) => is_same_text(&recorded, &replayed),
                 _ => false,
             },
+            // A redacted value may have had any type.
             (Kind::String, _) => recorded.as_str().as_deref() == Some(REDACTED),
             _ => false,
         };
@@ -121,6 +124,7 @@ impl<'a> Differ<'a> {
     }
 
     fn compare_members(&mut self, recorded: Value<'_>, replayed: Value<'_>, leave_out: &[&str]) {
+        // What is left in the map exists only in the replay.
         let mut there: HashMap<_, _> = replayed.members().collect();
         for (key, value) in recorded.members() {
             let other = there.remove(&key);
@@ -139,11 +143,13 @@ impl<'a> Differ<'a> {
         let recorded: Vec<_> = recorded.elements().collect();
         let replayed: Vec<_> = replayed.elements().collect();
         for key in NAMES {
+            // Named elements may move without being changed.
             if let (Some(names), Some(others)) = (names(&recorded, key), names(&replayed, key)) {
                 return self.compare_named(&recorded, &replayed, &names, &others);
             }
         }
         let (mut start, mut end) = (0, 0);
+        // Equal elements at both ends are skipped, so that an insertion is one change.
         if recorded.len() != replayed.len() {
             let shorter = recorded.len().min(replayed.len());
             let fits = |this: &Self, (one, other): &(&Value<'_>, &Value<'_>)| {
@@ -154,6 +160,7 @@ impl<'a> Differ<'a> {
             let from_start = recorded.iter().zip(&replayed);
             start = from_start.take_while(|pair| fits(self, pair)).count();
             let from_end = recorded.iter().rev().zip(replayed.iter().rev());
+            // The two ends must not overlap in the shorter list.
             end = from_end.take(shorter - start).take_while(|pair| fits(self, pair)).count();
         }
         let (last, other_last) = (recorded.len() - end, replayed.len() - end);
@@ -173,6 +180,7 @@ impl<'a> Differ<'a> {
     ) {
         let places: HashMap<_, _> =
             others.iter().enumerate().map(|(place, name)| (name, place)).collect();
+        // Restored below: names nest with the elements.
         let around = self.name.take();
         let mut is_ordered = true;
         let mut last = None;
@@ -180,6 +188,7 @@ impl<'a> Differ<'a> {
             let place = places.get(name).copied();
             let other = place.and_then(|place| replayed.get(place));
             if place.is_some() {
+                // `None` is less than any place, so the first element is in order.
                 is_ordered &= last < place;
                 last = place;
             }
@@ -215,6 +224,7 @@ fn names<'a>(elements: &[Value<'a>], key: &str) -> Option<Vec<Cow<'a, str>>> {
     let mut sorted = names.clone()?;
     sorted.sort_unstable();
     let count = sorted.len();
+    // Duplicate names cannot identify elements.
     sorted.dedup();
     names.filter(|_| sorted.len() == count)
 }
@@ -228,6 +238,7 @@ fn is_same_number(one: &str, other: &str) -> bool {
             || (one.trim_start_matches('-') == "0" && other.ends_with('0') && other.len() <= 2);
     }
     match (one.parse::<f64>(), other.parse::<f64>()) {
+        // Numbers beyond the range of a double are compared as text.
         (Ok(left), Ok(right)) if left.is_finite() && right.is_finite() => left == right,
         _ => one == other,
     }
@@ -238,6 +249,7 @@ fn is_same_text(recorded: &str, replayed: &str) -> bool {
     let Some((first, others)) = recorded.split_once(REDACTED) else {
         return recorded == replayed;
     };
+    // The text between two redactions must occur in order; the ends are anchored.
     let (middle, last) = others.rsplit_once(REDACTED).unwrap_or(("", others));
     let Some(mut rest) = replayed.strip_prefix(first) else { return false };
     for part in middle.split(REDACTED) {

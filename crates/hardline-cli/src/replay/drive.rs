@@ -52,8 +52,10 @@ pub(super) async fn play(
     limits: &Limits,
     mut player: Player<'_>,
 ) -> Result<Outcome> {
+    // Before the start, so that no signal is lost while the server starts.
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     let mut child = command.spawn()?;
+    // The command has pipes, so this cannot fail in practice.
     let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
         bail!("the server has no standard streams");
     };
@@ -71,6 +73,7 @@ pub(super) async fn play(
     // Line being written, and the number of bytes written so far.
     let mut saying: (Cow<'_, [u8]>, usize) = (Cow::default(), 0);
     while !is_gone {
+        // The previous line is written completely.
         if saying.0.len() <= saying.1 {
             let now = pipes.began.elapsed();
             player.handle_timeout(now);
@@ -84,16 +87,14 @@ pub(super) async fn play(
             }
         }
         let rest = saying.0.get(saying.1..).unwrap_or_default();
-        let until = if rest.is_empty() {
-            player.poll_timeout()
-        } else {
-            Some(moved + player.patience())
-        };
+        let until =
+            if rest.is_empty() { player.poll_timeout() } else { Some(moved + player.patience()) };
         match pipes.next(rest, until, &mut signals).await {
             Next::Wrote(Ok(length)) => {
                 moved = pipes.began.elapsed();
                 saying.1 += length;
             }
+            // A closed pipe in either direction ends the replay early.
             Next::Wrote(Err(_)) | Next::Read(0) => is_gone = true,
             Next::Read(length) => {
                 (moved, has_spoken) = (pipes.began.elapsed(), true);
@@ -108,6 +109,7 @@ pub(super) async fn play(
             }
         }
     }
+    // Asked before closing, which would end the server itself.
     let early = if is_gone { Some(end_of(&child).await) } else { None };
     let exit = match pipes.close(child, &mut player, &mut signals).await {
         Ok(exit) => exit,
@@ -170,6 +172,7 @@ impl Pipes {
         player: &mut Player<'_>,
         signals: &mut Signals,
     ) -> Result<Exit, i32> {
+        // The end of its input tells the server to exit.
         self.stdin = None;
         let mut closing = std::pin::pin!(child.close());
         let mut has_ended = false;
@@ -190,6 +193,7 @@ impl Pipes {
         {
             self.hear(length, player);
         }
+        // The last line may lack its line end.
         if let Some(line) = self.framer.finish() {
             player.handle_line(&line, self.began.elapsed());
         }

@@ -43,12 +43,16 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
         let Some(recorded) = recorded else {
             broken += 1;
             if broken <= MAX_COMPLAINTS {
-                complain(&format!("{}:{number}: not a line of a recording; skipped", path.display()));
+                complain(&format!(
+                    "{}:{number}: not a line of a recording; skipped",
+                    path.display()
+                ));
             }
             return Ok(());
         };
         // Few processes write at once, so the session is among the last ones.
         let known = sessions.iter().rposition(|session| session.id == *recorded.session);
+        // Sessions are listed in the order of their first lines.
         let index = known.unwrap_or_else(|| {
             let (id, since) = (recorded.session.clone().into_owned(), recorded.time);
             sessions.push(Session { id, since, ..Session::default() });
@@ -66,7 +70,10 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
         bail!("{}: not a recording; `hardline wrap --record FILE` writes one", path.display());
     }
     if broken > MAX_COMPLAINTS {
-        complain(&format!("{} more lines that are not part of a recording", broken - MAX_COMPLAINTS));
+        complain(&format!(
+            "{} more lines that are not part of a recording",
+            broken - MAX_COMPLAINTS
+        ));
     }
     Ok(sessions)
 }
@@ -77,6 +84,7 @@ pub(super) fn choose<'a>(sessions: &'a [Session], wanted: Option<&str>) -> Resul
     let Some(wanted) = wanted else {
         return sessions.last().context("the file has no session");
     };
+    // An exact id wins, even if it is a prefix of another one.
     if let Some(session) = sessions.iter().find(|session| session.id == wanted) {
         return Ok(session);
     }
@@ -123,6 +131,7 @@ fn each_line(
         };
         let mut chunk = buffer.get(..length).unwrap_or_default();
         loop {
+            // At the end of the file, the last line may lack its line end.
             let line = if length == 0 { framer.finish() } else { framer.next_line(&mut chunk) };
             let Some(line) = line else { break };
             number += 1;

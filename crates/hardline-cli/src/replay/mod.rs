@@ -57,7 +57,7 @@ const MAX_FRAME_BYTES: usize = 256 << 20;
 /// session are really called again.
 #[derive(Debug, clap::Args)]
 #[command(
-        after_help = "Exit status: 0 if nothing differs, 1 if something does, 2 for wrong use, an unreadable \
+    after_help = "Exit status: 0 if nothing differs, 1 if something does, 2 for wrong use, an unreadable \
         recording or\na server that cannot be started; 128 plus the signal number if a signal ended this command.\n\n\
     Examples:\n  \
     hardline wrap --record session.jsonl -- my-server     record, with any client\n  \
@@ -128,6 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
+    // The file is read twice, so that only one session is held in memory.
     let session = file::choose(&sessions, args.session.as_deref())?;
     let script = file::script(&args.file, session, &limits, args.strict_notifications)?;
     let settings = Settings {
@@ -140,6 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let runtime = runtime.context("cannot start a runtime")?;
     let player = Player::new(&script, &settings, &limits);
     let outcome = runtime.block_on(drive::play(&command, &limits, player));
+    // The server's last words on standard error may still be queued.
     runtime.block_on(async {
         let _ = tokio::time::timeout(Duration::from_secs(1), flush_stderr()).await;
     });
@@ -148,6 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Outcome::Played(report) => report,
         Outcome::Signal(number) => return Ok(ExitCode::from((128 + number).to_le_bytes()[0])),
     };
+    // The player does not know which session it plays.
     report.session.clone_from(&session.id);
     add_notes(&mut report, script.lost);
     args.print(|out, has_colors| match args.format {
@@ -165,7 +168,10 @@ fn add_notes(report: &mut Report, lost: Lost) {
             report.notes.push(format!("{count} {lines} {what}"));
         }
     };
-    note(lost.kept_back, "of the client not sent: the guard kept them from the server in the recording");
+    note(
+        lost.kept_back,
+        "of the client not sent: the guard kept them from the server in the recording",
+    );
     note(lost.cut, "of the client not sent: they were too long for the recording");
     note(
         lost.redacted,
@@ -192,6 +198,7 @@ impl Args {
     fn print(&self, write: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>) -> Result<()> {
         let choice = match self.format {
             Format::Text => self.color.choice(),
+            // JSON must not contain escape sequences.
             Format::Json => ColorChoice::Never,
         };
         let mut out = BufWriter::new(AutoStream::new(io::stdout(), choice));

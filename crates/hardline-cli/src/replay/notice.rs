@@ -56,12 +56,14 @@ impl<'a> Notices<'a> {
         }
         let Some(group) = self.of.get_mut(method) else { return };
         group.came += 1;
+        // The window bounds the cost: every comparison parses a notification.
         let same = group.missing.iter().take(WINDOW).position(|text| {
             let recorded = self.checker.check(text.as_bytes());
             recorded.is_ok_and(|recorded| diff::is_same(recorded.value, value, ignore))
         });
         match same {
             Some(index) => drop(group.missing.remove(index)),
+            // Stored to be paired with missing ones at the end.
             None if group.extra.len() < MAX_EXTRA => group.extra.push(value.text().to_owned()),
             None => group.more += 1,
         }
@@ -75,6 +77,7 @@ impl<'a> Notices<'a> {
         of.sort_unstable_by_key(|(method, _)| *method);
         for (method, group) in of {
             let about = About::method(method);
+            // A missing and an extra one of the same method are shown as a change.
             let pairs = group.missing.len().min(group.extra.len());
             for (recorded, replayed) in group.missing.iter().zip(&group.extra) {
                 let recorded = self.checker.check(recorded.as_bytes());

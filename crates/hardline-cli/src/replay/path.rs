@@ -36,6 +36,7 @@ impl fmt::Display for Path {
         for step in &self.0 {
             match step {
                 Step::Element(index) => write!(formatter, "[{index}]")?,
+                // Other names need quotes, so that the path can be pasted into --ignore.
                 Step::Member(name) if is_word(name) => write!(formatter, ".{name}")?,
                 Step::Member(name) => {
                     let name = name.replace('\\', "\\\\").replace('\'', "\\'");
@@ -62,6 +63,7 @@ impl Pattern {
         loop {
             let fits = match (self.0.get(part), path.0.get(step)) {
                 (None, None) => return true,
+                // Tried first without consuming a step; a mismatch below backtracks to it.
                 (Some(Part::Deep), _) => {
                     deep = Some((part, step));
                     part += 1;
@@ -91,12 +93,14 @@ impl FromStr for Pattern {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "expected a path such as $.result.content[*].text or $..timestamp".to_owned();
+        let wrong =
+            || "expected a path such as $.result.content[*].text or $..timestamp".to_owned();
         let mut rest = text.trim().strip_prefix('$').ok_or_else(wrong)?;
         let mut parts = Vec::new();
         while !rest.is_empty() {
             if let Some(after) = rest.strip_prefix("..") {
                 parts.push(Part::Deep);
+                // `..[0]` is valid too.
                 if after.starts_with('[') {
                     rest = after;
                     continue;
@@ -138,6 +142,7 @@ fn push_bracket<'a>(text: &'a str, parts: &mut Vec<Part>) -> Option<&'a str> {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, char)) = chars.next() {
         match char {
+            // A backslash escapes the quote and itself.
             '\\' => name.push(chars.next()?.1),
             _ if char == quote => {
                 parts.push(Part::Step(Step::Member(name)));

@@ -85,6 +85,7 @@ pub(super) struct Player<'a> {
 
 impl<'a> Player<'a> {
     pub(super) fn new(script: &'a Script, settings: &'a Settings, limits: &Limits) -> Self {
+        // Requests with a recorded answer switch to waiting below.
         let mut states = vec![State::Unanswered; script.requests.len()];
         for (id, answers) in &script.answers {
             for nth in 0..answers.len() {
@@ -117,6 +118,7 @@ impl<'a> Player<'a> {
 
     /// Returns the next line to send, if it is time for one.
     pub(super) fn poll_send(&mut self, now: Duration) -> Option<Cow<'a, [u8]>> {
+        // The server may be blocked on these, so they go before the next turn.
         if let Some(reply) = self.replies.pop_front() {
             return Some(Cow::Owned(reply));
         }
@@ -127,6 +129,7 @@ impl<'a> Player<'a> {
             return None;
         }
         (self.turn, self.met, self.noticed) = (self.turn + 1, 0, 0);
+        // Deadlines count from the line that is sent now.
         (self.since, self.heard) = (now, now);
         turn.line.as_deref().map(Cow::Borrowed)
     }
@@ -140,6 +143,7 @@ impl<'a> Player<'a> {
     pub(super) fn poll_timeout(&self) -> Option<Duration> {
         let turn = self.script.turns.get(self.turn)?;
         // All answers are there; notifications get a shorter deadline.
+        // All answers are there; only notifications are still missing.
         if turn.needs.len() <= self.met {
             let patience = self.settings.timeout.unwrap_or(NOTICE_PATIENCE).min(NOTICE_PATIENCE);
             return Some(self.heard + patience);
@@ -159,6 +163,7 @@ impl<'a> Player<'a> {
             return;
         }
         if let Some(turn) = self.script.turns.get(self.turn) {
+            // The missing lines are reported at the end.
             (self.met, self.noticed) = (turn.needs.len(), turn.notices.len());
         }
     }
@@ -171,6 +176,7 @@ impl<'a> Player<'a> {
         }
         // The recording is redacted, so the comparison needs the same redaction.
         let text = redact(line.whole().unwrap_or_default());
+        // Collected first, because the decoder is borrowed while it decodes.
         let mut messages = Vec::new();
         each_message(&mut self.decoder, &text, |message, value| messages.push((message, value)));
         for (message, value) in &messages {
@@ -198,6 +204,7 @@ impl<'a> Player<'a> {
             let came = self.answers.get(id).copied().unwrap_or(0);
             for (nth, answer) in answers.iter().enumerate().skip(came) {
                 let request = self.script.request(id, nth);
+                // It crossed a cancellation, so its absence is no difference.
                 if answer.is_optional {
                     self.settle(request, true);
                     continue;
@@ -241,6 +248,7 @@ impl<'a> Player<'a> {
     /// Counts the needs of the turn that are met by now.
     fn look(&mut self) {
         let Some(turn) = self.script.turns.get(self.turn) else { return };
+        // Needs are met in order; the first missing one blocks the turn.
         let came = |need: &Need| match need {
             Need::Answer(id, count) => self.answers.get(id).is_some_and(|came| *count <= *came),
             Need::Call(method, count) => {
@@ -258,6 +266,8 @@ impl<'a> Player<'a> {
         match message {
             Message::Response(_) | Message::Error(_) => match message.id() {
                 Some(id) => self.take_answer(&id.clone().into_owned(), value),
+                // An error without an id belongs to no request, so it is compared like a
+                // notification.
                 None => self.notices.take(ERROR, value, &self.settings.ignore),
             },
             Message::Notification(call) => {
@@ -283,7 +293,8 @@ impl<'a> Player<'a> {
                 return;
             }
             self.settle(request, false);
-            let detail = if request.is_some() { "a second answer" } else { "to an unknown request" };
+            let detail =
+                if request.is_some() { "a second answer" } else { "to an unknown request" };
             self.report.push(self.about(request, id), Kind::ExtraAnswer, detail);
             return;
         };
@@ -295,6 +306,7 @@ impl<'a> Player<'a> {
 
     fn take_request(&mut self, request: &Request<'_>, value: Value<'_>) {
         let id = &request.id;
+        // Pings are answered at once and never compared.
         if request.method == PING {
             self.reply(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
             return;
@@ -302,6 +314,7 @@ impl<'a> Player<'a> {
         let ignore = &self.settings.ignore;
         let known = self.script.calls.get_key_value(&*request.method);
         let came = known.and_then(|(method, _)| self.calls.get_mut(&**method));
+        // Each recorded request matches at most one request of the replay.
         let free = came.as_deref().into_iter().flatten().enumerate();
         let free: Vec<usize> = free.filter(|(_, came)| !**came).map(|(index, _)| index).collect();
         let calls = known.map(|(_, calls)| calls.as_slice()).unwrap_or_default();
@@ -311,14 +324,17 @@ impl<'a> Player<'a> {
             recorded.is_some_and(|recorded| diff::is_same(recorded.value, value, ignore))
         });
         let about = About::method(&request.method);
+        // Without an equal request, the first free one of the method is taken as changed.
         let chosen = same.or(free.first().copied());
         let Some((index, call)) = chosen.and_then(|index| Some((index, calls.get(index)?))) else {
+            // A server that waits for an answer would hang, so it gets an error.
             self.report.push(about, Kind::ExtraRequest, "");
             let to = ReplyTo::Id(id);
             self.reply(error(to, code::METHOD_NOT_FOUND, "not in the recording", None));
             return;
         };
         came.and_then(|came| came.get_mut(index)).into_iter().for_each(|came| *came = true);
+        // An equal request has no changes to report.
         if same.is_none()
             && let Ok(recorded) = self.checker.check(call.text.as_bytes())
         {

@@ -87,6 +87,7 @@ impl Report {
 
     fn add(&mut self, difference: Difference) {
         if self.room() == 0 {
+            // A broken server could otherwise fill memory with differences.
             self.more += 1;
             return;
         }
@@ -101,6 +102,7 @@ impl Report {
 
 impl About {
     pub(super) fn method(method: &str) -> Self {
+        // Sorted after all requests and stray answers.
         Self { order: usize::MAX - 1, method: Some(method.to_owned()), ..Self::default() }
     }
 

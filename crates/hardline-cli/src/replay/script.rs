@@ -154,7 +154,10 @@ impl Writer {
     pub(super) fn take(&mut self, recorded: &Recorded<'_>) -> Result<()> {
         self.bytes += recorded.raw.len();
         if self.bytes > MAX_BYTES {
-            bail!("the session is larger than {} MiB, which is too large to replay", MAX_BYTES >> 20);
+            bail!(
+                "the session is larger than {} MiB, which is too large to replay",
+                MAX_BYTES >> 20
+            );
         }
         self.script.lost.left_out += recorded.left_out;
         match recorded.direction {
@@ -165,6 +168,7 @@ impl Writer {
     }
 
     pub(super) fn finish(mut self) -> Script {
+        // The last turn waits for all requests of the server.
         for (method, calls) in self.script.calls.iter().filter(|(method, _)| *method != PING) {
             self.turn.needs.push(Need::Call(method.clone(), calls.len()));
         }
@@ -174,11 +178,13 @@ impl Writer {
 
     fn take_client(&mut self, recorded: &Recorded<'_>) {
         let lost = &mut self.script.lost;
+        // The server never saw these lines.
         if matches!(recorded.fate, Some(Fate::Blocked | Fate::Answered)) {
             lost.kept_back += 1;
             return;
         }
         if recorded.is_cut {
+            // A cut line cannot be sent: the rest is unknown.
             lost.cut += 1;
             return;
         }
@@ -189,6 +195,7 @@ impl Writer {
         each_message(decoder, &recorded.raw, |message, value| {
             match message {
                 Message::Request(request) => script.ask(&request, recorded.time),
+                // The answer may or may not have crossed the cancellation.
                 Message::Notification(call) if call.method == "notifications/cancelled" => {
                     let id = call.params.and_then(|params| params.get("requestId"));
                     if let Some(Ok(id)) = id.map(|id| Id::read(id, usize::MAX)) {
@@ -199,6 +206,7 @@ impl Writer {
                 Message::Response(_) | Message::Error(_) => {
                     has_answers = true;
                     if let Some(id) = message.id()
+                        // Answers to pings are generated, not replayed.
                         && !pings.remove(&id.clone().into_owned())
                         && let Some(reply) = around_id(value)
                     {
@@ -220,6 +228,7 @@ impl Writer {
     }
 
     fn take_server(&mut self, recorded: &Recorded<'_>) {
+        // Redacted again, so that the recording and the live output have the same redactions.
         let raw = redact(&recorded.raw);
         let Self { decoder, script, turn, pings, is_strict, .. } = self;
         let is_message = !recorded.is_cut
@@ -229,6 +238,7 @@ impl Writer {
                 }
                 Message::Request(request) => {
                     let reply = match recorded.fate {
+                        // The guard answered the server in place of the client.
                         Some(Fate::Answered) => Reply::Refused,
                         _ => Reply::Nothing,
                     };
@@ -254,6 +264,7 @@ impl Script {
     fn ask(&mut self, request: &Request<'_>, since: Option<Duration>) {
         let id = request.id.clone().into_owned();
         let target = request.params.and_then(|params| {
+            // A resource is named by its URI; tools and prompts have a name.
             let key = if request.method == "resources/read" { "uri" } else { "name" };
             Some(params.get(key)?.as_str()?.into_owned())
         });
@@ -265,6 +276,7 @@ impl Script {
     /// Returns the request that answer number `nth` with an id belongs to.
     pub(super) fn request(&self, id: &Id<'static>, nth: usize) -> Option<usize> {
         let requests = self.by_id.get(id)?;
+        // More answers than requests: the extra ones belong to the last request.
         requests.get(nth).or(requests.last()).copied()
     }
 
@@ -278,6 +290,7 @@ impl Script {
     /// Stores the client's answer to a request of the server.
     fn answer(&mut self, id: &Id<'_>, (before, after): (String, String)) -> Option<Need> {
         for (method, calls) in &mut self.calls {
+            // Ids may repeat; the first unanswered request gets the answer.
             let waits = |call: &Call| matches!(call.reply, Reply::Nothing) && call.id == *id;
             if let Some(index) = calls.iter().position(waits)
                 && let Some(call) = calls.get_mut(index)
@@ -306,6 +319,7 @@ impl Script {
         if !is_optional {
             turn.needs.push(Need::Answer(id.clone(), nth + 1));
         }
+        // The replay allows twice the recorded time.
         if let Some((time, since)) = time.zip(request.and_then(|request| request.since)) {
             turn.latency = turn.latency.max(time.saturating_sub(since));
         }
@@ -342,6 +356,7 @@ pub(super) fn each_message<'a>(
         }
         Ok(Frame::Batch(batch)) => {
             for element in batch.elements() {
+                // An invalid element does not invalidate the other elements of its batch.
                 if let Ok((message, value)) = decoder.decode_element(element) {
                     take(message, value);
                     count += 1;

@@ -31,6 +31,7 @@ impl Shown {
     ) -> (Option<Self>, Option<Self>) {
         let strings = (one.and_then(|it| it.as_str()), other.and_then(|it| it.as_str()));
         let from = match &strings {
+            // Two long strings are shown from shortly before their difference.
             (Some(one), Some(other)) => first_difference(one, other),
             _ => 0,
         };
@@ -66,6 +67,7 @@ impl Shown {
 /// Returns the offset at which to begin, so that the first difference is visible.
 fn first_difference(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
+    // The difference is visible without cutting the beginning.
     if same < WIDTH - BEFORE {
         return 0;
     }

@@ -119,6 +119,7 @@ impl Table {
         }
         let (fold, widths) = self.places(heads.len(), width);
         for row in std::iter::once(&heads).chain(&self.rows) {
+            // The empty last column was dropped from the heads only.
             let cells = row.get(..heads.len()).unwrap_or(row);
             let (first, below) = cells.split_at_checked(fold).unwrap_or((cells, &[]));
             let (widths, widths_below) = widths.split_at_checked(fold).unwrap_or((&widths, &[]));
@@ -144,6 +145,7 @@ impl Table {
                 }
             }
         }
+        // Without a terminal, nothing is cut or folded.
         let Some(width) = width else { return (columns, widths) };
         let is_soft: Vec<bool> = (0..columns).map(|column| self.is_soft(column)).collect();
         let last = columns.saturating_sub(1);
@@ -201,10 +203,12 @@ impl Table {
                 continue;
             }
             let width = if cell.is_firm { width.max(cell.text.width()) } else { width };
+            // Cut by display width, not by bytes.
             let shown = Pieces::up_to(width, cell.text.as_bytes(), true).first(width, false);
             let room = " ".repeat(width.saturating_sub(shown.width()));
             match (cell.is_number, is_last) {
                 (true, _) => write!(out, "{room}{style}{shown}{style:#}")?,
+                // No padding after the last column.
                 (false, true) => write!(out, "{style}{shown}{style:#}")?,
                 (false, false) => write!(out, "{style}{shown}{style:#}{room}")?,
             }
@@ -221,6 +225,7 @@ fn shrink(widths: &mut [usize], is_soft: &[bool], width: usize) {
     while width < widths.iter().sum::<usize>() + gaps {
         let soft = widths.iter_mut().zip(is_soft).filter(|(_, is_soft)| **is_soft);
         match soft.map(|(it, _)| it).max_by_key(|it| **it) {
+            // One column at a time, so that wide columns become equally wide.
             Some(widest) if MIN_SOFT < *widest => *widest -= 1,
             _ => return,
         }

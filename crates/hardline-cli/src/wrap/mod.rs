@@ -49,7 +49,7 @@ use start::Server;
 /// error, and lines from the server's standard output that are not messages.
 #[derive(Debug, clap::Args)]
 #[command(
-        after_help = "Exit status: that of the server (128 plus the signal number if a signal ended it); 128 plus the\n\
+    after_help = "Exit status: that of the server (128 plus the signal number if a signal ended it); 128 plus the\n\
         signal number if a signal ended this command; 1 if the policy closed the session or forbids the\n\
         start; 127 if the server cannot be started; 2 for wrong use.\n\n\
     Examples:\n  \

@@ -147,7 +147,10 @@ fn what_there_is_not_is_told() {
     assert!(errors(&["--rule", "tool.chnaged"], 2).contains("did you mean tool.changed?"));
     assert!(errors(&["--rule", "foo.bar"], 2).contains("unknown rule"));
     let unknown = errors(&["--server", "other"], 0);
-    assert!(unknown.contains("there are no records of a server other; known servers: shop"), "{unknown}");
+    assert!(
+        unknown.contains("there are no records of a server other; known servers: shop"),
+        "{unknown}"
+    );
 }
 
 #[test]

@@ -14,12 +14,9 @@ const CONFIG: &str = "{\"mcpServers\": {\"a\": {\"command\": \"sh\", \"args\": [
 fn all_is_well_where_there_is_nothing() {
     let home = Home::new();
     let outcome = home.expect(0, &["doctor"]);
-    for expected in [
-        "program",
-        env!("CARGO_PKG_VERSION"),
-        "no client configuration was found",
-        "no problems, ",
-    ] {
+    for expected in
+        ["program", env!("CARGO_PKG_VERSION"), "no client configuration was found", "no problems, "]
+    {
         assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
     }
     assert!(!home.path("state").exists(), "looking writes nothing");
@@ -181,11 +178,7 @@ fn notices_a_name_that_stands_for_two_servers() {
     home.write(".gemini/settings.json", CONFIG.replace("\"x\"", "\"y\""));
     home.expect(0, &["install"]);
     let outcome = home.expect(0, &["doctor"]);
-    assert_eq!(
-        outcome.stdout.matches("has another server of this name").count(),
-        1,
-        "{outcome:?}"
-    );
+    assert_eq!(outcome.stdout.matches("has another server of this name").count(), 1, "{outcome:?}");
 }
 
 #[test]

@@ -76,6 +76,7 @@ pub(super) fn start(since: std::time::Duration) -> String {
 impl<'a> Entry<'a> {
     fn new(difference: &'a Difference) -> Self {
         let Difference { about, kind, change, detail } = difference;
+        // Raw values keep the digits and the key order of the peer.
         let value = |shown: Option<&Shown>| RawValue::from_string(shown?.json.clone()).ok();
         Self {
             id: about.id.clone().and_then(|id| RawValue::from_string(id).ok()),

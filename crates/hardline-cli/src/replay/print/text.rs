@@ -32,6 +32,7 @@ pub(in super::super) fn report(
     has_colors: bool,
 ) -> io::Result<()> {
     let styles = Styles::new(has_colors);
+    // Changes of one message form a group; whole-message differences stand alone.
     let is_part =
         |one: &Difference, next: &Difference| one.about == next.about && next.change.is_some();
     for group in report.differences.chunk_by(is_part) {
@@ -69,6 +70,7 @@ pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::R
     let width = sessions.iter().map(|it| it.id.len()).max().unwrap_or(0).min(MAX_NAME);
     for Session { id, since, client, server } in sessions {
         let id = Excerpt::new(id.as_bytes(), MAX_NAME).to_string();
+        // A recording that was edited by hand may lack times.
         let time = since.map_or_else(|| "no time".to_owned(), start);
         writeln!(
             out,
@@ -97,6 +99,7 @@ fn changed(change: &Change, styles: &Styles) -> String {
         shown.map_or_else(|| "(nothing)".to_owned(), |shown| shown.text.clone())
     };
     let (recorded, replayed) = (show(change.recorded.as_ref()), show(change.replayed.as_ref()));
+    // The names alone would not show what has changed.
     let order = if change.what == What::Order { "another order: " } else { "" };
     let name = change.name.as_ref().map(|name| Excerpt::new(name.as_bytes(), MAX_NAME));
     let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
@@ -132,6 +135,7 @@ fn summary(report: &Report, styles: &Styles) -> String {
         parts.push(format!("{} without an answer in the recording", report.unanswered));
     }
     let other = |it: &&Difference| it.about.id.is_none() && it.kind != Kind::ServerEnded;
+    // Differences without a request are not part of the counts above.
     let others = report.differences.iter().filter(other).count();
     if others > 0 {
         parts.push(counted(others, "other difference", "other differences"));

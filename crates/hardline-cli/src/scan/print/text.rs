@@ -161,7 +161,8 @@ fn not_scanned(seen: &Seen) -> String {
     let unread = seen.unread.len() as u64;
     add(unread, counted(unread, "file that could not be read", "files that could not be read"));
     add(seen.overlong, format!("{} of lines over the size limit", size(seen.overlong)));
-    let refused = counted(seen.refused, "line that is not a message", "lines that are not messages");
+    let refused =
+        counted(seen.refused, "line that is not a message", "lines that are not messages");
     let refused = format!("the strings of {refused}");
     add(seen.refused, refused);
     let cut = counted(

@@ -32,8 +32,8 @@ const LIST_TIME: Duration = Duration::from_secs(5);
     hardline call [OPTIONS] <TOOL> [JSON] --url <URL>\n       \
     hardline call [OPTIONS] <TOOL> [JSON] -- <CMD>...",
     after_help = "Exit status: 0 if the tool succeeded, 1 if it reports an error or the call failed, 2 for wrong use\n\
-        or a mistake in the configuration of the server (nothing was started); 128 plus the signal number\n\
-        if a signal ended this command.\n\n\
+    or a mistake in the configuration of the server (nothing was started); 128 plus the signal number\n\
+    if a signal ended this command.\n\n\
     Examples:\n  \
     hardline call github search_code '{\"query\": \"mcp\"}'\n  \
     hardline call echo '{\"text\": \"hello\"}' -- hardline demo-server\n  \

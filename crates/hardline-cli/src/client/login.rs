@@ -25,7 +25,7 @@ use crate::terminal::{complain, tell};
 #[command(
     override_usage = "hardline login [OPTIONS] <SERVER>\n       hardline login [OPTIONS] --url <URL>",
     after_help = "Exit status: 0 after a login, 1 if it failed, 2 for wrong use or a mistake in the configuration of\n\
-        the server; 128 plus the signal number if a signal ended this command.\n\n\
+    the server; 128 plus the signal number if a signal ended this command.\n\n\
     Examples:\n  \
     hardline login github\n  \
     hardline login --url https://example.com/mcp\n  \

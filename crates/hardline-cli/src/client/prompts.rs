@@ -31,8 +31,8 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline prompts [OPTIONS] [PROMPT] [JSON] --url <URL>\n       \
     hardline prompts [OPTIONS] [PROMPT] [JSON] -- <CMD>...",
     after_help = "Exit status: 0 if the prompts were listed or shown, 1 if the server failed, or all servers did, 2 for\n\
-        wrong use or a mistake in the configuration of the named server; 128 plus the signal number if a\n\
-        signal ended this command.\n\n\
+    wrong use or a mistake in the configuration of the named server; 128 plus the signal number if a\n\
+    signal ended this command.\n\n\
     Examples:\n  \
     hardline prompts\n  \
     hardline prompts github review '{\"number\": \"12\"}'\n  \

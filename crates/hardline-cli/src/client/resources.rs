@@ -33,8 +33,8 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline resources [OPTIONS] [URI] --url <URL>\n       \
     hardline resources [OPTIONS] [URI] -- <CMD>...",
     after_help = "Exit status: 0 if the resources were listed or read, 1 if the server failed, or all servers did,\n\
-        2 for wrong use or a mistake in the configuration of the named server; 128 plus the signal number\n\
-        if a signal ended this command.\n\n\
+    2 for wrong use or a mistake in the configuration of the named server; 128 plus the signal number\n\
+    if a signal ended this command.\n\n\
     Examples:\n  \
     hardline resources\n  \
     hardline resources docs\n  \

@@ -44,8 +44,8 @@ const MAX_SHADOWS: usize = 10;
     hardline tools [OPTIONS] [TOOL] --url <URL>\n       \
     hardline tools [OPTIONS] [TOOL] -- <CMD>...",
     after_help = "Exit status: 0 if the tools were listed, 1 if the server failed, or all servers did, 2 for wrong\n\
-        use or a mistake in the configuration of the named server; 128 plus the signal number if a signal\n\
-        ended this command.\n\n\
+    use or a mistake in the configuration of the named server; 128 plus the signal number if a signal\n\
+    ended this command.\n\n\
     Examples:\n  \
     hardline tools\n  \
     hardline tools github\n  \

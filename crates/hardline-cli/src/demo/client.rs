@@ -61,6 +61,7 @@ impl Client {
             bail!("the server did not answer the first request: {}", client.child.close().await);
         }
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        // The handshake belongs to no scene.
         client.seen = Seen::default();
         Ok(client)
     }
@@ -92,6 +93,7 @@ impl Client {
         for (id, _) in self.seen.honest.clone() {
             self.wait(id, PATIENCE).await;
         }
+        // An attack may send more after the last answer.
         self.read_until(Instant::now() + REST, |_| false).await;
         self.seen.is_over = self.is_over;
         std::mem::take(&mut self.seen)
@@ -157,6 +159,7 @@ impl Client {
     }
 
     fn take(&mut self, read: io::Result<usize>) {
+        // A read error ends the session like the end of the stream.
         let read = read.unwrap_or(0);
         let mut chunk = self.buffer.get(..read).unwrap_or_default();
         while let Some(line) = self.framer.next_line(&mut chunk) {

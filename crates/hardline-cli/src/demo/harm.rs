@@ -33,6 +33,7 @@ pub(super) fn harm(seen: &Seen) -> Option<Harm> {
             return at(&what, Some(index));
         }
     }
+    // Reported last: an attack on the session is worse than a stray line.
     let unread = seen.lines.iter().position(|line| line.value.is_none());
     if seen.answers(seen.attack).next().is_none() {
         let first = (!seen.lines.is_empty()).then_some(0);

@@ -71,6 +71,7 @@ async fn play(page: &mut Page) -> Result<bool> {
 
     let mut totals = Totals::default();
     page.begin()?;
+    // One guarded session for all scenes: surviving them is part of the demo.
     let mut with = Client::start(&guarded).await.context("cannot start `hardline wrap`")?;
     let mut without = None;
     for act in ACTS {
@@ -82,6 +83,7 @@ async fn play(page: &mut Page) -> Result<bool> {
                 Some(client) => client,
                 None => Client::start(&plain).await.context("cannot start the server")?,
             };
+            // Both at once, because some scenes wait for timeouts.
             let (bare, safe) = tokio::join!(client.play(scene, false), with.play(scene, true));
             without = Some(client);
             totals.add(&bare, &safe);

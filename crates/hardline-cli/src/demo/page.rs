@@ -200,6 +200,7 @@ fn telling(text: &[u8]) -> usize {
         let word = || memchr::memchr(b' ', before).map(|space| space + 1);
         return start + memmem::find(before, b"\"text\":").or_else(word).unwrap_or(0);
     }
+    // A request is best shown from its start.
     if memmem::find(text, b"\"method\"").is_some_and(|at| at < 60) {
         return 0;
     }

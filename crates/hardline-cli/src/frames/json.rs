@@ -24,6 +24,7 @@ impl Printer for JsonPrinter {
         self.has_frames = true;
         let mut json = Vec::new();
         write_report(&mut json, report)?;
+        // A method name can contain characters that control a terminal.
         out.write_all(json::escaped(&String::from_utf8_lossy(&json)).as_bytes())
     }
 

@@ -30,7 +30,7 @@ use report::{Report, Reporter};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if all frames are valid (with all elements of their batches), 1 if \
-        one is not,\n2 for wrong use, an unreadable file or an output that cannot be written.\n\n\
+    one is not,\n2 for wrong use, an unreadable file or an output that cannot be written.\n\n\
     Examples:\n  hardline frames session.log\n  my-server < requests | hardline frames --format json\n  \
     hardline frames --sample"
 )]
@@ -94,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error).context("cannot write to standard output"),
     }
+    // The sample contains invalid frames on purpose.
     let is_fine = args.sample || reporter.invalid() == 0;
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -108,6 +109,7 @@ fn show(
     out: &mut dyn Write,
 ) -> io::Result<io::Result<()>> {
     let mut print = |line: Line<'_>, printer: &mut dyn Printer, out: &mut dyn Write| {
+        // Blank lines are allowed between messages.
         let report = (!line.is_blank()).then(|| reporter.report(&line));
         report.map_or(Ok(()), |report| printer.frame(out, &report))
     };

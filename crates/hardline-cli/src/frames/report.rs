@@ -118,6 +118,7 @@ impl Reporter {
             let offset = line.offset + element.offset as u64;
             elements.push(match self.decoder.decode_element(element) {
                 Ok((message, _)) => Report::message(offset, element.text, message),
+                // An element is never cut, even if the line is.
                 Err(refusal) => self.refused(offset, element.text, refusal, Ending::Whole),
             });
         }

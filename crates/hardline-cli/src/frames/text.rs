@@ -45,6 +45,7 @@ fn write_row(out: &mut dyn Write, report: &Report<'_>, indent: &str) -> io::Resu
     let kind = format!("{indent}{}", report.kind.as_str());
     let mut all = report.ids();
     let ids: Vec<_> = all.by_ref().take(SHOWN_IDS).map(|id| id.to_string()).collect();
+    // The iterator is lazy, so a line with millions of ids stays cheap.
     let more = if all.next().is_some() { ",…" } else { "" };
     let ids = if ids.is_empty() { "-".to_owned() } else { ids.join(",") };
     let ids = format!("{}{more}", Excerpt::of_json(&ids, SHOWN_ID));

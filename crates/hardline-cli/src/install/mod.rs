@@ -60,8 +60,8 @@ use crate::terminal::{Color, complain};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 done, or nothing to do; 1 an entry was not understood and stays unchanged;\n\
-        2 a file could not be read or written, or wrong use. A file with an error stays unchanged; the\n\
-        others are still processed.\n\n\
+    2 a file could not be read or written, or wrong use. A file with an error stays unchanged; the\n\
+    others are still processed.\n\n\
     Examples:\n  \
     hardline install --dry-run\n  \
     hardline install\n  \

@@ -21,7 +21,7 @@ use crate::terminal::Color;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 done, or nothing to do; 1 an entry was not understood and stays unchanged;\n\
-        2 a file could not be read or written, or wrong use.\n\n\
+    2 a file could not be read or written, or wrong use.\n\n\
     Examples:\n  \
     hardline uninstall --dry-run\n  \
     hardline uninstall --client cursor\n  \

@@ -58,7 +58,7 @@ const MAX_FRAME_BYTES: usize = 256 << 20;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if nothing differs, 1 if something does, 2 for wrong use, an unreadable \
-        recording or\na server that cannot be started; 128 plus the signal number if a signal ended this command.\n\n\
+    recording or\na server that cannot be started; 128 plus the signal number if a signal ended this command.\n\n\
     Examples:\n  \
     hardline wrap --record session.jsonl -- my-server     record, with any client\n  \
     hardline replay session.jsonl -- my-server            does it still answer the same?\n  \

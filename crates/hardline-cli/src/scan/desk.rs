@@ -86,6 +86,7 @@ impl Desk<'_, '_> {
             Content::Overlong(overlong) => {
                 let seen = &mut self.report.seen;
                 seen.overlong += overlong.length;
+                // The caller has counted the line as scanned, which it was not.
                 seen.bytes = seen.bytes.saturating_sub(overlong.length);
             }
         }
@@ -121,6 +122,7 @@ impl Desk<'_, '_> {
         }
         let inside = self.judges.guard.check_frame(direction, &mended).findings;
         let key = |it: &Finding| (it.rule, it.offset, it.length);
+        // The second pass finds the first pass's findings again.
         let known: HashSet<_> = findings.iter().map(key).collect();
         let is_new = |it: &Finding| !is_about_frame(it) && !known.contains(&key(it));
         findings.extend(inside.into_iter().filter(is_new));
@@ -204,6 +206,7 @@ impl Finder<'_> {
         if let (Some(written), Some(start)) = (written, base.checked_sub(BOM.len())) {
             return self.ruler.find(written.find(&(start..base)));
         }
+        // The line starts after the mark, so its position is before the line.
         let length = self.encoding.measure(BOM);
         place.offset = place.offset.saturating_sub(length);
         place.column = place.column.saturating_sub(1);
@@ -218,6 +221,7 @@ fn count_strings(text: &[u8]) -> u64 {
         at += found;
         let is_quote = text.get(at) == Some(&b'"');
         quotes += u64::from(is_quote);
+        // A backslash escapes the next byte.
         at += if is_quote { 1 } else { 2 };
     }
     quotes / 2

@@ -37,6 +37,7 @@ pub(super) fn only_strings(text: &str) -> String {
                 keep(from, at + 1);
                 start = None;
             }
+            // JSON strings contain no raw newline, so an open string was not one.
             (Some(b'\n'), _) => {
                 keep(at, at + 1);
                 start = None;

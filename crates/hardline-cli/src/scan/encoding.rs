@@ -55,6 +55,7 @@ impl Utf16 {
     /// Decodes `bytes` and appends the text to `out`.
     pub(super) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for &byte in bytes {
+            // A chunk can end in the middle of a unit.
             let Some(first) = self.odd.take() else {
                 self.odd = Some(byte);
                 continue;
@@ -90,6 +91,7 @@ impl Utf16 {
             _ => char::decode_utf16([unit]).next(),
         };
         let is_pair = matches!((high, unit), (Some(_), 0xdc00..0xe000));
+        // The high surrogate before this unit has no partner.
         if high.is_some() && !is_pair {
             self.replace(2, out);
         }

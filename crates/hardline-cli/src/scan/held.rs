@@ -51,6 +51,7 @@ impl Held {
     /// Returns true if more is stored than a frame of the maximum length needs.
     pub(super) fn is_over(&self, limits: &Limits) -> bool {
         let most = limits.max_frame_bytes();
+        // Base64 and escapes make the recorded lines longer than their content.
         self.overlong.is_some() || most < self.raw.len() || most.saturating_mul(4) < self.beside
     }
 
@@ -61,6 +62,7 @@ impl Held {
         let Origin { place, base, .. } = origin;
         if self.start.is_none() {
             self.start = Some((place, line.has_bom));
+        // The mark of the first line is before `raw`; later ones are inside.
         } else if line.has_bom {
             self.raw.extend_from_slice(BOM);
         }
@@ -102,6 +104,7 @@ impl Held {
         desk.report.seen.refused -= self.refused;
         let findings = desk.judge_joined(Direction::ServerToClient, text);
         let mut finder = self.finder(desk.encoding);
+        // Joining escapes characters, so offsets differ from those in the file.
         let mut trace = Trace::new(text, &self.raw);
         for finding in findings {
             let range = finding.offset..finding.offset.saturating_add(finding.length);
@@ -136,6 +139,7 @@ impl Held {
             judge.tell(text, line.has_bom, line.origin(), desk)?;
         }
         let mut finder = self.finder(desk.encoding);
+        // A transcript: the lines are adjacent in the file.
         if self.recorded.is_empty() {
             let mut at = 0;
             while at < overlong {
@@ -229,9 +233,11 @@ impl HeldFinder<'_> {
         let after = held.recorded.partition_point(|line| line.range.start <= at);
         let number = after.saturating_sub(1);
         let Some(line) = held.recorded.get(number) else { return self.ruler.place(at) };
+        // A ruler only moves forward cheaply, so it is kept for the same line.
         let last = self.last.take().filter(|(last, _)| *last == number);
         let (_, finder) =
             self.last.insert(last.unwrap_or_else(|| (number, line.origin().finder(encoding))));
+        // Line ends between recorded lines have no position in the file.
         let inside = at.clamp(line.range.start, line.range.end) - line.range.start;
         finder.find(inside..inside).0
     }

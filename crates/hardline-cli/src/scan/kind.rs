@@ -53,6 +53,7 @@ impl Kind {
                 Line::of_beginning(line).filter(|_| is_last)
             });
             let Some(line) = line else {
+                // Text does not contain NUL.
                 let is_binary = memchr::memchr(0, head).is_some();
                 return if is_binary { Self::Binary } else { Self::Text };
             };
@@ -85,6 +86,7 @@ impl Kind {
 fn lines(head: &[u8], is_whole: bool) -> impl Iterator<Item = (&[u8], bool)> {
     head.split_inclusive(|byte| *byte == b'\n').filter_map(move |line| {
         let is_line_whole = is_whole || line.ends_with(b"\n");
+        // A single cut line is all there is, so it must decide.
         let is_told = is_line_whole || line.len() == head.len();
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
         (is_told && !line.is_empty()).then_some((line, is_line_whole))
@@ -112,6 +114,7 @@ impl Line {
         if [&b"{\"time\":\""[..], b"{\"direction\":\""].iter().any(|it| line.starts_with(it)) {
             return Some(Self::Recorded);
         }
+        // A cut line is not valid JSON, so its envelope is recovered.
         let mut messages = recover(line, Ending::Cut, &Limits::default());
         let message = messages.next()?;
         let is_message = message.has_jsonrpc || message.id.is_some();

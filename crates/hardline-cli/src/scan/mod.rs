@@ -126,6 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let files = args.files()?;
     let policy = args.policy.read()?;
+    // `None` if one length is unknown, such as that of a pipe.
     let total = files.iter().map(|file| source::length(file)).sum();
     let choice = args.color_choice();
     let mut output = Output::new(choice, Progress::new(total));
@@ -182,6 +183,7 @@ fn scan_all(
         report.begin_file(File { name, path: given, kind: Kind::Text });
         match scan_file(path, kind, judges, report) {
             Ok(()) => {}
+            // One unreadable file must not stop the scan of the others.
             Err(Stop::Input(error)) => report.add_unread(&error),
             Err(Stop::Output(error)) => return Err(error),
         }

@@ -36,6 +36,7 @@ impl Output {
         let Self { out, is_terminal, progress, has_unshown } = self;
         *has_unshown = true;
         if *is_terminal {
+            // The bar would otherwise be printed into the finding.
             return progress.hide_while(|| write(out).and_then(|()| out.flush()));
         }
         write(out)

@@ -27,6 +27,7 @@ impl Place {
             self.column = 1;
             last = text.get(newline + 1..).unwrap_or_default();
         }
+        // Continuation bytes do not start a character.
         self.column += last.iter().filter(|byte| *byte & 0xc0 != 0x80).count() as u64;
     }
 }
@@ -56,6 +57,7 @@ impl<'a> Ruler<'a> {
     pub(super) fn place(&mut self, at: usize) -> Place {
         let at = at.min(self.text.len());
         let (mut from, mut place) = self.last;
+        // Positions before the last one need a new start.
         if at < from {
             (from, place) = (0, self.start);
         }

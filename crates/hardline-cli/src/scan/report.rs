@@ -195,6 +195,7 @@ impl<'a> Report<'a> {
 
     pub(super) fn end(&mut self) -> io::Result<()> {
         let Self { printer, output, seen, .. } = self;
+        // The bar must be gone before the summary.
         output.finish();
         output.print(|out| printer.end(out, seen))?;
         output.flush()

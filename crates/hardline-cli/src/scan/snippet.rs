@@ -46,6 +46,7 @@ impl Snippet {
         let found = Pieces::up_to(room, found_part, is_json).first(room, is_cut);
         let room = room.saturating_sub(found.width());
         let mut after = String::new();
+        // Text after a cut finding would look adjacent to it.
         if !found.ends_with('…') && room > 0 {
             let rest = Pieces::up_to(room, tail.get(..line_end).unwrap_or_default(), is_json);
             after = rest.first(room, line_end == MAX_WIDTH * 4);

@@ -58,6 +58,7 @@ impl Source {
             return Ok(Self::new(Box::new(stdin)));
         }
         let file = File::open(path)?;
+        // Reading it would fail later with a message that does not help.
         if file.metadata()?.is_dir() {
             let name = show(path);
             let hint = format!(
@@ -139,6 +140,7 @@ impl Source {
         let room = self.raw.get_mut(self.raw_length..most).unwrap_or_default();
         let read = loop {
             match self.input.read(room) {
+                // A signal such as SIGWINCH is no reason to stop.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => break result?,
             }

@@ -34,6 +34,7 @@ pub(super) fn scan(
             break;
         }
     }
+    // The raw reading covers the same bytes, so it is not counted.
     report.seen.bytes += decoded.place.offset;
     report.seen.cut_lines += decoded.windows.cut_lines;
     report.seen.not_text += decoded.windows.replaced + source.replaced();

@@ -157,6 +157,7 @@ impl Torn {
         if was_holding && !self.joiner.is_holding() {
             return self.settle(End::RunOut, desk);
         }
+        // Only the end of a hold is reported.
         while self.joiner.poll_event().is_some() {}
         Ok(())
     }
@@ -164,6 +165,7 @@ impl Torn {
     /// Reports the result of a hold.
     fn settle(&mut self, end: End, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
         let held = std::mem::take(&mut self.held);
+        // In a transcript, an unfinished hold proves nothing about the server.
         let is_evidence = end == End::Whole || matches!(self.pending, Requests::These(_));
         let mut joined = None;
         while let Some(event) = self.joiner.poll_event() {

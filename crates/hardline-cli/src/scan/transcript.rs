@@ -53,6 +53,7 @@ pub(super) fn scan(
             desk.report.seen.bytes += end.offset - start.offset;
             let mut place = start;
             if line.has_bom {
+                // The framer strips the mark, so the content starts after it.
                 place.advance(BOM, encoding);
             }
             reader.take(&line, place, &mut desk)?;
@@ -135,6 +136,7 @@ impl Recording {
         desk: &mut Desk<'_, '_>,
     ) -> Result<(), Stop> {
         if let Some(time) = recorded.time {
+            // The joiner counts time from zero.
             let started = *self.started.get_or_insert(time);
             // The clock of the machine may have gone backwards while recording.
             self.now = self.now.max(time.saturating_sub(started));
@@ -149,9 +151,11 @@ impl Recording {
         stream.length += (recorded.raw.len() + end.len()) as u64;
         for mut chunk in [&*recorded.raw, end] {
             while let Some(line) = stream.framer.next_line(&mut chunk) {
+                // One recorded entry can contain several lines.
                 let base = usize::try_from(line.offset - start).unwrap_or_default();
                 let origin = Origin { line: text, place, written: Some(&recorded.written), base };
                 let heard = desk.hear(direction, &line, origin);
+                // A refused line answers no request.
                 let frame = line.whole().filter(|_| !heard.is_refused());
                 let frame = frame.and_then(|text| decoder.decode(text).ok());
                 if !is_server {

@@ -105,6 +105,7 @@ impl Windows {
         let owned = self.from..to;
         let is_whole = std::mem::take(&mut self.is_first) && self.has_ended;
         self.from = to;
+        // Kept until the next call, because the window borrows the bytes.
         self.done = self.start_around(to);
         let text = str::from_utf8(self.bytes.get(..self.sound)?).unwrap_or_default();
         Some(Window { text, owned, is_whole })
@@ -115,6 +116,7 @@ impl Windows {
         if self.has_ended {
             return (self.from < self.sound).then_some(self.sound);
         }
+        // Enough text must follow the owned part to be shown after it.
         let last = self.sound.checked_sub(self.sizes.around)?;
         let own = self.bytes.get(self.from..last).filter(|own| self.sizes.owned <= own.len())?;
         if let Some(newline) = memrchr(b'\n', own) {
@@ -124,6 +126,7 @@ impl Windows {
         if own.len() < self.sizes.line && !self.is_inside {
             return None;
         }
+        // A long line is counted once, however often it is cut.
         self.cut_lines += u64::from(!self.is_inside);
         self.is_inside = true;
         Some(self.boundary(last))

@@ -165,6 +165,7 @@ fn client(request: &message::Request<'_>) -> Option<String> {
     let params = request.params?;
     let info = match &*request.method {
         "initialize" => params.get("clientInfo"),
+        // Since 2026-07-28 there is no handshake.
         "server/discover" => params.get("_meta")?.get("io.modelcontextprotocol/clientInfo"),
         _ => None,
     }?;

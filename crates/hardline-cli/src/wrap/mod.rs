@@ -50,8 +50,8 @@ use start::Server;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: that of the server (128 plus the signal number if a signal ended it); 128 plus the\n\
-        signal number if a signal ended this command; 1 if the policy closed the session or forbids the\n\
-        start; 127 if the server cannot be started; 2 for wrong use.\n\n\
+    signal number if a signal ended this command; 1 if the policy closed the session or forbids the\n\
+    start; 127 if the server cannot be started; 2 for wrong use.\n\n\
     Examples:\n  \
     hardline wrap -- npx -y @modelcontextprotocol/server-filesystem ~/work\n  \
     hardline wrap --profile strict --name git -- uvx mcp-server-git\n  \
@@ -169,6 +169,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let report = Report::new(&name, args.log);
     let unlisted = (0, Duration::ZERO);
+    // The audit log opens last, so that a start that fails before leaves no session in it.
     let mut desk = Desk { report, audit: None, recorder: args.recorder()?, unlisted };
     let pins = args.pins(&name, &policy, &server, &mut desk)?;
     desk.audit = args.audit(&name, &policy, &server, &mut desk);

@@ -94,6 +94,7 @@ impl Report {
     }
 
     fn text(&mut self, note: &Note<'_>) -> Option<String> {
+        // A hostile server must not fill the client's log.
         if !self.has_room() {
             self.withheld += 1;
             return None;

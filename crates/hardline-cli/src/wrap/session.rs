@@ -87,6 +87,7 @@ pub(super) async fn session(
         write_stderr(format!("hardline: {hint}"));
     }
     let mut watcher = Watcher(desk);
+    // Restarts must not repeat what was already reported.
     let told = server.found.iter().map(|it| (it.finding.rule, it.finding.detail.clone()));
     let mut starter = Starter {
         command: &args.command,
@@ -108,6 +109,7 @@ pub(super) async fn session(
     let mut watch = std::pin::pin!(watch);
     let mut run = std::pin::pin!(run);
     let outcome = tokio::select! {
+        // The end of the session is checked first, so that it is not delayed by the hash.
         biased;
         outcome = &mut run => {
             // A session can end before its executable is hashed; the audit log still needs the

@@ -88,6 +88,7 @@ impl Server {
     fn take_notification(&mut self, method: &str, params: &Value) {
         match method {
             "notifications/initialized" => self.is_ready = true,
+            // A cancelled call must not be answered later.
             "notifications/cancelled" => {
                 let id = params.get("requestId");
                 self.waiting.retain(|it| Some(&it.id) != id);
@@ -99,6 +100,7 @@ impl Server {
     fn call(&mut self, id: Value, params: &Value, out: &mut dyn Write) -> io::Result<Next> {
         let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
         let text = params.pointer("/arguments/text").and_then(Value::as_str).unwrap_or_default();
+        // Forged answers need the id of another call.
         let other = self.waiting.first().map_or_else(|| next(&id), |it| it.id.to_string());
         let id_text = id.to_string();
         let is_modern = params.pointer(VERSION_KEY).is_some();
@@ -126,6 +128,7 @@ impl Server {
             Next::Wait => self.wait(Waiting { id, answer: None }),
             Next::GoOn => {}
         }
+        // The honest slow tool answers after the next call.
         for it in self.waiting.extract_if(.., |it| it.answer.is_some()) {
             writeln!(out, "{}", it.answer.unwrap_or_default())?;
         }
@@ -134,6 +137,7 @@ impl Server {
     }
 
     fn wait(&mut self, waiting: Waiting) {
+        // Further calls are never answered, which a client must survive anyway.
         if self.waiting.len() < MAX_WAITING {
             self.waiting.push(waiting);
         }

@@ -90,6 +90,7 @@ impl Offer {
 
     fn with_icon(&self) -> Value {
         let mut tool = tool("picture", "Has a large icon.");
+        // The counter makes the icon differ in every list.
         let src = format!("data:image/png;base64,{}{:08}", "A".repeat(ICON_BYTES), self.lists);
         if let Some(tool) = tool.as_object_mut() {
             tool.insert("icons".to_owned(), json!([{ "src": src }]));
@@ -114,6 +115,7 @@ fn entry(attack: &Attack) -> Value {
             let schema = json!({"type": "object", "properties": {"text": text}});
             tool.insert("inputSchema".to_owned(), schema);
         }
+        // Tests read the expected outcome from here.
         let meta = json!({"hardline/rule": rule, "hardline/due": attack.due.name()});
         tool.insert("_meta".to_owned(), meta);
     }

@@ -76,6 +76,7 @@ impl Printer for Json {
             detail: &located.detail,
             action: located.action.name(),
         };
+        // One finding per line, so that a long report can be read with line tools.
         write!(out, "{comma}\n{}", json::line(&value)?)
     }
 

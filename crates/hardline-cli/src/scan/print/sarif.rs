@@ -18,6 +18,7 @@ pub(super) struct Sarif {
 
 impl Printer for Sarif {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        // All rules, so that `ruleIndex` is the same in every report.
         let rules: Vec<Value> = Rule::ALL.iter().map(|rule| describe(*rule)).collect();
         let driver = json!({
             "name": "hardline",
@@ -127,6 +128,7 @@ fn uri(path: &str) -> String {
         result.push_str("file:///");
     }
     for byte in path.bytes() {
+        // A colon is encoded, because it could look like a scheme.
         let is_plain = byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&byte);
         if is_plain {
             result.push(char::from(byte));

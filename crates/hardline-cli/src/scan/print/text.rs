@@ -53,6 +53,7 @@ impl Text {
     fn end_binary(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let Some((name, counts)) = self.binary.take() else { return Ok(()) };
         let mut counts: Vec<_> = counts.into_iter().collect();
+        // A hash map has no stable order.
         counts.sort_unstable();
         for (rule, count) in counts.into_iter().filter(|(_, count)| *count > SHOWN_OF_BINARY) {
             let more = count - SHOWN_OF_BINARY;
@@ -81,6 +82,7 @@ impl Printer for Text {
             return Ok(());
         }
         let Located { rule, severity, detail, place, length, snippet, .. } = located;
+        // The hint names the worst rule.
         self.example = self.example.max(Some((*severity, *rule)));
         let color = self.style(color(*severity));
         let bold = self.style(Style::new().bold());

@@ -57,6 +57,7 @@ fn retyped(id: &str) -> String {
     match bare.parse::<i64>() {
         Ok(number) if bare.len() < id.len() => number.to_string(),
         Ok(_) => format!("\"{id}\""),
+        // An id such as "abc" has no numeric form.
         Err(_) => FAR.to_owned(),
     }
 }

@@ -76,6 +76,7 @@ pub(super) const ATTACKS: &[Attack] = &[
 
 fn flood(call: &mut Call<'_>, count: usize, line: impl Fn(usize) -> String) -> io::Result<Next> {
     for first in (1..=count).step_by(CHUNK) {
+        // Single writes would be too slow to be a flood.
         let lines: Vec<_> = (first..first + CHUNK).map(&line).collect();
         call.line(lines.join("\n"))?;
     }

@@ -20,6 +20,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         due: Due::Answer,
         act: |call| {
             let meta =
+                // Some readers end a line at a carriage return.
                 format!(r#""content":[],"_meta":{{"a":{}{}{}}}"#, '\r', planted::request(), '\r');
             let line = call.result(&meta);
             call.answer_with(&line)
@@ -102,6 +103,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         due: Due::Error,
         act: |call| {
             let answer = call.text("framed by its length");
+            // Two frames show that the headers separate messages.
             let more = planted::notification("notifications/tools/list_changed");
             let frame = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len());
             call.answer_with(&format!("{}{}", frame(&answer), frame(&more)))

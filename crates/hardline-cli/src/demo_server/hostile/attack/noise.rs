@@ -23,6 +23,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         rule: RULE,
         due: Due::Answer,
         act: |call| {
+            // The `id` makes the line look like a broken answer.
             call.line(r#"{"level":"info","id":1,"msg":"connected to the database"}"#)?;
             call.answer("answered after a log line in JSON")
         },
@@ -44,6 +45,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         due: Due::Answer,
         act: |call| {
             let line = call.text("answered behind a progress bar");
+            // A progress bar without a newline shares its line with the answer.
             call.answer_with(&format!("Loading [####    ]\r{line}"))
         },
     },

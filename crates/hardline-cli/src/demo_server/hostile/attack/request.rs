@@ -51,6 +51,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         rule: Some(Rule::SessionCapability),
         due: Due::Answer,
         act: |call| {
+            // A client that opens the URL would run the script.
             let params = r#"{"mode":"url","elicitationId":"1","message":"Log in","url":"javascript:alert(1)"}"#;
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":{},"method":"elicitation/create","params":{params}}}"#,
@@ -85,6 +86,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         rule: Some(Rule::SessionDuplicateId),
         due: Due::Answer,
         act: |call| {
+            // A ping is harmless, so only the repeated id is suspicious.
             let ping = planted::bare_request(planted::ID, "ping");
             ask(call, &format!("{ping}\n{ping}"))
         },

@@ -58,6 +58,8 @@ pub(super) const ATTACKS: &[Attack] = &[
         due: Due::Error,
         act: |call| {
             let (head, tail) = halves(call);
+            // The quote ends the string before the newline, so the line does not end inside a
+            // string.
             call.answer_with(&format!("{head}a\"\n{}\nb{tail}", planted::request()))
         },
     },
@@ -69,6 +71,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         act: |call| {
             let (head, tail) = halves(call);
             call.line(format!("{head}a\""))?;
+            // The guard must give up the hold before the planted line arrives.
             thread::sleep(PAUSE);
             call.answer_with(&format!("{}\nb{tail}", planted::request()))
         },

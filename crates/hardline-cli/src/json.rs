@@ -1,8 +1,7 @@
 //! JSON output: meant for programs, but often shown on a terminal.
 //!
 //! Invariant: characters that end lines, control a terminal or reorder text are escaped. Every
-//! command
-//! prints its JSON through this module. `layout` formats JSON of peers for people.
+//! command prints its JSON through this module. `layout` formats JSON of peers for people.
 
 pub(crate) mod layout;
 

@@ -1,8 +1,7 @@
 //! `hardline keeper`: the process that ends a server's process tree if its parent is killed.
 //!
 //! `hardline` itself starts it, not the user. It only calls the library: it lives as long as its
-//! server,
-//! so it has no async runtime and needs little memory.
+//! server, so it has no async runtime and needs little memory.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

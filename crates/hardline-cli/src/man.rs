@@ -14,8 +14,7 @@ use crate::Cli;
 /// Print a page of the manual, or write all pages
 ///
 /// Without a command, prints the page of hardline itself. Pages are in man format; `man -l` shows
-/// them.
-/// With --dir, writes all pages to a directory as `hardline-COMMAND.1`.
+/// them. With --dir, writes all pages to a directory as `hardline-COMMAND.1`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 if the pages were written, 2 if not.\n\n\
     Examples:\n  \

@@ -5,8 +5,8 @@
 //! path counts as unset, as the XDG specification demands.
 //!
 //! A client's configuration can set these variables for a server. So `install` writes both
-//! directories
-//! into each entry, and `wrap` also looks at the home directory in the system's user database.
+//! directories into each entry, and `wrap` also looks at the home directory in the system's user
+//! database.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,7 @@ pub(crate) fn policy() -> Option<PathBuf> {
 }
 
 /// Returns the policy in the user's home by the system's user database, if it exists and
-/// environment
-/// variables point to another policy.
+/// environment variables point to another policy.
 #[cfg(unix)]
 pub(crate) fn bypassed_policy() -> Option<PathBuf> {
     // The user database cannot be changed by a client's entry.

@@ -2,8 +2,7 @@
 //!
 //! `{"time":"2026-11-15T22:22:38.123Z","session":"1","direction":"server-to-client","raw":"…",
 //! "verdict":"passed"}`, with `raw_base64` in place of `raw` if the line is not UTF-8, `length` if
-//! only
-//! its beginning was stored, and `left_out` if lines before it are missing.
+//! only its beginning was stored, and `left_out` if lines before it are missing.
 
 use std::borrow::Cow;
 use std::ops::Range;

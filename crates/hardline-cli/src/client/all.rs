@@ -1,6 +1,5 @@
 //! Asks many servers concurrently. A slow or dead server delays the others at most until the
-//! deadline,
-//! and is named with the reason.
+//! deadline, and is named with the reason.
 
 use std::future::Future;
 use std::io::{self, Write};

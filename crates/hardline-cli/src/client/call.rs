@@ -22,10 +22,8 @@ const LIST_TIME: Duration = Duration::from_secs(5);
 /// Call a tool of an MCP server
 ///
 /// Connects to a server from the configuration or at a URL, or starts one. Calls the tool and shows
-/// its
-/// result. Images, audio and files in the result are saved, and their paths printed. Ctrl-C cancels
-/// the
-/// call at the server.
+/// its result. Images, audio and files in the result are saved, and their paths printed. Ctrl-C
+/// cancels the call at the server.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline call [OPTIONS] <SERVER> <TOOL> [JSON]\n       \

@@ -1,21 +1,19 @@
 //! Collects servers from configuration files: those that were named, or those in the known places.
 //!
 //! The known places, in order of precedence: Hardline's own `mcp.json` in its configuration
-//! directory,
-//! the files of every client of the user, in the order of [`CLIENTS`], and the project files in the
-//! current directory. Project files may be written by others, whose servers would run programs on
-//! this
-//! machine and receive its variables. So a server from a project file is used only by name.
+//! directory, the files of every client of the user, in the order of [`CLIENTS`], and the project
+//! files in the current directory. Project files may be written by others, whose servers would run
+//! programs on this machine and receive its variables. So a server from a project file is used only
+//! by name.
 //!
 //! Invariants:
 //! - No two servers have the same name. The first definition of a name keeps it. Later ones get the
 //!   client's id as a suffix, as in `github@cursor`, and a number if that is taken too, as in
 //!   `github@cursor-2`. For a named file, the suffix is the file name, as in `github@work.json`. An
-//! invalid definition keeps its name too: a user who asks for it gets the mistake, not another
-//! server.
+//!   invalid definition keeps its name too: a user who asks for it gets the mistake, not another
+//!   server.
 //! - Equal definitions with the same name and the same working directory are one server, that of
-//! the
-//!   first file.
+//!   the first file.
 //! - A named file that cannot be read is an error; any other is a warning.
 
 use std::collections::{HashMap, HashSet};

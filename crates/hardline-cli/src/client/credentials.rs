@@ -25,8 +25,7 @@ pub(super) fn of_url(url: &str, again: &Again) -> Result<Arc<dyn HeaderSource>> 
 }
 
 /// Returns the login for a configured server. `None` if the OAuth settings in the file are invalid:
-/// then
-/// the server is asked without a login, and its answer explains what it needs.
+/// then the server is asked without a login, and its answer explains what it needs.
 pub(super) fn of_server(
     server: &ServerConfig,
     url: &str,
@@ -80,8 +79,7 @@ pub(super) fn settings() -> AuthSettings {
 }
 
 /// For a server that already has a token from its configuration or from `--header`: gives advice if
-/// the
-/// server refuses it.
+/// the server refuses it.
 #[derive(Debug)]
 pub(super) struct Given(Arc<str>);
 

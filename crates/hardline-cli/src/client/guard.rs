@@ -19,14 +19,12 @@ const MAX_TOLD: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct GuardArgs {
     /// Inspect the server's messages, as `hardline wrap` does, with this profile: observe, balanced
-    /// or
-    /// strict. Default, without --policy: no inspection
+    /// or strict. Default, without --policy: no inspection
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
 
     /// Inspect the server's messages with this policy, in TOML. With --profile alone, policy.toml
-    /// in the
-    /// configuration directory is used as well
+    /// in the configuration directory is used as well
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 }
@@ -59,8 +57,7 @@ impl GuardArgs {
 
 impl Judge {
     /// Returns the guard settings for a server, which has no name if it comes from the command
-    /// line. Its
-    /// label is already escaped.
+    /// line. Its label is already escaped.
     pub(super) fn settings(&self, name: Option<&str>, label: &str, line: &Line) -> GuardSettings {
         let (told, label, line) = (Arc::clone(&self.told), label.to_owned(), line.clone());
         let settings = GuardSettings::new(self.policy.clone()).with_observer(move |note| {

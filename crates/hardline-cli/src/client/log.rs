@@ -19,8 +19,7 @@ use crate::terminal::complain;
 const MAX_BYTES: usize = 2000;
 
 /// Shows the log messages of a server while it is connected. Asks the server for them, if it
-/// supports
-/// that.
+/// supports that.
 pub(super) async fn show(server: &Server, connection: &Connection, line: &Line) {
     let (line, secrets) = (line.clone(), server.secrets());
     let server = name(&server.name);

@@ -19,8 +19,7 @@ use crate::terminal::{complain, tell};
 ///
 /// Opens the page of the authorization server in a browser, and waits for the answer on a loopback
 /// address. The tokens are stored in the system's keyring, or else in a file that only you can
-/// read. All
-/// commands then use and refresh them. No other command ever opens a browser.
+/// read. All commands then use and refresh them. No other command ever opens a browser.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "hardline login [OPTIONS] <SERVER>\n       hardline login [OPTIONS] --url <URL>",

@@ -1,12 +1,9 @@
 //! The client: `hardline tools`, `call`, `resources`, `prompts`, `login` and `logout`.
 //!
 //! `target` selects the servers, `config` finds those of configuration files, `server` is a server
-//! to
-//! connect to, with its `credentials` and the commands to suggest for it (`again`). `session`
-//! connects
-//! and handles signals, with a `guard` if wanted; `all` asks many servers concurrently. `print`,
-//! `save`
-//! and `visible` show results, `tree` reads them.
+//! to connect to, with its `credentials` and the commands to suggest for it (`again`). `session`
+//! connects and handles signals, with a `guard` if wanted; `all` asks many servers concurrently.
+//! `print`, `save` and `visible` show results, `tree` reads them.
 
 mod again;
 mod all;
@@ -67,8 +64,7 @@ fn first_line(description: Option<&str>) -> &str {
 }
 
 /// Writes to standard output, with colors if wanted. Returns false after a write error, which it
-/// has
-/// reported.
+/// has reported.
 ///
 /// # Errors
 ///

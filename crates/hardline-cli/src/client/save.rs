@@ -3,8 +3,7 @@
 //! Invariants:
 //! - No existing file is overwritten and no link is followed: every file is new.
 //! - No part of a file name comes from the server. The name consists of the requested tool or
-//! resource
-//!   (its letters and digits), a number, and an extension from a table of content types.
+//!   resource (its letters and digits), a number, and an extension from a table of content types.
 //! - Only its owner can read it.
 
 use std::fs;
@@ -81,8 +80,7 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Saves to `folder`, which is created if needed, or to the temporary directory. `asked` is the
-    /// tool
-    /// or resource that gives the files their name.
+    /// tool or resource that gives the files their name.
     pub(super) fn new(folder: Option<&Path>, asked: &str) -> Self {
         let name: String = asked
             .chars()
@@ -157,8 +155,7 @@ impl Folder {
 }
 
 /// Creates the directory of `--save` and checks that it is writable, before the call: a call cannot
-/// be
-/// undone.
+/// be undone.
 ///
 /// # Errors
 ///

@@ -52,8 +52,7 @@ impl Server {
     }
 
     /// Returns the mistake in its configuration, if there is one, escaped for a terminal. Such a
-    /// server is
-    /// never connected to.
+    /// server is never connected to.
     pub(super) fn mistake(&self) -> Option<String> {
         match &self.kind {
             Kind::Configured(it) => {
@@ -129,8 +128,7 @@ impl Server {
 }
 
 /// Adds a keeper to a command, which ends the server if this process dies. With `secrets`, even
-/// empty
-/// ones, the server's standard error is shown without them.
+/// empty ones, the server's standard error is shown without them.
 #[cfg(unix)]
 pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> Command {
     use hardline_transport::process::{Keeper, Stderr, adopt_orphans};

@@ -36,10 +36,8 @@ const GIVEN: &str = "server";
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     /// Configuration file with servers in the format of an MCP client (`mcpServers`). Can be
-    /// repeated.
-    /// Default: the files of the clients on this machine, and, for a named server, also project
-    /// files
-    /// such as .mcp.json in the current directory
+    /// repeated. Default: the files of the clients on this machine, and, for a named server, also
+    /// project files such as .mcp.json in the current directory
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
     config: Vec<PathBuf>,
 
@@ -53,21 +51,18 @@ pub(super) struct TargetArgs {
     url: Option<String>,
 
     /// Header for every request to the URL, such as 'Authorization: Bearer $TOKEN'. $NAME and
-    /// ${NAME} stand
-    /// for environment variables. Can be repeated
+    /// ${NAME} stand for environment variables. Can be repeated
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
 
     /// Time limit for connecting and for each request, such as 500ms or 30s. Progress reports of
-    /// the server
-    /// restart it, up to one hour in total. 0 means no limit. Default: 60s to connect, 30s per
-    /// request
+    /// the server restart it, up to one hour in total. 0 means no limit. Default: 60s to connect,
+    /// 30s per request
     #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
     pub(super) timeout: Option<Duration>,
 
     /// Show the standard error and the log messages of servers; default: only the last lines, if a
-    /// server
-    /// fails
+    /// server fails
     #[arg(long, short)]
     pub(super) verbose: bool,
 
@@ -75,8 +70,7 @@ pub(super) struct TargetArgs {
     pub(super) guard: GuardArgs,
 
     /// Command and arguments of a server to start, instead of one from a configuration. It inherits
-    /// this
-    /// environment
+    /// this environment
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
@@ -94,8 +88,7 @@ pub(super) enum Which {
 
 impl TargetArgs {
     /// Returns the selected servers and the remaining words. The name of a configured server is the
-    /// first
-    /// word; a server from the command line has no name.
+    /// first word; a server from the command line has no name.
     ///
     /// # Errors
     ///
@@ -230,10 +223,8 @@ pub(super) struct ServerArgs {
     pub(super) url: Option<String>,
 
     /// Configuration file with servers in the format of an MCP client (`mcpServers`). Can be
-    /// repeated.
-    /// Default: the files of the clients on this machine, and, for a named server, also project
-    /// files
-    /// such as .mcp.json in the current directory
+    /// repeated. Default: the files of the clients on this machine, and, for a named server, also
+    /// project files such as .mcp.json in the current directory
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     config: Vec<PathBuf>,
 }

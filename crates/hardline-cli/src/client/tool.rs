@@ -237,8 +237,7 @@ fn hints(annotations: &Tree<'_>) -> Vec<&'static str> {
 }
 
 /// Returns a command that calls the tool, if it can be written safely. Arguments with unusual names
-/// are
-/// left out.
+/// are left out.
 fn example(server: &Server, tool: &str, schema: Option<&Tree<'_>>) -> Option<String> {
     let is_plain = |name: &str| {
         let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '/');

@@ -24,8 +24,7 @@ use crate::terminal::table::{self, Cell, Layout, Table};
 /// Time limit for a server whose tools are cached from an earlier run.
 const SOON: Duration = Duration::from_secs(2);
 /// Time limit for a named server whose tools are cached: the longest time that any connection setup
-/// may
-/// take.
+/// may take.
 const OPEN_TIME: Duration = Duration::from_secs(60);
 /// Limit on printed warnings about tools with confusable names.
 const MAX_SHADOWS: usize = 10;
@@ -34,8 +33,7 @@ const MAX_SHADOWS: usize = 10;
 ///
 /// Without SERVER, connects to all configured servers concurrently and lists their tools: name,
 /// arguments (required ones have a star) and description. A server that does not answer is listed
-/// with
-/// the reason; if its tools are cached from an earlier run, they are listed and marked.
+/// with the reason; if its tools are cached from an earlier run, they are listed and marked.
 ///
 /// With TOOL, shows the arguments and the full description of one tool.
 #[derive(Debug, clap::Args)]
@@ -205,8 +203,7 @@ fn start(desk: &Desk, servers: &[Server]) -> Manager {
 }
 
 /// Waits until all servers have listed their tools or failed. The limit is shorter if the tools of
-/// all
-/// late servers are cached. Returns the limit.
+/// all late servers are cached. Returns the limit.
 async fn listed(manager: &Manager, patience: Duration) -> Duration {
     let begun = Instant::now();
     let soon = SOON.min(patience);
@@ -223,8 +220,7 @@ async fn listed(manager: &Manager, patience: Duration) -> Duration {
 }
 
 /// Waits until a server has listed its tools or failed. If its tools are cached, does not wait for
-/// the
-/// end of its process as well, which can take as long again.
+/// the end of its process as well, which can take as long again.
 async fn decided(manager: &Manager, server: &Server, patience: Duration) {
     let mut listed = std::pin::pin!(manager.listed());
     if tokio::time::timeout(patience, &mut listed).await.is_err()

@@ -3,10 +3,9 @@
 //!
 //! Invariants:
 //! - Line ends and tabs stay. All other control characters, and those that reorder text, become
-//! `\u{…}`.
+//!   `\u{…}`.
 //! - So does every invisible character, unless the characters around it need it: joiners in emoji
-//! and in
-//!   scripts that use them, variation selectors after a base character, the tags of a flag.
+//!   and in scripts that use them, variation selectors after a base character, the tags of a flag.
 
 use std::borrow::Cow;
 

@@ -74,8 +74,7 @@ impl Client {
     /// Plays a scene and returns the lines that arrived.
     ///
     /// The server handles requests in order. A request that it has not answered before the honest
-    /// call
-    /// at the end will never be answered. Only Hardline may answer later, if `is_guarded`.
+    /// call at the end will never be answered. Only Hardline may answer later, if `is_guarded`.
     pub(super) async fn play(&mut self, scene: &Scene, is_guarded: bool) -> Seen {
         let attack = match scene.ask {
             Ask::List(_) => self.ask("tools/list", json!({})).await,

@@ -1,8 +1,7 @@
 //! `hardline demo`: plays a hostile server twice, once directly and once behind Hardline.
 //!
 //! Both runs are real: [`client`] starts this program as the server, with and without `hardline
-//! wrap`,
-//! and one judge, [`harm`], examines the lines of both. [`scene`] has the script.
+//! wrap`, and one judge, [`harm`], examines the lines of both. [`scene`] has the script.
 
 mod client;
 mod harm;

@@ -27,8 +27,7 @@ pub(super) struct Arrived {
     /// True if the line was too long to be stored.
     pub(super) is_cut: bool,
     /// Parsed JSON, if the line is JSON of a reasonable size. Parsed as most clients do: the last
-    /// of two
-    /// members with the same name counts.
+    /// of two members with the same name counts.
     pub(super) value: Option<Value>,
 }
 

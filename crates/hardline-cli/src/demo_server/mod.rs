@@ -1,9 +1,8 @@
 //! `hardline demo-server`: the built-in MCP server, for trials and tests.
 //!
 //! Speaks every protocol version that rmcp does. Standard output carries only the protocol.
-//! [`tool`],
-//! [`resource`] and [`prompt`] have its features; [`server`] combines them. With `--hostile`, it is
-//! another server, which attacks its client: [`hostile`].
+//! [`tool`], [`resource`] and [`prompt`] have its features; [`server`] combines them. With
+//! `--hostile`, it is another server, which attacks its client: [`hostile`].
 
 pub(crate) mod hostile;
 
@@ -28,20 +27,14 @@ const ALL: &str = "all";
 /// Run the built-in MCP server on standard input and output
 ///
 /// A small server to try clients with and to test against. Its tools: echo (returns the text),
-/// sleep
-/// (answers later), big (a text of any size), fail (a result that is an error), progress
-/// (notifications,
-/// then a result) and env (the environment of the server, secrets included: do not connect it to a
-/// model
-/// that you do not trust with them). It also has a resource, demo://greeting, and a prompt, greet.
-/// It
-/// speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, and ends when its
-/// standard
-/// input closes.
+/// sleep (answers later), big (a text of any size), fail (a result that is an error), progress
+/// (notifications, then a result) and env (the environment of the server, secrets included: do not
+/// connect it to a model that you do not trust with them). It also has a resource, demo://greeting,
+/// and a prompt, greet. It speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and
+/// 2026-07-28, and ends when its standard input closes.
 ///
 /// With --hostile, it attacks its client: every attack is a tool, and a call triggers it. The
-/// attacks do
-/// no real harm; --list-attacks describes them.
+/// attacks do no real harm; --list-attacks describes them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 at the end of standard input, 2 if the session could not start.\n\n\

@@ -5,8 +5,7 @@
 //! - `report`: the results; `print`: their output.
 //!
 //! Doctor starts no other program to ask for its version. It compares the files to see if two
-//! programs
-//! are the same.
+//! programs are the same.
 
 mod client;
 mod own;
@@ -31,8 +30,7 @@ use crate::terminal::{Color, complain};
 /// Check the installation and the configuration of your clients
 ///
 /// Checks this program, its state and configuration, its own servers, and the configuration files
-/// of
-/// all clients that are found: which servers are guarded, if the hardline program in each entry
+/// of all clients that are found: which servers are guarded, if the hardline program in each entry
 /// exists and is this one, and if the servers' own commands exist.
 #[derive(Debug, clap::Args)]
 #[command(

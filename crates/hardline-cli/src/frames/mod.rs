@@ -23,10 +23,9 @@ use report::{Report, Reporter};
 /// Show the frames of a byte stream: the message on each line, or the error in it
 ///
 /// For every line that is not blank, prints its offset, length, kind (request, notification,
-/// response,
-/// error, batch, invalid, oversized), id and method. For an invalid line, prints the error code
-/// that
-/// would be sent as its answer, the byte offset of the error, and the id that could be recovered.
+/// response, error, batch, invalid, oversized), id and method. For an invalid line, prints the
+/// error code that would be sent as its answer, the byte offset of the error, and the id that could
+/// be recovered.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if all frames are valid (with all elements of their batches), 1 if \

@@ -1,13 +1,11 @@
 //! Backups of configuration files: `backups` in the state directory.
 //!
 //! Each changed file has a folder there, with its contents in `original` and a `record.json` about
-//! it.
-//! They can contain secrets, as the file can, so only their owner may read them.
+//! it. They can contain secrets, as the file can, so only their owner may read them.
 //!
 //! Invariants:
 //! - A backup is written before the file. A crash in between leaves a backup of an unchanged file,
-//! which
-//!   does no harm: the record has the hash of the contents that it belongs to.
+//!   which does no harm: the record has the hash of the contents that it belongs to.
 //! - The original is the file without Hardline, also after several installations. Entries that were
 //!   wrapped by hand before the first one stay in it, until the user uninstalls them by name.
 

@@ -1,8 +1,7 @@
 //! The known clients, and the files in which each stores its servers.
 //!
 //! All of this is data, so that tests can examine the paths of every platform on any platform. A
-//! new
-//! client is a new entry in [`CLIENTS`].
+//! new client is a new entry in [`CLIENTS`].
 
 use std::env;
 use std::fs;
@@ -20,8 +19,7 @@ pub(crate) struct Client {
     /// Name for people.
     pub(crate) name: &'static str,
     /// Files of a user: root directory, rest of the path (a directory `*` matches any), and the
-    /// keys
-    /// that lead to servers.
+    /// keys that lead to servers.
     files: &'static [(Root, &'static str, &'static [Keys])],
     /// Files of a project, relative to its directory.
     project_files: &'static [(&'static str, &'static [Keys])],

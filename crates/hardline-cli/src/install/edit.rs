@@ -1,10 +1,8 @@
 //! Changes to a configuration, as replacements of bytes.
 //!
 //! Wrapping replaces the server's program by ours, and inserts the server's program, as it is
-//! written
-//! there, before its own arguments. Unwrapping is the opposite. It needs nothing but the text,
-//! except
-//! where the entry had no list of arguments.
+//! written there, before its own arguments. Unwrapping is the opposite. It needs nothing but the
+//! text, except where the entry had no list of arguments.
 //!
 //! Invariants:
 //! - Bytes outside a command and the beginning of its arguments never change.
@@ -157,8 +155,7 @@ impl Step {
 }
 
 /// Returns the text between a program and a list of arguments that is added after it. It imitates
-/// the
-/// layout before the program.
+/// the layout before the program.
 fn before_added(document: &Document, launch: &Launch) -> String {
     let key = launch.key.start;
     match document.format {

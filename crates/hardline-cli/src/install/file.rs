@@ -2,12 +2,10 @@
 //!
 //! Invariants:
 //! - A file has its old or its new contents at every moment, even if the process or the machine
-//! dies: the
-//!   new contents are written beside it, and renamed when they are on disk.
+//!   dies: the new contents are written beside it, and renamed when they are on disk.
 //! - A link stays a link; its target is replaced.
 //! - The new file has the permissions of the old one and, if the system allows it, its owner. It is
-//! never
-//!   readable for more users, not even while it is written.
+//!   never readable for more users, not even while it is written.
 //! - A read-only file is not replaced, even if its directory would allow it.
 //! - The temporary file has one fixed name. If a run is killed, the next run removes it.
 
@@ -22,8 +20,7 @@ use hardline_transport::file;
 /// Limit on the size of a configuration file.
 ///
 /// Bounds memory. Some clients store their history in the same file, which takes megabytes. A
-/// larger
-/// file is refused.
+/// larger file is refused.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// A file and its contents when it was read.

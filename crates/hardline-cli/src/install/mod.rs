@@ -1,13 +1,12 @@
 //! `hardline install`: inserts `hardline wrap` before the servers in clients' configuration files.
 //!
 //! - `client`: known clients and their files; `select`: the clients and servers that a command
-//! names.
+//!   names.
 //! - `document`: a text with the position of each value; `server`: its servers; `json`, `toml`: how
 //!   strings are written.
 //! - `edit`: changes as replacements of bytes, verified by parsing the result.
 //! - `file`: reads and replaces files; `backup`: their earlier contents; `apply`: one file from
-//! reading
-//!   to writing; `run`: all files.
+//!   reading to writing; `run`: all files.
 //! - `program`: the path to write into entries; `show`: the diff for the user.
 //!
 //! Invariants:
@@ -47,10 +46,9 @@ use crate::terminal::{Color, complain};
 /// Put a guard in front of the servers of your MCP clients
 ///
 /// Finds the configuration files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed,
-/// Gemini
-/// CLI, Codex, Cline, Roo Code and LM Studio. Changes every server that is started by a command, so
-/// that `hardline wrap` starts it. Remote servers (url) stay as they are, and so do formatting,
-/// comments and everything else in the files.
+/// Gemini CLI, Codex, Cline, Roo Code and LM Studio. Changes every server that is started by a
+/// command, so that `hardline wrap` starts it. Remote servers (url) stay as they are, and so do
+/// formatting, comments and everything else in the files.
 ///
 /// Prints the changes as a diff, with the values in env masked. The original is stored in the state
 /// directory, and `hardline uninstall` restores it byte for byte. Project files change only with
@@ -78,8 +76,7 @@ pub(crate) struct Args {
     dry_run: bool,
 
     /// Program to write into entries: an absolute path, or hardline to find it in PATH. Default: a
-    /// path
-    /// of the running program that survives upgrades
+    /// path of the running program that survives upgrades
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
 

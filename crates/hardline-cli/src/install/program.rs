@@ -1,10 +1,8 @@
 //! Finds the path of our own program that is written into configurations.
 //!
 //! Clients start servers with a short `PATH`, so the path is absolute. It should survive an
-//! upgrade, so
-//! a link that a package manager maintains, such as `/opt/homebrew/bin/hardline`, is better than
-//! the
-//! versioned directory that it points to.
+//! upgrade, so a link that a package manager maintains, such as `/opt/homebrew/bin/hardline`, is
+//! better than the versioned directory that it points to.
 
 use std::env;
 use std::fs;

@@ -1,10 +1,8 @@
 //! Finds the servers of a configuration and classifies their entries.
 //!
 //! A client's servers are the members of an object. Each place where a client looks for servers is
-//! a
-//! list of keys (`*` matches any key). Only entries with a command ever change. An entry that is
-//! not
-//! fully understood stays untouched and is reported.
+//! a list of keys (`*` matches any key). Only entries with a command ever change. An entry that is
+//! not fully understood stays untouched and is reported.
 
 use std::ops::Range;
 

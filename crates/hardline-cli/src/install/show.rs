@@ -1,10 +1,8 @@
 //! Shows a change as a diff. Secrets are masked as far as they are recognizable, and long lines are
-//! cut
-//! around the change.
+//! cut around the change.
 //!
 //! Masked are the values of environments and headers, values under keys that name a secret, and
-//! text
-//! that looks like a secret, in arguments, addresses and elsewhere.
+//! text that looks like a secret, in arguments, addresses and elsewhere.
 
 use std::io::{self, Write};
 use std::ops::Range;

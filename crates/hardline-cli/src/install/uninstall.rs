@@ -13,9 +13,9 @@ use crate::terminal::Color;
 ///
 /// Finds the same files as install and restores every server's own command. A file that has not
 /// changed since install is restored byte for byte; in any other, only the wrapped entries change.
-/// Entries that were wrapped by hand, such as
-/// {"command": "hardline", "args": ["wrap", "--", "uvx", "mcp-server-git"]}, are restored too; those
-/// that were there before install only if --server names them.
+/// Entries that were wrapped by hand, such as {"command": "hardline", "args": ["wrap", "--", "uvx",
+/// "mcp-server-git"]}, are restored too; those that were there before install only if --server
+/// names them.
 ///
 /// Prints the changes as a diff. Restart a client to apply the change.
 #[derive(Debug, clap::Args)]

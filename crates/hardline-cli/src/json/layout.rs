@@ -9,8 +9,7 @@ use hardline_wire::json::{Checker, Kind, Step, Value};
 use hardline_wire::limits::Limits;
 
 /// Indentation for each enclosing array or object, and the limit on it: deeper levels would cost
-/// more
-/// spaces than letters.
+/// more spaces than letters.
 const INDENT: &str = "  ";
 const MAX_INDENTS: usize = 32;
 

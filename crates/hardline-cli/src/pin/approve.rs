@@ -12,9 +12,8 @@ use super::{Choice, PATIENCE, shown};
 /// Approve what a server lists now, and pin it
 ///
 /// Without tools: approves the last tool list, the instructions, and the executable of the last
-/// start
-/// that was refused. Tools that are no longer listed lose their pin. Running sessions use the new
-/// pins at once.
+/// start that was refused. Tools that are no longer listed lose their pin. Running sessions use the
+/// new pins at once.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]

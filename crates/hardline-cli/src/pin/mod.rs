@@ -26,11 +26,9 @@ const NAME_BYTES: usize = 80;
 /// Show pinned tools, and approve changes
 ///
 /// The first time a server lists its tools, they are pinned: name, description, schemas,
-/// annotations.
-/// So are its instructions, which hosts show to the model, and the executable that it is started
-/// with. From then on, Hardline reports every change. Under the profile strict, it hides changed
-/// and
-/// new tools until they are approved here.
+/// annotations. So are its instructions, which hosts show to the model, and the executable that it
+/// is started with. From then on, Hardline reports every change. Under the profile strict, it hides
+/// changed and new tools until they are approved here.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 on success; 1 if diff found a difference; 2 for wrong use or\n\

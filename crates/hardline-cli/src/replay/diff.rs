@@ -2,8 +2,7 @@
 //!
 //! The order of members, whitespace, escapes and the notation of numbers do not matter; types do. A
 //! redacted secret matches any value. Lists whose elements have names are compared by name; others
-//! by
-//! position, from both ends if their lengths differ.
+//! by position, from both ends if their lengths differ.
 //!
 //! Invariants:
 //! - At most `max` changes are collected.

@@ -164,8 +164,7 @@ impl Pipes {
     }
 
     /// Ends the server, and handles its output until it is gone. Returns the signal that ended the
-    /// replay, if
-    /// there was one.
+    /// replay, if there was one.
     async fn close(
         mut self,
         child: Child,

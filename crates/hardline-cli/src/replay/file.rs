@@ -1,8 +1,7 @@
 //! Reads a file of recorded sessions, line by line.
 //!
 //! `wrap --record` appends, and several processes may write at once: a file can have many
-//! interleaved
-//! sessions.
+//! interleaved sessions.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;

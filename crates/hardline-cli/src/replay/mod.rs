@@ -1,8 +1,7 @@
 //! `hardline replay`: replays the client's side of a recording and shows what differs.
 //!
 //! `file` reads the recording, `script` is one session of it, `player` sends its lines and compares
-//! the
-//! answers, `drive` runs the process, `print` prints the report.
+//! the answers, `drive` runs the process, `print` prints the report.
 
 mod diff;
 mod drive;
@@ -43,18 +42,13 @@ const MAX_FRAME_BYTES: usize = 256 << 20;
 /// Replay a recorded session, and show what the server does differently
 ///
 /// Starts the server, sends it the client's messages from the recording, and compares its answers
-/// with
-/// the recorded ones. Each message waits for the answers that it followed in the recording; pauses
-/// are
-/// left out. There is no guard in between: the server's own messages are compared, even if the
-/// guard
-/// changed or blocked them in the recording.
+/// with the recorded ones. Each message waits for the answers that it followed in the recording;
+/// pauses are left out. There is no guard in between: the server's own messages are compared, even
+/// if the guard changed or blocked them in the recording.
 ///
 /// The order of answers does not matter, nor does the formatting of JSON. A redacted secret matches
-/// any
-/// value. Requests of the server (sampling, elicitation, roots) get the recorded answers. The tools
-/// of the
-/// session are really called again.
+/// any value. Requests of the server (sampling, elicitation, roots) get the recorded answers. The
+/// tools of the session are really called again.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if nothing differs, 1 if something does, 2 for wrong use, an unreadable \
@@ -78,8 +72,7 @@ pub(crate) struct Args {
     list: bool,
 
     /// Ignore differences at this path, such as `$.result.content[*].text` or $..timestamp; $ is
-    /// the
-    /// message. Can be repeated
+    /// the message. Can be repeated
     #[arg(long, value_name = "PATH")]
     ignore: Vec<Pattern>,
 
@@ -88,8 +81,7 @@ pub(crate) struct Args {
     strict_notifications: bool,
 
     /// Time limit for an answer, such as 500ms or 30s; default: 30s, or twice the recorded time if
-    /// that is
-    /// longer
+    /// that is longer
     #[arg(long, value_name = "TIME", value_parser = span::read)]
     timeout: Option<Duration>,
 

@@ -1,8 +1,7 @@
 //! Paths inside a message, and patterns for paths to ignore: `$.result.content[*].text`.
 //!
 //! `.name` and `['name']` are members, `[0]` is an element, `*` matches any of them, and `..`
-//! matches any
-//! number of levels. `$` is the whole message.
+//! matches any number of levels. `$` is the whole message.
 
 use std::fmt;
 use std::str::FromStr;

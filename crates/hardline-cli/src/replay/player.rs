@@ -4,8 +4,7 @@
 //!
 //! Invariants:
 //! - A line is sent only after everything before it in the recording has arrived or its deadline
-//! has
-//!   passed.
+//!   has passed.
 //! - Every request of the server gets an answer if it got one in the recording, or is not in it.
 
 use std::borrow::Cow;
@@ -142,8 +141,8 @@ impl<'a> Player<'a> {
     /// Returns the time until which the player waits for the server.
     pub(super) fn poll_timeout(&self) -> Option<Duration> {
         let turn = self.script.turns.get(self.turn)?;
-        // All answers are there; notifications get a shorter deadline.
-        // All answers are there; only notifications are still missing.
+        // All answers are there; notifications get a shorter deadline. All answers are there; only
+        // notifications are still missing.
         if turn.needs.len() <= self.met {
             let patience = self.settings.timeout.unwrap_or(NOTICE_PATIENCE).min(NOTICE_PATIENCE);
             return Some(self.heard + patience);

@@ -1,10 +1,9 @@
 //! The script of a replay: lines to send and expected answers, from a recording.
 //!
 //! A [`Script`] has the lines of one session. Each line of the client is a [`Turn`], with the
-//! server's
-//! lines before it: a line that followed an answer is sent only after that answer. The client's
-//! answers
-//! to requests of the server are not turns; they are sent when the request arrives.
+//! server's lines before it: a line that followed an answer is sent only after that answer. The
+//! client's answers to requests of the server are not turns; they are sent when the request
+//! arrives.
 //!
 //! Invariants:
 //! - A script holds at most [`MAX_BYTES`] of the recording.

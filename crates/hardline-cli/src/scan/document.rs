@@ -1,12 +1,9 @@
 //! Extracts the strings of a JSON document that is too long to be scanned at once.
 //!
 //! The scanner opens the strings of a text that is valid JSON as a whole. A window of such a text
-//! is not
-//! valid JSON, so a message in a string of a long export would be missed. But a string never
-//! continues on
-//! the next line, so the strings of whole lines can be found; and a text of nothing but strings is
-//! JSON
-//! again.
+//! is not valid JSON, so a message in a string of a long export would be missed. But a string never
+//! continues on the next line, so the strings of whole lines can be found; and a text of nothing
+//! but strings is JSON again.
 
 use memchr::memchr3;
 

@@ -1,8 +1,7 @@
 //! Text encodings: UTF-8, or UTF-16 with a byte order mark, as on Windows.
 //!
 //! Everything is scanned as UTF-8. [`Encoding::measure`] returns the length of a part of that text
-//! in the
-//! file, so that positions are those of the file in every encoding.
+//! in the file, so that positions are those of the file in every encoding.
 
 /// An encoding of text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -42,8 +42,8 @@ enum Side {
 
 impl Kind {
     /// Detects the kind of a file from its first bytes; `is_whole` if there are no more. A
-    /// transcript has
-    /// on every line that is not blank a JSON object with `jsonrpc`, or a line of a recording.
+    /// transcript has on every line that is not blank a JSON object with `jsonrpc`, or a line of a
+    /// recording.
     pub(super) fn of(head: &[u8], is_whole: bool) -> Self {
         let mut kind = None;
         for (line, is_line_whole) in lines(head, is_whole) {
@@ -81,8 +81,7 @@ impl Kind {
 }
 
 /// Returns the lines that are not blank, and if each is whole. The last one is skipped if there are
-/// others
-/// and it may continue.
+/// others and it may continue.
 fn lines(head: &[u8], is_whole: bool) -> impl Iterator<Item = (&[u8], bool)> {
     head.split_inclusive(|byte| *byte == b'\n').filter_map(move |line| {
         let is_line_whole = is_whole || line.ends_with(b"\n");

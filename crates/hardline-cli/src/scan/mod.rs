@@ -1,8 +1,7 @@
 //! `hardline scan`: finds planted content in texts, transcripts and recordings.
 //!
 //! Reads in pieces, a text in windows and a transcript frame by frame, so that memory is bounded by
-//! the
-//! largest frame or a window.
+//! the largest frame or a window.
 
 mod desk;
 mod document;
@@ -46,10 +45,8 @@ pub(crate) use print::color;
 /// Find planted messages, hidden characters and broken frames in texts, transcripts and recordings
 ///
 /// A text is scanned like content that a tool returned. A transcript (one JSON-RPC message per
-/// line) or a
-/// recording is scanned frame by frame, with every string in it. All findings are listed, even
-/// those that
-/// the policy allows.
+/// line) or a recording is scanned frame by frame, with every string in it. All findings are
+/// listed, even those that the policy allows.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit status: 0 if nothing was found at --fail-on or above, 1 if something was, 2 for \
@@ -62,8 +59,7 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// Format of the files; `auto` detects a transcript if every line of the first 64 KiB that is
-    /// not blank
-    /// is a JSON object with `jsonrpc`, or a line of a recording
+    /// not blank is a JSON object with `jsonrpc`, or a line of a recording
     #[arg(long = "as", value_enum, default_value_t = As::Auto)]
     kind: As,
 

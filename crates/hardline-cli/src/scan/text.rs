@@ -1,8 +1,7 @@
 //! Scans a text, in windows.
 //!
 //! A file with a UTF-16 byte order mark is scanned twice, because not every reader respects the
-//! mark: as
-//! UTF-16, and as raw bytes for messages.
+//! mark: as UTF-16, and as raw bytes for messages.
 
 use hardline_guard::Rule;
 use hardline_guard::scan::{Hit, Scanner};

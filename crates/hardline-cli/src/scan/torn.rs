@@ -1,18 +1,13 @@
 //! Joins messages of the server that raw newlines tore apart, in a recorded session.
 //!
 //! A [`Joiner`] holds lines and joins them, as in a live session. A recording has the time of each
-//! line
-//! and the client's requests, so a hold ends as it did live. A transcript has neither: every answer
-//! counts
-//! as expected, and a hold ends when a message is complete, when it exceeds the frame size, or at
-//! the end
-//! of the file. A hold without a result was a line cut short, which says nothing about the lines
-//! after it.
-//! Those are then judged as if there had been no hold.
+//! line and the client's requests, so a hold ends as it did live. A transcript has neither: every
+//! answer counts as expected, and a hold ends when a message is complete, when it exceeds the frame
+//! size, or at the end of the file. A hold without a result was a line cut short, which says
+//! nothing about the lines after it. Those are then judged as if there had been no hold.
 //!
 //! Invariants: every line is judged, alone or as part of a message; the stored lines are not longer
-//! than a
-//! frame.
+//! than a frame.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -3,8 +3,7 @@
 /// Follows a joined text through its original lines.
 ///
 /// Joining changed only this: control characters in strings became escapes, other line ends became
-/// spaces,
-/// and quotes and backslashes got a backslash before them.
+/// spaces, and quotes and backslashes got a backslash before them.
 pub(super) struct Trace<'a> {
     joined: &'a [u8],
     raw: &'a [u8],

@@ -1,10 +1,9 @@
 //! Scans a transcript or a recording, line by line.
 //!
 //! A transcript does not name the sender of a line, so each line is judged as the server's, because
-//! most
-//! attacks come from there; the rules for strings are the same in both directions. A recording
-//! names the
-//! sender. Lines of the server that belong together are joined before they are judged (see `torn`).
+//! most attacks come from there; the rules for strings are the same in both directions. A recording
+//! names the sender. Lines of the server that belong together are joined before they are judged
+//! (see `torn`).
 
 use std::time::Duration;
 

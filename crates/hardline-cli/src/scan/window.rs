@@ -2,12 +2,10 @@
 //! them.
 //!
 //! A window *owns* a part of the text: whole lines, and the findings that start there. It also
-//! shows some
-//! text on both sides, because a finding can depend on its surroundings. So each finding is
-//! reported once,
-//! wherever the windows end. Findings within one line are the same as in a scan of the whole text.
-//! Findings over several lines are the same if they are not longer than the text shown around a
-//! window.
+//! shows some text on both sides, because a finding can depend on its surroundings. So each finding
+//! is reported once, wherever the windows end. Findings within one line are the same as in a scan
+//! of the whole text. Findings over several lines are the same if they are not longer than the text
+//! shown around a window.
 //!
 //! Invariants:
 //! - The owned parts follow each other without a gap, from the first byte to the last.
@@ -33,8 +31,7 @@ pub(super) struct Sizes {
 impl Default for Sizes {
     fn default() -> Self {
         // A line as long as the largest frame may be a message. The text around a window is longer
-        // than
-        // anything that people write over several lines.
+        // than anything that people write over several lines.
         Self { owned: 4 << 20, line: 16 << 20, around: 256 << 10 }
     }
 }

@@ -1,10 +1,8 @@
 //! Tables for people: each column is as wide as its content, and a row no wider than the terminal.
 //!
 //! A row that does not fit is folded: the first columns on one line, the others on lines below it.
-//! A
-//! name that would make its column too wide gets a line of its own, uncut, and the rest of its row
-//! goes
-//! below. Without a terminal, as in a pipe, a row is one whole line.
+//! A name that would make its column too wide gets a line of its own, uncut, and the rest of its
+//! row goes below. Without a terminal, as in a pipe, a row is one whole line.
 
 use std::io::{self, IsTerminal, Write};
 

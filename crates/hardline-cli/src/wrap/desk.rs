@@ -60,8 +60,7 @@ impl Desk {
     }
 
     /// Flushes the audit log and the recording, then prints how many lines were left out. Each
-    /// flush
-    /// gives up after [`PATIENCE`].
+    /// flush gives up after [`PATIENCE`].
     pub(super) fn close(mut self, now: Duration, outcome: &str) {
         self.keep_unlisted(now);
         let left_out = self.report.end();

@@ -20,8 +20,7 @@ impl Args {
     ///
     /// The policy cannot be read; or environment variables bypass a policy in the user's home that
     /// lists the allowed programs. A client's entry can set any variable, and the list must hold
-    /// for
-    /// such entries.
+    /// for such entries.
     pub(super) fn read_policy(&self, server: &str) -> Result<(Policy, Option<String>)> {
         let used = self.policy.read_in(self.config_dir.as_deref())?;
         // An explicit path is the user's choice, so variables cannot redirect it.

@@ -1,12 +1,10 @@
 //! `hardline demo-server --hostile`: a server that attacks its client.
 //!
 //! Each attack is a tool, so that a client triggers it by a call; [`attack`] has the table. It
-//! writes
-//! plain lines, because no MCP library would send most of this.
+//! writes plain lines, because no MCP library would send most of this.
 //!
 //! It does no real harm: it plants only text, opens no file, and ends with its standard input, or
-//! ten
-//! minutes later if not reading is the attack.
+//! ten minutes later if not reading is the attack.
 
 pub(crate) mod attack;
 

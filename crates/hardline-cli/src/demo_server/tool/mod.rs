@@ -31,8 +31,7 @@ pub(super) fn all() -> ToolRouter<DemoServer> {
 }
 
 /// Describes a tool that, like all of them here, changes nothing and reaches nothing outside. `A`
-/// is the
-/// type of its arguments.
+/// is the type of its arguments.
 fn harmless<A: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
@@ -52,8 +51,7 @@ fn harmless<A: JsonSchema + 'static>(
 }
 
 /// Simplifies a schema for clients with partial support of JSON Schema: APIs of models refuse
-/// formats
-/// such as `uint64`, and objects without `properties`.
+/// formats such as `uint64`, and objects without `properties`.
 fn simplify(schema: &mut JsonObject) {
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {

@@ -1,8 +1,7 @@
 //! The table of attacks. A new attack is an entry in one of these files.
 //!
 //! Every rule of the guard has an attack that it should detect, and every way in which a server can
-//! fail
-//! has one too.
+//! fail has one too.
 
 #[cfg(unix)]
 mod alone;

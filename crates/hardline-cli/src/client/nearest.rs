@@ -24,7 +24,7 @@ pub(super) fn nearest<'a>(
     };
     let scored = names.into_iter().map(|name| (score(name), name));
     let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.filter(|(score, _)| ALIKE < *score).map(|(_, name)| name)
+    best.filter(|(score, _)| *score > ALIKE).map(|(_, name)| name)
 }
 
 /// Returns the end of a sentence: `; did you mean NAME?`, or a full stop.

@@ -50,7 +50,7 @@ pub(super) fn harm(seen: &Seen) -> Option<Harm> {
 fn in_line(seen: &Seen, line: &Arrived) -> Option<String> {
     if line.is_cut {
         let megabytes = line.length / 1_000_000;
-        return Some(format!("{megabytes} MB to be kept in memory until the line ends"));
+        return Some(format!("{megabytes} MB to hold in memory until the line ends"));
     }
     if let Some(method) = line.member("method").filter(|_| line.member("id").is_some()) {
         let method = method.as_str().unwrap_or_default();

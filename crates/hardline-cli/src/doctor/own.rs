@@ -258,7 +258,7 @@ fn size(folder: &Path, seen: &mut usize) -> u64 {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         *seen += 1;
         // The limit also ends the recursion.
-        if MAX_ENTRIES < *seen {
+        if *seen > MAX_ENTRIES {
             break;
         }
         // `metadata` of an entry does not follow links, so there are no cycles.

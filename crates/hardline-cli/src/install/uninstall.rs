@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let words = Words {
-        done: "taken out of",
+        done: "removed from",
         end: [
             "it runs without a guard again; restart the clients",
             "they run without a guard again; restart the clients",

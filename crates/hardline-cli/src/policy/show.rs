@@ -157,20 +157,20 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
     let (limits, burst) = (settings.limits(), settings.burst());
     let close = settings.close_after().map_or("never".to_owned(), |count| format!("after {count}"));
     let mut text = format!(
-        "largest frame: {}, notifications at once: {} in {:?}, session closed: {close}",
+        "largest frame: {}, notification burst: {} in {:?}, session closed: {close}",
         size(limits.max_frame_bytes()),
         burst.count(),
         burst.window(),
     );
     if !settings.hold_back().is_zero() {
-        text.push_str(&format!("\nheld back after another message: {:?}", settings.hold_back()));
+        text.push_str(&format!("\nhold-back after a message: {:?}", settings.hold_back()));
     }
     // Defaults are left out, to keep the list short.
     if limits.max_depth() != Limits::default().max_depth() {
         text.push_str(&format!("\ndeepest nesting: {}", limits.max_depth()));
     }
     if settings.max_content_bytes() < limits.max_frame_bytes() {
-        text.push_str(&format!("\nmost text of a frame: {}", size(settings.max_content_bytes())));
+        text.push_str(&format!("\nmost text in a frame: {}", size(settings.max_content_bytes())));
     }
     if !settings.tools().is_open() {
         text.push_str(&format!("\ntools: {}", settings.tools()));
@@ -180,13 +180,11 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
         text.push_str(&format!("\nprograms: {}", joined(programs.iter())));
     }
     if let Some(path) = launch.path() {
-        text.push_str(&format!("\nlooked for in: {}", joined(path.iter())));
+        text.push_str(&format!("\nsearch path: {}", joined(path.iter())));
     }
     if launch.is_env_clean() {
         let listed = joined(launch.env().iter());
-        text.push_str(&format!(
-            "\nenvironment: the few variables that every program needs, {listed}"
-        ));
+        text.push_str(&format!("\nenvironment: basic variables, and {listed}"));
     }
     text
 }

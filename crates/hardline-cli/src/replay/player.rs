@@ -141,8 +141,7 @@ impl<'a> Player<'a> {
     /// Returns the time until which the player waits for the server.
     pub(super) fn poll_timeout(&self) -> Option<Duration> {
         let turn = self.script.turns.get(self.turn)?;
-        // All answers are there; notifications get a shorter deadline. All answers are there; only
-        // notifications are still missing.
+        // All answers are there; notifications get a shorter deadline.
         if turn.needs.len() <= self.met {
             let patience = self.settings.timeout.unwrap_or(NOTICE_PATIENCE).min(NOTICE_PATIENCE);
             return Some(self.heard + patience);

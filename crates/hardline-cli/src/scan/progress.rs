@@ -32,7 +32,7 @@ impl Progress {
         let Some(started) = self.started else { return };
         if let Some(bar) = &self.bar {
             bar.set_position(self.done);
-        } else if QUIET <= started.elapsed() {
+        } else if started.elapsed() >= QUIET {
             let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
             let bar = ProgressBar::with_draw_target(self.total, target).with_style(self.style());
             bar.set_position(self.done);

@@ -224,7 +224,7 @@ fn shrink(widths: &mut [usize], is_soft: &[bool], width: usize) {
         let soft = widths.iter_mut().zip(is_soft).filter(|(_, is_soft)| **is_soft);
         match soft.map(|(it, _)| it).max_by_key(|it| **it) {
             // One column at a time, so that wide columns become equally wide.
-            Some(widest) if MIN_SOFT < *widest => *widest -= 1,
+            Some(widest) if *widest > MIN_SOFT => *widest -= 1,
             _ => return,
         }
     }

@@ -6,8 +6,8 @@ use anyhow::{Result, anyhow};
 use clap::{Args as _, FromArgMatches as _};
 
 use super::Args;
-/// State and configuration of a `wrap` command, as its arguments name them. Directories and files
-/// of a `wrap`, as far as its arguments say.
+
+/// State and configuration of a `wrap` command, as its arguments name them.
 pub(crate) struct Places {
     pub(crate) state: Option<PathBuf>,
     pub(crate) config: Option<PathBuf>,

@@ -72,7 +72,7 @@ fn shows_a_server_as_it_is() {
     assert_eq!(row(&all, "tool.changed"), ["tool.changed", "log", "-"]);
     let docs = show(&["--server", "docs"]);
     assert!(docs.starts_with("policy: policy.toml, profile of docs: strict\n"), "{docs}");
-    assert!(docs.contains("deepest nesting: 9\nmost text of a frame: 64 KiB\n"), "{docs}");
+    assert!(docs.contains("deepest nesting: 9\nmost text in a frame: 64 KiB\n"), "{docs}");
     assert_eq!(row(&docs, "tool.changed"), ["tool.changed", "block", "-"]);
     let outcome = home.expect(0, &["policy", "check", "policy.toml"]);
     assert!(outcome.stdout.contains("servers named: docs"), "{outcome:?}");

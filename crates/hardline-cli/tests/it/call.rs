@@ -106,8 +106,8 @@ fn failures_have_their_status_and_their_words() {
     check(&["tools", "--", "sh", "-c", "echo why >&2; exit 9"], 1, "exited with code 9");
     check(&["tools", "--url", "http://127.0.0.1:1/mcp"], 1, "is the server running?");
     check(&["call", "x"], 2, "a server address with --url URL, or a server command after --");
-    check(&demo(&["call", "a", "b", "{}"]), 2, "the server has no name");
-    check(&demo(&["tools", "a", "b"]), 2, "the server has no name");
+    check(&demo(&["call", "a", "b", "{}"]), 2, "a server from --url or -- has no name");
+    check(&demo(&["tools", "a", "b"]), 2, "a server from --url or -- has no name");
     check(&demo(&["call", "ecko"]), 1, "the server has no tool ecko; did you mean echo?");
     check(&demo(&["tools", "ecko"]), 1, "the server has no tool ecko; did you mean echo?");
     check(&demo(&["call", "x", "{"]), 2, "the arguments are not JSON");

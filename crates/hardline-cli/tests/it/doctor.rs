@@ -56,9 +56,9 @@ fn an_entry_that_cannot_be_started_is_not_guarded() {
     let outcome = home.expect(1, &["doctor"]);
     for expected in [
         "2 guarded, 3 broken",
-        "typo: it cannot be started: unexpected argument '--porfile'",
-        "value: it cannot be started: invalid value 'stern'",
-        "gone: it cannot be started: cannot read /nonexistent/policy.toml",
+        "typo: it cannot start: unexpected argument '--porfile'",
+        "value: it cannot start: invalid value 'stern'",
+        "gone: it cannot start: cannot read /nonexistent/policy.toml",
     ] {
         assert!(outcome.stdout.contains(expected), "{expected}: {outcome:?}");
     }

@@ -163,7 +163,10 @@ fn doctor_tells_of_entries_that_keep_things_elsewhere() {
             entry(&["--state-dir", "/elsewhere"], json!({})),
             Some("its pins and audit log are in /elsewhere"),
         ),
-        (entry(&["--config-dir", "/elsewhere"], json!({})), Some("looked for in /elsewhere")),
+        (
+            entry(&["--config-dir", "/elsewhere"], json!({})),
+            Some("its policy is read from /elsewhere"),
+        ),
     ] {
         home.write(".cursor/mcp.json", json!({"mcpServers": {"a": entry}}).to_string());
         let outcome = home.expect(0, &["doctor"]);

@@ -270,7 +270,7 @@ fn what_the_server_asks_is_answered_as_before() {
         &SLOW[1..]
     );
     let expected = [
-        "roots/list: a request of the server that is not in the recording",
+        "roots/list: a request of the server is not in the recording",
         "sampling/createMessage: a request of the server did not arrive",
         "1 request, 1 the same, 2 other differences",
     ];

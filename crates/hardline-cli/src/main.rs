@@ -119,7 +119,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => install::uninstall::run(&args),
-        // clap has parsed the arguments, so the keeper cannot fail here.
+        // The keeper reports its own errors, so it returns an exit code and no error.
         Command::Doctor(args) => doctor::run(&args),
         Command::Policy(args) => policy::run(&args),
         #[cfg(unix)]

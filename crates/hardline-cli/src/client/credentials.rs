@@ -69,7 +69,7 @@ pub(super) fn auth(url: &str, settings: AuthSettings) -> Result<Auth> {
 /// Returns settings with the token store that the whole process shares.
 pub(super) fn settings() -> AuthSettings {
     static STORE: OnceLock<Arc<dyn TokenStore>> = OnceLock::new();
-    // One store for all servers, because a keyring may ask the user on every opening.
+    // One store for the process, so that all servers see the same tokens.
     let store = STORE.get_or_init(|| match place::config() {
         Some(folder) => default_store(folder.join("tokens")),
         // Without a home directory, tokens last as long as the process.

@@ -259,7 +259,7 @@ impl Desk {
     /// Closes everything concurrently. Connection attempts are abandoned, and what they started is
     /// ended.
     async fn close(&self) {
-        // New attempts must not start while the old ones are closed.
+        // Attempts in progress watch this and give up.
         self.closing.send_replace(true);
         loop {
             let held =

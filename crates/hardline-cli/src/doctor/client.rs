@@ -77,7 +77,7 @@ fn file(
         let kind = match &server.kind {
             Kind::Wrapped { launch, inner } => {
                 command = Some(launch.program.text.clone());
-                // `--fix` repoints the entry to this program, which solves both problems.
+                // `--fix` repairs this: it makes the entry start this program.
                 if let Some(why) = wrong_program(&launch.program.text, program) {
                     (is_fixable, is_broken) = (true, true);
                     problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));

@@ -68,7 +68,7 @@ fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
             before.is_some_and(is_joined) && after.is_none_or(|it| is_joined(it) || it == ' ')
         }
         '\u{200b}' => either(is_unspaced),
-        // A keycap, such as 1️⃣, is a digit, a selector and U+20E3.
+        // A keycap is a digit, a selector and U+20E3.
         '\u{fe0e}' | '\u{fe0f}' => {
             before.is_some_and(|it| is_pictured(it) && it != char)
                 || before.is_some_and(|it| it.is_ascii_digit() || it == '#' || it == '*')

@@ -1,7 +1,7 @@
 //! A guarded relay in front of an MCP server.
 //!
-//! [`relay`] decides, line by line, what goes to whom, and what is done when the server ends; it has
-//! no I/O in it. [`wrap`] drives it between standard input and output and a child process.
+//! [`relay`] decides for each line which peer receives it, and handles the end of the server. It
+//! has no I/O. [`wrap`] drives a relay between standard input and output and a child process.
 
 pub mod audit;
 pub mod launch;

@@ -1,4 +1,4 @@
-//! What a relay has to tell whoever watches it.
+//! Notes: the events that a relay reports to its observer.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,58 +12,58 @@ use hardline_wire::version::Version;
 use crate::audit::Fate;
 use crate::relay::Refused;
 
-/// Something that happened. Nothing in it is written to the protocol.
+/// An event of a session. Notes are for the observer and are never written to the protocol.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Note<'a> {
-    /// A line was judged. Only told to those who want lines.
+    /// A line was judged. Sent only to an observer that asks for lines.
     Line(Seen<'a>),
     /// A rule found something.
     Found(&'a Found),
-    /// A call of a tool that is hidden or denied was refused: the name, as the client wrote it.
+    /// A call of a hidden or denied tool was refused. Contains the name as the client wrote it.
     Denied(&'a str),
-    /// Something about the pins cannot be kept.
+    /// The pins could not be read or stored.
     Trouble(&'a str),
-    /// The server does not get these variables from the client, as they choose code.
+    /// Variables that the client set and the server does not get, because they choose code.
     Confined(&'a str),
-    /// So many more findings of one line are not listed.
+    /// Number of further findings in a line that are not listed.
     Unlisted(usize),
-    /// So many notifications and requests of a server that has ended were over its budget.
+    /// Number of notifications and requests over the rate limit of a server that has ended.
     Dropped(u64),
     /// A line of the server's standard output that is no message.
     Noise(&'a [u8]),
-    /// The server ended; so many requests of the client failed with it.
+    /// The server ended.
     ServerEnded {
-        /// How it ended, in words.
+        /// Description of the end, such as an exit status.
         how: &'a str,
-        /// Requests that failed.
+        /// Number of the client's requests that failed with it.
         failed: usize,
-        /// The last lines of its standard error without secrets; empty if there are none. No client is
-        /// told them.
+        /// Last lines of its standard error, without secrets; empty if there are none. They are
+        /// never sent to the client.
         stderr_excerpt: &'a str,
     },
-    /// Something killed the process that keeps the server's processes together; they were ended.
+    /// The server's keeper process was killed, so the server's processes were ended.
     KeeperLost,
     /// The server will be started again.
     Restarting {
-        /// How long that will take.
+        /// Delay before the restart.
         after: Duration,
-        /// Whether it ended too often, and requests fail until then.
+        /// True if the server ended too often; requests fail until the restart.
         is_broken: bool,
     },
-    /// The server may not be started again.
+    /// The launcher refused to start the server again.
     NotStarted(&'a Refused),
-    /// The server runs again, and knows what the one before did.
+    /// The server runs again, and the session with it is restored.
     Restored,
-    /// The server that was started again differs from the one before.
+    /// The restarted server differs from the previous one; the text describes the difference.
     Changed(&'a str),
-    /// A server that was started again wants another version: the session ends.
+    /// The restarted server wants another protocol version, so the session ends.
     OtherVersion(Option<Version>),
-    /// What goes to the client cannot be written.
+    /// Writing to the client failed.
     Unwritable(&'a std::io::Error),
-    /// A request of the client took too long.
+    /// A request of the client exceeded its deadline.
     TimedOut,
-    /// The policy ends the session.
+    /// The policy ends the session because of this rule.
     Closed(Rule),
 }
 
@@ -71,17 +71,17 @@ pub enum Note<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Seen<'a> {
-    /// Which way it goes.
+    /// Direction of the line.
     pub direction: Direction,
-    /// The line as it came, without its end; of one that is too long, its beginning.
+    /// The line as received, without its line end. For an overlong line, its beginning.
     pub raw: &'a [u8],
-    /// How long it is.
+    /// Length of the whole line, in bytes.
     pub length: u64,
-    /// What it is, if it is one message.
+    /// The message in the line, if it is exactly one.
     pub message: Option<&'a Message<'a>>,
-    /// What became of it.
+    /// Outcome of the line.
     pub fate: Fate,
-    /// What was asked, if it is the answer.
+    /// The request that this line answers, if it is an answer.
     pub asked: Option<&'a Asked>,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Note<'_> {
             Self::Dropped(count) => {
                 write!(
                     formatter,
-                    "{count} messages of the server were over its budget, and dropped"
+                    "{count} messages of the server exceeded its rate limit and were dropped"
                 )
             }
             Self::Noise(_) => formatter.write_str("a line that is no message"),
@@ -115,12 +115,12 @@ impl fmt::Display for Note<'_> {
             }
             Self::Restarting { after, .. } => write!(
                 formatter,
-                "the server ends too often; it is tried again in {} s, and requests fail until then",
+                "the server ends too often; restarting it in {} s, and requests fail until then",
                 after.as_secs()
             ),
             Self::NotStarted(refused) => write!(
                 formatter,
-                "the server is not started again, because of {}: {}",
+                "the server is not restarted, because of {}: {}",
                 refused.rule, refused.reason
             ),
             Self::Restored => formatter.write_str("the server runs again"),
@@ -128,13 +128,12 @@ impl fmt::Display for Note<'_> {
             Self::OtherVersion(Some(version)) => {
                 write!(formatter, "after its restart, the server wants {version}: session ended")
             }
-            Self::OtherVersion(None) => {
-                formatter.write_str("after its restart, the server wants another version")
-            }
+            Self::OtherVersion(None) => formatter
+                .write_str("after its restart, the server wants another version: session ended"),
             Self::Unwritable(error) => {
-                write!(formatter, "standard output cannot be written: {error}: session ended")
+                write!(formatter, "cannot write to standard output: {error}: session ended")
             }
-            Self::TimedOut => formatter.write_str("a request took too long, and was cancelled"),
+            Self::TimedOut => formatter.write_str("a request timed out and was cancelled"),
             Self::Closed(rule) => write!(formatter, "the session is closed because of {rule}"),
         }
     }

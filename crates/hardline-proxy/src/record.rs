@@ -1,14 +1,15 @@
-//! A session, line by line, in a file: for `hardline scan` and `hardline replay`.
+//! Recording of a session, line by line, in a file for `hardline scan` and `hardline replay`.
 //!
-//! Each line of the file is a JSON object: `time`, `session`, `direction`, `raw` (or `raw_base64`, where
-//! it is no UTF-8), `verdict`, and `length` if only the beginning was kept. Secrets are redacted.
+//! Each line of the file is a JSON object with `time`, `session`, `direction`, `raw` (or
+//! `raw_base64` if the line is not UTF-8), `verdict`, and `length` if only the beginning was
+//! recorded. Secrets are redacted.
 //!
-//! A thread writes it, so that a slow disk does not hold the session up.
+//! A thread writes the file, so that a slow disk does not delay the session.
 //!
 //! Invariants:
-//! - No more than 64 MiB wait to be written. Lines beyond that are left out, and the file
-//!   says how many.
-//! - What cannot be written costs a warning, never the session.
+//! - At most 64 MiB wait to be written. Lines beyond that are left out, and the file says how many
+//!   (`left_out`).
+//! - A write error ends the recording with a warning, but never the session.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -30,14 +31,14 @@ use crate::audit::time::Time;
 use crate::note::Seen;
 use crate::redact::redact;
 
-/// Most bytes that wait to be written.
+/// Limit on the bytes that wait to be written.
 const MAX_WAITING: usize = 64 << 20;
-/// Most lines that wait to be written.
+/// Limit on the lines that wait to be written.
 const MAX_LINES: usize = 1 << 16;
-/// So much is collected before it is written, if there is more.
+/// Size at which the buffer is written even if more lines wait.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Writes a session to a file.
+/// Records a session in a file.
 #[derive(Debug)]
 pub struct Recorder {
     lines: Option<SyncSender<Raw>>,
@@ -52,20 +53,20 @@ struct Raw {
     now: Duration,
     direction: Direction,
     text: Vec<u8>,
-    /// How long it is, if that is not all of it.
+    /// Length of the whole line, if `text` is only its beginning.
     length: Option<u64>,
     fate: Fate,
-    /// Lines before it that are missing.
+    /// Number of lines left out before this one.
     left_out: u64,
 }
 
 impl Recorder {
-    /// Begins to record into a file, behind what is there. `started` is when the session began; `tell`
-    /// is told if it cannot go on.
+    /// Opens a file for recording; new lines are appended. `started` is the start of the session.
+    /// `tell` receives a warning if the recording fails.
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened.
+    /// An I/O error if the file cannot be opened or the thread cannot be started.
     pub fn open(
         path: &Path,
         started: SystemTime,
@@ -73,7 +74,7 @@ impl Recorder {
     ) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
-        // It has what was said in the session.
+        // The file contains the messages of the session, so only its owner may read it.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = file::open_output(&mut options, path)?;
@@ -81,25 +82,26 @@ impl Recorder {
         let waiting = Arc::new(AtomicUsize::new(0));
         let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let session = format!("{}-{}", since.as_micros(), std::process::id());
-        // Half a line is what a full disk leaves.
+        // A full disk may have left half a line at the end of the file.
         let buffer = if is_torn(path) { b"\n".to_vec() } else { Vec::new() };
         let desk = Desk { file, session, since, buffer, waiting: Arc::clone(&waiting) };
         let name = path.display().to_string();
         let builder = std::thread::Builder::new().name("hardline-record".into());
         let thread = builder.spawn(move || {
             if let Err(error) = desk.run(&inbox) {
-                tell(format!("{name} cannot be written, and ends here: {error}"));
+                tell(format!("cannot write {name}: {error}; the recording ends here"));
             }
         })?;
         Ok(Self { lines: Some(lines), waiting, left_out: 0, thread: Some(thread) })
     }
 
-    /// Takes a line.
+    /// Queues a line. Never blocks.
     pub fn line(&mut self, now: Duration, seen: &Seen<'_>) {
         let Some(lines) = &self.lines else { return };
         let length = u64::try_from(seen.raw.len()).unwrap_or(u64::MAX);
         let waiting = self.waiting.load(Ordering::Relaxed);
-        if MAX_WAITING < waiting.saturating_add(seen.raw.len()) && 0 < waiting {
+        // A line longer than the limit is still taken if nothing else waits.
+        if waiting > 0 && waiting.saturating_add(seen.raw.len()) > MAX_WAITING {
             self.left_out += 1;
             return;
         }
@@ -123,9 +125,10 @@ impl Recorder {
         }
     }
 
-    /// Waits until all is written, for `patience` at most.
+    /// Closes the recording. Waits up to `patience` until everything is written.
     pub fn close(mut self, patience: Duration) {
         const STEP: Duration = Duration::from_millis(5);
+        // Dropping the sender ends the thread once the queue is empty.
         drop(self.lines.take());
         let Some(thread) = self.thread.take() else { return };
         let mut waited = Duration::ZERO;
@@ -136,7 +139,7 @@ impl Recorder {
     }
 }
 
-/// Whether the last line of a file has no end.
+/// Returns true if the last line of a file has no line end.
 fn is_torn(path: &Path) -> bool {
     let Ok(mut file) = file::open(path) else { return false };
     let mut last = [b'\n'];
@@ -144,7 +147,7 @@ fn is_torn(path: &Path) -> bool {
     is_read && last != [b'\n']
 }
 
-/// What the thread has.
+/// State of the thread.
 struct Desk {
     file: File,
     session: String,
@@ -156,10 +159,12 @@ struct Desk {
 impl Desk {
     fn run(mut self, lines: &Receiver<Raw>) -> io::Result<()> {
         loop {
-            // What comes at once is written at once.
-            let next = match self.buffer.is_empty() {
-                true => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                false => lines.recv_timeout(Duration::ZERO),
+            // Lines that arrive together are written together, so an empty queue triggers the
+            // write.
+            let next = if self.buffer.is_empty() {
+                lines.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                lines.recv_timeout(Duration::ZERO)
             };
             match next {
                 Ok(raw) => {
@@ -180,7 +185,8 @@ impl Desk {
     fn write(&mut self) -> io::Result<()> {
         self.file.write_all(&self.buffer)?;
         self.buffer.clear();
-        if CHUNK_BYTES < self.buffer.capacity() {
+        // One huge line must not occupy memory for the rest of the session.
+        if self.buffer.capacity() > CHUNK_BYTES {
             self.buffer = Vec::new();
         }
         Ok(())
@@ -194,6 +200,7 @@ impl Desk {
         push_json_string(&mut line, &self.session);
         line.push_str(",\"direction\":");
         push_json_string(&mut line, raw.direction.name());
+        // Here and not in `line`, so that redaction costs the session no time.
         let text = redact(&raw.text);
         match str::from_utf8(&text) {
             Ok(text) => {
@@ -210,7 +217,7 @@ impl Desk {
         if let Some(length) = raw.length {
             line.push_str(&format!(",\"length\":{length}"));
         }
-        if 0 < raw.left_out {
+        if raw.left_out > 0 {
             line.push_str(&format!(",\"left_out\":{}", raw.left_out));
         }
         line.push_str("}\n");

@@ -1,8 +1,8 @@
-//! Small files that several processes share: read whole, replaced whole.
+//! Small files that several processes share. They are read whole and replaced whole.
 //!
 //! Invariants:
-//! - A file is replaced as a whole or not at all.
-//! - Who changes one holds the others off: see [`alone`].
+//! - A file is replaced completely or not at all.
+//! - A process that changes a file holds the lock on its directory: see [`alone`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,55 +12,55 @@ use std::time::Duration;
 use hardline_transport::file;
 use thiserror::Error;
 
-/// Why a file cannot be read or written.
+/// Error of reading or writing a shared file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{} cannot be read: {error}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// It is not what it should be.
-    #[error("{} is broken: {what}; mend it, or delete it to begin anew", path.display())]
+    /// The content of the file is invalid.
+    #[error("{} is broken: {what}; repair it, or delete it to start over", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         what: String,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("{} cannot be written: {error}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// Somebody else writes it all the time.
-    #[error("{} is being written by another process", path.display())]
+    /// Another process holds the lock for too long.
+    #[error("{} is locked by another process; try again", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
     },
 }
 
-/// Holds other processes off, until it is dropped.
+/// Lock on the directory of a shared file. Released on drop.
 #[derive(Debug)]
-#[must_use = "others are held off only as long as it is there"]
+#[must_use = "the lock is released when this value is dropped"]
 pub struct Alone {
     _directory: Option<File>,
 }
 
-/// Reads a file, if there is one.
+/// Reads a file. Returns `None` if it does not exist.
 ///
 /// # Errors
 ///
-/// [`StateError::Read`], also if it is longer than `max_bytes`.
-#[expect(clippy::disallowed_methods, reason = "no more is read than it may have")]
+/// [`StateError::Read`], also if the file is longer than `max_bytes`.
+#[expect(clippy::disallowed_methods, reason = "`take` bounds the read")]
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<String>, StateError> {
     let failed = |error| StateError::Read { path: path.to_owned(), error };
     let file = match file::open(path) {
@@ -69,30 +69,32 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<String>, StateError> {
         Err(error) => return Err(failed(error)),
     };
     let mut text = String::new();
+    // One byte more than allowed, so that a file over the limit is noticed and not cut.
     file.take(max_bytes + 1).read_to_string(&mut text).map_err(failed)?;
-    if max_bytes < u64::try_from(text.len()).unwrap_or(u64::MAX) {
-        return Err(failed(io::Error::other("it is too long")));
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > max_bytes {
+        return Err(failed(io::Error::other(format!("it is longer than {max_bytes} bytes"))));
     }
     Ok(Some(text))
 }
 
-/// Makes the directory of a file, and holds others off that ask for a file in the same one. Waits for
-/// them up to `patience`.
+/// Creates the directory of `path` if needed and locks it, so that no other process changes a file
+/// in it. Waits up to `patience` for the lock.
 ///
 /// # Errors
 ///
-/// [`StateError::Busy`], and [`StateError::Write`] if there can be no such directory.
+/// [`StateError::Busy`] on a timeout, [`StateError::Write`] if the directory cannot be created.
 pub fn alone(path: &Path, patience: Duration) -> Result<Alone, StateError> {
     const STEP: Duration = Duration::from_millis(5);
     let directory = directory(path);
     make_directory(&directory)
         .map_err(|error| StateError::Write { path: path.to_owned(), error })?;
-    // Where directories cannot be locked, the last to write wins.
+    // Where directories cannot be locked, the last writer wins.
     let Ok(file) = file::open_directory(&directory) else { return Ok(Alone { _directory: None }) };
     let mut waited = Duration::ZERO;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Alone { _directory: Some(file) }),
+            // Some network file systems have no locks. Working without one is better than failing.
             Err(fs::TryLockError::Error(_)) => return Ok(Alone { _directory: None }),
             Err(fs::TryLockError::WouldBlock) if patience <= waited => {
                 return Err(StateError::Busy { path: path.to_owned() });
@@ -105,14 +107,16 @@ pub fn alone(path: &Path, patience: Duration) -> Result<Alone, StateError> {
     }
 }
 
-/// Puts a whole file in the place of another, whose permissions it gets. A link stays one.
+/// Replaces a file atomically and keeps its permissions. A symbolic link is followed, not replaced.
 ///
 /// # Errors
 ///
-/// [`StateError::Write`], and the file is as it was.
+/// [`StateError::Write`]; the file is then unchanged.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StateError> {
+    // Renaming over a link would replace the link by a file.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // In the same directory, because a rename is atomic only within one file system.
     let draft = directory(&real).join(format!(".{name}.{}.tmp", std::process::id()));
     let written = write(&draft, content).and_then(|()| {
         if let Ok(before) = fs::metadata(&real) {
@@ -121,7 +125,7 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), StateError> {
         fs::rename(&draft, &real)
     });
     if written.is_err() {
-        // What is left of it is of no use to anybody.
+        // An incomplete draft must not stay behind. If removing it fails, it does no harm.
         let _ = fs::remove_file(&draft);
     }
     written.map_err(|error| StateError::Write { path: path.to_owned(), error })
@@ -131,6 +135,7 @@ fn write(draft: &Path, content: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = file::open_with(options.write(true).create(true).truncate(true), draft)?;
     file.write_all(content)?;
+    // Without it, a crash after the rename could leave an empty file.
     file.sync_all()
 }
 
@@ -138,7 +143,7 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Makes a directory that only its owner can look into.
+/// Creates a directory, and those above it, that only its owner can read.
 fn make_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,12 +1,13 @@
-//! The text of a message, as it is kept: without secrets, and not too much of it.
+//! Stored text of a message: redacted and shortened.
 
 use crate::redact::redact;
 
-/// As much of a message's text as is kept, in bytes.
+/// Limit on the stored text of one message, in bytes.
 pub(super) const MAX_BYTES: usize = 64 << 10;
 
-/// What is kept of a text. What is left out of it is marked at its end.
+/// Returns the text to store. If it is shortened, a note at its end gives the full length.
 pub(super) fn kept(body: &[u8], length: u64) -> String {
+    // Redacted before it is cut: a cut could hide that a text is a secret.
     let redacted = redact(body);
     let is_cut = (body.len() as u64) < length;
     let text = String::from_utf8_lossy(&redacted);

@@ -1,16 +1,16 @@
-//! The clocks: the monotonic one that sessions count by, and the one on the wall.
+//! The two clocks of the audit log: monotonic time, which sessions use, and wall-clock time.
 
 use std::time::{Instant, SystemTime};
 
 use super::micros;
 
-/// Both.
+/// Reads both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     started: Instant,
 }
 
-#[expect(clippy::disallowed_methods, reason = "no part of the core: the one that keeps times")]
+#[expect(clippy::disallowed_methods, reason = "the one place of the audit log that reads clocks")]
 impl Clock {
     pub(super) fn start() -> Self {
         Self { started: Instant::now() }
@@ -20,13 +20,13 @@ impl Clock {
         Instant::now()
     }
 
-    /// The time, in microseconds since 1970.
+    /// Returns the wall-clock time in microseconds since 1970.
     pub(super) fn wall(&self) -> i64 {
         micros(SystemTime::now())
     }
 
-    /// When the session began. It is asked anew for every batch: the monotonic clock stands still while a
-    /// computer sleeps.
+    /// Returns the start of the session in microseconds since 1970. Computed again for every batch,
+    /// because the monotonic clock stands still while a computer sleeps.
     pub(super) fn base(&self) -> i64 {
         let elapsed = i64::try_from(self.started.elapsed().as_micros()).unwrap_or(i64::MAX);
         self.wall().saturating_sub(elapsed)

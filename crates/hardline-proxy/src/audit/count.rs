@@ -1,8 +1,8 @@
-//! Messages that have no row: how many of each method, direction and verdict in each second.
+//! Counters for messages without a row: one per method, direction, verdict and second.
 //!
 //! Invariants:
-//! - No message is lost from the sum, whatever methods peers make up.
-//! - Counting one costs a few comparisons, and no allocation unless it is the first of its kind.
+//! - The sum is complete, even if a peer invents method names.
+//! - Counting costs a few comparisons, and an allocation only for a new counter.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use hardline_guard::Direction;
 use super::record::{Counter, Row, SECOND, cut};
 use super::{Fate, Seen};
 
-/// Counters that wait; more go to one for all methods.
+/// Limit on the counters in memory. Beyond it, one counter takes all methods.
 const MAX_COUNTERS: usize = 1024;
-/// Counters that are looked through for the right one: as many as there are methods in one second, and
-/// those beyond are counted together.
+/// Limit on the counters that a search looks at, and so on the methods counted separately in one
+/// second. Further methods share one counter.
 const MAX_METHODS: usize = 64;
-/// Longest method that has a counter of its own, in bytes.
+/// Longest method name that has a counter of its own, in bytes.
 const MAX_METHOD_BYTES: usize = 64;
-/// What stands in a counter for all methods that have none of their own.
+/// Method name of the shared counter.
 const OTHER: &str = "(other)";
 
-/// Messages that have no row.
+/// Counters for messages without a row.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) all: Vec<Count>,
-    /// Where the last one of each direction was counted.
+    /// Index of the counter used last in each direction.
     last: [usize; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct Count {
-    /// Of the session.
+    /// Second of the session.
     pub(super) second: u64,
     pub(super) direction: Direction,
     pub(super) fate: Fate,
@@ -48,13 +48,13 @@ impl Counts {
         self.count(key, 1, bytes as u64);
     }
 
-    /// Takes a message in that has a row, which will not be kept.
+    /// Counts a message whose row is discarded.
     pub(super) fn add_row(&mut self, second: u64, row: &Row) {
         let method = cut(row.method.as_deref().unwrap_or_default(), MAX_METHOD_BYTES);
         self.count((second, row.direction, row.fate, method), 1, row.bytes);
     }
 
-    /// Turns seconds of a session that began at `base` into seconds since 1970.
+    /// Converts seconds of a session that began at `base` into seconds since 1970.
     pub(super) fn settle(&mut self, base: i64) {
         for count in &mut self.all {
             let second = i64::try_from(count.second).unwrap_or(0);
@@ -76,7 +76,7 @@ impl Counts {
         }
     }
 
-    /// Where messages are counted: in another second's or for all methods if there are too many.
+    /// Returns the index of the counter for `key`. Over a limit, it is a shared counter.
     fn find(&mut self, key: Key<'_>) -> usize {
         let (second, direction, fate, _) = key;
         let [server, client] = self.last;
@@ -84,6 +84,7 @@ impl Counts {
             Direction::ServerToClient => server,
             Direction::ClientToServer => client,
         };
+        // Most messages repeat the method of the one before.
         if self.all.get(last).is_some_and(|count| count.key() == key) {
             return last;
         }
@@ -93,6 +94,7 @@ impl Counts {
                 self.push(key)
             }
             Err(_) => {
+                // Ignores the second: a shared counter of an earlier second is better than none.
                 let is_other = |count: &Count| {
                     &*count.method == OTHER && (count.direction, count.fate) == (direction, fate)
                 };
@@ -108,7 +110,8 @@ impl Counts {
         index
     }
 
-    /// The one that is meant among the newest, or how many of them are of the last second.
+    /// Searches the newest `most` counters. On failure, returns how many of them are of the last
+    /// second.
     fn search(&self, most: usize, is_meant: impl Fn(&Count) -> bool) -> Result<usize, usize> {
         let newest = self.all.last().map(|count| count.second);
         let mut in_second = 0;
@@ -128,11 +131,11 @@ impl Counts {
     }
 }
 
-/// What messages that are counted together have in common.
+/// Fields that identify a counter.
 type Key<'a> = (u64, Direction, Fate, &'a str);
 
 impl Count {
-    /// As it is kept.
+    /// Returns the record to store.
     pub(super) fn record(&self) -> Counter {
         Counter {
             second: i64::try_from(self.second).unwrap_or(0).saturating_mul(SECOND),

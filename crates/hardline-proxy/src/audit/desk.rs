@@ -1,7 +1,8 @@
-//! The thread that writes, from inside: what it does with what was queued, and what it does when it cannot.
+//! The audit writer thread: commits queued records in batches, retries with backoff, and spills to
+//! a file beside the database while the database cannot be written.
 //!
-//! A batch is tried until it is written. If that takes too long, it goes to a file beside the database, and
-//! the texts of its findings are told; the file is read in when the database can be written again.
+//! After [`MAX_SILENCE`] without success, a batch goes to the spill file and the texts of its
+//! findings are printed. The file is imported when the database can be written again.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -17,17 +18,19 @@ use super::writer::Shared;
 use super::{Options, Retention, SessionStart, Tell};
 use crate::redact;
 
-/// How long messages are gathered before they are written.
+/// Time in which messages are collected into one batch.
 const GATHER: Duration = Duration::from_millis(250);
-/// How long nothing is written after a finding was, so that many come together.
+/// Pause after a batch with findings, so that further findings share one commit.
 const REST: Duration = Duration::from_millis(20);
-/// How long a finding waits for a database that cannot be written, before it is told all the same.
+/// Longest time that the text of a finding waits for the database. After it, the text is printed
+/// anyway.
 const MAX_SILENCE: Duration = Duration::from_secs(2);
-/// When the database is tried again: soon at first, then ever later.
+/// Delay before the first retry; doubled with each failure up to [`MAX_RETRY`].
 const RETRY: Duration = Duration::from_millis(100);
 const MAX_RETRY: Duration = Duration::from_secs(30);
-/// How often it is asked whether there is too much, and how often one of all processes drops what is old.
+/// Interval between checks of the database's size.
 const LOOK: Duration = Duration::from_secs(15);
+/// Interval at which one of all processes deletes old records.
 const PRUNE: Duration = Duration::from_secs(60 * 60);
 
 pub(super) struct Desk<'a> {
@@ -37,25 +40,25 @@ pub(super) struct Desk<'a> {
     session: Session,
     clock: Clock,
     store: Option<Store>,
-    /// What is not written yet, with times since 1970.
+    /// Records that are not written yet, with times since 1970.
     backlog: Waiting,
-    /// The number of the last finding in it.
+    /// Number of the last finding in the backlog.
     last_seq: i64,
-    /// Whether the session itself is written.
+    /// True once the session has a row in the database.
     is_begun: bool,
-    /// Since when the database cannot be written, and why.
+    /// Time of the first failure in a row, and the reason of the last one.
     failing: Option<(Instant, String)>,
     retry_at: Instant,
     retry: Duration,
     spill: Option<Spill>,
-    /// How many such files there were.
+    /// Number of spill files created so far; part of their names.
     spills: u32,
     has_warned: bool,
     prune_at: Instant,
     is_pruning: bool,
-    /// Whether something was written since it was asked whether there is too much.
+    /// True if records were written since the last check of the size.
     has_written: bool,
-    /// How long whoever ends the session waits for us.
+    /// Set when the session ends: the time for which the caller waits for this thread.
     ending: Option<Duration>,
 }
 
@@ -103,7 +106,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Works until the session ends.
+    /// Runs until the session ends.
     pub(super) fn work(mut self) {
         self.write();
         loop {
@@ -121,16 +124,19 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Waits for something to do. Returns whether there are findings in it.
+    /// Waits for records and adds them to the backlog. Returns true if findings are among them.
     fn take(&mut self) -> bool {
         let now = self.clock.now();
         let is_behind = !self.is_begun || !self.backlog.is_empty() || self.spill.is_some();
-        let mut next = match self.has_written {
-            _ if is_behind => self.retry_at,
-            true => self.prune_at,
-            // Nothing is too much that was not a while ago.
-            false => now + PRUNE,
+        let mut next = if is_behind {
+            self.retry_at
+        } else if self.has_written {
+            self.prune_at
+        } else {
+            // Without new records the database cannot have grown, so the next check can wait.
+            now + PRUNE
         };
+        // Wakes in time to print findings that have waited for MAX_SILENCE.
         if let Some((since, _)) = &self.failing
             && now < *since + MAX_SILENCE
         {
@@ -139,6 +145,7 @@ impl<'a> Desk<'a> {
         let mut taken = self.shared.queue.take(next.saturating_duration_since(now), GATHER);
         self.ending = taken.ending;
         self.last_seq = taken.last_seq;
+        // The queue counts from the start of the session; records are stored with wall-clock times.
         taken.waiting.settle(self.clock.base());
         taken.waiting.redact();
         let has_findings = !taken.waiting.findings.is_empty();
@@ -146,12 +153,13 @@ impl<'a> Desk<'a> {
         has_findings
     }
 
-    /// Writes what there is, or does what is done instead.
+    /// Writes the backlog, or spills it if the database has failed for too long.
     fn write(&mut self) {
         if self.is_begun && self.backlog.is_empty() && self.spill.is_none() {
             return;
         }
         let now = self.clock.now();
+        // At the end of a session there is no later retry.
         if self.failing.is_none() || self.retry_at <= now || self.ending.is_some() {
             match self.try_write() {
                 Ok(()) => return self.succeed(),
@@ -166,7 +174,7 @@ impl<'a> Desk<'a> {
 
     fn try_write(&mut self) -> Result<(), StoreError> {
         let now = self.clock.wall();
-        // Whatever goes wrong, it is opened anew.
+        // On any error the store stays closed, so the next attempt opens it anew.
         let mut store = match self.store.take() {
             Some(store) => store,
             None => {
@@ -175,6 +183,7 @@ impl<'a> Desk<'a> {
                 store
             }
         };
+        // Before the batch, so that the rows of a session are in their order.
         if let Some(spill) = &self.spill {
             spill::import(&mut store, spill.path(), now)?;
             self.spill = None;
@@ -189,22 +198,24 @@ impl<'a> Desk<'a> {
         self.has_written = true;
         self.backlog = Waiting::default();
         self.retry = RETRY;
+        // Only after the commit: a printed finding is always in the log.
         self.shared.tell_up_to(self.last_seq);
         let was_aside = self.failing.take().is_some() && self.has_warned;
         if was_aside && self.ending.is_none() {
-            self.tell_warning("it can be written again, and has what happened in between");
+            self.tell_warning("can be written again, and contains the records of the meantime");
         }
     }
 
     fn fail(&mut self, error: &StoreError) {
         let now = self.clock.now();
-        // Somebody else did, or nothing can be done now, if it is not moved.
+        // If nothing is moved, another process was faster, or moving failed and is tried again.
         if error.is_damage()
             && let Ok(Some(aside)) = store::mend(&self.path, self.clock.wall())
         {
             let aside = aside.display();
             self.tell_warning(&format!("is broken ({error}): it was moved to {aside}"));
         }
+        // No retry helps against a final error, so the batch is spilled at once.
         let since = match &self.failing {
             _ if error.is_final() => now.checked_sub(MAX_SILENCE).unwrap_or(now),
             Some((since, _)) => *since,
@@ -218,17 +229,19 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Puts the backlog into a file, and tells what waits to be told, whether that works or not.
+    /// Writes the backlog to the spill file and prints the waiting texts, even if the file fails.
     fn set_aside(&mut self) {
+        // A spill file has no message rows: they would fill it within seconds.
         self.backlog.count_rows();
         let spilled = if self.backlog.is_empty() { Ok(()) } else { self.write_aside() };
         let why = self.failing.as_ref().map_or("", |(_, why)| why.as_str());
         let what = match &spilled {
-            Ok(()) => format!("cannot be written ({why}): a file beside it takes its place"),
+            Ok(()) => format!("cannot be written ({why}): records go to a spill file beside it"),
             Err(error) => {
-                format!("cannot be written ({why}), nor can a file beside it ({error})")
+                format!("cannot be written ({why}), and neither can a spill file ({error})")
             }
         };
+        // One warning per session is enough.
         if !std::mem::replace(&mut self.has_warned, true) {
             self.tell_warning(&what);
         }
@@ -245,12 +258,14 @@ impl<'a> Desk<'a> {
             }
         };
         let taken = spill.take(&mut self.backlog);
+        // Kept even after an error: what it took is no longer in the backlog.
         self.spill = Some(spill);
         taken
     }
 
-    /// Ends the session: in the database if it can be written in time, else in the file.
+    /// Ends the session: in the database if it can be written in time, else in the spill file.
     fn end(mut self, patience: Duration) {
+        // Leaves half of the time for the spill file and for printing.
         let until = self.clock.now() + patience / 2;
         while let Some((since, _)) = &self.failing {
             let now = self.clock.now();
@@ -265,18 +280,18 @@ impl<'a> Desk<'a> {
         }
         self.set_aside();
         let count: u64 = self.backlog.findings.iter().map(|it| it.count).sum();
-        if 0 < count {
-            self.tell_warning(&format!("could not take these findings, {count} in all:"));
+        if count > 0 {
+            self.tell_warning(&format!("does not contain these findings, {count} in all:"));
             let findings = self.backlog.findings.iter().map(ToString::to_string).collect();
             self.shared.tell(Tell::Unkept(findings));
         }
     }
 
-    /// Drops a little of what is too old or too much, if it is our turn.
+    /// Deletes some records that are too old or too many, if it is the turn of this process.
     fn prune(&mut self) {
         let (now, wall) = (self.clock.now(), self.clock.wall());
         self.prune_at = now + LOOK;
-        // A database that is busy is pruned another time.
+        // Without an open store or with a busy database, pruning waits for the next interval.
         let Some(store) = &mut self.store else { return };
         if !self.is_pruning {
             let every = i64::try_from(PRUNE.as_micros()).unwrap_or(i64::MAX);
@@ -288,6 +303,7 @@ impl<'a> Desk<'a> {
         self.is_pruning =
             self.is_pruning && store.prune(&self.retention, wall).is_ok_and(|it| it.is_some());
         self.has_written = self.is_pruning;
+        // There is more to delete: continue after the next batch instead of blocking it.
         if self.is_pruning {
             self.prune_at = now;
         }

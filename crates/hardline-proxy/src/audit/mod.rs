@@ -1,15 +1,16 @@
-//! What happened, kept in a database: sessions, launches, messages, findings.
+//! The audit log: sessions, launches, messages and findings in a database.
 //!
-//! [`Audit`] is the end that a relay holds. It copies what it is told into a bounded queue and
-//! returns; a thread of its own writes that to the database, which many processes share. Nothing here
-//! waits for a disk but that thread, and whatever goes wrong there costs a warning.
+//! [`Audit`] is the handle of a relay. It copies each record into a bounded queue and returns. A
+//! thread of its own writes the queue to the database, which many processes share. Only that thread
+//! waits for a disk, and a failure there causes a warning and nothing else.
 //!
 //! Invariants:
-//! - A finding's text is told after the commit that holds the finding, or, if the database cannot be
-//!   written, after the finding stands in a file beside it. If neither works, a warning says so.
-//! - Every message is counted: as a row of its own, or in a counter of its method and second.
-//! - What is queued is bounded. Over the bound findings and messages are merged and counted, not lost.
-//! - The clock is asked by the thread alone.
+//! - The text of a finding is printed after the commit that contains the finding. If the database
+//!   cannot be written, it is printed after the finding is in a spill file. If neither works, a
+//!   warning says so.
+//! - Every message is counted: as a row of its own, or in a counter for its method and second.
+//! - The queue is bounded. Over the bound, findings and messages are merged and counted, not lost.
+//! - Only the thread reads the clock.
 
 mod body;
 mod clock;
@@ -35,41 +36,42 @@ use writer::Writer;
 
 pub use store::Pruned;
 
-/// How long a session waits for its last records at its end, unless it says otherwise.
+/// Default time for which the end of a session waits for its last records.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The name of the database in the state directory.
+/// File name of the database in the state directory.
 pub const FILE_NAME: &str = "audit.db";
 
-/// Where and what is kept.
+/// Settings of an audit log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The database. Its directory is made if there is none.
+    /// Path of the database. Its directory is created if needed.
     pub path: PathBuf,
-    /// Whether the text of messages is kept, redacted and cut.
+    /// True to store the text of messages, redacted and shortened.
     pub bodies: bool,
-    /// What is dropped, and when.
+    /// Rules for deleting old records.
     pub retention: Retention,
 }
 
 impl Options {
-    /// Keeps everything but bodies, for the usual time.
+    /// Returns settings with default retention and without message texts.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), bodies: false, retention: Retention::default() }
     }
 }
 
-/// How long records are kept. What is too old goes first, then, if there is too much, the oldest
-/// messages, and findings only when there are no more messages to drop.
+/// Limits on age and size of the records. Records that are too old are deleted first. If the
+/// database is still too large, the oldest messages are deleted, and findings only when no messages
+/// are left.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Retention {
-    /// How long messages and their counters are kept. 30 days.
+    /// Maximum age of messages and their counters. Default: 30 days.
     pub messages: Duration,
-    /// How long sessions, launches, events and findings are kept. 180 days.
+    /// Maximum age of sessions, launches, events and findings. Default: 180 days.
     pub findings: Duration,
-    /// How large the database may be, in bytes. 256 MiB.
+    /// Maximum size of the database in bytes. Default: 256 MiB.
     pub max_bytes: u64,
 }
 
@@ -80,26 +82,26 @@ impl Default for Retention {
     }
 }
 
-/// What is known of a session when it begins.
+/// Description of a session at its start.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionStart {
-    /// The server's name, as the policy has it.
+    /// Name of the server in the policy.
     pub server: String,
-    /// The server's command line. Secrets in it are redacted.
+    /// Command line of the server. Secrets in it are redacted.
     pub command: Vec<String>,
-    /// The profile in force.
+    /// Name of the active profile.
     pub profile: String,
-    /// Our own version.
+    /// Version of Hardline.
     pub version: String,
-    /// Our process.
+    /// Process id of this process.
     pub pid: u32,
-    /// Where it runs.
+    /// Working directory.
     pub cwd: Option<PathBuf>,
 }
 
 impl SessionStart {
-    /// A session with a server of this name, in this process.
+    /// Describes a session of this process with the named server.
     pub fn new(server: impl Into<String>, command: Vec<String>, profile: &str) -> Self {
         Self {
             server: server.into(),
@@ -112,22 +114,22 @@ impl SessionStart {
     }
 }
 
-/// What became of a message.
+/// Outcome of a message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a contract: queries compare with these four")]
 pub enum Fate {
-    /// It went on as it came.
+    /// Forwarded unchanged.
     Passed,
-    /// It went on, made harmless.
+    /// Forwarded after it was sanitized.
     Sanitized,
-    /// It did not go on.
+    /// Not forwarded.
     Blocked,
-    /// It did not go on, and its sender got an answer from us.
+    /// Not forwarded; Hardline answered its sender.
     Answered,
 }
 
 impl Fate {
-    /// Its name in the database.
+    /// Returns the name used in the database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -138,114 +140,115 @@ impl Fate {
     }
 }
 
-/// A message that was seen. All of it is borrowed: nothing is copied of a message that is only counted.
+/// A message for the log. It borrows everything, so a message that is only counted is never copied.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "whoever relays a message fills in all of it")]
+#[expect(clippy::exhaustive_structs, reason = "the relay fills in every field")]
 pub struct Seen<'a> {
-    /// Which way it goes.
+    /// Direction of the message.
     pub direction: Direction,
-    /// Its method; for an answer, that of its request, if known.
+    /// Method of the message; for an answer, the method of its request, if known.
     pub method: Option<&'a str>,
-    /// The tool that is called, or that the answer is from.
+    /// Name of the called tool; for an answer, of the tool that answers.
     pub tool: Option<&'a str>,
-    /// Its id.
+    /// Id of the message.
     pub id: Option<&'a Id<'a>>,
-    /// How many bytes it has.
+    /// Length of the message in bytes.
     pub bytes: usize,
     /// For an answer, the time since its request.
     pub latency: Option<Duration>,
-    /// What became of it.
+    /// Outcome of the message.
     pub fate: Fate,
-    /// The line as it came. Looked at only if bodies are kept.
+    /// The line as received. Used only if message texts are stored.
     pub body: &'a [u8],
 }
 
-/// A server that is started.
+/// A start of a server.
 #[derive(Clone, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "whoever starts a server fills in all of it")]
+#[expect(clippy::exhaustive_structs, reason = "the launcher fills in every field")]
 pub struct Launch {
-    /// The command line. Secrets in it are redacted.
+    /// Command line. Secrets in it are redacted.
     pub argv: Vec<String>,
-    /// The executable that the first word stands for.
+    /// Path of the executable that the first word names.
     pub path: Option<PathBuf>,
-    /// Its SHA-256, in hexadecimal.
+    /// SHA-256 of the executable, in hexadecimal.
     pub sha256: Option<String>,
 }
 
-/// What the audit has to say on standard error.
+/// A text for standard error.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever tells must tell each")]
+#[expect(clippy::exhaustive_enums, reason = "the receiver must print each kind")]
 pub enum Tell {
-    /// A text that was given with a finding, which is now kept.
+    /// The text of a finding that is now stored.
     Shown(String),
-    /// Something is wrong with the database. The session goes on.
+    /// A problem with the database. The session continues.
     Warning(String),
-    /// Findings that could be kept nowhere, at the end, each in words. Their texts, if they had one, were told
-    /// before.
+    /// Findings that could not be stored anywhere, each described in words. Sent at the end of a
+    /// session. Their texts, if any, were sent before.
     Unkept(Vec<String>),
 }
 
-/// Whom the thread tells.
+/// Callback through which the thread prints texts.
 pub type Teller = Box<dyn Fn(Tell) + Send>;
 
-/// The end that a relay holds.
+/// Handle of a session's audit log.
 ///
-/// `now` is always the time since the session began, as the relay has it: it must come from the
-/// monotonic clock and be about zero when the audit is opened.
+/// `now` is always the time since the start of the session. It must come from the monotonic clock
+/// and be about zero when the log is opened.
 #[derive(Debug)]
 pub struct Audit {
     writer: Writer,
 }
 
 impl Audit {
-    /// Begins a session's records. Does not wait for the disk, and does not fail: what is wrong with the
-    /// database comes as [`Tell::Warning`].
+    /// Starts the records of a session. Does not wait for the disk and does not fail: problems with
+    /// the database arrive as [`Tell::Warning`].
     pub fn open(options: Options, session: SessionStart, tell: Teller) -> Self {
         Self { writer: Writer::start(options, session, tell) }
     }
 
-    /// Takes note of a message.
+    /// Records a message.
     pub fn message(&mut self, now: Duration, seen: &Seen<'_>) {
         self.writer.queue().message(now, seen);
     }
 
-    /// Takes note of a finding. `shown` is told once the finding is kept; its caller sees to it that
-    /// not too much is shown, as no text is left out here.
+    /// Records a finding. `shown` is printed once the finding is stored. The caller limits the
+    /// number of texts; none is left out here.
     pub fn finding(&mut self, now: Duration, found: &Found, shown: Option<String>) {
         if let Some(untold) = self.writer.queue().finding(now, found, shown) {
             self.writer.tell(untold);
         }
     }
 
-    /// Takes note of something else that happened. `kind` is a short word: `server-ended`, `restarted`;
-    /// the text of a `client` names the client of the session.
+    /// Records another event. `kind` is a short word such as `server-ended` or `restarted`. The
+    /// text of a `client` event names the client of the session.
     pub fn event(&mut self, now: Duration, kind: &str, text: &str) {
         self.writer.queue().event(now, kind, text);
     }
 
-    /// Takes note that a server is started.
+    /// Records the start of a server.
     pub fn launch(&mut self, now: Duration, launch: &Launch) {
         self.writer.queue().launch(now, launch);
     }
 
-    /// Ends the session's records: waits until all is written and told, for `patience` at most.
+    /// Ends the records of the session. Waits up to `patience` until all are written and printed.
     pub fn close(mut self, now: Duration, outcome: &str, patience: Duration) {
         self.writer.end(Some((now, outcome)), patience);
     }
 }
 
-/// An audit that nobody closed keeps what it was told, and its session has no end.
+/// An audit log that is dropped without `close` still writes its records; its session then has no
+/// end.
 impl Drop for Audit {
     fn drop(&mut self) {
         self.writer.end(None, PATIENCE);
     }
 }
 
-/// Drops what is too old or too much, now, until there is nothing more to drop.
+/// Deletes all records that are too old or too many.
 ///
 /// # Errors
 ///
-/// [`PruneError`] if the database cannot be written.
+/// [`PruneError`] if the database does not exist or cannot be written.
 pub fn prune(path: &Path, retention: &Retention, now: SystemTime) -> Result<Pruned, PruneError> {
     if !path.exists() {
         return Err(PruneError("there is none".to_owned()));
@@ -253,23 +256,24 @@ pub fn prune(path: &Path, retention: &Retention, now: SystemTime) -> Result<Prun
     let failed = |error: StoreError| PruneError(error.to_string());
     let mut store = Store::open(path).map_err(failed)?;
     let mut all = Pruned::default();
+    // Each step is a short transaction, so that running sessions can write in between.
     while let Some(step) = store.prune(retention, micros(now)).map_err(failed)? {
         all.add(step);
     }
     Ok(all)
 }
 
-/// How many sessions left records beside a database that it does not have yet.
+/// Returns the number of spill files that wait to be imported into the database.
 pub fn waiting(path: &Path) -> usize {
     spill::waiting(path).count()
 }
 
-/// Why a database cannot be pruned.
+/// Error returned when a database cannot be pruned.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("cannot prune the audit database: {0}")]
 pub struct PruneError(String);
 
-/// Microseconds since 1970.
+/// Converts a time to microseconds since 1970.
 fn micros(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)

@@ -1,10 +1,11 @@
-//! What the relay said and the thread has not taken yet.
+//! Queue between the relay and the audit writer thread.
 //!
 //! Invariants:
-//! - Pushing takes constant time and waits for nobody but whoever swaps a few vectors.
-//! - There are no more than [`MAX_ROWS`] messages, a thousand counters and a few, [`MAX_FINDINGS`]
-//!   findings and one for each kind, and [`MAX_EVENTS`] events and launches.
-//! - The texts of findings stay here until they are told, whoever works on the findings.
+//! - Pushing takes constant time. It waits only while another thread swaps a few vectors.
+//! - The queue holds at most [`MAX_ROWS`] messages, about a thousand counters, [`MAX_FINDINGS`]
+//!   findings plus one of each kind, and [`MAX_EVENTS`] events and launches each.
+//! - The texts of findings stay in the queue until they are printed, even after the thread has
+//!   taken the findings.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,60 +18,61 @@ use super::record::{End, Event, Finding, Kind, Row, SECOND, Started, kind};
 use super::{Launch, Seen};
 use crate::redact;
 
-/// Messages that get a row of their own in each second; the others are counted.
+/// Limit on the messages per second that get a row of their own. Further messages are counted.
 pub(super) const MAX_ROWS_PER_SECOND: u32 = 1000;
-/// Findings that get a row of their own in each second; the others are merged with those of their kind.
+/// Limit on the findings per second that get a row of their own. Further findings are merged by
+/// kind.
 pub(super) const MAX_FINDINGS_PER_SECOND: u32 = 1000;
-/// Messages that wait; more are counted.
+/// Limit on the queued messages. Further messages are counted.
 const MAX_ROWS: usize = 4096;
-/// Findings that wait; more are merged with those of their kind.
+/// Limit on the queued findings. Further findings are merged by kind.
 const MAX_FINDINGS: usize = 4096;
-/// Events and launches that wait, each; more are left out.
+/// Limit on the queued events, and on the queued launches. Further ones are left out.
 const MAX_EVENTS: usize = 1024;
-/// The text of all messages that wait, in bytes; of more, no text is kept.
+/// Limit on the text of all queued messages, in bytes. Further messages are stored without text.
 const MAX_BODIES_BYTES: usize = 4 << 20;
-/// As much of one message's text as is looked at: a little more than is kept, so that a secret at the
-/// end is seen as a whole.
+/// Limit on the text copied from one message: a little more than is stored, so that a secret at the
+/// end is recognized as a whole.
 const MAX_BODY_BYTES: usize = super::body::MAX_BYTES + (8 << 10);
 
-/// What waits, and whom it wakes.
+/// Records that wait, and the signals between the relay and the thread.
 #[derive(Debug)]
 pub(super) struct Queue {
     keeps_bodies: bool,
     inside: Mutex<Inside>,
-    /// There is something to take.
+    /// Signaled when there are records to take.
     filled: Condvar,
-    /// The thread is done.
+    /// Signaled when the thread has finished.
     done: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Inside {
     waiting: Waiting,
-    /// Texts of findings, with the number of the finding.
+    /// Texts of findings, each with the number of its finding.
     shown: VecDeque<(i64, String)>,
-    /// Which second it is, of the session.
+    /// Current second of the session.
     second: u64,
     rows_in_second: u32,
     findings_in_second: u32,
     last_seq: i64,
-    /// Whether there is something to take, and the thread was told so.
+    /// True if there are records to take and the thread was signaled.
     is_filled: bool,
-    /// Whether it should be taken at once.
+    /// True if the thread should take them at once.
     is_urgent: bool,
-    /// How long whoever ends the session waits.
+    /// Set when the session ends: the time for which the caller waits.
     ending: Option<Duration>,
-    /// Whether there is no thread, or none any more.
+    /// True if the thread has finished or was never started.
     is_done: bool,
 }
 
-/// What waits to be written.
+/// A batch of records.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) rows: Vec<Row>,
     pub(super) counts: Counts,
     pub(super) findings: Vec<Finding>,
-    /// The last finding of each kind, which takes those that are merged.
+    /// Index of the last finding of each kind; merged findings are counted there.
     kinds: HashMap<Kind, usize>,
     pub(super) events: Vec<Event>,
     pub(super) launches: Vec<Started>,
@@ -89,13 +91,13 @@ impl Waiting {
     }
 }
 
-/// How the thread was woken.
+/// Result of [`Queue::take`].
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) waiting: Waiting,
-    /// The number of the last finding.
+    /// Number of the last finding.
     pub(super) last_seq: i64,
-    /// Whether the session ends, and how long whoever ends it waits.
+    /// Set if the session ends: the time for which the caller waits.
     pub(super) ending: Option<Duration>,
 }
 
@@ -119,13 +121,14 @@ impl Queue {
             let body = self.keeps_bodies.then(|| waiting.take_body(seen.body)).flatten();
             waiting.rows.push(Row::new(micros(now), seen, body));
         }
+        // One signal per batch: waking a thread costs more than queueing a message.
         if !inside.is_filled {
             inside.is_filled = true;
             self.filled.notify_one();
         }
     }
 
-    /// Gives the text back if there is nobody who would tell it.
+    /// Queues a finding. Returns its text if there is no thread left that would print it.
     pub(super) fn finding(
         &self,
         now: Duration,
@@ -142,6 +145,7 @@ impl Queue {
             || MAX_FINDINGS <= inside.waiting.findings.len();
         let alike = inside.waiting.kinds.get(&kind).copied();
         let alike = alike.filter(|_| is_over);
+        // A merged finding reuses the number of the first, so its text is printed with that commit.
         let seq = match alike.and_then(|index| inside.waiting.findings.get_mut(index)) {
             Some(finding) => {
                 finding.count += 1;
@@ -181,9 +185,10 @@ impl Queue {
         self.hurry(&mut inside);
     }
 
-    /// Has the thread end, and waits for that.
+    /// Tells the thread to finish, and waits for that up to `patience`.
     pub(super) fn end(&self, end: Option<(Duration, &str)>, patience: Duration) {
         let mut inside = self.lock();
+        // `drop` after `close` must not replace the outcome.
         if inside.ending.is_some() {
             return;
         }
@@ -195,7 +200,7 @@ impl Queue {
         drop(waited.map_err(PoisonError::into_inner));
     }
 
-    /// Texts of findings up to this number, in order.
+    /// Takes the texts of all findings up to this number, in order.
     pub(super) fn take_shown(&self, last: i64) -> Vec<String> {
         let mut inside = self.lock();
         let (ready, rest) = inside.shown.drain(..).partition(|(seq, _)| *seq <= last);
@@ -204,14 +209,14 @@ impl Queue {
         ready.into_iter().map(|(_, text)| text).collect()
     }
 
-    /// Takes note that there is no thread, or none any more.
+    /// Marks the thread as finished or never started.
     pub(super) fn finish(&self) {
         self.lock().is_done = true;
         self.done.notify_all();
     }
 
-    /// Takes what waits, once there is something or `patience` is over. Waits another `gather` for more,
-    /// unless it is urgent.
+    /// Takes the queued records, once there are some or `patience` has passed. Waits up to `gather`
+    /// for more, unless a record is urgent.
     pub(super) fn take(&self, patience: Duration, gather: Duration) -> Taken {
         let is_idle = |inside: &mut Inside| !inside.is_filled && inside.ending.is_none();
         let waited = self.filled.wait_timeout_while(self.lock(), patience, is_idle);
@@ -235,14 +240,14 @@ impl Queue {
         }
     }
 
-    /// What a panic elsewhere left is still sound: each change is one push.
+    /// Locks the queue. A poisoned lock is safe to use, because each change is a single push.
     fn lock(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Inside {
-    /// Takes note of the time. It does not go back.
+    /// Starts a new second. The time never goes back.
     fn enter(&mut self, second: u64) {
         if self.second < second {
             self.second = second;
@@ -258,7 +263,7 @@ impl Inside {
 }
 
 impl Waiting {
-    /// Copies the text of a message, if there is room for it.
+    /// Copies the text of a message if the limit on all texts allows it.
     fn take_body(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let body = body.get(..MAX_BODY_BYTES).unwrap_or(body);
         let sum = self.body_bytes + body.len();
@@ -268,8 +273,9 @@ impl Waiting {
         })
     }
 
-    /// Adds what came later. Findings over the bound are merged.
+    /// Adds a later batch. Findings over the limit are merged.
     pub(super) fn append(&mut self, later: Self) {
+        // The indexes refer to the queue's own batch, not to this one.
         self.kinds.clear();
         let has_room = self.body_bytes + later.body_bytes <= MAX_BODIES_BYTES;
         self.body_bytes += if has_room { later.body_bytes } else { 0 };
@@ -301,14 +307,14 @@ impl Waiting {
                 && other.direction == finding.direction
                 && other.action == finding.action
         };
-        // The newest: those of one kind come together.
+        // Searches from the end, because findings of one kind arrive together.
         match self.findings.iter_mut().rev().find(is_alike) {
             Some(other) => other.count += finding.count,
             None => self.findings.push(finding),
         }
     }
 
-    /// Turns times of a session that began at `base` into times since 1970.
+    /// Converts times of a session that began at `base` into times since 1970.
     pub(super) fn settle(&mut self, base: i64) {
         for row in &mut self.rows {
             row.at = row.at.saturating_add(base);
@@ -323,7 +329,7 @@ impl Waiting {
         }
     }
 
-    /// Takes secrets out of texts. Those of messages are redacted when they are cut.
+    /// Redacts texts. The texts of messages are redacted later, when they are shortened.
     pub(super) fn redact(&mut self) {
         for finding in &mut self.findings {
             redact::redact_text(&mut finding.excerpt);
@@ -337,7 +343,7 @@ impl Waiting {
         }
     }
 
-    /// Turns rows into counts, as there is no place for them.
+    /// Converts rows into counters, for a spill file without rows.
     pub(super) fn count_rows(&mut self) {
         for row in self.rows.drain(..) {
             self.counts.add_row(u64::try_from(row.at / SECOND).unwrap_or(0), &row);

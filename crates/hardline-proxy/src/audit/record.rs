@@ -1,7 +1,7 @@
-//! What is kept, on its way to the database or to a file beside it.
+//! Records on their way to the database or to a spill file.
 //!
-//! Times are microseconds: since the session began while a record is queued, since 1970 once the thread
-//! took it.
+//! Times are in microseconds: since the start of the session while a record is queued, since 1970
+//! once the writer thread has taken it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fate, Launch, Seen};
 
-/// Longest method, tool or id that is kept of a message, in bytes.
+/// Longest stored method, tool or id, in bytes.
 const MAX_NAME_BYTES: usize = 128;
-/// Longest text of a finding or event that is kept, in bytes.
+/// Longest stored text of a finding or event, in bytes.
 const MAX_TEXT_BYTES: usize = 4 << 10;
 
-/// In microseconds.
+/// One second in microseconds.
 pub(super) const SECOND: i64 = 1_000_000;
 
-/// A name that is known beforehand, or was read from a file.
+/// A name that is known at compile time or was read from a spill file.
 pub(super) type Name = Cow<'static, str>;
 
-/// The beginning of a session.
+/// Start of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Session {
-    /// Unique across processes: 16 hexadecimal digits, random.
+    /// Random key, unique across processes: 16 hexadecimal digits.
     pub(super) key: String,
     pub(super) server: String,
     pub(super) command: Vec<String>,
@@ -68,20 +68,20 @@ impl Row {
     }
 }
 
-/// Messages of one kind in one second.
+/// Count of the messages of one kind in one second.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Counter {
-    /// Where the second begins.
+    /// Start of the second.
     pub(super) second: i64,
     pub(super) direction: Name,
-    /// Empty if there is none.
+    /// Method; empty if the messages have none.
     pub(super) method: String,
     pub(super) verdict: Name,
     pub(super) messages: u64,
     pub(super) bytes: u64,
 }
 
-/// A finding, or so many that are alike.
+/// A finding, or several of one kind.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Finding {
     pub(super) seq: i64,
@@ -95,7 +95,7 @@ pub(super) struct Finding {
     pub(super) length: u64,
     pub(super) excerpt: String,
     pub(super) detail: String,
-    /// How many it stands for: the first is the one described.
+    /// Number of findings merged into this one; the fields describe the first.
     pub(super) count: u64,
 }
 
@@ -119,11 +119,11 @@ impl Finding {
     }
 }
 
-/// For standard error, where it is if there is no other place for it.
+/// Text for standard error, used when the finding could not be stored.
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { severity, rule, direction, action, detail, excerpt, .. } = self;
-        write!(formatter, "not kept: {severity} {rule}, {direction}, {action}")?;
+        write!(formatter, "not in the audit log: {severity} {rule}, {direction}, {action}")?;
         if let Some(path) = &self.path {
             write!(formatter, ", at {path}")?;
         }
@@ -131,14 +131,14 @@ impl fmt::Display for Finding {
         if !excerpt.is_empty() {
             write!(formatter, ": {excerpt}")?;
         }
-        if 1 < self.count {
-            write!(formatter, " ({} of the kind)", self.count)?;
+        if self.count > 1 {
+            write!(formatter, " ({} of this kind)", self.count)?;
         }
         Ok(())
     }
 }
 
-/// What findings that are merged have in common.
+/// Fields that merged findings have in common.
 pub(super) type Kind = (hardline_guard::Rule, Severity, Direction, Action);
 
 pub(super) fn kind(found: &Found) -> Kind {
@@ -146,7 +146,7 @@ pub(super) fn kind(found: &Found) -> Kind {
     (finding.rule, finding.severity, finding.direction, found.action)
 }
 
-/// Something that happened.
+/// An event other than a message, finding or launch.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Event {
     pub(super) seq: i64,
@@ -161,7 +161,7 @@ impl Event {
     }
 }
 
-/// A server that was started.
+/// A start of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Started {
     pub(super) seq: i64,
@@ -183,19 +183,19 @@ impl Started {
     }
 }
 
-/// The end of a session.
+/// End of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct End {
     pub(super) at: i64,
     pub(super) outcome: String,
 }
 
-/// As much of a text as is kept.
+/// Shortens a text to the limit.
 fn text(text: &str) -> String {
     cut(text, MAX_TEXT_BYTES).to_owned()
 }
 
-/// The beginning of a text, cut at a character.
+/// Returns the beginning of a text, cut at a character boundary.
 pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text)
 }

@@ -1,9 +1,11 @@
-//! Records of a session whose database cannot be written, in a file beside it.
+//! Spill files: records of a session whose database cannot be written, in a file beside the
+//! database.
 //!
-//! One JSON object a line, the session first. Whoever opens the database next reads the file in, in one
-//! transaction that also keeps the file's name, and deletes it: however often that is tried or interrupted,
-//! each record is there once. The session that writes the file holds a lock on it, which ends with the
-//! process; a line that a dying process did not finish is no record.
+//! Each line is a JSON object; the first is the session. The next process that opens the database
+//! imports the file in one transaction, which also stores the file's name, and deletes it. So each
+//! record is imported exactly once, however often an import is retried or interrupted. The session
+//! that writes a file holds a lock on it, which ends with the process. A line that a dying process
+//! did not finish is ignored.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,12 +18,12 @@ use super::queue::Waiting;
 use super::record::{Counter, End, Event, Finding, Session, Started};
 use super::store::{Store, StoreError, keep_private};
 
-/// Longest file, in bytes. What would make it longer stays in memory, as long as there is room.
+/// Limit on the length of a file, in bytes. Further records stay in memory while there is room.
 const MAX_BYTES: u64 = 8 << 20;
-/// Files that are read in at once.
+/// Limit on the files imported at once.
 const MAX_FILES: usize = 256;
 
-/// A line of the file.
+/// A line of a spill file.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Line {
@@ -33,7 +35,7 @@ pub(super) enum Line {
     End(End),
 }
 
-/// A file that is being written.
+/// A spill file that is being written.
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,
@@ -42,7 +44,7 @@ pub(super) struct Spill {
 }
 
 impl Spill {
-    /// Makes the file of a session.
+    /// Creates a spill file for a session.
     pub(super) fn create(database: &Path, session: &Session, serial: u32) -> io::Result<Self> {
         let name = format!("{}{}-{}-{serial}", prefix(database), session.pid, session.key);
         let path = database.with_file_name(format!("{name}.jsonl"));
@@ -52,7 +54,7 @@ impl Spill {
         keep_private(&mut options);
         let file = file::open_with(&mut options, &hidden)?;
         let mut spill = Self { path, file, length: 0 };
-        // Nobody reads it in before it has its name, nor while it is locked.
+        // No process imports the file before it has its final name, nor while it is locked.
         let made = spill.file.lock();
         let made = made.and_then(|()| spill.write(&line(&Line::Session(session.clone()))));
         let made = made.and_then(|()| fs::rename(&hidden, &spill.path));
@@ -66,7 +68,7 @@ impl Spill {
         &self.path
     }
 
-    /// Moves a batch into the file: all that there is room for, findings first.
+    /// Moves a batch into the file until the file is full. Findings come first.
     pub(super) fn take(&mut self, batch: &mut Waiting) -> io::Result<()> {
         self.take_each(&mut batch.findings, |it| Line::Finding(it.clone()))?;
         self.take_each(&mut batch.launches, |it| Line::Launch(it.clone()))?;
@@ -93,18 +95,20 @@ impl Spill {
             }
             count += 1;
         }
+        // Written records leave the batch even after an error, so that a retry does not repeat
+        // them.
         records.drain(..count);
         outcome
     }
 
     fn write(&mut self, text: &[u8]) -> io::Result<()> {
-        if MAX_BYTES < self.length + text.len() as u64 {
-            return Err(io::Error::other("it is long enough"));
+        if self.length + text.len() as u64 > MAX_BYTES {
+            return Err(io::Error::other(format!("it would exceed {MAX_BYTES} bytes")));
         }
         let written = self.file.write_all(text);
         match written {
             Ok(()) => self.length += text.len() as u64,
-            // Half a line would spoil the next one.
+            // Half a line would make the next record unreadable.
             Err(_) => {
                 self.file.set_len(self.length)?;
                 io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.length))?;
@@ -114,12 +118,13 @@ impl Spill {
     }
 }
 
-/// Reads in what sessions left that could not write, if their processes are gone.
+/// Imports the spill files of processes that have ended.
 pub(super) fn import_all(store: &mut Store, database: &Path, now: i64) -> Result<(), StoreError> {
     for path in waiting(database).take(MAX_FILES) {
         let mut options = OpenOptions::new();
         let opened = file::open_with(options.read(true).write(true), &path);
         let Ok(file) = opened else { continue };
+        // A lock that is held belongs to a session that still writes the file.
         if file.try_lock().is_ok() {
             import(store, &path, now)?;
         }
@@ -127,30 +132,31 @@ pub(super) fn import_all(store: &mut Store, database: &Path, now: i64) -> Result
     Ok(())
 }
 
-/// Reads a file in and deletes it. What cannot be read is left alone.
+/// Imports a file and deletes it. A file that cannot be read is left alone.
 pub(super) fn import(store: &mut Store, path: &Path, now: i64) -> Result<(), StoreError> {
     let Ok(text) = read(path) else { return Ok(()) };
+    // A last line without its end is from a process that died while writing.
     let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let lines = lines.filter_map(|line| serde_json::from_slice(line).ok());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     store.import(&name, lines, now)?;
-    // If it stays, whoever finds it will see by its name that it was read.
+    // If it stays, the stored name shows the next process that it was imported.
     let _ = fs::remove_file(path);
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "no more is read than a file may have")]
+#[expect(clippy::disallowed_methods, reason = "`take` bounds the read")]
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = file::open(path)?;
-    if MAX_BYTES < file.metadata()?.len() {
-        return Err(io::Error::other("it is too long"));
+    if file.metadata()?.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it is longer than {MAX_BYTES} bytes")));
     }
     let mut text = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// The files that wait beside a database.
+/// Returns the spill files beside a database.
 pub(super) fn waiting(database: &Path) -> impl Iterator<Item = PathBuf> {
     let prefix = prefix(database);
     let directory = match database.parent() {
@@ -164,13 +170,13 @@ pub(super) fn waiting(database: &Path) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// How the names of a database's files begin: `audit-spill-` for `audit.db`.
+/// Returns the prefix of a database's spill files: `audit-spill-` for `audit.db`.
 fn prefix(database: &Path) -> String {
     format!("{}-spill-", database.file_stem().unwrap_or_default().to_string_lossy())
 }
 
 fn line(line: &Line) -> Vec<u8> {
-    // Strings and numbers can always be written.
+    // Serialization cannot fail: records contain only strings and numbers.
     let mut text = serde_json::to_vec(line).unwrap_or_default();
     text.push(b'\n');
     text

@@ -1,11 +1,11 @@
-//! A time as people and programs read it: UTC, as RFC 3339 has it.
+//! Times in UTC, formatted according to RFC 3339.
 
 use std::fmt;
 use std::time::SystemTime;
 
 use serde::{Serialize, Serializer};
 
-/// Microseconds since 1970, UTC. Shown as `2026-07-28T09:30:00.000123Z`.
+/// Microseconds since 1970, UTC. Displayed as `2026-07-28T09:30:00.000123Z`.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[expect(clippy::exhaustive_structs, reason = "a number with a name")]
 pub struct Time(pub i64);
@@ -14,19 +14,19 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 24 * 60 * 60;
 
 impl Time {
-    /// The time of a clock.
+    /// Converts a system time.
     pub fn of(time: SystemTime) -> Self {
         Self(super::micros(time))
     }
 
-    /// The date and the time of day.
+    /// Returns year, month, day and the second of the day.
     fn parts(self) -> (i64, i64, i64, i64) {
         let seconds = self.0.div_euclid(SECOND);
         let (year, month, day) = date(seconds.div_euclid(DAY));
         (year, month, day, seconds.rem_euclid(DAY))
     }
 
-    /// Without fractions and for people: `2026-07-28 09:30:00`.
+    /// Formats without fractions, for people: `2026-07-28 09:30:00`.
     pub fn short(self) -> String {
         let (year, month, day, second) = self.parts();
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
@@ -52,10 +52,11 @@ impl Serialize for Time {
     }
 }
 
-/// The date of a day since 1970, by the Gregorian calendar. Years begin in March here, so that the day
-/// that not every year has comes last.
+/// Converts days since 1970 to a Gregorian date. Years begin in March here, so that the leap day
+/// comes last.
 fn date(day: i64) -> (i64, i64, i64) {
     const ERA: i64 = 146_097;
+    // Days from 0000-03-01, where the 400-year cycles begin, to 1970-01-01.
     let day = day + 719_468;
     let (era, day) = (day.div_euclid(ERA), day.rem_euclid(ERA));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

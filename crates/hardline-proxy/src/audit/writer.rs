@@ -1,4 +1,4 @@
-//! The thread that writes, from outside.
+//! Handle of the audit writer thread.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,15 +10,16 @@ use super::desk::Desk;
 use super::queue::Queue;
 use super::{Options, SessionStart, Tell, Teller};
 
+/// Stack of the thread: small, because every session has one.
 const STACK_BYTES: usize = 256 << 10;
 
-/// The thread, from outside.
+/// Handle of the audit writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
 }
 
-/// What both sides hold.
+/// State shared with the thread.
 pub(super) struct Shared {
     pub(super) queue: Queue,
     tell: Mutex<Teller>,
@@ -35,7 +36,7 @@ impl Shared {
         self.tell.lock().unwrap_or_else(PoisonError::into_inner)(what);
     }
 
-    /// Tells the texts of findings up to this number.
+    /// Prints the texts of findings up to this number.
     pub(super) fn tell_up_to(&self, seq: i64) {
         for text in self.queue.take_shown(seq) {
             self.tell(Tell::Shown(text));
@@ -56,7 +57,9 @@ impl Writer {
         let thread = Builder::new().name("audit".into()).stack_size(STACK_BYTES).spawn(work);
         if let Err(error) = thread {
             shared.queue.finish();
-            shared.tell(Tell::Warning(format!("nothing is kept: no thread for it: {error}")));
+            let warning =
+                format!("this session has no audit log: cannot start its thread: {error}");
+            shared.tell(Tell::Warning(warning));
         }
         Self { shared }
     }
@@ -71,7 +74,7 @@ impl Writer {
 
     pub(super) fn end(&mut self, end: Option<(Duration, &str)>, patience: Duration) {
         self.shared.queue.end(end, patience);
-        // Those of a thread that hangs.
+        // If the thread hangs, its texts must still be printed.
         self.shared.tell_up_to(i64::MAX);
     }
 }

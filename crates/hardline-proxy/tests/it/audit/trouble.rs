@@ -128,7 +128,7 @@ fn places_that_cannot_be_written_cost_one_warning() {
         assert!((1..=2).contains(&warnings.len()), "{warnings:?}");
         assert!(warnings[0].contains("cannot be written"), "{warnings:?}");
         let unkept = told.unkept();
-        let is_aside = warnings[0].contains("a file beside it takes its place");
+        let is_aside = warnings[0].contains("records go to a spill file beside it");
         assert_eq!(unkept.len(), if is_aside { 0 } else { 10 }, "{unkept:?}");
         assert!(is_aside || unkept[9].contains("planted 90"), "{unkept:?}");
     }

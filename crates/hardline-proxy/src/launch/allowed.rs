@@ -1,4 +1,4 @@
-//! Whether a program is on the policy's list: by the file, not by what it is called.
+//! Checks a program against the policy's list, by its file and not by the name it is called by.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,30 +10,30 @@ use hardline_wire::excerpt::Excerpt;
 use super::Start;
 use super::link::find;
 
-/// Where programs without a directory are looked for, if the policy says so.
+/// Returns the search path for programs without a directory, if the policy defines one.
 pub fn search_path(launch: &Launch) -> Option<OsString> {
     let directories = launch.path()?;
     std::env::join_paths(directories).ok()
 }
 
-/// The system's own directories that are there.
+/// Returns the system's own directories that exist, as a search path.
 pub fn standard_path() -> Option<OsString> {
     let there = Launch::STANDARD_PATH.iter().filter(|it| Path::new(it).is_dir());
     std::env::join_paths(there).ok()
 }
 
-/// A policy's list of programs, and what is needed to compare a start with it.
+/// The policy's list of programs, and the context for comparing a start with it.
 #[derive(Clone, Copy)]
 pub(super) struct List<'a> {
     pub(super) entries: &'a [Entry],
     pub(super) launch: &'a Launch,
     pub(super) links: Links<'a>,
-    /// The user's home. What lies there is the user's own.
+    /// Home directory of the user. Files in it are the user's own.
     pub(super) home: Option<&'a Path>,
 }
 
 impl List<'_> {
-    /// Why a start is not covered, if it is not: its program, or one that it starts.
+    /// Returns the reason why a start is not covered: its program, or one that it starts.
     pub(super) fn objection(
         &self,
         start: &Start,
@@ -44,21 +44,23 @@ impl List<'_> {
             return Some(objection);
         }
         for at in &look.nested {
+            // A wrapper such as `env` or `sudo` starts another program, which must be listed as
+            // well.
             let command = start.command.get(*at..).unwrap_or_default();
             let word = command.first().map_or("", String::as_str);
             let before = start.command.get(..*at).unwrap_or_default();
             if before.iter().any(|it| it.starts_with("PATH=")) {
-                return Some("`PATH=` on the command line decides which program it is".to_owned());
+                let why = "`PATH=` on the command line changes which program runs; remove it";
+                return Some(why.to_owned());
             }
-            let file = match word.contains('/') {
-                false => {
-                    find(word, path.unwrap_or_default()).unwrap_or_else(|| PathBuf::from(word))
-                }
-                true if word.starts_with('/') => PathBuf::from(word),
-                true => {
-                    let why = "a program that another starts must have an absolute path";
-                    return Some(why.to_owned());
-                }
+            let file = if !word.contains('/') {
+                find(word, path.unwrap_or_default()).unwrap_or_else(|| PathBuf::from(word))
+            } else if word.starts_with('/') {
+                PathBuf::from(word)
+            } else {
+                // A relative path depends on a directory that the wrapper may change.
+                let why = "a program that another program starts must have an absolute path";
+                return Some(why.to_owned());
             };
             if let Some(objection) = self.one(&file, command, start) {
                 return Some(objection);
@@ -72,24 +74,23 @@ impl List<'_> {
         let mut meant = entries.iter().filter(|it| is_meant(it, file, self.launch)).peekable();
         if meant.peek().is_none() {
             let shown = Excerpt::new(file.to_string_lossy().as_bytes(), 200).to_string();
-            let hint = match entries.iter().any(|entry| Some(entry.name()) == name(file)) {
-                true => {
-                    "; a name on the list stands for a file in `launch.path` or the system's own directories"
-                }
-                false => "",
+            let hint = if entries.iter().any(|entry| Some(entry.name()) == name(file)) {
+                "; a name on the list stands for a file in `launch.path` or the system's own directories"
+            } else {
+                ""
             };
             return Some(format!("{shown} is not on the list of programs{hint}"));
         }
         let mut last = None;
         for entry in meant {
-            // One that names its program alone lets it run any package.
+            // An entry without arguments allows the program to run any package.
             let local = || self.local(command, start).filter(|_| entry.has_arguments());
             last = Some(entry.objection(command, self.links).or_else(local)?);
         }
         last
     }
 
-    /// Why the directory that a command runs in chooses other code, if it does.
+    /// Returns the reason why the working directory can change the code that runs, if it can.
     fn local(&self, command: &[String], start: &Start) -> Option<String> {
         let directory = start.directory.as_deref().filter(|_| self.launch.directory().is_none())?;
         let is_strange = |folder: &&Path| Some(*folder) != self.home;
@@ -101,8 +102,8 @@ impl List<'_> {
                 let shown = Excerpt::new(found.to_string_lossy().as_bytes(), 200).to_string();
                 let program = command.first().map_or("", String::as_str);
                 return Some(format!(
-                    "{shown} chooses what `{program}` runs in this directory; name another with \
-                     `launch.directory`, or this one if that is wanted"
+                    "{shown} changes what `{program}` runs in this directory; set `launch.directory` to \
+                     another directory, or to this one if that is intended"
                 ));
             }
         }
@@ -110,10 +111,10 @@ impl List<'_> {
     }
 }
 
-/// Whether an entry stands for a file.
+/// Returns true if an entry stands for a file.
 fn is_meant(entry: &Entry, file: &Path, launch: &Launch) -> bool {
     if Some(name_of(entry)) != name(file).map(str::to_owned) {
-        // One file under several names does what its name says.
+        // A multi-call program such as `busybox` behaves according to the name it is called by.
         return false;
     }
     if entry.is_path() {

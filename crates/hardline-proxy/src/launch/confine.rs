@@ -1,5 +1,5 @@
-//! The environment of a server whose programs are listed: what chooses code comes from the system, not from
-//! the author of the server's entry in a client's configuration.
+//! Environment of a server whose programs are listed. Variables that choose code come from the
+//! system, not from the author of the server's entry in a client's configuration.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use hardline_guard::launch::{chooses_code, injects_code};
 use hardline_guard::policy::Launch;
 use hardline_guard::tools::Glob;
 
-/// The user that a server runs as, by the system's database of users.
+/// The user that a server runs as, according to the system's user database.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_structs, reason = "the caller asks the database and fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the caller queries the database and fills it in")]
 pub struct User {
-    /// The home directory.
+    /// Home directory.
     pub home: PathBuf,
-    /// The login shell.
+    /// Login shell.
     pub shell: PathBuf,
 }
 
@@ -22,14 +22,14 @@ pub struct User {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Confined {
-    /// Variables that get another value.
+    /// Variables that are replaced, with their new values.
     pub set: Vec<(OsString, OsString)>,
-    /// Variables that are left out.
+    /// Variables that are removed.
     pub left_out: Vec<OsString>,
 }
 
 impl Confined {
-    /// Names all variables that change, in one sentence. `None` if there are none.
+    /// Describes all changes in one sentence. Returns `None` if there are none.
     pub fn describe(&self) -> Option<String> {
         let shown = |name: &OsStr| name.to_string_lossy().into_owned();
         let set = self
@@ -40,16 +40,16 @@ impl Confined {
         let all: Vec<_> = set.chain(left_out).collect();
         (!all.is_empty()).then(|| {
             format!(
-                "as programs are listed, these variables do not come from the client: {}; name those \
-                 that are wanted in `launch.env`",
+                "the policy lists programs, so these variables do not come from the client: {}; to pass \
+                 one on, name it in `launch.env`",
                 all.join(", ")
             )
         })
     }
 }
 
-/// Finds the variables that choose code and that the policy does not name. `HOME` and `SHELL` become those of
-/// the `user`; others are left out.
+/// Finds the variables that choose code and that the policy does not name. `HOME` and `SHELL` are
+/// replaced by those of `user`; others are removed.
 pub fn confine(variables: &[(OsString, OsString)], launch: &Launch, user: &User) -> Confined {
     let mut confined = Confined::default();
     let names: Vec<Glob> = launch.env().iter().map(Glob::new).collect();
@@ -68,7 +68,8 @@ pub fn confine(variables: &[(OsString, OsString)], launch: &Launch, user: &User)
             Some(own) => confined.set.push((name.clone(), own.into())),
             None => {
                 let value = value.to_string_lossy();
-                // What does nothing but harm is told, and refused, rather than left out.
+                // A variable that injects code is reported and refused by `judge`, not silently
+                // removed.
                 if chooses_code(&shown, &value) && !injects_code(&shown, &value) {
                     confined.left_out.push(name.clone());
                 }

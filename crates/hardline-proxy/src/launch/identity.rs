@@ -1,20 +1,22 @@
-//! The identity of a launch: tells whether two servers are one program under two names.
+//! Identity of a launch: shows that two servers are one program under two names.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// A digest of what a server is started with: its executable, after links are followed, the name that
-/// it is called by, its arguments, and the working directory.
+/// Digest of a server's start: its executable after links are resolved, the name it is called by,
+/// its arguments, and the working directory.
 ///
-/// The directory counts because arguments (`server.js`, `-m server`) mean other files elsewhere. The
-/// environment does not: it rarely says which program runs, and it holds secrets.
+/// The directory counts because arguments such as `server.js` or `-m server` name other files
+/// elsewhere. The environment does not count: it rarely selects the program, and it contains
+/// secrets.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LaunchId(String);
 
 impl LaunchId {
-    /// Digests the start of `program`, a file, with `arguments`, in the current directory.
+    /// Computes the digest of a start of the file `program` with `arguments` in the current
+    /// directory.
     pub fn new(program: &Path, arguments: &[OsString]) -> Self {
         let file = program.canonicalize().unwrap_or_else(|_| program.to_owned());
         let directory = std::env::current_dir().unwrap_or_default();
@@ -24,14 +26,14 @@ impl LaunchId {
         let words = fixed.into_iter().chain(arguments.iter().map(OsString::as_os_str));
         for word in words {
             let bytes = word.as_encoded_bytes();
-            // With its length, so that no two lists of words look the same.
+            // The length comes first, so that no two lists of words give the same bytes.
             hasher.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
             hasher.update(bytes);
         }
         Self(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The digest, as hexadecimal digits.
+    /// Returns the digest in hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,8 +1,8 @@
-//! The executables of servers, by their hash: one that changed is noticed.
+//! Known executables of servers, by their hash, so that a changed executable is noticed.
 //!
-//! A small JSON file in the state directory has, for each server, the file that it was started with last
-//! and its SHA-256. Reading a large executable takes a while, so that a file which looks as it did
-//! (same size, times and place on the disk) is not read again.
+//! A small JSON file in the state directory contains, for each server, the file that it was last
+//! started with and its SHA-256. Reading a large executable takes a while, so a file with unchanged
+//! metadata (size, times, device and inode) is not read again.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -15,92 +15,94 @@ use sha2::{Digest, Sha256};
 
 use crate::state::{self, StateError};
 
-/// The name of the file in the state directory.
+/// File name in the state directory.
 pub const FILE_NAME: &str = "programs.json";
 
-/// Most bytes of that file: far more than anybody has servers.
+/// Limit on the bytes of that file: enough for far more servers than a user has.
 const MAX_BYTES: u64 = 4 << 20;
-/// Longest executable that is read, in bytes. A larger one is known by its looks alone.
+/// Limit on the bytes hashed of an executable. Beyond it, only metadata shows a change.
 const MAX_PROGRAM_BYTES: u64 = 1 << 30;
 
 /// An executable.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Program {
-    /// The file, as it is called.
+    /// Path of the file as it was started.
     pub path: PathBuf,
-    /// The SHA-256 of its bytes.
+    /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
-    /// What it looks like from outside.
+    /// Metadata of the file, which changes when the file does.
     #[serde(default)]
     looks: String,
 }
 
-/// The executables of all servers.
+/// Known executables of all servers.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Programs {
     servers: BTreeMap<String, Program>,
-    /// Those that were not started because they are others than before.
+    /// Executables that were not started because they differ from the known ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     refused: BTreeMap<String, Program>,
 }
 
-/// What became of a server's executable.
+/// Result of comparing a server's executable with the known one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Change {
-    /// It is the first time, or it is the same.
+    /// The executable is unchanged, or none was known.
     None,
-    /// It is another.
+    /// The executable has changed.
     Changed {
-        /// The one of before.
+        /// The known executable.
         before: Program,
     },
 }
 
 impl Programs {
-    /// Reads the file at `path`; without one, nothing is known.
+    /// Reads the file at `path`. A missing file contains no executables.
     ///
     /// # Errors
     ///
-    /// [`StateError`], if it cannot be read or is none.
+    /// [`StateError`] if the file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, StateError> {
         let Some(text) = state::read(path, MAX_BYTES)? else { return Ok(Self::default()) };
         serde_json::from_str(&text)
             .map_err(|error| StateError::Broken { path: path.to_owned(), what: error.to_string() })
     }
 
-    /// The executable of a server.
+    /// Returns the known executable of a server.
     pub fn get(&self, server: &str) -> Option<&Program> {
         self.servers.get(server)
     }
 
-    /// The servers and their executables, sorted.
+    /// Iterates over the servers and their executables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Program)> {
         self.servers.iter().map(|(server, program)| (server.as_str(), program))
     }
 
-    /// The executable that a server was not started with, because it is another than before.
+    /// Returns the executable with which a server was not started, because it differs from the
+    /// known one.
     pub fn refused(&self, server: &str) -> Option<&Program> {
         self.refused.get(server)
     }
 
-    /// Takes the executable of a server for the one of before, in memory alone.
+    /// Sets the known executable of a server, in memory only.
     pub fn insert(&mut self, server: &str, program: Program) {
         self.servers.insert(server.to_owned(), program);
     }
 
-    /// Takes note in memory alone that a server was not started with this executable, so that it need not be
-    /// read again.
+    /// Notes in memory only that a server was not started with this executable, so that it need not
+    /// be hashed again.
     pub fn insert_refused(&mut self, server: &str, program: Program) {
         self.refused.insert(server.to_owned(), program);
     }
 
-    /// Looks at the executable of a server, reading it only if it does not look as it did.
+    /// Compares the executable of a server with the known one. Reads it only if its metadata has
+    /// changed.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
+    /// An I/O error if the executable cannot be read.
     pub fn look(&self, server: &str, path: &Path) -> io::Result<(Program, Change)> {
         let looks = looks(path)?;
         let is_same = |it: &&Program| it.path == path && it.looks == looks;
@@ -108,6 +110,7 @@ impl Programs {
         if let Some(known) = known.filter(is_same) {
             return Ok((known.clone(), Change::None));
         }
+        // Clients retry a refused server often; its executable is hashed once.
         let program = match self.refused.get(server).filter(is_same) {
             Some(refused) => refused.clone(),
             None => Program { path: path.to_owned(), sha256: hash(path)?, looks },
@@ -121,11 +124,11 @@ impl Programs {
         Ok((program, change))
     }
 
-    /// Remembers the executable of a server.
+    /// Stores the executable of a server as known.
     ///
     /// # Errors
     ///
-    /// [`StateError`], and the file is as it was.
+    /// [`StateError`]; the file is then unchanged.
     pub fn remember(
         file: &Path,
         server: &str,
@@ -138,11 +141,11 @@ impl Programs {
         })
     }
 
-    /// Remembers that a server was not started because its executable is another.
+    /// Stores that a server was not started because its executable has changed.
     ///
     /// # Errors
     ///
-    /// [`StateError`], and the file is as it was.
+    /// [`StateError`]; the file is then unchanged.
     pub fn refuse(
         file: &Path,
         server: &str,
@@ -154,11 +157,11 @@ impl Programs {
         })
     }
 
-    /// Forgets the executable of a server. Says whether there was one.
+    /// Deletes the known executable of a server. Returns true if there was one.
     ///
     /// # Errors
     ///
-    /// [`StateError`], and the file is as it was.
+    /// [`StateError`]; the file is then unchanged.
     pub fn forget(file: &Path, server: &str, patience: Duration) -> Result<bool, StateError> {
         let mut was_there = false;
         Self::update(file, patience, |programs| {
@@ -185,7 +188,7 @@ impl Programs {
     }
 }
 
-/// What a file looks like from outside: an honest change changes that.
+/// Returns the metadata of a file as text. Any regular change of the file changes it.
 fn looks(path: &Path) -> io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     let modified = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
@@ -203,7 +206,7 @@ fn looks(path: &Path) -> io::Result<String> {
     Ok(format!("{length}:{modified}"))
 }
 
-/// The SHA-256 of a file.
+/// Returns the SHA-256 of a file in hexadecimal.
 fn hash(path: &Path) -> io::Result<String> {
     let mut file = file::open(path)?.take(MAX_PROGRAM_BYTES);
     let mut hasher = Sha256::new();

@@ -1,21 +1,22 @@
-//! Where links lead.
+//! Follows symbolic links.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// As many as systems follow.
+/// Limit on the links followed: the limit of Linux.
 const MAX_LINKS: usize = 40;
 
-/// The file that a name stands for to whoever looks for it in `path`.
+/// Finds a program by name in the search path `path`.
 pub(super) fn find(name: &str, path: &str) -> Option<PathBuf> {
     std::env::split_paths(path).map(|it| it.join(name)).find(|it| it.is_file())
 }
 
-/// The files that a link leads to, one after another; none if it is no link.
+/// Returns the targets of a chain of links, in order. Empty if `file` is not a link.
 pub(super) fn chain(file: &Path) -> Vec<String> {
     let mut file = file.to_owned();
     let mut chain = Vec::new();
     while let Ok(target) = fs::read_link(&file) {
+        // Links can form a loop.
         if MAX_LINKS <= chain.len() {
             break;
         }

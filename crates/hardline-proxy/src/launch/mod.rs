@@ -1,9 +1,9 @@
-//! How a server is started: which file, whether the policy allows it, and whether it is the one of
-//! before.
+//! Checks before a server is started: which file runs, whether the policy allows it, and whether it
+//! has changed.
 //!
-//! [`judge`] looks at a command before it runs: what file its first word stands for and where links
-//! lead, whether that is on the policy's list, whether an argument is code. [`known`] remembers the executables of servers
-//! by their hash.
+//! [`judge`] inspects a command before it runs: the file that its first word names and the links
+//! behind it, the policy's list of programs, and arguments that contain code. [`known`] stores the
+//! executables of servers by their hash.
 
 mod allowed;
 mod confine;
@@ -25,29 +25,29 @@ pub use allowed::{search_path, standard_path};
 pub use confine::{Confined, User, confine};
 pub use identity::LaunchId;
 
-/// How much of a command goes into a finding.
+/// Limit on the part of a command that goes into a finding, in bytes.
 const EXCERPT_BYTES: usize = 200;
 
-/// What is known of a start.
+/// Description of a start.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Start {
     /// The file that runs.
     pub program: PathBuf,
-    /// The command, its first word as it was given.
+    /// The command; its first word is as given.
     pub command: Vec<String>,
-    /// The directory that it runs in, unless the policy names one.
+    /// The working directory, unless the policy sets one.
     pub directory: Option<PathBuf>,
 }
 
 impl Start {
-    /// A start of the file that `command`'s first word stands for.
+    /// Describes a start of `program`, the file that the first word of `command` names.
     pub fn new(program: impl Into<PathBuf>, command: &[OsString]) -> Self {
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Self { program: program.into(), command, directory: std::env::current_dir().ok() }
     }
 
-    /// A finding about it, and what `policy` does about it for `server`.
+    /// Creates a finding about this start, with the action that `policy` takes for `server`.
     pub fn found(&self, policy: &Policy, server: &str, rule: Rule, detail: String) -> Found {
         let direction = Direction::ServerToClient;
         let excerpt = Excerpt::new(self.command.join(" ").as_bytes(), EXCERPT_BYTES).to_string();
@@ -57,7 +57,7 @@ impl Start {
     }
 }
 
-/// Looks at a start by what the policy says of it. `variables` is the environment that the server gets.
+/// Checks a start against the policy. `variables` is the environment of the server.
 ///
 /// Findings that the policy allows are left out.
 pub fn judge(
@@ -84,13 +84,13 @@ pub fn judge(
     if let Some(entries) = launch.programs() {
         let list = List { entries, launch, links: &links, home: variable("HOME").map(Path::new) };
         let objection = list.objection(start, &look, path);
-        // One that the policy names is wanted.
+        // A variable that the policy names is intended.
         let is_named = |name: &str| launch.env().iter().any(|it| Glob::new(it).matches(name));
         let injects =
             |(name, value): &&(String, String)| injects_code(name, value) && !is_named(name);
         let injected = variables.iter().find(injects);
         let injected = injected.map(|(name, _)| {
-            format!("the variable `{name}` makes programs load other code; unset it, or write `clean_env = true`; if it is wanted, name it in `env`")
+            format!("the variable `{name}` makes programs load other code; unset it, or set `clean_env = true`; if it is intended, name it in `env`")
         });
         if let Some(detail) = objection.or(injected) {
             details.push((Rule::LaunchProgram, detail));

@@ -1,4 +1,4 @@
-//! One file of pins: read, and replaced.
+//! One file of pins: reads and replaces it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,43 +9,43 @@ use thiserror::Error;
 
 use crate::state::{self, StateError};
 
-/// Why pins cannot be read or written.
+/// Error of reading or writing pins.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PinError {
     /// The file cannot be read or written.
     #[error(transparent)]
     State(#[from] StateError),
-    /// It holds no pins.
+    /// The content of the file is invalid.
     #[error("{} is broken: {error}; mend it, or delete it and the tools are pinned again", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         error: LockError,
     },
-    /// It is the file of another server.
+    /// The file belongs to another server.
     #[error("{} has no pins of the server that it is named after; move it away, and the tools are pinned again", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// There is no room for more pins.
+    /// The limit on pins is reached.
     #[error("{}: {error}", path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The limit that is reached.
         error: LockFull,
     },
 }
 
-/// The version of a file.
+/// Version of a file, to notice changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
-    /// A file that was replaced is another one, however quickly it was.
+    /// A replaced file has a new inode, even if its length and time are the same.
     inode: u64,
 }
 
@@ -60,30 +60,30 @@ impl Stamp {
     }
 }
 
-/// Reads the pins in a file. If there is none, there are none.
+/// Reads the pins in a file. A missing file contains no pins.
 ///
 /// # Errors
 ///
-/// [`PinError`], also for a file with nothing in it: emptying one would have all tools pinned anew.
+/// [`PinError`], also for an empty file: emptying a file would otherwise pin all tools anew.
 pub fn read(path: &Path) -> Result<Lock, PinError> {
     Ok(read_if_there(path)?.unwrap_or_default())
 }
 
-/// Reads the pins in a file, if there is one.
+/// Reads the pins in a file. Returns `None` if the file does not exist.
 pub(super) fn read_if_there(path: &Path) -> Result<Option<Lock>, PinError> {
-    // What frames the tools comes on top; what is more than that is no file of ours.
+    // The format around the tools needs space too. A file over twice the limit is not ours.
     let most = u64::try_from(Lock::MAX_BYTES).unwrap_or(u64::MAX).saturating_mul(2);
     let Some(text) = state::read(path, most)? else { return Ok(None) };
     let lock = Lock::parse(&text);
     lock.map(Some).map_err(|error| PinError::Broken { path: path.to_owned(), error })
 }
 
-/// Changes the pins in a file, which is made if there is none: read, changed and replaced, while no
-/// other process does the same. Waits for others up to `patience`. Returns what it holds now.
+/// Changes the pins in a file under a lock, so that no other process changes it meanwhile. Creates
+/// the file if it does not exist. Waits for the lock up to `patience`. Returns the new pins.
 ///
 /// # Errors
 ///
-/// [`PinError`], and the file is as it was.
+/// [`PinError`]; the file is then unchanged.
 pub fn update(
     path: &Path,
     patience: Duration,
@@ -93,15 +93,16 @@ pub fn update(
     let before = read(path)?;
     let mut lock = before.clone();
     change(&mut lock).map_err(|error| PinError::Full { path: path.to_owned(), error })?;
+    // An unchanged file is not written, so that other sessions need not read it again.
     if lock != before || !path.exists() {
         state::replace(path, lock.to_string().as_bytes())?;
     }
     Ok(lock)
 }
 
-/// Returns a short name for bytes.
+/// Returns a short hash for use in file names.
 pub(super) fn mark(bytes: &[u8]) -> String {
-    // FNV-1a: there is nothing to gain by two paths with one mark.
+    // FNV-1a is enough: an attacker gains nothing from two paths with the same hash.
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });

@@ -1,4 +1,4 @@
-//! The pins of one session's server, between the guard and the files.
+//! The pins of one session's server. Stands between the guard and the files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,19 +14,20 @@ use super::page::Pages;
 use super::store::PinStore;
 use crate::launch::LaunchId;
 
-/// Longest wait of a session for others that write to the same directory.
+/// Longest wait for the lock on the directory.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// The same for pins of a first use: all servers of a client begin at once, and what is not written is
-/// pinned anew the next time.
+/// Longest wait for the lock when tools are pinned on first use. It is longer because a client
+/// starts all its servers at once, and tools that are not written are pinned anew by the next
+/// session.
 const PIN_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Keeps pins in files, for one session.
+/// Stores the pins of one session in files.
 #[derive(Debug)]
 pub struct PinFile {
     store: PinStore,
-    /// The lists of now. `None` if there is no place for them.
+    /// Store of the last tool lists. `None` if there is no directory for them.
     listed: Option<Shelf>,
-    /// The server whose pins were read last, and what they were.
+    /// Server whose pins were read last. `lock` contains them.
     server: String,
     lock: Arc<Lock>,
     stamps: [Option<Stamp>; 2],
@@ -34,14 +35,14 @@ pub struct PinFile {
     unwritten: BTreeMap<String, Unwritten>,
     pages: Pages,
     neighbors: Option<Neighbors>,
-    /// Path of the pins, if a user named one: `hardline pin` must be given the same.
+    /// Path of the pins, if the user chose one: `hardline pin` needs the same path.
     lock_path: Option<PathBuf>,
     trouble: Option<String>,
-    /// Trouble that was told: once is enough for each kind.
+    /// Kinds of trouble that were reported. Each is reported once.
     told: HashSet<&'static str>,
 }
 
-/// The last lists of servers, with a cache of one: a client may list again and again.
+/// Last tool lists of servers. Caches one list, because a client may list tools again and again.
 #[derive(Debug)]
 struct Shelf {
     store: PinStore,
@@ -49,7 +50,7 @@ struct Shelf {
 }
 
 impl Shelf {
-    /// Returns the last list of a server. One that cannot be read counts as none.
+    /// Returns the last list of a server. A list that cannot be read counts as empty.
     fn get(&mut self, server: &str) -> Lock {
         let stamps = self.store.stamps(server);
         if let Some((of, before, lock)) = &self.read
@@ -64,30 +65,30 @@ impl Shelf {
     }
 }
 
-/// Pins that count until the session ends.
+/// Pins that are valid until the session ends.
 #[derive(Clone, Debug, Default)]
 struct Unwritten {
-    /// `None` if the server has not listed any.
+    /// Tools of the server. `None` if the server has not listed any.
     tools: Option<Vec<Definition>>,
     instructions: Option<Instructions>,
 }
 
 impl PinFile {
-    /// Reads the pins in a file that servers share, if there are any. What servers list is kept at
-    /// `listed`.
+    /// Opens a file of pins that servers share, if it exists. `listed` is the place for the tool
+    /// lists of servers.
     ///
     /// # Errors
     ///
-    /// [`PinError`], if there is a file and it cannot be read.
+    /// [`PinError`] if the file exists and cannot be read.
     pub fn open(path: impl Into<PathBuf>, listed: Option<PathBuf>) -> Result<Self, PinError> {
         Self::for_server(PinStore::file(path), listed.map(PinStore::at), "")
     }
 
-    /// Reads the pins of a server in a store. What it lists is kept in another one.
+    /// Opens the pins of a server in a store. `listed` is the store for its tool lists.
     ///
     /// # Errors
     ///
-    /// [`PinError`], if there is a file and it cannot be read.
+    /// [`PinError`] if the file exists and cannot be read.
     pub fn for_server(
         store: PinStore,
         listed: Option<PinStore>,
@@ -111,18 +112,18 @@ impl PinFile {
         })
     }
 
-    /// Tells servers apart by how they are launched, and by their clients: without it, every other
-    /// server is a neighbor. What is known of them is kept in the state directory.
+    /// Distinguishes servers by their launches and clients, which are stored in the state
+    /// directory. Without this, every other server is a neighbor.
     #[must_use]
     pub fn with_launch(mut self, state: &Path, launch: LaunchId) -> Self {
         self.neighbors = Some(Neighbors::new(state, launch));
         self
     }
 
-    /// Names the path of the pins in what people are told to run.
+    /// Sets the path of the pins for the commands that users are advised to run.
     #[must_use]
     pub fn with_lock_path(mut self, path: &Path) -> Self {
-        // Whoever runs it may be in another directory.
+        // The user may run the command in another directory.
         self.lock_path = Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
         self
     }
@@ -135,7 +136,7 @@ impl PinFile {
         self.trouble = Some(format!("{before}{what}: {error}"));
     }
 
-    /// Reads the pins of a server again if they are others than before.
+    /// Reads the pins of a server again if the files have changed.
     fn refresh(&mut self, server: &str) {
         let stamps = self.store.stamps(server);
         if stamps == self.stamps && server == self.server {
@@ -148,18 +149,18 @@ impl PinFile {
                 self.lock = Arc::new(lock);
                 self.add_unwritten();
             }
-            Err(error) => self.complain("the pins of before still count", &error),
+            Err(error) => self.complain("the pins as last read stay in force", &error),
         }
     }
 
-    /// Adds the pins that count for this session alone.
+    /// Adds the pins that are valid for this session alone.
     fn add_unwritten(&mut self) {
         if self.unwritten.is_empty() {
             return;
         }
         let mut lock = Lock::clone(&self.lock);
         for (server, pins) in &self.unwritten {
-            // What is too much for a file is too much for us.
+            // The limits of a file hold in memory as well.
             if let Some(tools) = &pins.tools {
                 let _ = add(&mut lock, server, tools);
             }
@@ -170,15 +171,16 @@ impl PinFile {
         self.lock = Arc::new(lock);
     }
 
-    /// Tries again to write what could not be written.
+    /// Tries again to write pins that could not be written before.
     fn flush_unwritten(&mut self, server: &str) {
         let Some(pins) = self.unwritten.remove(server) else { return };
         let written = self.store.update(server, PATIENCE, |lock| {
             if let Some(tools) = &pins.tools {
-                // What there is no room for counts as new.
+                // Tools over the limit are reported as new.
                 let _ = add(lock, server, tools);
             }
             match &pins.instructions {
+                // Only if there are none: another session may have pinned instructions meanwhile.
                 Some(instructions) if lock.instructions(server).is_none() => {
                     lock.approve_instructions(server, instructions)
                 }
@@ -190,7 +192,7 @@ impl PinFile {
         }
     }
 
-    /// Takes what became of a change of the file.
+    /// Applies the result of a change of the file.
     fn take(&mut self, server: &str, written: Result<Lock, PinError>) -> Result<(), PinError> {
         let lock = written?;
         self.stamps = self.store.stamps(server);
@@ -200,11 +202,12 @@ impl PinFile {
         Ok(())
     }
 
-    /// Writes down who this server is: before its pins, so that another session that sees those knows.
+    /// Stores the launch and client of this server. Called before the pins are written, so that
+    /// another session that reads the pins also finds the launch.
     fn introduce(&mut self, server: &str) {
         if let Some(neighbors) = &mut self.neighbors {
-            // Where that cannot be written, every server is a neighbor of every other. The pins go to the
-            // same directory, and what is wrong with it is told for them.
+            // If this fails, every server is a neighbor of every other. The pins go to the same
+            // directory, so writing them reports the problem.
             let _ = neighbors.write(server, PATIENCE);
         }
     }
@@ -232,7 +235,7 @@ impl PinKeeper for PinFile {
         self.introduce(server);
         let mut full = None;
         let written = self.store.update(server, PIN_PATIENCE, |lock| {
-            // What there is room for is pinned, and the rest counts as new.
+            // Pins as many tools as fit; the rest count as new.
             full = add(lock, server, tools).err();
             Ok(())
         });
@@ -255,18 +258,18 @@ impl PinKeeper for PinFile {
         let mut listed = if is_whole {
             self.pages.tools.clone()
         } else {
-            // What is not on these pages is what it was when it was listed last, or as it was pinned.
+            // For tools that are not on these pages, the last list counts, or else the pins.
             let known = if before.has_list(server) { &before } else { &*self.lock };
             self.pages.over(known.tools(server))
         };
-        // Of several with one name, a person must see the one that differs.
+        // Of several tools with one name, `pin diff` must show the one that differs.
         listed.sort_by_cached_key(|tool| {
             let pinned = self.lock.tool(server, tool.name());
             pinned.is_some_and(|pinned| pinned.fingerprint() == tool.fingerprint())
         });
         let mut names = HashSet::new();
         listed.retain(|tool| names.insert(tool.name().to_owned()));
-        // Most servers list what was pinned: there is nothing to show.
+        // Most servers list what is pinned; then there is no difference to store.
         if !before.has_list(server) && self.lock.compare(server, &listed).is_empty() {
             return;
         }
@@ -280,15 +283,16 @@ impl PinKeeper for PinFile {
         }
         let mut full = None;
         let written = shelf.store.update(server, PATIENCE, |before| {
+            // An empty pin list replaces the old one, so that removed tools disappear.
             before.pin(server, [])?;
             full = add(before, server, &listed).err();
             Ok(())
         });
         if let Err(error) = written {
-            self.complain("what changed cannot be kept for `hardline pin diff`", &error);
+            self.complain("the change cannot be stored for `hardline pin diff`", &error);
         }
         if let Some(full) = full {
-            self.complain("not all that changed is kept for `hardline pin diff`", &full);
+            self.complain("the change is stored only in part for `hardline pin diff`", &full);
         }
     }
 
@@ -299,7 +303,7 @@ impl PinKeeper for PinFile {
     fn pin_instructions(&mut self, server: &str, instructions: &Instructions) {
         self.introduce(server);
         let written = self.store.update(server, PIN_PATIENCE, |lock| {
-            // Another process may have been first.
+            // Another process may have pinned them first.
             match lock.instructions(server) {
                 Some(_) => Ok(()),
                 None => lock.approve_instructions(server, instructions),
@@ -327,7 +331,7 @@ impl PinKeeper for PinFile {
         let approve = |lock: &mut Lock| lock.approve_instructions(server, instructions);
         let written = shelf.store.update(server, PATIENCE, approve);
         if let Err(error) = written {
-            self.complain("what changed cannot be kept for `hardline pin diff`", &error);
+            self.complain("the change cannot be stored for `hardline pin diff`", &error);
         }
     }
 
@@ -344,7 +348,7 @@ impl PinKeeper for PinFile {
             return format!("hardline pin approve {server_word}");
         };
         let lock = format!("--lock={}", shell_word(&path.to_string_lossy()));
-        // Behind `--` there are no options.
+        // A name that starts with `-` is written after `--`, and options must come before that.
         if server.starts_with('-') {
             return format!("hardline pin approve {lock} {server_word}");
         }
@@ -356,14 +360,14 @@ impl PinKeeper for PinFile {
     }
 }
 
-/// Pins tools of a server that are not pinned yet, as many as there is room for.
+/// Pins the tools of a server that are not pinned yet, as many as fit.
 fn add(lock: &mut Lock, server: &str, tools: &[Definition]) -> Result<(), LockFull> {
     if !lock.has_list(server) {
         lock.pin(server, [])?;
     }
     let mut outcome = Ok(());
     for tool in tools {
-        // Another process may have been first.
+        // Another process may have pinned it first.
         if lock.tool(server, tool.name()).is_none() {
             outcome = outcome.and(lock.approve(server, tool));
         }

@@ -1,17 +1,18 @@
-//! Pins in files: what was pinned, and beside it what servers listed last.
+//! Pins in files, and beside them the tool lists that servers sent last.
 //!
-//! A [`PinStore`] has what was pinned at first use or approved since, each server in a file of its own or
-//! all in one that people put into a repository. What servers list now is kept in a second store in the
-//! state directory, so that a change can be shown and approved when the server does not run any more.
+//! A [`PinStore`] contains the tools that were pinned at first use or approved since: one file for
+//! each server, or one shared file that people put into a repository. A second store in the state
+//! directory contains the current tool lists, so that a change can be shown and approved after the
+//! server has ended.
 //!
 //! Invariants:
-//! - A file is replaced as a whole or not at all, and only after it was read again under a lock: many
-//!   processes share it.
+//! - A file is replaced completely or not at all, and only after it was read again under a lock,
+//!   because many processes share it.
 //! - A file that cannot be read is never written.
-//! - A tool is gone when a whole list is without it. What differs in another way stays in the second
-//!   store until it is approved, forgotten, or listed in another way.
-//! - No session fails because of a pin that cannot be written: it counts until the session ends.
-//! - What there is no room for is not pinned, and counts as new.
+//! - A tool counts as removed when a complete list does not contain it. Any other difference stays
+//!   in the second store until it is approved, forgotten, or replaced by another list.
+//! - No session fails because a pin cannot be written. Such a pin is valid until the session ends.
+//! - Tools over the limit are not pinned and count as new.
 
 mod file;
 mod keeper;

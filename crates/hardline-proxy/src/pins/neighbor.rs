@@ -1,12 +1,13 @@
-//! Neighbors: servers that one client uses, and that are different programs.
+//! Neighbors: different programs that one client uses as servers.
 //!
-//! A small JSON file in the state directory has, for each server, the identities of its last launches
-//! and the names of its clients. A tool of one server can be taken for a tool of another only if one
-//! client uses both, and if they are two programs.
+//! A small JSON file in the state directory contains, for each server, the identities of its last
+//! launches and the names of its clients. A tool of one server can be mistaken for a tool of
+//! another only if one client uses both servers, and if they are different programs.
 //!
 //! Invariants:
-//! - A session writes its entry before it pins anything: a session that reads the pins finds the entry.
-//! - What is not known counts as a neighbor.
+//! - A session writes its entry before it pins anything, so a session that reads the pins finds the
+//!   entry.
+//! - A server without an entry counts as a neighbor.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,16 +18,16 @@ use serde::{Deserialize, Serialize};
 use crate::launch::LaunchId;
 use crate::state::{self, StateError};
 
-/// The name of the file in the state directory.
+/// File name in the state directory.
 const FILE_NAME: &str = "launches.json";
 
-/// Most bytes of that file: room for some thousand servers.
+/// Limit on the bytes of that file: enough for some thousand servers.
 const MAX_BYTES: u64 = 4 << 20;
-/// Most launches of a server that are remembered. The oldest is forgotten.
+/// Limit on the stored launches of a server. The oldest is dropped.
 const MAX_LAUNCHES: usize = 8;
-/// Most clients of a server that are remembered. With more, any client counts as one of them.
+/// Limit on the stored clients of a server. At the limit, every client counts as one of them.
 const MAX_CLIENTS: usize = 16;
-/// Longest name of a client in bytes. The rest is cut off.
+/// Longest stored name of a client, in bytes. Longer names are cut.
 const MAX_CLIENT_BYTES: usize = 128;
 
 /// The entry of one server.
@@ -44,13 +45,13 @@ struct Entries {
     servers: BTreeMap<String, Entry>,
 }
 
-/// One session's view of who else there is.
+/// View of one session on the entries.
 #[derive(Debug)]
 pub(super) struct Neighbors {
     path: PathBuf,
     launch: LaunchId,
     client: Option<String>,
-    /// Set once this session's entry is in the file.
+    /// True once this session's entry is in the file.
     is_written: bool,
 }
 
@@ -59,14 +60,14 @@ impl Neighbors {
         Self { path: state.join(FILE_NAME), launch, client: None, is_written: false }
     }
 
-    /// Takes note of the client's name.
+    /// Sets the name of the client.
     pub(super) fn meet_client(&mut self, client: &str) {
         let name = client.get(..client.floor_char_boundary(MAX_CLIENT_BYTES)).unwrap_or_default();
         self.is_written &= self.client.as_deref() == Some(name);
         self.client = Some(name.to_owned());
     }
 
-    /// Writes this session's entry, unless it is there.
+    /// Writes this session's entry, unless it is in the file already.
     pub(super) fn write(&mut self, server: &str, patience: Duration) -> Result<(), StateError> {
         if self.is_written {
             return Ok(());
@@ -77,6 +78,7 @@ impl Neighbors {
         };
         if !is_known(&read(&self.path)?) {
             let _alone = state::alone(&self.path, patience)?;
+            // Read again under the lock, so that entries of other sessions are not lost.
             let mut entries = read(&self.path)?;
             self.add_to(entries.servers.entry(server.to_owned()).or_default());
             let text = serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n";
@@ -86,9 +88,9 @@ impl Neighbors {
         Ok(())
     }
 
-    /// The servers that are no neighbors: the same program, or not one that this client uses.
+    /// Returns the servers that are not neighbors: the same program, or not used by this client.
     pub(super) fn strangers(&self) -> Vec<String> {
-        // What cannot be read is not known.
+        // Without a readable file nothing is known, and every server is a neighbor.
         let entries = read(&self.path).unwrap_or_default();
         let is_stranger = |entry: &Entry| {
             let is_same = entry.launches.iter().any(|it| it == self.launch.as_str());
@@ -120,11 +122,11 @@ impl Neighbors {
     }
 }
 
-/// Forgets how a server was launched, and who used it.
+/// Deletes the stored launches and clients of a server.
 ///
 /// # Errors
 ///
-/// [`StateError`], and the file is as it was.
+/// [`StateError`]; the file is then unchanged.
 pub fn forget_launches(state: &Path, server: &str, patience: Duration) -> Result<(), StateError> {
     let path = state.join(FILE_NAME);
     let _alone = state::alone(&path, patience)?;

@@ -1,27 +1,28 @@
-//! The pages of a list, put together.
+//! Joins the pages of a tool list.
 
 use std::collections::HashSet;
 
 use hardline_guard::pin::{Definition, Lock};
 use hardline_guard::tools::Page;
 
-/// Most tools of one list that are kept, as many as can be pinned. A longer one never counts as whole.
+/// Limit on the tools of one list: as many as can be pinned. A longer list never counts as
+/// complete.
 const MAX_TOOLS: usize = Lock::MAX_TOOLS;
-/// Most bytes of their definitions: a server can name one page after another.
+/// Limit on the bytes of their definitions, because a server can send pages without end.
 const MAX_BYTES: usize = 2 * Lock::MAX_SERVER_BYTES;
 
-/// The pages of one list so far.
+/// Pages of one list so far.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     pub(super) tools: Vec<Definition>,
     /// Bytes of their definitions, at most [`MAX_BYTES`].
     bytes: usize,
-    /// Whether all pages from the first on are there.
+    /// True if all pages from the first on have arrived.
     is_unbroken: bool,
 }
 
 impl Pages {
-    /// Adds a page. Returns whether the list is whole now.
+    /// Adds a page. Returns true if the list is complete now.
     pub(super) fn add(&mut self, tools: &[Definition], page: Page) -> bool {
         if page.is_first {
             *self = Self::default();
@@ -30,6 +31,7 @@ impl Pages {
         for tool in tools {
             let bytes = self.bytes + tool.name().len() + tool.canonical().len();
             if MAX_TOOLS <= self.tools.len() || MAX_BYTES < bytes {
+                // A truncated list must not make the missing tools look removed.
                 self.is_unbroken = false;
                 break;
             }
@@ -39,7 +41,7 @@ impl Pages {
         self.is_unbroken && page.is_last
     }
 
-    /// The tools on these pages, and those of `known` that are not on them.
+    /// Returns the tools on these pages, and the tools of `known` that are not on them.
     pub(super) fn over<'a>(&self, known: impl Iterator<Item = &'a Definition>) -> Vec<Definition> {
         let names: HashSet<&str> = self.tools.iter().map(Definition::name).collect();
         let others = known.filter(|tool| !names.contains(tool.name())).cloned();

@@ -1,14 +1,15 @@
-//! The place of pins: one file for each server, or one that several share.
+//! Location of the pins: one file for each server, or one shared file.
 //!
-//! In the state directory each server has a file of its own, so that no server can fill or break the
-//! file of another. A file in a repository (`--lock FILE`) is shared: people review and merge it. A
-//! directory given in its place (`--lock DIRECTORY`) has one file for each server again.
+//! In the state directory each server has a file of its own, so that no server can fill or break
+//! the file of another. A file in a repository (`--lock FILE`) is shared, so that people can review
+//! and merge it. A directory in its place (`--lock DIRECTORY`) contains one file for each server
+//! again.
 //!
-//! Before that, the state directory had one shared file. It is still read: the pins of a server that has
-//! no file of its own are looked for there, and written to its own with the next change.
+//! Earlier versions had one shared file in the state directory. It is still read for a server that
+//! has no file of its own; the next change writes the server's own file.
 //!
 //! Invariants:
-//! - A server's own file decides over the shared one.
+//! - The file of a server takes precedence over the shared file.
 //! - The file of one server is never written for another.
 
 use std::fs;
@@ -21,19 +22,19 @@ use sha2::{Digest, Sha256};
 use super::file::{self, PinError, Stamp};
 use crate::state;
 
-/// The name of the file of pins that servers share.
+/// Name of the shared file.
 pub const FILE_NAME: &str = "hardline.lock";
 
-/// The directory in the state directory with one file of pins for each server.
+/// Directory in the state directory with one file for each server.
 const FOLDER_NAME: &str = "pins";
-/// The end of the name of a file of pins.
+/// Suffix of the file names.
 const ENDING: &str = ".lock";
-/// Most characters of a server's name in the name of its file.
+/// Limit on the characters of a server's name in its file name.
 const MAX_NAME_CHARS: usize = 40;
-/// Most files of a directory that are read: thousands of servers. Further ones are left out.
+/// Limit on the files read from a directory: thousands of servers. Further files are ignored.
 const MAX_FILES: usize = 4096;
 
-/// A place of pins.
+/// Location of pins.
 #[derive(Clone, Debug)]
 pub struct PinStore {
     place: Place,
@@ -44,14 +45,14 @@ enum Place {
     File(PathBuf),
     Folder {
         folder: PathBuf,
-        /// The file that servers shared before, if there may be one.
+        /// Shared file of earlier versions, if one may exist.
         shared: Option<PathBuf>,
     },
 }
 
 impl PinStore {
-    /// The place that a user names: a directory if there is one, or if the path ends like one; else a
-    /// file.
+    /// Returns the store at a path that a user chose: a directory if it exists as one or ends with
+    /// a separator, else a file.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let text = path.to_string_lossy();
@@ -62,18 +63,19 @@ impl PinStore {
         Self { place: Place::Folder { folder: path, shared: None } }
     }
 
-    /// A file that servers share.
+    /// Returns a store that is one shared file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self { place: Place::File(path.into()) }
     }
 
-    /// The place in the state directory.
+    /// Returns the store in the state directory.
     pub fn in_state(state: &Path) -> Self {
         let shared = Some(state.join(FILE_NAME));
         Self { place: Place::Folder { folder: state.join(FOLDER_NAME), shared } }
     }
 
-    /// The place, in the state directory, of what servers listed last, for the pins at this one.
+    /// Returns the store in the state directory for the last tool lists of the servers pinned in
+    /// `self`.
     #[must_use]
     pub fn listed(&self, state: &Path) -> Self {
         let name = match &self.place {
@@ -82,7 +84,7 @@ impl PinStore {
             }
             Place::Folder { folder: path, .. } | Place::File(path) => {
                 let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                // The same file by another way is the same.
+                // The same file reached by another path must give the same store.
                 let absolute = absolute.canonicalize().unwrap_or(absolute);
                 format!("listed-{}", file::mark(absolute.to_string_lossy().as_bytes()))
             }
@@ -91,7 +93,7 @@ impl PinStore {
         Self { place: Place::Folder { folder: state.join(name), shared } }
     }
 
-    /// The file that has the pins of a server, or will have them.
+    /// Returns the path of the file for the pins of a server.
     pub fn path(&self, server: &str) -> PathBuf {
         match &self.place {
             Place::File(path) => path.clone(),
@@ -99,11 +101,11 @@ impl PinStore {
         }
     }
 
-    /// Reads the pins of a server; in a shared file, with those of others.
+    /// Reads the pins of a server. A shared file also contains those of others.
     ///
     /// # Errors
     ///
-    /// [`PinError`], also for a file with nothing in it: emptying one would have all tools pinned anew.
+    /// [`PinError`], also for an empty file: emptying a file would otherwise pin all tools anew.
     pub fn read(&self, server: &str) -> Result<Lock, PinError> {
         let (path, shared) = match &self.place {
             Place::File(path) => return file::read(path),
@@ -130,7 +132,8 @@ impl PinStore {
         }
     }
 
-    /// Reads the pins of all servers `but` one. What cannot be read is left out, and told in `errors`.
+    /// Reads the pins of all servers `but` one. Skips files that cannot be read and adds their
+    /// errors to `errors`.
     pub(super) fn read_others(&self, but: Option<&str>, errors: &mut Vec<PinError>) -> Lock {
         let mut take = |lock: Result<Option<Lock>, PinError>| match lock {
             Ok(lock) => lock.unwrap_or_default(),
@@ -148,7 +151,7 @@ impl PinStore {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(MAX_FILES).collect();
         paths.retain(|path| is_pin_file(path) && Some(path) != own_path.as_ref());
-        // The system lists them in any order.
+        // The operating system lists files in any order.
         paths.sort();
         let mut all = Lock::new();
         for path in paths {
@@ -160,12 +163,12 @@ impl PinStore {
         all
     }
 
-    /// Changes the pins of a server: read, changed and replaced, while no other process does the same.
-    /// Waits for others up to `patience`. Returns what the file holds now.
+    /// Changes the pins of a server under a lock, so that no other process changes them meanwhile.
+    /// Waits for the lock up to `patience`. Returns the new content of the file.
     ///
     /// # Errors
     ///
-    /// [`PinError`], and the file is as it was.
+    /// [`PinError`]; the file is then unchanged.
     pub fn update(
         &self,
         server: &str,
@@ -179,17 +182,18 @@ impl PinStore {
         change(&mut lock).map_err(|error| PinError::Full { path: path.clone(), error })?;
         let is_shared = matches!(self.place, Place::File(_));
         let is_changed = lock != before || !path.exists();
+        // A server's own file without pins would count as broken, so none is created.
         if is_changed && (is_shared || lock.has_server(server)) {
             state::replace(&path, lock.to_string().as_bytes())?;
         }
         Ok(lock)
     }
 
-    /// Forgets a server.
+    /// Deletes the pins of a server.
     ///
     /// # Errors
     ///
-    /// [`PinError`], and no file was changed, or not all.
+    /// [`PinError`]; some files may be changed already.
     pub fn forget(&self, server: &str, patience: Duration) -> Result<(), PinError> {
         let forget_in = |path: &Path| {
             file::update(path, patience, |lock| {
@@ -201,6 +205,8 @@ impl PinStore {
         match &self.place {
             Place::File(path) => forget_in(path),
             Place::Folder { shared, .. } => {
+                // The shared file first: its pins would be valid again once the server's own file
+                // is gone.
                 if let Some(shared) = shared
                     && file::read(shared)?.has_server(server)
                 {
@@ -218,7 +224,7 @@ impl PinStore {
         }
     }
 
-    /// The versions of the files that have the pins of a server.
+    /// Returns the versions of the files that contain the pins of a server.
     pub(super) fn stamps(&self, server: &str) -> [Option<Stamp>; 2] {
         let shared = match &self.place {
             Place::Folder { shared: Some(shared), .. } => Stamp::of(shared),
@@ -228,12 +234,12 @@ impl PinStore {
     }
 }
 
-/// Reads the file of one server, if there is one.
+/// Reads the file of one server. Returns `None` if it does not exist.
 fn read_own(path: &Path, server: Option<&str>) -> Result<Option<Lock>, PinError> {
     let Some(lock) = file::read_if_there(path)? else { return Ok(None) };
     let is_own = |it: &str| match server {
         Some(server) => it == server,
-        // By its name, the file says whose it is.
+        // The file name tells which server it belongs to.
         None => path.file_name().is_some_and(|name| *name == *file_name(it)),
     };
     let own = lock.select(is_own);
@@ -248,8 +254,9 @@ fn is_pin_file(path: &Path) -> bool {
     name.ends_with(ENDING) && !name.starts_with('.')
 }
 
-/// The name of a server's file: what can be read of the server's name, and a digest of all of it, so that
-/// names which differ in case or in odd characters have files of their own everywhere.
+/// Returns the file name for a server: the readable part of the server's name, and a digest of the
+/// whole name, so that names that differ in case or in special characters have different files on
+/// every system.
 fn file_name(server: &str) -> String {
     let is_fit = |char: &char| char.is_ascii_alphanumeric() || "-_".contains(*char);
     let readable: String = server.chars().filter(is_fit).take(MAX_NAME_CHARS).collect();

@@ -1,4 +1,4 @@
-//! Who says what is started.
+//! Source of the command for each start of the server.
 
 use std::time::Duration;
 
@@ -6,18 +6,19 @@ use hardline_transport::process::Command;
 
 use super::WrapError;
 
-/// Says what is started: asked before every start, so that what changed since is seen.
+/// Decides what is started. Called before every start, so that changes since the last one are seen.
 pub trait Launcher {
-    /// The command to start, so long after the session's start.
+    /// Returns the command to start. `now` is the time since the start of the session.
     ///
     /// # Errors
     ///
-    /// [`WrapError::Refused`], if it may not be started: the session goes on without a server, and it is
-    /// asked again later. Any other error counts as a server that ended.
+    /// [`WrapError::Refused`] if the server may not be started. The session continues without a
+    /// server, and the launcher is called again later. Any other error is handled like the end of a
+    /// server.
     fn launch(&mut self, now: Duration) -> Result<Command, WrapError>;
 }
 
-/// The same command every time.
+/// Returns the same command every time.
 impl Launcher for &Command {
     fn launch(&mut self, _: Duration) -> Result<Command, WrapError> {
         Ok((*self).clone())

@@ -1,13 +1,14 @@
 //! A relay between standard input and output and a child process.
 //!
-//! One task on one thread reads and writes both sides, so that nothing is handed from one thread to
-//! another: what arrives is judged and written on in the same turn. What a peer does not take waits in
-//! a buffer, and the stream that fills it is read no further until there is room; the other direction
-//! goes on.
+//! One task on one thread reads and writes both sides, so there is no hand-over between threads:
+//! each line is judged and written in the same turn. Bytes that a peer does not take wait in a
+//! buffer. While that buffer is full, the stream that fills it is not read; the other direction
+//! continues.
 //!
 //! Invariants:
-//! - The server does not outlive us, and we do not outlive the session: see [`run`].
-//! - Each buffer holds no more than `max_queue_bytes` and one line.
+//! - The server does not outlive this process, and this process does not outlive the session: see
+//!   [`run`].
+//! - Each buffer contains at most `max_queue_bytes` and one line.
 
 mod launcher;
 mod outlets;
@@ -33,53 +34,57 @@ use outlets::Outlets;
 use phase::Phase;
 use server::Server;
 
-/// How long the server may take for what it was asked before the client's input ended.
+/// Time for the server to answer open requests after the client's input has ended.
 const GRACE: Duration = Duration::from_secs(60);
-/// The same after a signal.
+/// The same time after a signal.
 const SIGNAL_GRACE: Duration = Duration::from_secs(1);
-/// How long the client may take to read what is left for it at the end.
+/// Time for the client to read the last messages at the end of a session.
 const LAST_WRITE: Duration = Duration::from_secs(2);
-/// How often a client that is not read from is looked at.
+/// Interval of the check for a client that is gone, while its input is not read.
 const LOOK: Duration = Duration::from_millis(500);
+/// Delay before a timeout that waits for a quiet server is checked again.
 const MOMENT: Duration = Duration::from_millis(50);
+/// Deadline that stands for "never".
 const FAR: Duration = Duration::from_secs(86_400 * 365);
 
-/// Why there was no session.
+/// Error returned when no session could be started.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WrapError {
     /// The server cannot be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The server may not be started.
-    #[error("not started, because of {}: {}", .0.rule, .0.reason)]
+    /// The launcher refused to start the server.
+    #[error("the server is not started, because of {}: {}", .0.rule, .0.reason)]
     Refused(Refused),
     /// Standard input or output cannot be used.
-    #[error("standard input and output cannot be used: {0}")]
+    #[error("cannot use standard input and output: {0}")]
     Streams(io::Error),
     /// The process cannot listen for signals.
     #[error("cannot listen for signals: {0}")]
     Signals(io::Error),
 }
 
-/// How a session ended.
+/// Outcome of a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The server ended with this code, or by a signal: then 128 and its number.
+    /// The server exited with this code. A server killed by a signal has the code 128 plus its
+    /// number.
     Server(i32),
-    /// We were ended by this signal.
+    /// This process received this signal.
     Signal(i32),
-    /// The policy, or a server that wanted another version, ended it.
+    /// The session was closed by the policy, by a server that wanted another version, or by a
+    /// client that could not be written to.
     Closed,
 }
 
-/// Whoever watches a session.
+/// Observer of a session.
 pub trait Observer {
-    /// Takes note of what happened, so long after the session's start.
+    /// Receives an event. `now` is the time since the start of the session.
     fn note(&mut self, now: Duration, note: &Note<'_>);
 
-    /// Whether it is told of every line.
+    /// Returns true if the observer wants a note for every line.
     fn wants_lines(&self) -> bool {
         false
     }
@@ -87,18 +92,18 @@ pub trait Observer {
 
 /// Runs a session between standard input and output and a server, to its end.
 ///
-/// When the client's input ends, the server has a minute for what it was asked; then its input is
-/// closed, and it is ended if that does not do. After SIGTERM, SIGINT or SIGHUP it has a second, and
-/// after a second signal none. What is started, and started again, says `launcher`, each time anew. What
-/// happens is told to `observer`.
+/// When the client's input ends, the server has a minute to answer open requests. Then its input is
+/// closed, and it is killed if it does not exit. After SIGTERM, SIGINT or SIGHUP it has one second,
+/// and after a second signal none. `launcher` is called for every start and restart. `observer`
+/// receives all events.
 ///
 /// # Errors
 ///
-/// [`WrapError`], if there cannot be a session.
+/// [`WrapError`] if the session cannot be started.
 ///
 /// # Panics
 ///
-/// If it is called outside of a tokio runtime with I/O and time enabled.
+/// If called outside of a tokio runtime with I/O and time enabled.
 pub async fn run(
     settings: Settings,
     launcher: &mut dyn Launcher,
@@ -136,13 +141,13 @@ pub async fn run(
     Ok(poll_fn(|context| session.poll(context, observer)).await)
 }
 
-/// What reading from the server brought.
+/// Result of reading from the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Read {
     Something,
-    /// There is nothing to be read.
+    /// There is nothing to read.
     Nothing,
-    /// There may be something, but no room for it.
+    /// Not read, because the buffer for its output is full.
     Unread,
 }
 
@@ -151,16 +156,16 @@ struct Session<'a> {
     client: Client,
     server: Option<Server>,
     launcher: &'a mut dyn Launcher,
-    /// Whether the server may not be started again.
+    /// True if the launcher refused the last start.
     is_refused: bool,
     signals: Signals,
     phase: Phase,
     restart_at: Option<Duration>,
     signal: Option<i32>,
     last_exit: Option<Exit>,
-    /// Whether a server has ever said anything: one that could not be started has not.
+    /// True once a server has written something. A server that could not be started never does.
     has_heard: bool,
-    /// What ends the session, if not the server's end.
+    /// Reason for the end of the session, unless the server's end is the reason.
     outcome: Option<Outcome>,
     started: Instant,
     timer: Pin<Box<Sleep>>,
@@ -171,13 +176,13 @@ struct Client {
     input: Source<StandardInput>,
     output: Outlet<StandardOutput>,
     max_bytes: usize,
-    /// Since when it is not read from, because what it sends has nowhere to go.
+    /// Time since which its input is not read, because a buffer is full.
     held_since: Option<Duration>,
 }
 
 impl Client {
-    /// Whether it is seen to be gone although it is not read from. One that has only closed its end
-    /// may wait for answers, and has the time that it would have had.
+    /// Returns true if the client is gone although its input is not read. A client that has only
+    /// closed its output may wait for answers; it has the usual grace period.
     fn is_gone(&self, now: Duration) -> bool {
         let Some(since) = self.held_since else { return false };
         self.output.writer().is_unread() || since + GRACE <= now && self.input.reader().is_closed()
@@ -205,7 +210,7 @@ impl Session<'_> {
         }
     }
 
-    /// Reads from the client, if what it sends has somewhere to go.
+    /// Reads from the client, unless a buffer for its messages is full.
     fn read_client(
         &mut self,
         now: Duration,
@@ -215,6 +220,7 @@ impl Session<'_> {
         let Self { relay, client, server, .. } = self;
         let mut server = server.as_mut().and_then(|server| server.input.as_mut());
         let waiting = server.as_ref().map_or(0, |server| server.waiting());
+        // Replies to this client count too: a client that reads no replies must not cause more.
         let is_full = client.max_bytes <= waiting.max(client.output.waiting_own());
         client.held_since = is_full.then(|| client.held_since.unwrap_or(now));
         if self.phase != Phase::Running || client.input.is_ended() || is_full {
@@ -229,7 +235,7 @@ impl Session<'_> {
         polled.is_ready()
     }
 
-    /// Reads from the server, if what it sends has somewhere to go.
+    /// Reads from the server, unless a buffer for its messages is full.
     fn read_server(
         &mut self,
         now: Duration,
@@ -263,7 +269,7 @@ impl Session<'_> {
         if is_something { Read::Something } else { Read::Nothing }
     }
 
-    /// Looks whether the server has ended.
+    /// Checks whether the server has ended.
     fn poll_server_end(
         &mut self,
         now: Duration,
@@ -272,7 +278,7 @@ impl Session<'_> {
     ) -> bool {
         let Some(server) = &mut self.server else { return false };
         let Poll::Ready(exit) = server.poll_end(context) else {
-            // One that says no more is of no use.
+            // A server whose streams are closed cannot take part in the session any more.
             let is_mute =
                 server.output.is_ended() || server.input.as_ref().is_some_and(Outlet::is_broken);
             if is_mute && !server.is_closing() {
@@ -282,6 +288,7 @@ impl Session<'_> {
             return false;
         };
         self.server = None;
+        // Shells and `env` exit with 126 or 127 if they cannot run the command. A retry is useless.
         let is_unstartable = !self.has_heard && matches!(exit.code(), Some(126 | 127));
         if is_unstartable {
             self.outcome.get_or_insert(Outcome::Server(127));
@@ -303,7 +310,7 @@ impl Session<'_> {
         true
     }
 
-    /// Does what is due.
+    /// Handles all timeouts that are due, and sets the timer for the next one.
     fn keep_time(
         &mut self,
         now: Duration,
@@ -318,7 +325,7 @@ impl Session<'_> {
             let server = server.as_mut().and_then(|server| server.input.as_mut());
             let mut sink = Outlets { client: &mut client.output, server, context, observer, now };
             relay.handle_timeout(now, is_quiet, &mut sink);
-            // What waits for quiet has its turn when there is nothing to read.
+            // Loops again: with nothing to read, the work that waits for quiet has its turn.
             has_moved = is_quiet;
         }
         if self.restart_at.is_some_and(|at| at <= now) && self.phase == Phase::Running {
@@ -330,10 +337,11 @@ impl Session<'_> {
             Phase::Draining(until) | Phase::Leaving(until) => Some(until),
             Phase::Running | Phase::Closing => None,
         };
+        // No event reports that a client is gone while its input is not read, so it is polled.
         let look = self.client.held_since.map(|_| now + LOOK);
         let all = [self.relay.poll_timeout(), self.restart_at, phase, look];
         let due = all.into_iter().flatten().min().unwrap_or(FAR);
-        // What is due and waits for quiet is looked at again when something moves, or in a moment.
+        // A timeout that is due but waits for quiet is checked again on the next event or soon.
         let due = if due <= now { now + MOMENT } else { due };
         if due != self.due {
             self.due = due;
@@ -342,7 +350,7 @@ impl Session<'_> {
         has_moved | self.timer.as_mut().poll(context).is_ready()
     }
 
-    /// Starts the server again.
+    /// Restarts the server.
     fn start(&mut self, now: Duration, context: &mut Context<'_>, observer: &mut dyn Observer) {
         let limits = self.relay.limits().clone();
         let started = self.launcher.launch(now);
@@ -364,7 +372,7 @@ impl Session<'_> {
                 relay.handle_server_refused(refused, now, &mut sink)
             }
             Some(error) => {
-                let ended = Ended::new(format!("could not be started again: {error}"), false);
+                let ended = Ended::new(format!("could not be restarted: {error}"), false);
                 relay.handle_server_end(&ended, true, now, &mut sink)
             }
         };
@@ -374,7 +382,7 @@ impl Session<'_> {
         }
     }
 
-    /// Writes what waits.
+    /// Writes waiting bytes to both peers.
     fn write(&mut self, context: &mut Context<'_>) {
         let _ = self.client.output.poll_drain(context);
         if let Some(input) = self.server.as_mut().and_then(|server| server.input.as_mut()) {

@@ -1,4 +1,4 @@
-//! Both ways out, as a relay uses them.
+//! The two output streams, as the sink of a relay.
 
 use std::task::Context;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::Observer;
 use crate::note::Note;
 use crate::relay::Sink;
 
-/// Puts what a relay sends where it belongs.
+/// Writes the frames of a relay to the right stream.
 pub(super) struct Outlets<'a, 'b, 'c> {
     pub(super) client: &'a mut Outlet<StandardOutput>,
     pub(super) server: Option<&'a mut Outlet<Sender>>,
@@ -26,6 +26,8 @@ impl Sink for Outlets<'_, '_, '_> {
         match direction {
             Direction::ServerToClient => self.client.send(frame, is_own, self.context),
             Direction::ClientToServer => {
+                // Between two servers there is no stream; the relay then keeps or fails the
+                // requests.
                 if let Some(server) = &mut self.server {
                     server.send(frame, is_own, self.context);
                 }

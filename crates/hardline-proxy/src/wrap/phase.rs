@@ -1,4 +1,4 @@
-//! How a session goes from one phase to the next: signals, ends, the last that is written.
+//! Phases of a session: signals, the end of either peer, and the last writes.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use super::{GRACE, LAST_WRITE, Observer, Outcome, SIGNAL_GRACE, Session};
 use crate::note::Note;
 use crate::relay::Wish;
 
-/// How far a session is.
+/// Phase of a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Phase {
     Running,
-    /// The client sends no more; the server has until then.
+    /// The client sends no more. The server may answer until this time.
     Draining(Duration),
     /// The server is being ended.
     Closing,
-    /// The last is written to the client, until then.
+    /// The last messages are written to the client until this time.
     Leaving(Duration),
 }
 
 impl Session<'_> {
-    /// Hears signals.
+    /// Handles signals that have arrived.
     pub(super) fn listen(&mut self, now: Duration, context: &mut Context<'_>) {
         while let Poll::Ready(signal) = self.signals.poll_recv(context) {
             match self.signal.replace(signal) {
@@ -36,6 +36,7 @@ impl Session<'_> {
                         Phase::Closing | Phase::Leaving(_) => {}
                     }
                 }
+                // A second signal means that the user does not want to wait.
                 Some(_) => {
                     if let Some(server) = self.server.take() {
                         server.kill();
@@ -47,7 +48,7 @@ impl Session<'_> {
         }
     }
 
-    /// Does what the relay wishes.
+    /// Carries out the request of the relay, if there is one.
     pub(super) fn grant(
         &mut self,
         now: Duration,
@@ -64,6 +65,7 @@ impl Session<'_> {
             Some(Wish::EndLine) => {
                 let Self { relay, client, server: Some(server), .. } = self else { return };
                 let Server { input, output, .. } = server;
+                // The line may have grown since the relay asked for its end.
                 if !relay.ends_line(output.unfinished(), now) {
                     return;
                 }
@@ -87,7 +89,7 @@ impl Session<'_> {
         }
     }
 
-    /// Goes from one phase to the next.
+    /// Moves to the next phase if its conditions are met. Returns the outcome at the end.
     pub(super) fn advance(
         &mut self,
         now: Duration,
@@ -111,6 +113,7 @@ impl Session<'_> {
             }
         }
         let is_alone = self.server.is_none() && self.restart_at.is_none();
+        // Without a server and without a planned restart, no answer can arrive.
         if self.phase == Phase::Running && is_alone {
             self.phase = Phase::Closing;
         }
@@ -120,7 +123,7 @@ impl Session<'_> {
                 .as_ref()
                 .and_then(|it| it.input.as_ref())
                 .is_none_or(|input| input.waiting() == 0 || input.is_broken());
-            // Nothing is started again any more.
+            // Without a server it is done as well, because none is restarted in this phase.
             let is_done = self.relay.is_idle() && is_written || self.server.is_none();
             if is_done || until <= now || self.client.output.is_broken() {
                 self.phase = Phase::Closing;
@@ -129,6 +132,7 @@ impl Session<'_> {
             }
         }
         if self.phase == Phase::Closing && self.server.is_none() {
+            // Every request gets an answer, even at the end.
             let reason = "the session has ended";
             let mut sink =
                 Outlets { client: &mut self.client.output, server: None, context, observer, now };

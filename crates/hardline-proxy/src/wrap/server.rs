@@ -1,4 +1,4 @@
-//! The server's process, as long as it runs.
+//! The process of a running server.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long standard output may stay open after the process is gone: somebody who got away holds it.
+/// Time for which standard output may stay open after the process has exited. A descendant that
+/// escaped may hold it open.
 const LINGER: Duration = Duration::from_millis(250);
 
 /// A running server.
@@ -26,7 +27,7 @@ pub(super) struct Server {
 
 type Ending = Pin<Box<dyn Future<Output = Exit>>>;
 
-/// Who waits for the process.
+/// Owner of the process, and the future of its end.
 enum Life {
     Running(Child, Ending),
     Closing(Ending),
@@ -49,7 +50,7 @@ impl Server {
         }))
     }
 
-    /// Closes its standard input, and ends it if that does not.
+    /// Closes its standard input, and kills it if it does not exit.
     pub(super) fn close(self) -> Self {
         let life = match self.life {
             Life::Running(child, _) => Life::Closing(Box::pin(child.close())),
@@ -58,25 +59,26 @@ impl Server {
         Self { input: None, life, ..self }
     }
 
-    /// Kills it.
+    /// Kills the process.
     pub(super) fn kill(&self) {
         if let Life::Running(child, _) = &self.life {
             child.kill();
         }
     }
 
-    /// Whether there is something to read, asked of the system itself: the runtime may not know yet.
+    /// Returns true if there are bytes to read. Asks the kernel, because the runtime may not know
+    /// yet.
     pub(super) fn has_bytes(&self) -> bool {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut polled = [PollFd::new(self.output.reader(), PollFlags::IN)];
-        !self.output.is_ended() && poll(&mut polled, Some(&at_once)).is_ok_and(|count| 0 < count)
+        !self.output.is_ended() && poll(&mut polled, Some(&at_once)).is_ok_and(|count| count > 0)
     }
 
     pub(super) fn is_closing(&self) -> bool {
         matches!(self.life, Life::Closing(_))
     }
 
-    /// How it ended, once it has and all that it wrote was read.
+    /// Returns the exit status once the process has ended and all its output was read.
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Exit> {
         if self.exit.is_none() {
             let (Life::Running(_, ending) | Life::Closing(ending)) = &mut self.life;

@@ -1,6 +1,6 @@
-//! The database, read by whoever wants to know what happened.
+//! Read access to the audit database.
 //!
-//! Nothing is ever changed. Readers get along with any number of sessions that write, and with a
+//! A reader never changes anything. It works beside any number of writing sessions, and in a
 //! directory that cannot be written.
 
 mod row;
@@ -18,7 +18,7 @@ use super::time::Time;
 
 pub use row::{Event, Finding, Message, Session};
 
-/// The database, open for reading.
+/// The audit database, open for reading.
 #[derive(Debug)]
 pub struct Reader {
     connection: Connection,
@@ -26,21 +26,21 @@ pub struct Reader {
     identity: Option<Identity>,
 }
 
-/// Which records are wanted. Those of all sessions unless it says otherwise.
+/// Filter for records. By default, records of all sessions match.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Query {
-    /// Of servers with this name.
+    /// Only sessions with servers of this name.
     pub server: Option<String>,
-    /// Of sessions whose key begins so.
+    /// Only sessions whose key starts with this text.
     pub session: Option<String>,
-    /// At this time or later; of sessions those that were heard of since.
+    /// Only records from this time on, and sessions that wrote a record since then.
     pub since: Option<Time>,
-    /// Findings of this rule, or of a layer if it ends with a dot and a star.
+    /// Only findings of this rule, or of a whole layer if the text ends with `.*`.
     pub rule: Option<String>,
-    /// Findings of this severity or above.
+    /// Only findings of this severity or above.
     pub severity: Severity,
-    /// The newest so many.
+    /// Maximum number of records; the newest are returned.
     pub limit: u32,
 }
 
@@ -51,7 +51,7 @@ impl Default for Query {
     }
 }
 
-/// Up to where somebody has read.
+/// Read position of a caller that follows the log.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     findings: i64,
@@ -60,7 +60,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Goes on to `other`, where that is further.
+    /// Moves forward to `other` where `other` is further.
     pub fn advance(&mut self, other: Self) {
         self.findings = self.findings.max(other.findings);
         self.events = self.events.max(other.events);
@@ -68,43 +68,43 @@ impl Marks {
     }
 }
 
-/// Why the database cannot be read.
+/// Error of opening the database.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is none.
-    #[error("there is no audit database at {}: `hardline wrap` makes it", .0.display())]
+    /// The database does not exist.
+    #[error("there is no audit database at {}: `hardline wrap` creates it", .0.display())]
     Missing(PathBuf),
-    /// It was made by a newer version.
-    #[error("{} was made by a newer version of hardline", .0.display())]
+    /// A newer version of Hardline created the database.
+    #[error("{} was created by a newer version of hardline; update hardline to read it", .0.display())]
     Newer(PathBuf),
-    /// It is something else.
+    /// The file is not an audit database.
     #[error("{} is no audit database", .0.display())]
     Foreign(PathBuf),
-    /// It, or a file that SQLite keeps beside it, cannot be opened.
+    /// The file, or a file that SQLite keeps beside it, cannot be opened.
     #[error("cannot read {}: {error}", path.display())]
     Unreadable {
         /// The database.
         path: PathBuf,
-        /// What is wrong.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// The database says so.
+    /// SQLite reported an error.
     #[error("cannot read {}: {error}", path.display())]
     Database {
         /// The database.
         path: PathBuf,
-        /// What is wrong.
+        /// The error of SQLite.
         error: rusqlite::Error,
     },
 }
 
 impl Reader {
-    /// Opens a database.
+    /// Opens a database for reading.
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if there is none, or it is none of ours.
+    /// [`ReadError`] if the database does not exist, cannot be read, or is not an audit database.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         if !fs::exists(path).unwrap_or(true) {
             return Err(ReadError::Missing(path.to_owned()));
@@ -112,8 +112,10 @@ impl Reader {
         let identity = identity(path);
         let opened = match connect(path, false) {
             Err(StoreError::Database(error)) if is_unwritable(&error) => {
+                // SQLite needs shared memory beside a WAL database. Without write access, only an
+                // immutable connection works, and that one does not see the WAL.
                 let log = fs::metadata(beside(path, "-wal"));
-                let may_miss_newest = log.is_ok_and(|it| 0 < it.len());
+                let may_miss_newest = log.is_ok_and(|it| it.len() > 0);
                 connect(path, true).map(|connection| (connection, may_miss_newest))
             }
             other => other.map(|connection| (connection, false)),
@@ -135,21 +137,21 @@ impl Reader {
         })
     }
 
-    /// Whether the newest records cannot be seen, because the directory cannot be written.
+    /// Returns true if the newest records may be missing, because the directory cannot be written.
     pub fn may_miss_newest(&self) -> bool {
         self.may_miss_newest
     }
 
-    /// Whether another database is there now.
+    /// Returns true if another database is at `path` now.
     pub fn is_replaced(&self, path: &Path) -> bool {
         identity(path).is_some_and(|now| self.identity != Some(now))
     }
 
-    /// Sessions, oldest first.
+    /// Passes the matching sessions to `each`, oldest first.
     ///
     /// # Errors
     ///
-    /// What the database says, or what `each` says.
+    /// An error of the database or of `each`.
     pub fn sessions<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
@@ -177,11 +179,11 @@ impl Reader {
         Ok(())
     }
 
-    /// Findings, oldest first.
+    /// Passes the matching findings to `each`, oldest first.
     ///
     /// # Errors
     ///
-    /// What the database says, or what `each` says.
+    /// An error of the database or of `each`.
     pub fn findings<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
@@ -226,11 +228,11 @@ impl Reader {
         Ok(last)
     }
 
-    /// Messages that have rows of their own, oldest first.
+    /// Passes the matching messages that have rows of their own to `each`, oldest first.
     ///
     /// # Errors
     ///
-    /// What the database says, or what `each` says.
+    /// An error of the database or of `each`.
     pub fn messages<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
@@ -258,11 +260,11 @@ impl Reader {
         Ok(())
     }
 
-    /// How many messages were counted and have no rows.
+    /// Returns the number of messages that were counted without a row of their own.
     ///
     /// # Errors
     ///
-    /// What the database says.
+    /// An error of the database.
     pub fn counted(&self, query: &Query) -> Result<u64, rusqlite::Error> {
         self.connection.query_row(
             "SELECT coalesce(sum(c.messages), 0)
@@ -274,11 +276,11 @@ impl Reader {
         )
     }
 
-    /// Events and launches, oldest first.
+    /// Passes the matching events and launches to `each`, oldest first.
     ///
     /// # Errors
     ///
-    /// What the database says, or what `each` says.
+    /// An error of the database or of `each`.
     pub fn events<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
@@ -315,6 +317,7 @@ impl Reader {
         ])?;
         while let Some(row) = rows.next()? {
             let is_launch: bool = row.get(0)?;
+            // Events and launches have separate ids, so each kind has its own mark.
             let mark = if is_launch { &mut marks.launches } else { &mut marks.events };
             *mark = (*mark).max(row.get(1)?);
             let kind: Option<String> = row.get(5)?;
@@ -330,11 +333,11 @@ impl Reader {
         Ok(())
     }
 
-    /// The end: nothing has come since.
+    /// Returns the current end of the log.
     ///
     /// # Errors
     ///
-    /// What the database says.
+    /// An error of the database.
     pub fn newest(&self) -> Result<Marks, rusqlite::Error> {
         let newest = |table: &str| {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
@@ -344,17 +347,19 @@ impl Reader {
         Ok(Marks { findings, events, launches: newest("launches")? })
     }
 
-    /// Findings and events that came since, each kind in its order.
+    /// Returns the findings and events since `marks`, each kind in its order, and moves `marks`
+    /// forward.
     ///
     /// # Errors
     ///
-    /// What the database says.
+    /// An error of the database.
     pub fn since(
         &self,
         marks: &mut Marks,
         query: &Query,
     ) -> Result<(Vec<Finding>, Vec<Event>), rusqlite::Error> {
         let (mut findings, mut events) = (Vec::new(), Vec::new());
+        // Events have neither rule nor severity, so a filter on these excludes them.
         let wants_events = query.rule.is_none() && query.severity == Severity::Low;
         marks.findings = self.findings_after::<rusqlite::Error>(marks.findings, query, |it| {
             findings.push(it);
@@ -375,7 +380,7 @@ impl Query {
         self.since.map_or(i64::MIN, |since| since.0)
     }
 
-    /// Names of the severities that are wanted.
+    /// Returns the names of the matching severities.
     fn severities(&self) -> String {
         let wanted = Severity::ALL.into_iter().filter(|it| self.severity <= *it);
         wanted.map(Severity::name).collect::<Vec<_>>().join(" ")
@@ -393,7 +398,7 @@ fn connect(path: &Path, is_immutable: bool) -> Result<Connection, StoreError> {
     };
     connection.busy_timeout(store::BUSY * 8)?;
     connection.pragma_update(None, "cache_size", -2048)?;
-    // A first look at the tables, too: the log beside them may be out of reach.
+    // Reads a table as well: opening succeeds even if the WAL beside the database is not readable.
     if store::check(&connection)? {
         let sql = "SELECT count(*) FROM housekeeping";
         connection.query_row(sql, (), |_| Ok(()))?;
@@ -402,7 +407,7 @@ fn connect(path: &Path, is_immutable: bool) -> Result<Connection, StoreError> {
     Err(StoreError::Foreign)
 }
 
-/// Whether SQLite wants to write to the directory, and cannot.
+/// Returns true if SQLite failed because it cannot write to the directory.
 fn is_unwritable(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied))

@@ -1,4 +1,4 @@
-//! What a reader is given.
+//! Records that a reader returns.
 
 use rusqlite::{Result, Row};
 use serde::{Serialize, Serializer};
@@ -9,36 +9,36 @@ use super::Time;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Session {
-    /// Its key: 16 hexadecimal digits.
+    /// Key of the session: 16 hexadecimal digits.
     pub session: String,
-    /// The server's name.
+    /// Name of the server.
     pub server: String,
-    /// The server's command line, as a JSON array.
+    /// Command line of the server, as a JSON array.
     #[serde(serialize_with = "raw")]
     pub command: String,
-    /// The profile in force.
+    /// Name of the active profile.
     pub profile: String,
-    /// The version of Hardline.
+    /// Version of Hardline.
     pub version: String,
-    /// The client, as it names itself.
+    /// Name that the client gave itself.
     pub client: Option<String>,
-    /// The process that relays.
+    /// Process id of the relay.
     pub pid: u32,
-    /// Where it runs.
+    /// Working directory of the relay.
     pub cwd: Option<String>,
-    /// When it began.
+    /// Start of the session.
     pub started: Time,
-    /// When it was last heard of.
+    /// Time of the last record.
     pub seen: Time,
-    /// When it ended. None if it runs, or was killed.
+    /// End of the session. `None` if it still runs or was killed.
     pub ended: Option<Time>,
-    /// How it ended.
+    /// Description of the end.
     pub outcome: Option<String>,
-    /// Messages, in both directions.
+    /// Number of messages in both directions.
     pub messages: u64,
-    /// The bytes of those.
+    /// Total length of the messages.
     pub bytes: u64,
-    /// Findings.
+    /// Number of findings.
     pub findings: u64,
 }
 
@@ -46,31 +46,31 @@ pub struct Session {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// When it was found.
+    /// Time of the finding.
     pub at: Time,
-    /// The session's key.
+    /// Key of the session.
     pub session: String,
-    /// The server's name.
+    /// Name of the server.
     pub server: String,
-    /// The rule.
+    /// Name of the rule.
     pub rule: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: String,
-    /// Which way the frame went.
+    /// Direction of the frame.
     pub direction: String,
-    /// What was done about it.
+    /// Action that the policy took.
     pub action: String,
-    /// Where in the frame's JSON it was.
+    /// Path of the matched text in the JSON of the frame.
     pub path: Option<String>,
-    /// Where it started in the frame, in bytes.
+    /// Offset of the matched text in the frame, in bytes.
     pub offset: u64,
-    /// How many bytes it took there.
+    /// Length of the matched text in the frame, in bytes.
     pub length: u64,
-    /// What stood there.
+    /// Excerpt of the matched text.
     pub excerpt: String,
-    /// What it is, in words.
+    /// Description of the finding.
     pub detail: String,
-    /// How many findings of this kind it stands for.
+    /// Number of findings of this kind that this record stands for.
     pub count: u64,
 }
 
@@ -78,45 +78,45 @@ pub struct Finding {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Message {
-    /// When it was seen.
+    /// Time at which the message was read.
     pub at: Time,
-    /// The session's key.
+    /// Key of the session.
     pub session: String,
-    /// The server's name.
+    /// Name of the server.
     pub server: String,
-    /// Which way it went.
+    /// Direction of the message.
     pub direction: String,
-    /// Its method, or that of the request that it answers.
+    /// Method of the message; for an answer, the method of its request.
     pub method: Option<String>,
-    /// The tool that was called.
+    /// Name of the called tool.
     pub tool: Option<String>,
-    /// Its id, as JSON.
+    /// Id of the message, as JSON.
     pub id: Option<String>,
-    /// Its size.
+    /// Length of the message in bytes.
     pub bytes: u64,
     /// For an answer, the microseconds since its request.
     pub latency: Option<u64>,
-    /// What became of it.
+    /// Outcome of the message: the name of a [`Fate`](crate::audit::Fate).
     pub verdict: String,
-    /// Its text, redacted and cut, if bodies were kept.
+    /// Text of the message, redacted and shortened, if texts were stored.
     pub body: Option<String>,
 }
 
-/// Something else that happened: a launch, a restart, an end.
+/// An event other than a message or finding: a launch, a restart, an end.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// The session's key.
+    /// Key of the session.
     pub session: String,
-    /// The server's name.
+    /// Name of the server.
     pub server: String,
-    /// What kind of event: `launch` for a server that was started.
+    /// Kind of event: `launch` for a started server.
     pub kind: String,
-    /// What happened, in words.
+    /// Description of the event.
     pub text: String,
-    /// The SHA-256 of what was started.
+    /// SHA-256 of the started executable.
     pub sha256: Option<String>,
 }
 
@@ -180,12 +180,12 @@ impl Message {
     }
 }
 
-/// A number that is never negative.
+/// Reads a count. SQLite stores it signed; it is never negative.
 pub(super) fn count(row: &Row<'_>, index: usize) -> Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
 }
 
-/// A text that is JSON itself.
+/// Serializes a text that contains a JSON array.
 fn raw<S: Serializer>(text: &str, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     let words: Vec<String> = serde_json::from_str(text).unwrap_or_default();
     words.serialize(serializer)

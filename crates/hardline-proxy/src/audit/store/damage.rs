@@ -1,4 +1,4 @@
-//! A database that is broken is moved aside, and a new one takes its place.
+//! Replacement of a damaged database: it is moved aside, and the next write creates a new one.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use super::gate::Gate;
 use super::{BUSY, StoreError, beside, connect};
 
-/// Moves a broken database aside, unless another process did so already. Returns where it is now.
+/// Moves a damaged database aside, unless another process did so already. Returns its new path.
 pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, StoreError> {
     let gate = Gate::open(&beside(path, ".lock"))?;
     let _pass = gate.pass_alone(BUSY * 4)?;
+    // Checked under the exclusive lock: another process may have replaced the database meanwhile.
     if !is_broken(path)? {
         return Ok(None);
     }
     let aside = free_name(path, now);
     fs::rename(path, &aside)?;
+    // A WAL that stays behind would be applied to the new database.
     for end in ["-wal", "-shm"] {
         match fs::rename(beside(path, end), beside(&aside, end)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
@@ -25,7 +27,7 @@ pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, S
     Ok(Some(aside))
 }
 
-/// Looks at the whole database. It is as large as retention lets it be.
+/// Checks the whole database. Its size is bounded by the retention.
 fn is_broken(path: &Path) -> Result<bool, StoreError> {
     let checked = connect(path).and_then(|opened| match opened {
         None => Ok("ok".to_owned()),

@@ -1,8 +1,8 @@
-//! Who may do what to the database's file, across processes.
+//! Lock on the database's file, across processes.
 //!
-//! Whoever writes to the database passes with others; whoever makes it or moves it aside passes alone.
-//! So nobody writes to a file that is no longer the database. The kernel takes a pass back from a process
-//! that dies.
+//! A process that writes to the database holds the lock shared. A process that creates the database
+//! or moves it aside holds it exclusively. So no process writes to a file that is no longer the
+//! database. The kernel releases the lock of a process that dies.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use hardline_transport::file;
 
-/// How often it is tried.
+/// Interval between attempts to take the lock.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Gate {
     file: File,
 }
 
-/// A pass, given back when it is dropped.
+/// A held lock, released on drop.
 #[derive(Debug)]
 pub(super) struct Pass<'a> {
     gate: Option<&'a Gate>,
@@ -34,12 +34,12 @@ impl Gate {
         Ok(Self { file: file::open_with(&mut options, path)? })
     }
 
-    /// A pass with others.
+    /// Takes the lock shared.
     pub(super) fn pass(&self, patience: Duration) -> io::Result<Pass<'_>> {
         self.wait(patience, File::try_lock_shared)
     }
 
-    /// A pass alone.
+    /// Takes the lock exclusively.
     pub(super) fn pass_alone(&self, patience: Duration) -> io::Result<Pass<'_>> {
         self.wait(patience, File::try_lock)
     }
@@ -58,9 +58,10 @@ impl Gate {
                     waited += INTERVAL;
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::new(ErrorKind::TimedOut, "others do not let us pass"));
+                    let error = "another process holds its lock for too long";
+                    return Err(io::Error::new(ErrorKind::TimedOut, error));
                 }
-                // Some network file systems have no locks; then nobody has a pass.
+                // Some network file systems have no locks. Every process then works without one.
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
                     return Ok(Pass { gate: None });
                 }
@@ -73,7 +74,7 @@ impl Gate {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         if let Some(gate) = self.gate {
-            // It ends with the file otherwise.
+            // An error does no harm: the lock ends when the file is closed.
             let _ = gate.file.unlock();
         }
     }

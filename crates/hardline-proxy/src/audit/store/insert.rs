@@ -1,4 +1,4 @@
-//! Records, put into the tables.
+//! Inserts records into the tables.
 
 use rusqlite::{Result, Transaction, params};
 
@@ -7,7 +7,7 @@ use super::super::queue::Waiting;
 use super::super::record::{Counter, End, Event, Finding, Row, Session, Started};
 use super::super::spill::Line;
 
-/// Puts records of one session into a transaction, and counts them.
+/// Inserts records of one session in a transaction, and counts them.
 pub(super) struct Insert<'a> {
     transaction: &'a Transaction<'a>,
     session: i64,
@@ -21,8 +21,9 @@ impl<'a> Insert<'a> {
         Self { transaction, session, messages: 0, bytes: 0, findings: 0 }
     }
 
-    /// For a session that may have no row yet.
+    /// Creates the session's row if there is none.
     pub(super) fn new_session(transaction: &'a Transaction<'a>, session: &Session) -> Result<Self> {
+        // `OR IGNORE`: the session may already have a row, for example from a spill file.
         transaction.execute(
             "INSERT OR IGNORE INTO sessions
                (key, server, command, profile, version, pid, cwd, started, seen)
@@ -74,7 +75,7 @@ impl<'a> Insert<'a> {
         }
     }
 
-    /// Adds up what was put in. Returns the session's row, if it is still there.
+    /// Updates the session's totals. Returns its row id, or `None` if the row was deleted.
     pub(super) fn finish(self, now: i64) -> Result<Option<i64>> {
         let found = self.transaction.execute(
             "UPDATE sessions SET seen = max(seen, ?2), messages = messages + ?3, bytes = bytes + ?4,
@@ -87,7 +88,7 @@ impl<'a> Insert<'a> {
                 signed(self.findings)
             ],
         )?;
-        Ok((0 < found).then_some(self.session))
+        Ok((found > 0).then_some(self.session))
     }
 
     fn rows(&mut self, rows: &[Row]) -> Result<()> {
@@ -159,7 +160,8 @@ impl<'a> Insert<'a> {
                 signed(finding.count)
             ],
         )?;
-        if 0 < added {
+        // A finding that is already stored must not be counted twice.
+        if added > 0 {
             self.findings += finding.count;
         }
         Ok(())
@@ -202,7 +204,7 @@ impl<'a> Insert<'a> {
 }
 
 fn json(words: &[String]) -> String {
-    // Strings can always be written.
+    // Serialization of strings cannot fail.
     serde_json::to_string(words).unwrap_or_default()
 }
 

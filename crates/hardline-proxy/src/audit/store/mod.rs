@@ -1,9 +1,9 @@
-//! The database: opened, written to, and set aside if it is broken.
+//! Write access to the audit database: opens it, writes batches, and replaces it if it is damaged.
 //!
 //! Invariants:
-//! - A batch is one transaction: all of it is kept or nothing.
-//! - Nothing is written to a file that another process moved away.
-//! - A database of somebody else, or of a newer version, is left alone.
+//! - A batch is one transaction: it is stored completely or not at all.
+//! - Nothing is written to a file that another process has moved aside.
+//! - A database of another program, or of a newer version, is left alone.
 //! - No call waits much longer than [`BUSY`] for other processes.
 
 mod damage;
@@ -29,47 +29,47 @@ use insert::Insert;
 pub(super) use damage::mend;
 pub use retention::Pruned;
 
-/// How long one call waits for other processes.
+/// Time for which one call waits for other processes.
 pub(super) const BUSY: Duration = Duration::from_millis(250);
-/// What the tables are like.
+/// Version of the tables.
 pub(super) const VERSION: i64 = 1;
-/// Whose database it is: `HLau`.
+/// Application id of the database: `HLau`.
 pub(super) const APPLICATION: i64 = 0x484c_6175;
 
-/// The database, open.
+/// The audit database, open for writing.
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
     gate: Gate,
     connection: Connection,
-    /// Which file was opened.
+    /// Device and inode of the opened file.
     identity: Option<Identity>,
-    /// The row of our session, once there is one.
+    /// Row id of this session, once the session has a row.
     session: Option<i64>,
 }
 
-/// Why the database cannot be written.
+/// Error of writing to the database.
 #[derive(Debug, Error)]
 pub(super) enum StoreError {
-    /// The database says so.
+    /// SQLite reported an error.
     #[error("{0}")]
     Database(#[from] rusqlite::Error),
-    /// The file system says so.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It was made by a newer version.
-    #[error("it was made by a newer version of hardline (its version is {0})")]
+    /// A newer version of Hardline created the database.
+    #[error("it was created by a newer version of hardline (its version is {0})")]
     Newer(i64),
-    /// It is none of ours.
+    /// The database belongs to another program.
     #[error("it is a database of another program")]
     Foreign,
-    /// The file is no longer where it was.
+    /// The file was moved or deleted.
     #[error("it was moved or deleted")]
     Moved,
 }
 
 impl StoreError {
-    /// Whether the file is broken.
+    /// Returns true if the file is damaged.
     pub(super) fn is_damage(&self) -> bool {
         let code = match self {
             Self::Database(error) => error.sqlite_error_code(),
@@ -78,20 +78,21 @@ impl StoreError {
         matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
     }
 
-    /// Whether it is of no use to try again.
+    /// Returns true if no retry can succeed.
     pub(super) fn is_final(&self) -> bool {
         matches!(self, Self::Newer(_) | Self::Foreign)
     }
 }
 
 impl Store {
-    /// Opens the database, and makes it if there is none.
+    /// Opens the database, and creates it if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             make_directory(directory)?;
         }
         let gate = Gate::open(&beside(path, ".lock"))?;
         let opened = {
+            // The shared lock suffices for an existing database, so sessions start side by side.
             let _pass = gate.pass(BUSY)?;
             connect(path)?
         };
@@ -102,12 +103,13 @@ impl Store {
                 make(path)?
             }
         };
+        // A crash of the system may lose the last commits, but never damages a WAL database.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
         Ok(Self { path: path.to_owned(), gate, connection, identity, session: None })
     }
 
-    /// Writes a batch of our session. `now` is the time, in microseconds since 1970.
+    /// Writes a batch of this session. `now` is in microseconds since 1970.
     pub(super) fn write(
         &mut self,
         session: &Session,
@@ -121,25 +123,28 @@ impl Store {
             None => Insert::new_session(&transaction, session)?,
         };
         insert.batch(batch)?;
-        // A session that slept for long may be dropped: it begins again.
+        // The row is missing if pruning deleted the session, for example while the computer slept.
+        // The store is then opened anew, and the session gets a new row.
         let id = insert.finish(now)?.ok_or(StoreError::Moved)?;
         transaction.commit()?;
+        // The lock is held until after the commit, so that the file cannot be moved before.
         drop(pass);
         self.session = Some(id);
         Ok(())
     }
 
-    /// Begins a transaction that nobody else writes in, in a file that is still the database.
+    /// Begins a write transaction, after a check that the file is still the database.
     fn begin(&mut self) -> Result<(Transaction<'_>, Pass<'_>), StoreError> {
         let pass = self.gate.pass(BUSY)?;
         if self.identity != identity(&self.path) {
             return Err(StoreError::Moved);
         }
+        // Takes the write lock now: upgrading a read transaction later can fail at once as busy.
         let immediate = TransactionBehavior::Immediate;
         Ok((self.connection.transaction_with_behavior(immediate)?, pass))
     }
 
-    /// Reads in what stands in a file, once. Does nothing if that was done before.
+    /// Imports a spill file. Does nothing if the file was imported before.
     pub(super) fn import(
         &mut self,
         name: &str,
@@ -147,6 +152,7 @@ impl Store {
         now: i64,
     ) -> Result<(), StoreError> {
         let (transaction, _pass) = self.begin()?;
+        // The name and the records are in one transaction, so no file is imported twice.
         let sql = "INSERT OR IGNORE INTO spills VALUES (?1, ?2)";
         if transaction.execute(sql, (name, now))? == 0 {
             return Ok(());
@@ -158,11 +164,12 @@ impl Store {
                     insert = Some(Insert::new_session(&transaction, &session)?);
                 }
                 (Some(insert), line) => insert.line(&line)?,
-                // Nobody knows whose it is.
+                // A record before the session line cannot be attributed.
                 (None, _) => {}
             }
         }
         if let Some(insert) = insert {
+            // Zero leaves the time of the last record as it is.
             insert.finish(0)?;
         }
         transaction.commit()?;
@@ -170,10 +177,10 @@ impl Store {
     }
 }
 
-/// A file, whatever its name.
+/// Device and inode of a file, which stay the same when the file is renamed.
 pub(super) type Identity = (u64, u64);
 
-/// Opens a database that has its tables; `None` if it has none yet.
+/// Opens a database. Returns `None` if the file or its tables do not exist yet.
 fn connect(path: &Path) -> Result<Option<(Connection, Option<Identity>)>, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
@@ -191,19 +198,19 @@ fn connect(path: &Path) -> Result<Option<(Connection, Option<Identity>)>, StoreE
     Ok(Some((connection, identity)))
 }
 
-/// Whether a database has our tables, and not those of somebody else.
+/// Returns true if the database has the tables of an audit log, false if it is empty.
 pub(super) fn check(connection: &Connection) -> Result<bool, StoreError> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
     if application == APPLICATION {
-        return if version <= VERSION { Ok(0 < version) } else { Err(StoreError::Newer(version)) };
+        return if version <= VERSION { Ok(version > 0) } else { Err(StoreError::Newer(version)) };
     }
     let sql = "SELECT count(*) FROM sqlite_schema";
     let tables: i64 = connection.query_row(sql, (), |row| row.get(0))?;
     if tables == 0 && application == 0 { Ok(false) } else { Err(StoreError::Foreign) }
 }
 
-/// Makes a database while nobody else passes, unless somebody was faster.
+/// Creates the database under the exclusive lock, unless another process was faster.
 fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
     if let Some(opened) = connect(path)? {
         return Ok(opened);
@@ -216,6 +223,7 @@ fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
+    // Must be set before the first table, else pruning cannot shrink the file.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.execute_batch(&format!(
@@ -226,10 +234,10 @@ fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
     connect(path)?.ok_or(StoreError::Moved)
 }
 
-/// Checks that SQLite, which opens its files by their names, would wait for none of them.
+/// Checks that SQLite, which opens its files by name, would block on none of them.
 pub(super) fn check_files(path: &Path) -> io::Result<()> {
     file::check(path)?;
-    // Checks what SQLite keeps beside it as well: it opens those as soon as it reads.
+    // SQLite opens the files beside the database as soon as it reads.
     ["-wal", "-shm", "-journal"].iter().try_for_each(|end| {
         let path = beside(path, end);
         let name = path.display();
@@ -237,14 +245,14 @@ pub(super) fn check_files(path: &Path) -> io::Result<()> {
     })
 }
 
-/// A path with something after its last part.
+/// Appends a suffix to the last component of a path.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
 }
 
-/// Makes a directory for nobody but its owner, and those above it.
+/// Creates a directory, and those above it, that only its owner can access.
 fn make_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -253,7 +261,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Has a file be made for nobody but its owner.
+/// Makes new files accessible to their owner only.
 pub(super) fn keep_private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -261,14 +269,15 @@ pub(super) fn keep_private(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// Which file a path names: not opened, as closing it would take SQLite's locks away.
+/// Returns device and inode of a path. Does not open the file, because closing it would release
+/// SQLite's locks.
 #[cfg(unix)]
 pub(super) fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
 }
 
-/// An open file cannot be moved away here.
+/// On this platform an open file cannot be moved.
 #[cfg(not(unix))]
 pub(super) fn identity(_: &Path) -> Option<Identity> {
     None

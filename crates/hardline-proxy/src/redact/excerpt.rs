@@ -1,19 +1,22 @@
-//! The end of a stream of lines, for a log: without secrets, also where the stream was cut.
+//! Redacted excerpt of the last lines of a stream, for a log.
 //!
-//! What is kept of a server's standard error begins and ends anywhere, in the middle of a key or of a word as
-//! well. A key without its first line has no shape that tells it, so lines that can be nothing else go too.
+//! The captured part of a server's standard error can begin and end anywhere, even inside a key or
+//! a word. A private key without its first line cannot be recognized by its shape, so lines of
+//! nothing but base64 are hidden as well.
 
 use super::{REDACTED, redact_text};
 
-/// Most lines and bytes of an excerpt. The last line is there however long it is.
+/// Limit on the lines of an excerpt.
 const MAX_LINES: usize = 8;
+/// Limit on the bytes of an excerpt. The last line is included whatever its length is.
 const MAX_BYTES: usize = 1024;
-/// Shortest line of nothing but base64 that is taken for a part of a key. Keys have 64, the last line less.
+/// Shortest line of base64 that counts as part of a key. Lines of keys have 64 bytes, the last one
+/// fewer.
 const MIN_KEY_LINE_BYTES: usize = 40;
-/// Mark of a line that was cut, behind what is left of it: see `hardline_wire::excerpt`.
+/// Mark of a shortened line, after its beginning: see `hardline_wire::excerpt`.
 const CUT: &str = "… ";
 
-/// Puts the last of these lines into one, without the secrets in any of them.
+/// Joins the last lines into one, without secrets.
 ///
 /// ```
 /// use hardline_proxy::redact::redact_excerpt;
@@ -24,7 +27,8 @@ const CUT: &str = "… ";
 pub fn redact_excerpt(lines: &[String]) -> String {
     let lines: Vec<&str> = lines.iter().map(|line| without_cut_word(line)).collect();
     let mut text = lines.join("\n");
-    // As one text, as a key has many lines; and before anything is left out, as that may be its first.
+    // Redacted as one text, because a key has many lines, and before lines are dropped, because the
+    // first line of a key may be among those.
     redact_text(&mut text);
     hide_end_of_key(&mut text);
     let mut shown: Vec<&str> = text.split('\n').map(hide_key_line).collect();
@@ -39,17 +43,18 @@ pub fn redact_excerpt(lines: &[String]) -> String {
     shown.get(start..).unwrap_or_default().join(" | ")
 }
 
-/// A line that was cut without its last word, which may be half of a secret.
+/// Removes the last word of a shortened line, which may be half a secret.
 fn without_cut_word(line: &str) -> &str {
     let Some((before, after)) = line.rsplit_once(CUT) else { return line };
     let is_cut = after.starts_with(|first: char| first.is_ascii_digit());
-    match is_cut && after.contains(" bytes more") {
-        true => before.rfind(char::is_whitespace).map_or("", |end| before.get(..end).unwrap_or("")),
-        false => line,
+    if is_cut && after.contains(" bytes more") {
+        before.rfind(char::is_whitespace).map_or("", |end| before.get(..end).unwrap_or(""))
+    } else {
+        line
     }
 }
 
-/// Hides what ends a private key whose beginning is missing.
+/// Hides the end of a private key whose beginning is missing.
 fn hide_end_of_key(text: &mut String) {
     let Some(end) = text.find("-----END") else { return };
     let line_end =

@@ -1,4 +1,4 @@
-//! Secrets in JSON, by the keys that they stand under.
+//! Secrets in JSON, recognized by their keys.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use super::program::Command;
 use super::value::{is_placeholder, looks_random};
 use super::{Edit, REDACTED, apply, key, text};
 
-/// How often JSON is looked for in a string of JSON.
+/// Limit on the depth of JSON inside strings of JSON.
 const MAX_LAYERS: usize = 3;
-/// Objects whose members are schemas, each under the name of what it describes.
+/// Keys of objects whose members are schemas.
 const SCHEMA_PLACES: [&str; 9] = [
     "properties",
     "patternProperties",
@@ -24,10 +24,10 @@ const SCHEMA_PLACES: [&str; 9] = [
     "outputSchema",
     "requestedSchema",
 ];
-/// What a schema says of a value, besides its type.
+/// Keys of a schema that describe a value, besides `type`.
 const SCHEMA_KEYS: [&str; 9] =
     ["$ref", "anyOf", "oneOf", "allOf", "not", "enum", "properties", "items", "pattern"];
-/// What a schema says in words.
+/// Keys of a schema whose values are descriptions or names.
 const SCHEMA_WORDS: [&str; 12] = [
     "type",
     "description",
@@ -43,14 +43,14 @@ const SCHEMA_WORDS: [&str; 12] = [
     "contentEncoding",
 ];
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
-/// Keys of lists in which names and values take turns.
+/// Keys of arrays in which names and values alternate.
 const HEADERS: [&str; 4] = ["headers", "rawHeaders", "raw_headers", "http_headers"];
-/// Keys of lists of names, of which none is the value of another.
+/// Keys of arrays of names, in which no element is the value of another.
 const NAMES: [&str; 10] = [
     "required", "enum", "fields", "columns", "keys", "names", "include", "exclude", "scopes",
     "tags",
 ];
-/// What an object calls what its `value` is.
+/// Keys under which an object gives the name of its `value`.
 const NAME_KEYS: [&str; 10] = [
     "name",
     "key",
@@ -63,12 +63,12 @@ const NAME_KEYS: [&str; 10] = [
     "element",
     "selector",
 ];
-/// Shortest token in a list of tokens, which may be parts of a text.
+/// Shortest secret in an array of tokens, which may also be the tokens of a text.
 const MIN_TOKEN_BYTES: usize = 10;
-/// Shortest value that is taken for a secret by its looks beside the name of one.
+/// Shortest value that counts as a secret by its looks beside the name of a secret.
 const MIN_NAMED_BYTES: usize = 6;
 
-/// Takes secrets out of JSON. `None` if it is none.
+/// Redacts JSON. Returns `None` if the line is not strict JSON.
 pub(super) fn redact(line: &[u8]) -> Option<Cow<'_, [u8]>> {
     redact_layer(line, MAX_LAYERS)
 }
@@ -87,20 +87,20 @@ fn redact_layer(line: &[u8], layers: usize) -> Option<Cow<'_, [u8]>> {
         walk.step(&step);
     }
     let Walk { mut edits, .. } = walk;
-    // What is hidden as a whole is shorter than what is left of it.
+    // Of two edits of one value, the one that hides all of it is shorter and wins.
     edits.sort_by_key(|edit| (edit.start, edit.with.len()));
     edits.dedup_by_key(|edit| edit.start);
     Some(apply(line, &edits))
 }
 
-/// Where a walk is, and what it found.
+/// State of a walk through a document.
 struct Walk<'a> {
     levels: Vec<Level>,
-    /// The key that the next value stands under.
+    /// Key of the next value.
     key: Option<Cow<'a, str>>,
-    /// What is in objects under secrets' keys: hidden unless such an object turns out to be a schema.
+    /// Edits in objects under secret keys. They apply unless the object turns out to be a schema.
     held: Vec<Held>,
-    /// How many objects around the current place are under a secret's key.
+    /// Number of objects around the current position that are under a secret key.
     holders: usize,
     edits: Vec<Edit>,
     layers: usize,
@@ -108,19 +108,19 @@ struct Walk<'a> {
 
 struct Held {
     edit: Edit,
-    /// Whether it is hidden in a schema as well.
+    /// True if the value is hidden in a schema as well.
     is_hidden_in_schema: bool,
 }
 
-/// An array or object around the current place.
+/// An array or object around the current position.
 #[derive(Default)]
 struct Level {
     is_object: bool,
-    /// Whether its elements are secret.
+    /// Secrecy of its elements.
     secrecy: Secrecy,
-    /// Whether its members are schemas.
+    /// True if its members are schemas.
     is_schema_place: bool,
-    /// For an object under a secret's key: where in what is held its own begins.
+    /// For an object under a secret key: start of its edits in `held`.
     held_from: Option<usize>,
     schema: Schema,
     pair: Pair,
@@ -131,12 +131,12 @@ struct Level {
 enum Secrecy {
     #[default]
     Open,
-    /// If it looks like it.
+    /// Secret if it looks random.
     Doubtful,
     Secret,
 }
 
-/// What speaks for an object being a schema.
+/// Signs that an object is a schema.
 #[derive(Default)]
 struct Schema {
     is_in_place: bool,
@@ -145,37 +145,37 @@ struct Schema {
     has_others: bool,
 }
 
-/// An object with a name and a value.
+/// State of an object that may have a name and a value.
 #[derive(Default)]
 struct Pair {
-    /// Whether its name is that of a secret.
+    /// True if its name is that of a secret.
     is_named: bool,
     value: Option<Edit>,
 }
 
-/// An array of words.
+/// State of an array of words.
 #[derive(Default)]
 struct List {
     command: Command,
     turns: Turns,
     length: usize,
-    /// Whether the word before is the name of a secret.
+    /// True if the previous word is the name of a secret.
     is_named: bool,
-    /// The second word, if the first is the name of a secret.
+    /// Edit of the second word, if the first is the name of a secret.
     value: Option<Edit>,
 }
 
-/// What an array of a name and a value may be.
+/// Possible meaning of an array that contains the name of a secret.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum Turns {
     /// A list of names.
     #[default]
     Never,
-    /// A pair, if the value looks like one.
+    /// A pair, if the value looks random.
     Perhaps,
     /// A pair in a list of pairs.
     Once,
-    /// One pair after the other.
+    /// A sequence of pairs.
     Always,
 }
 
@@ -201,9 +201,11 @@ impl<'a> Walk<'a> {
         {
             let schema = &mut level.schema;
             schema.has_type |= SCHEMA_KEYS.contains(&&*key);
-            match SCHEMA_WORDS.contains(&&*key) {
-                true => schema.has_words |= key != "type",
-                false => schema.has_others = true,
+            if SCHEMA_WORDS.contains(&&*key) {
+                // An ordinary object may have a `type` too, so this word alone proves nothing.
+                schema.has_words |= key != "type";
+            } else {
+                schema.has_others = true;
             }
         }
         self.key = Some(key);
@@ -215,9 +217,10 @@ impl<'a> Walk<'a> {
         let mut level = Level { is_object, ..Level::default() };
         let mut secrecy = secrecy_of(name);
         if let Some(around) = self.levels.last_mut() {
-            // A list of types.
+            // `"type": ["string", "null"]` is a list of types.
             around.schema.has_type |= around.is_object && !is_object && name == "type";
             level.schema.is_in_place = around.is_schema_place;
+            // An array, and a `value` beside a secret name, take their secrecy from around them.
             if !around.is_object || (around.pair.is_named && name == "value") {
                 let inherited = if around.is_object { Secrecy::Secret } else { around.secrecy };
                 secrecy = inherited;
@@ -250,6 +253,7 @@ impl<'a> Walk<'a> {
             self.holders = self.holders.saturating_sub(1);
             if !level.schema.is_one() {
                 self.edits.extend(self.held.drain(from.min(self.held.len())..).map(|it| it.edit));
+            // Inside another secret object, the outer one decides.
             } else if self.holders == 0 {
                 let hidden = self.held.drain(..).filter(|it| it.is_hidden_in_schema);
                 self.edits.extend(hidden.map(|it| it.edit));
@@ -267,6 +271,7 @@ impl<'a> Walk<'a> {
         }
         let is_top = self.levels.len() <= 1;
         let name = key.as_deref().unwrap_or_default();
+        // Peers match answers by these values, so they must stay readable.
         if key::is_opaque(name) || (is_top && (name == "id" || name == "method")) {
             return;
         }
@@ -282,7 +287,7 @@ impl<'a> Walk<'a> {
             self.edits.extend(hidden(value));
             return;
         }
-        if 0 < self.holders
+        if self.holders > 0
             && let Some(edit) = hidden(value)
         {
             let is_hidden_in_schema = !SCHEMA_WORDS.contains(&name)
@@ -291,9 +296,10 @@ impl<'a> Walk<'a> {
             self.held.push(Held { edit, is_hidden_in_schema });
         }
         if let Some(level) = self.levels.last_mut() {
-            match level.is_object {
-                true => level.member(name, &content, value),
-                false => self.edits.extend(level.list.word(&content, value)),
+            if level.is_object {
+                level.member(name, &content, value);
+            } else {
+                self.edits.extend(level.list.word(&content, value));
             }
         }
         if is_text {
@@ -301,12 +307,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is left of a string that is no secret as a whole.
+    /// Redacts a string that is not a secret as a whole.
     fn inside(&self, value: Value<'_>, content: &str) -> Option<Edit> {
         let bytes = content.as_bytes();
         let is_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
         let layer =
-            if is_json && 0 < self.layers { redact_layer(bytes, self.layers - 1) } else { None };
+            if is_json && self.layers > 0 { redact_layer(bytes, self.layers - 1) } else { None };
         let redacted = layer.unwrap_or_else(|| text::redact(bytes));
         let Cow::Owned(redacted) = redacted else { return None };
         let mut with = String::with_capacity(redacted.len() + 2);
@@ -316,7 +322,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Level {
-    /// Takes note of a member of an object that may be a pair or a schema.
+    /// Examines a member of an object that may be a pair or a schema.
     fn member(&mut self, key: &str, content: &str, value: Value<'_>) {
         let bytes = content.as_bytes();
         match key {
@@ -332,7 +338,8 @@ impl Level {
 }
 
 impl List {
-    /// Takes note of an element. What is hidden of it is certain now, or when the list ends.
+    /// Examines an element. Returns its edit if that is certain now; other edits follow at the end
+    /// of the list.
     fn word(&mut self, content: &str, value: Value<'_>) -> Option<Edit> {
         let (index, bytes) = (self.length, content.as_bytes());
         self.length += 1;
@@ -367,7 +374,7 @@ fn secrecy_of(key: &str) -> Secrecy {
     }
 }
 
-/// The value as a whole, unless there is nothing in it.
+/// Returns the edit that hides a whole value, unless the value is empty or hidden already.
 fn hidden(value: Value<'_>) -> Option<Edit> {
     let is_nothing = ["\"\"", "\"[redacted]\""].contains(&value.text());
     (!is_nothing).then(|| edit(value, Cow::Borrowed("\"[redacted]\"")))
@@ -377,7 +384,7 @@ fn edit(value: Value<'_>, with: Cow<'static, str>) -> Edit {
     Edit { start: value.offset(), end: value.offset() + value.text().len(), with }
 }
 
-/// Whether it is where somebody works: `PWD` is no password.
+/// Returns true for a working directory: `PWD` is not a password.
 fn is_directory(key: &str, value: Value<'_>) -> bool {
     key.eq_ignore_ascii_case("pwd") && value.text().starts_with("\"/")
 }

@@ -1,9 +1,9 @@
 //! Keys whose values are secrets.
 
-/// As much of a key as is looked at, from its end, in bytes.
+/// Limit on the bytes of a key that are examined, counted from its end.
 const MAX_KEY_BYTES: usize = 128;
 
-/// What a secret's key ends with, whatever stands before it and however its words are put together.
+/// Endings of secret keys, after the words of the key are joined.
 const ENDS: [&str; 49] = [
     "password",
     "passwords",
@@ -55,19 +55,19 @@ const ENDS: [&str; 49] = [
     "motdepasse",
     "contrasena",
 ];
-/// What is one if it is the last word.
+/// Words that make a key secret if they are the last word.
 const LAST_WORDS: [&str; 9] =
     ["token", "pwd", "jwt", "pat", "passwort", "otp", "totp", "mfa", "2fa"];
-/// What is one if it is the only word.
+/// Words that make a key secret if they are the only word.
 const ONLY_WORDS: [&str; 4] = ["auth", "bearer", "pass", "authkey"];
-/// What makes one of `auth`, if it stands before it.
+/// Words that make a key secret if they stand before `auth`.
 const KINDS_OF_AUTH: [&str; 5] = ["x", "basic", "http", "proxy", "digest"];
-/// What a pass is that is no password: one of several, or a filter.
+/// Words before `pass` that mean one of several passes, or a filter, and not a password.
 const KINDS_OF_PASS: [&str; 18] = [
     "first", "second", "third", "next", "last", "final", "one", "two", "single", "multi", "all",
     "test", "tests", "render", "low", "high", "band", "boarding",
 ];
-/// Keys that are not written in ASCII.
+/// Secret keys that are not written in ASCII.
 const FOREIGN: [&str; 5] = [
     "contrase\u{f1}a",
     "\u{5bc6}\u{7801}",
@@ -75,7 +75,7 @@ const FOREIGN: [&str; 5] = [
     "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
     "\u{30d1}\u{30b9}\u{30ef}\u{30fc}\u{30c9}",
 ];
-/// What comes after and changes nothing.
+/// Words at the end of a key that do not change its meaning.
 const TRAILERS: [&str; 18] = [
     "value",
     "hash",
@@ -96,10 +96,10 @@ const TRAILERS: [&str; 18] = [
     "data",
     "code",
 ];
-/// What is one in the query of a URL, if its value looks like one.
+/// Keys in a URL's query that are secret if their values look random.
 const QUERY_KEYS: [&str; 6] =
     ["sig", "key", "signature", "xamzsignature", "xgoogsignature", "hmac"];
-/// Tokens that are none of a secret: they say where to go on, or what belongs together.
+/// Keys that end with `token` but are not secret: they are cursors or correlation ids.
 const HARMLESS: [&str; 12] = [
     "progresstoken",
     "pagetoken",
@@ -114,7 +114,7 @@ const HARMLESS: [&str; 12] = [
     "starttoken",
     "previouspagetoken",
 ];
-/// Values that peers give back as they are.
+/// Keys of values that peers send back unchanged.
 const OPAQUE: [&str; 9] = [
     "progressToken",
     "cursor",
@@ -127,14 +127,16 @@ const OPAQUE: [&str; 9] = [
     "mimeType",
 ];
 
-/// Whether a value under this key is a secret, in camelCase, snake_case, kebab-case or any other.
+/// Returns true if a value under this key is a secret. The key may be in camelCase, snake_case,
+/// kebab-case or any other style.
 pub(super) fn is_secret(key: &[u8]) -> bool {
     let key = key.get(key.len().saturating_sub(MAX_KEY_BYTES)..).unwrap_or_default();
+    // No secret key is shorter than `otp` or `pat`.
     if key.len() < 3 {
         return false;
     }
     let mut words = words(key);
-    while words.last().is_some_and(|word| TRAILERS.contains(&word.as_str())) && 1 < words.len() {
+    while words.len() > 1 && words.last().is_some_and(|word| TRAILERS.contains(&word.as_str())) {
         words.pop();
     }
     let Some((last, before)) = words.split_last() else { return is_foreign(key) };
@@ -154,14 +156,15 @@ pub(super) fn is_secret(key: &[u8]) -> bool {
         || is_foreign(key)
 }
 
-/// Whether a value under this key is a secret if it looks like one: tokens are parts of a text as well.
+/// Returns true if a value under this key is a secret only if it looks random: a list of `tokens`
+/// may also be the tokens of a text.
 pub(super) fn is_doubtful(key: &[u8]) -> bool {
     key.get(key.len().saturating_sub(6)..).is_some_and(|it| it.eq_ignore_ascii_case(b"tokens"))
 }
 
-/// Whether a value under this key of a URL's query is a secret if it looks like one.
+/// Returns true if a value under this key of a URL's query is a secret only if it looks random.
 pub(super) fn is_doubtful_query(key: &[u8]) -> bool {
-    if MAX_KEY_BYTES < key.len() {
+    if key.len() > MAX_KEY_BYTES {
         return false;
     }
     let key = words(key).concat();
@@ -173,12 +176,12 @@ fn is_foreign(key: &[u8]) -> bool {
         && str::from_utf8(key).is_ok_and(|key| FOREIGN.contains(&key.to_lowercase().as_str()))
 }
 
-/// Whether the value under this key must stay as it is.
+/// Returns true if the value under this key must stay unchanged.
 pub(super) fn is_opaque(key: &str) -> bool {
     OPAQUE.contains(&key)
 }
 
-/// The words of a key, in lower case, without digits at its end.
+/// Splits a key into words, in lower case, without digits at its end.
 fn words(key: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -187,6 +190,7 @@ fn words(key: &[u8]) -> Vec<String> {
     for (index, byte) in key.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| key.get(before));
         let after = key.get(index + 1);
+        // A capital begins a word in `dbPassword`, and the last of a run does so in `APIKey`.
         let begins = byte.is_ascii_uppercase()
             && (before.is_some_and(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
                 || after.is_some_and(u8::is_ascii_lowercase));

@@ -1,17 +1,16 @@
-//! Secrets, taken out of what is kept.
+//! Redaction: removes secrets from text before it is stored or printed.
 //!
-//! Two things give a secret away: the key that it stands under (`"api_key": "…"`, `password=…`,
-//! `Authorization: …`), and its own shape (`ghp_…`, a private key in PEM, a password in a URL). In JSON,
-//! keys are looked at where they are keys, at any depth and in JSON that is quoted in strings; whatever is
-//! no JSON is looked at as text.
+//! A secret is recognized by its key (`"api_key": "…"`, `password=…`, `Authorization: …`) or by its
+//! own shape (`ghp_…`, a private key in PEM, a password in a URL). In JSON, object keys are checked
+//! at any depth, also in JSON that is quoted in strings. Anything else is treated as text.
 //!
 //! Invariants:
-//! - What is strict JSON stays strict JSON, with the same members and elements; ids, methods and other
-//!   opaque values that peers give back are not touched.
-//! - What holds no secret is not changed by a byte, and what was redacted is not changed again.
-//! - Cost is linear in the bytes. Nothing panics, whatever the bytes.
+//! - Strict JSON stays strict JSON with the same members and elements. Ids, methods and other
+//!   opaque values that peers send back are not changed.
+//! - Text without secrets is not changed by a byte, and redacting twice changes nothing.
+//! - Cost is linear in the bytes. No input causes a panic.
 //!
-//! No more than a good effort: a password in a sentence is not seen.
+//! This is best effort: a password in a sentence is not recognized.
 
 mod excerpt;
 mod json;
@@ -25,10 +24,10 @@ use std::borrow::Cow;
 
 pub use excerpt::redact_excerpt;
 
-/// What stands in the place of a secret.
+/// Text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Takes secrets out of a line, which is JSON or any text.
+/// Redacts a line, which is JSON or any text.
 pub fn redact(line: &[u8]) -> Cow<'_, [u8]> {
     match json::redact(line) {
         Some(redacted) => redacted,
@@ -36,20 +35,20 @@ pub fn redact(line: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Takes secrets out of a text, in place.
+/// Redacts a text in place.
 pub fn redact_text(text: &mut String) {
     if let Cow::Owned(redacted) = text::redact(text.as_bytes()) {
-        // Whole characters are replaced by whole characters.
+        // Edits begin and end at character boundaries, so nothing is lost here.
         *text = String::from_utf8_lossy(&redacted).into_owned();
     }
 }
 
-/// Whether what stands under this key is a secret.
+/// Returns true if a value under this key is a secret.
 pub fn is_secret_key(key: &str) -> bool {
     key::is_secret(key.as_bytes())
 }
 
-/// Takes secrets out of a command line: also those that follow an option of their own.
+/// Redacts a command line, including secrets in the word after an option.
 pub fn redact_command(words: &[String]) -> Vec<String> {
     let mut command = program::Command::default();
     let redacted = words.iter().map(|word| match command.word(word) {
@@ -63,7 +62,7 @@ pub fn redact_command(words: &[String]) -> Vec<String> {
     redacted.collect()
 }
 
-/// Puts edits, which are in order and apart, into a text.
+/// Applies edits to a text. They must be in order and must not overlap.
 fn apply<'a>(text: &'a [u8], edits: &[Edit]) -> Cow<'a, [u8]> {
     if edits.is_empty() {
         return Cow::Borrowed(text);
@@ -79,7 +78,7 @@ fn apply<'a>(text: &'a [u8], edits: &[Edit]) -> Cow<'a, [u8]> {
     Cow::Owned(result)
 }
 
-/// A part of a text, and what takes its place.
+/// Replacement of one part of a text.
 #[derive(Clone, Debug)]
 struct Edit {
     start: usize,

@@ -1,8 +1,8 @@
-//! Secrets as they are met in configurations, command lines and the arguments of tools.
+//! Tests with secrets as they occur in configurations, command lines and tool arguments.
 
 use super::tests::{check, check_benign, check_planted};
 
-/// One of each kind. Made up, and put together here so that nobody takes this file for a leak.
+/// One secret of each kind. They are made up, and assembled here so that no scanner reports a leak.
 fn more_shapes() -> Vec<String> {
     let mixed = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbCdEfGh1jK2mN3";
     let hex = "0123456789abcdef0123456789abcdef";

@@ -1,4 +1,4 @@
-//! Programs that are given secrets in options whose names do not say so.
+//! Programs whose options take secrets although the option's name does not say so.
 
 use super::key;
 use super::value::{is_done, is_placeholder};
@@ -14,19 +14,19 @@ pub(super) enum Program {
     Sshpass,
 }
 
-/// An option that a secret belongs to.
+/// An option that takes a secret.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opt {
-    /// How many bytes it is itself: what follows in the same word is its value.
+    /// Length of the option itself; the rest of the word is its value.
     pub(super) length: usize,
-    /// Whether the value is a name, a colon and the secret.
+    /// True if the value is a name, a colon and the secret.
     has_name: bool,
-    /// Whether the value may be the next word.
+    /// True if the value may be the next word.
     pub(super) is_apart: bool,
 }
 
 impl Program {
-    /// The program of this name.
+    /// Returns the program of this name.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"curl" => Self::Curl,
@@ -37,7 +37,7 @@ impl Program {
         })
     }
 
-    /// The option that a word of its command line is or begins with.
+    /// Returns the option that a word is or begins with.
     pub(super) fn option(self, word: &[u8]) -> Option<Opt> {
         let long: &[&[u8]] = match self {
             Self::Curl => &[b"--user", b"--proxy-user"],
@@ -58,19 +58,18 @@ impl Program {
 }
 
 impl Opt {
-    /// From where on a value is secret.
+    /// Returns the start of the secret in a value.
     pub(super) fn secret_in(self, value: &[u8]) -> Option<usize> {
-        let start = match self.has_name {
-            true => value.iter().position(|byte| *byte == b':')? + 1,
-            false => 0,
-        };
+        let start =
+            if self.has_name { value.iter().position(|byte| *byte == b':')? + 1 } else { 0 };
         let secret = value.get(start..)?;
+        // `-u 1000:1000` names a user and a group.
         let is_number = secret.iter().all(u8::is_ascii_digit) && self.has_name;
         (!is_placeholder(secret) && !is_done(value) && !is_number).then_some(start)
     }
 }
 
-/// The words of a command line so far, as far as they say something of the next one.
+/// State after the words of a command line so far.
 #[derive(Debug, Default)]
 pub(super) struct Command {
     program: Option<Program>,
@@ -81,13 +80,13 @@ pub(super) struct Command {
 enum Next {
     #[default]
     Anything,
-    /// What an option is given whose name says that it is a secret.
+    /// The value of an option whose name says that it is a secret.
     Secret,
     Value(Opt),
 }
 
 impl Command {
-    /// Takes a word. Returns from where on it is a secret.
+    /// Examines a word. Returns the start of the secret in it.
     pub(super) fn word(&mut self, word: &str) -> Option<usize> {
         let bytes = word.as_bytes();
         match std::mem::take(&mut self.next) {
@@ -97,6 +96,7 @@ impl Command {
         }
         let name = word.trim_start_matches('-');
         if name.len() == word.len() {
+            // `sudo mysql …`: the program need not be the first word.
             let name = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
             self.program = Program::of(name).or(self.program);
             return None;

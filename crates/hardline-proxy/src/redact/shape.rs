@@ -1,27 +1,27 @@
-//! Secrets that are known by their shape, wherever they stand.
+//! Secrets recognized by their shape, in any place.
 
 use super::REDACTED;
 
-/// A kind of secret: how it begins, and how many characters follow at least.
+/// A kind of secret: its prefix, and the minimum number of characters after it.
 struct Shape {
     prefix: &'static [u8],
     least: usize,
-    /// What it is made of besides letters and digits.
+    /// Characters it may contain besides letters and digits.
     extra: &'static [u8],
     body: Body,
 }
 
-/// What tells it from ordinary words that begin in the same way.
+/// Test that tells a secret from ordinary words with the same prefix.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Body {
-    /// Nothing: there are none.
+    /// None: no ordinary word has the prefix.
     Any,
     /// A digit or a capital letter near its beginning.
     Mixed,
-    /// It is made of hexadecimal digits, exactly so many, and stands alone.
+    /// Exactly the given number of hexadecimal digits, not part of a longer word.
     Hex,
-    /// It has digits and letters, is not longer by more than a few, and stands alone: data in base64 can
-    /// begin like this anywhere.
+    /// Digits and letters, at most a few more than the minimum, and not part of base64 data, which
+    /// can contain the prefix anywhere.
     Alone,
 }
 
@@ -45,7 +45,7 @@ const fn alone(prefix: &'static str, least: usize, extra: &'static str) -> Shape
     shape(prefix, least, extra, Body::Alone)
 }
 
-/// By their first character. Longer prefixes come before shorter ones that they begin with.
+/// Shapes by first character. A longer prefix comes before a shorter one that it begins with.
 static SHAPES: [(u8, &[Shape]); 26] = [
     (
         b's',
@@ -191,12 +191,12 @@ static SHAPES: [(u8, &[Shape]); 26] = [
     (b'e', &[word("eyJ", 24, "-_.")]),
 ];
 
-/// How far a secret is searched for what ordinary words do not have.
+/// Number of bytes searched for a digit or a capital letter.
 const NEAR_BYTES: usize = 64;
-/// By how much a secret may be longer that is not sure otherwise.
+/// Limit on the bytes over the minimum, for secrets whose prefix alone is not convincing.
 const MAX_SPARE_BYTES: usize = 12;
 
-/// How long the secret is that begins at `start`, where a word begins, if one does.
+/// Returns the length of the secret that begins at `start`, where a word begins.
 pub(super) fn length_at(text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
     let first = rest.first()?;
@@ -207,20 +207,20 @@ pub(super) fn length_at(text: &[u8], start: usize) -> Option<usize> {
         Some(shape) => of_shape(shape, rest, before)?,
         None => in_parts(rest, *first)?,
     };
-    // What may not be longer was longer, if what follows was redacted.
+    // A secret of limited length that is followed by a redacted part was longer, and so is not one.
     let is_bounded = shape.is_none_or(|shape| matches!(shape.body, Body::Hex | Body::Alone));
     let is_cut = is_bounded && rest.get(length..)?.starts_with(REDACTED.as_bytes());
     (!is_cut).then_some(length)
 }
 
 fn of_shape(shape: &Shape, rest: &[u8], before: Option<&u8>) -> Option<usize> {
-    // A web token does not begin inside what could be one, so that no byte is looked at twice.
+    // A web token does not begin inside another candidate, so that no byte is examined twice.
     if shape.prefix == b"eyJ" && before.is_some_and(|byte| b"-_.".contains(byte)) {
         return None;
     }
     let body = rest.get(shape.prefix.len()..)?;
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.extra.contains(byte);
-    // Looked at first, so that what is none costs little, however long it is.
+    // Only the near bytes are examined first, so that a long word that is no secret costs little.
     let mut near =
         body.iter().take(NEAR_BYTES.max(shape.least + MAX_SPARE_BYTES)).take_while(is_part);
     let has_digit = near.clone().any(u8::is_ascii_digit);
@@ -254,7 +254,7 @@ fn of_shape(shape: &Shape, rest: &[u8], before: Option<&u8>) -> Option<usize> {
     (is_whole && shape.least <= body.len()).then(|| shape.prefix.len() + body.len())
 }
 
-/// Whether it has the two parts of a token of Airtable, after its first letters.
+/// Returns true if the text after the prefix has the two parts of an Airtable token.
 fn is_airtable(body: &[u8]) -> bool {
     let mut parts = body.split(|byte| *byte == b'.');
     let (name, secret) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -262,7 +262,7 @@ fn is_airtable(body: &[u8]) -> bool {
     (12..=17).contains(&name.len()) && is_hex && parts.next().is_none()
 }
 
-/// Secrets that begin with no word of their own, but have parts.
+/// Finds secrets without a fixed prefix but with a known structure.
 fn in_parts(rest: &[u8], first: u8) -> Option<usize> {
     match first {
         b'0'..=b'9' | b'b' => telegram(rest),
@@ -271,7 +271,8 @@ fn in_parts(rest: &[u8], first: u8) -> Option<usize> {
     }
 }
 
-/// The number of a bot, a colon, and a long word that begins with `AA`; before it `bot`, in a URL.
+/// Matches a Telegram token: a bot's number, a colon, and a long word that begins with `AA`. In a
+/// URL, `bot` comes before it.
 fn telegram(rest: &[u8]) -> Option<usize> {
     let number = if rest.starts_with(b"bot") { 3 } else { 0 };
     let colon = number + run(rest.get(number..)?, 12, |byte| byte.is_ascii_digit());
@@ -281,12 +282,12 @@ fn telegram(rest: &[u8]) -> Option<usize> {
     (is_one && (32..=40).contains(&length)).then_some(colon + 1 + length)
 }
 
-/// A number in base64, a time and a signature, with full stops in between.
+/// Matches a Discord token: a number in base64, a time and a signature, separated by full stops.
 fn discord(rest: &[u8]) -> Option<usize> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let mut end = 0;
     for (index, lengths) in [23..=30, 6..=7, 27..=45].into_iter().enumerate() {
-        if 0 < index {
+        if index > 0 {
             rest.get(end..)?.strip_prefix(b".")?;
             end += 1;
         }
@@ -301,16 +302,17 @@ fn discord(rest: &[u8]) -> Option<usize> {
     (has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase)).then_some(end)
 }
 
-/// How many bytes of a kind come first, up to `most`.
+/// Returns the number of leading bytes of a kind, up to `most`.
 fn run(bytes: &[u8], most: usize, is_part: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take(most).take_while(|byte| is_part(**byte)).count()
 }
 
-/// Whether it has the parts of a JSON Web Token, after its first letters.
+/// Returns true if the text after the prefix has the parts of a JSON Web Token.
 fn is_jwt(body: &[u8]) -> bool {
     let mut parts = body.split(|byte| *byte == b'.');
     let (head, payload) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    // One without a signature ends with a full stop, which was taken for the end of a sentence.
+    // A token without a signature ends with a full stop, which was cut off as the end of a
+    // sentence.
     let has_signature = parts.next().is_some() || payload.starts_with(b"eyJ");
     8 <= head.len() && 8 <= payload.len() && has_signature
 }

@@ -1,4 +1,4 @@
-//! Lines with and without secrets: how keys, shapes and texts are read. Every kind of secret is in `planted`.
+//! Tests of redaction: how keys, shapes and texts are read. `planted` tests every kind of secret.
 
 use hardline_testkit::generate::Rng;
 
@@ -11,13 +11,13 @@ pub(super) fn check(text: &str, expected: &str) {
     assert_eq!(redact(&redacted), redacted, "not the same when done again");
 }
 
-/// `*` is put for the secret, which must be gone.
+/// Checks that the secret, inserted for `*`, is removed.
 #[track_caller]
 pub(super) fn check_planted(with: &str, secret: &str) {
     check(&with.replace('*', secret), &with.replace('*', REDACTED));
 }
 
-/// Not a byte is changed, and nothing is copied.
+/// Checks that not a byte is changed and nothing is copied.
 #[track_caller]
 pub(super) fn check_benign(text: &str) {
     let redacted = redact(text.as_bytes());
@@ -25,7 +25,7 @@ pub(super) fn check_benign(text: &str) {
     assert!(matches!(redacted, Cow::Borrowed(_)));
 }
 
-/// One of each kind. Made up, and put together here so that nobody takes this file for a leak.
+/// One secret of each kind. They are made up, and assembled here so that no scanner reports a leak.
 fn shapes() -> Vec<String> {
     let body = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbCdEfGh";
     let prefixes = [
@@ -206,7 +206,8 @@ fn ordinary_traffic_is_not_touched() {
     }
 }
 
-/// Whatever the bytes: JSON stays JSON with the same outline, and the second time changes nothing.
+/// Checks with any bytes that JSON stays JSON with the same outline, and that redacting twice
+/// changes nothing.
 #[test]
 fn any_line_stays_what_it_is() {
     let pieces = [

@@ -1,7 +1,8 @@
 //! Secrets in text of any kind: prose, code, configuration, headers, broken JSON.
 //!
-//! The text is cut into chunks of letters, digits, `_`, `-` and `.`, which is what keys and most secrets
-//! are made of. A chunk is a secret by its shape, or a key whose value follows, or the scheme of a URL.
+//! The text is split into chunks of letters, digits, `_`, `-` and `.`, which keys and most secrets
+//! consist of. A chunk is a secret by its shape, or a key that is followed by its value, or the
+//! scheme of a URL.
 
 mod rare;
 
@@ -11,17 +12,17 @@ use std::ops::Range;
 use super::value::{has_both, is_mixed, is_placeholder, is_variable, is_word};
 use super::{Edit, REDACTED, apply, key, program, shape};
 
-/// Ways to say who one is, in a header.
+/// Authentication schemes of HTTP headers.
 const SCHEMES: [&str; 7] =
     ["bearer", "basic", "digest", "token", "apikey", "negotiate", "aws4-hmac-sha256"];
-/// Shortest secret after one of those, in bytes.
+/// Shortest secret after a scheme, in bytes.
 const MIN_CREDENTIAL_BYTES: usize = 10;
-/// As much of a header as is looked at to find out whether it is one.
+/// Limit on the bytes examined to recognize a header.
 const MAX_NEAR_BYTES: usize = 128;
 /// Longest first line of a private key, after `-----BEGIN`.
 const MAX_PEM_HEAD_BYTES: usize = 48;
 
-/// Takes secrets out of a text.
+/// Redacts a text.
 pub(super) fn redact(text: &[u8]) -> Cow<'_, [u8]> {
     let mut search = Search { text, program: None, expected: None, edits: Vec::new() };
     let mut at = 0;
@@ -34,9 +35,9 @@ pub(super) fn redact(text: &[u8]) -> Cow<'_, [u8]> {
 
 struct Search<'a> {
     text: &'a [u8],
-    /// A program whose options are known, and where its name ends.
+    /// Known program before the current position, and the end of its name.
     program: Option<(program::Program, usize)>,
-    /// A secret further on: what stands before it is looked at first.
+    /// A secret further on. The text before it is examined first.
     expected: Option<Range<usize>>,
     edits: Vec<Edit>,
 }
@@ -50,12 +51,12 @@ impl Search<'_> {
         self.text.get(at..).unwrap_or_default()
     }
 
-    /// Where bytes of a kind end that begin at `at`.
+    /// Returns the end of the run of matching bytes that begins at `at`.
     fn end_of(&self, at: usize, is_part: impl Fn(u8) -> bool) -> usize {
         at + self.rest(at).iter().take_while(|byte| is_part(**byte)).count()
     }
 
-    /// The bytes of a kind that begin at `at`, and no more than `most` of them.
+    /// Returns the run of matching bytes that begins at `at`, at most `most` of them.
     fn near(&self, at: usize, most: usize, is_part: impl Fn(u8) -> bool) -> &[u8] {
         let near = self.rest(at);
         let near = near.get(..most).unwrap_or(near);
@@ -65,14 +66,14 @@ impl Search<'_> {
     fn next_chunk(&self, at: usize) -> Option<usize> {
         let start = self.end_of(at, |byte| !is_chunk(byte));
         self.byte(start).map(|first| {
-            // The letter of an escape is no part of what follows.
+            // In `\nghp_…` the `n` belongs to the escape, not to the secret.
             let before = start.checked_sub(1).and_then(|before| self.byte(before));
             let is_escape = before == Some(b'\\') && b"nrtbf".contains(&first);
             start + usize::from(is_escape)
         })
     }
 
-    /// Takes note of a secret. Returns where to go on.
+    /// Hides a secret. Returns the position after it.
     fn hide(&mut self, start: usize, end: usize) -> usize {
         if start < end && self.text.get(start..end) != Some(REDACTED.as_bytes()) {
             self.edits.push(Edit { start, end, with: Cow::Borrowed(REDACTED) });
@@ -80,7 +81,7 @@ impl Search<'_> {
         end
     }
 
-    /// Looks at the chunk that begins here and what follows it. Returns where to go on.
+    /// Examines the chunk that begins at `start` and the text after it. Returns the next position.
     fn chunk(&mut self, start: usize) -> usize {
         let known = self.hide_expected(start);
         if start < known {
@@ -92,7 +93,7 @@ impl Search<'_> {
             if let Some(length) = shape::length_at(self.text, at) {
                 return self.hide(at, at + length);
             }
-            // The next place where a word begins.
+            // Continues where the next word begins.
             at = self.end_of(at, |byte| byte.is_ascii_alphanumeric());
             at = self.end_of(at, |byte| is_chunk(byte) && !byte.is_ascii_alphanumeric());
         }
@@ -112,7 +113,7 @@ impl Search<'_> {
         self.rarer(start, end)
     }
 
-    /// A private key, to its end or that of the text.
+    /// Hides a private key up to its end, or up to the end of the text.
     fn private_key(&mut self, at: usize) -> usize {
         let head = self.rest(at);
         let head = head.get(..MAX_PEM_HEAD_BYTES).unwrap_or(head);
@@ -132,7 +133,7 @@ impl Search<'_> {
         self.hide(start, end)
     }
 
-    /// The password of a URL, before its host.
+    /// Hides the password in a URL, before the host.
     fn address(&mut self, at: usize) -> usize {
         let end =
             self.end_of(at, |byte| !byte.is_ascii_whitespace() && !b"/?#\"'<>\\`".contains(&byte));
@@ -145,29 +146,31 @@ impl Search<'_> {
                 let is_variable = is_variable(password);
                 if is_variable { end } else { self.hide(at + colon + 1, at + host) }
             }
-            // What follows the colon is a port, or belongs to something else.
+            // A colon without a user name is followed by a port, or belongs to something else.
             _ => at,
         }
     }
 
-    /// What follows `Bearer` or `Basic`.
+    /// Hides the credential after `Bearer` or `Basic`.
     fn credential(&mut self, at: usize) -> usize {
         let start = self.end_of(at, |byte| byte == b' ');
         let end = self.end_of(start, is_credential);
         let value = self.text.get(start..end).unwrap_or_default();
+        // `basic authentication` is prose: a credential is longer than a word and mixed.
         let is_one = at < start && MIN_CREDENTIAL_BYTES <= value.len() && is_mixed(value);
         if is_one { self.hide(start, end) } else { at }
     }
 
-    /// What follows a key, if it is its value.
+    /// Hides the value after a key.
     fn value(&mut self, start: usize, end: usize) -> usize {
         let (key, before) = (self.text.get(start..end).unwrap_or_default(), start.checked_sub(1));
         let before = before.and_then(|before| self.byte(before));
+        // XML: `<password>…</password>`.
         if before == Some(b'<') && self.byte(end) == Some(b'>') {
             let close = self.end_of(end + 1, |byte| byte != b'<');
             return self.hide(end + 1, close);
         }
-        // The quote that ends the key, and the blanks around what stands between.
+        // Skips the quote that ends the key, and the blanks around the sign.
         let quoted = self.end_of(end, |byte| b"\\\"'`".contains(&byte));
         let sign = self.end_of(quoted, is_blank);
         let after = self.end_of(sign, |byte| b":=>".contains(&byte));
@@ -185,14 +188,14 @@ impl Search<'_> {
         }
     }
 
-    /// What follows an option after a blank.
+    /// Hides the value after an option and a blank.
     fn argument(&mut self, at: usize) -> usize {
         let end = self.end_of(at, |byte| !is_end(byte));
         let value = self.text.get(at..end).unwrap_or_default();
         if value.starts_with(b"-") || is_placeholder(value) { at } else { self.hide(at, end) }
     }
 
-    /// A value in quotes, which were written with so many backslashes.
+    /// Hides a value in quotes, which are escaped with the given number of backslashes.
     fn quoted(&mut self, start: usize, mark: u8, backslashes: usize) -> usize {
         let mut at = start;
         let mut run = 0;
@@ -200,6 +203,7 @@ impl Search<'_> {
             if byte == mark && (run <= backslashes || (backslashes == 0 && run % 2 == 0)) {
                 break;
             }
+            // Except for backticks, a string that continues on the next line is broken.
             if byte == b'\n' && mark != b'`' {
                 break;
             }
@@ -211,16 +215,17 @@ impl Search<'_> {
         if is_placeholder(value) { start } else { self.hide(start, end) }
     }
 
-    /// The rest of a header, if its beginning looks like one.
+    /// Hides the rest of a header, if its beginning looks like a credential.
     fn header(&mut self, start: usize) -> usize {
         let is_part = |byte: u8| !b"\r\n\"'\\`".contains(&byte);
         let near = self.near(start, MAX_NEAR_BYTES, is_part);
         let first = near.split(|byte| is_blank(*byte)).next().unwrap_or_default();
         let has_scheme = SCHEMES.iter().any(|it| first.eq_ignore_ascii_case(it.as_bytes()));
         let rest = near.get(first.len()..).unwrap_or_default().trim_ascii();
-        let (value, is_one) = match has_scheme {
-            true => (rest, !rest.is_empty() && (!rest.contains(&b' ') || rest.contains(&b'='))),
-            false => (near, near.contains(&b'=') || (rest.is_empty() && is_mixed(first))),
+        let (value, is_one) = if has_scheme {
+            (rest, !rest.is_empty() && (!rest.contains(&b' ') || rest.contains(&b'=')))
+        } else {
+            (near, near.contains(&b'=') || (rest.is_empty() && is_mixed(first)))
         };
         if !is_one || is_variable(value) {
             return start;
@@ -229,17 +234,19 @@ impl Search<'_> {
         self.hide(start, end)
     }
 
-    /// A value without quotes.
+    /// Hides a value without quotes.
     fn unquoted(&mut self, start: usize, key: &[u8], is_tight: bool) -> usize {
         let end = self.end_of(start, |byte| !is_end(byte));
         let value = self.text.get(start..end).unwrap_or_default();
         let is_path = value.starts_with(b"/") || value.starts_with(b"~") || value.starts_with(b".");
         let is_directory = is_path && key.to_ascii_lowercase().ends_with(b"pwd");
+        // `token = read()` and `password: $PASSWORD` are code, not values.
         let is_code = value.iter().any(|byte| b"(){}[]$*".contains(byte));
         if value.is_empty() || is_placeholder(value) || is_directory || is_code {
             return start;
         }
         let is_last = matches!(self.byte(end), None | Some(b'\n' | b'\r'));
+        // `password: see below` is prose, so a value after a blank must look like a secret.
         let is_secret =
             is_tight || (6 <= value.len() && has_both(value)) || (is_last && is_word(value));
         if is_secret { self.hide(start, end) } else { start }
@@ -250,7 +257,7 @@ fn is_chunk(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
-/// Whether the value of this key goes on to the end of its line.
+/// Returns true if the value of this key extends to the end of the line.
 fn is_header(key: &[u8]) -> bool {
     let key = key.to_ascii_lowercase();
     key.ends_with(b"authorization") || key.ends_with(b"cookie")
@@ -264,7 +271,7 @@ fn is_credential(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
 }
 
-/// What ends a value without quotes.
+/// Returns true for a byte that ends a value without quotes.
 fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"'`,;&<>|\\".contains(&byte)
 }

@@ -1,8 +1,8 @@
-//! What values look like.
+//! Classification of values by their looks.
 
 use super::REDACTED;
 
-/// Values that stand for something else, or say what kind of value belongs there.
+/// Values that are placeholders, or name the type of a value.
 const PLACEHOLDERS: [&str; 30] = [
     "string",
     "str",
@@ -36,29 +36,29 @@ const PLACEHOLDERS: [&str; 30] = [
     "off",
 ];
 
-/// Whether it is one word of at least so many bytes with letters and digits in it.
+/// Returns true for one word of at least `least` bytes with letters and digits.
 pub(super) fn looks_random(value: &[u8], least: usize) -> bool {
     least <= value.len() && has_both(value) && !value.iter().any(u8::is_ascii_whitespace)
 }
 
-/// Whether there is more in it than the letters of a word.
+/// Returns true if the value is more than a plain word: letters and digits, or capitals inside.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     let has_lower = value.iter().any(u8::is_ascii_lowercase);
     let has_upper_inside = value.iter().skip(1).any(u8::is_ascii_uppercase);
     has_both(value) || (has_lower && has_upper_inside)
 }
 
-/// Whether there are letters and digits in it.
+/// Returns true if the value has letters and digits.
 pub(super) fn has_both(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit) && value.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// Whether it is one word of a configuration file.
+/// Returns true for one word as in a configuration file.
 pub(super) fn is_word(value: &[u8]) -> bool {
     4 <= value.len() && value.iter().all(u8::is_ascii_graphic)
 }
 
-/// Whether there was a secret in it that is gone.
+/// Returns true if a part of the value was redacted already.
 pub(super) fn is_done(value: &[u8]) -> bool {
     memchr::memmem::find(value, REDACTED.as_bytes()).is_some()
 }
@@ -73,7 +73,8 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || word.iter().all(|byte| b"*.xX-".contains(byte))
 }
 
-/// Whether it is a name that stands for a value: `$TOKEN`, `${TOKEN}`, `<token>`, `{{token}}`, `%TOKEN%`.
+/// Returns true for a reference to a value: `$TOKEN`, `${TOKEN}`, `<token>`, `{{token}}`,
+/// `%TOKEN%`.
 pub(super) fn is_variable(value: &[u8]) -> bool {
     value.first().is_some_and(|first| b"$<{%[".contains(first))
 }

@@ -1,5 +1,5 @@
-//! Secrets that are some in few places only: in the query of a URL, in an address that lets anybody write,
-//! after options of certain programs, in `.netrc`.
+//! Secrets that occur in few places: in the query of a URL, in the address of a webhook, after
+//! options of certain programs, in `.netrc`.
 
 use std::ops::Range;
 
@@ -7,13 +7,14 @@ use super::super::value::{is_done, is_placeholder, looks_random};
 use super::super::{key, program};
 use super::{MAX_NEAR_BYTES, Search, is_blank, is_chunk, is_end};
 
-/// How far after its name an option of a program is looked for.
+/// Limit on the distance between a program's name and its option.
 const MAX_COMMAND_BYTES: usize = 256;
-/// As much as is looked at to find out what a machine's password is.
+/// Limit on the bytes examined to find the password of a `.netrc` entry.
 const MAX_MACHINE_BYTES: usize = 512;
-/// Shortest value of a URL's query that is taken for a secret by its looks.
+/// Shortest value in a URL's query that counts as a secret by its looks.
 const MIN_QUERY_BYTES: usize = 16;
-/// Addresses whose paths let anybody write, and how those begin.
+/// Webhook hosts, and the beginning of their secret paths. A client that knows the path can post
+/// there.
 const HOOKS: [(&[u8], &[u8]); 9] = [
     (b"hooks.slack.com", b"/services/"),
     (b"hooks.slack.com", b"/workflows/"),
@@ -25,15 +26,15 @@ const HOOKS: [(&[u8], &[u8]); 9] = [
     (b"outlook.office.com", b"/webhook/"),
     (b"chat.googleapis.com", b"/v1/spaces/"),
 ];
-/// Shortest path of such an address.
+/// Shortest path of a webhook.
 const MIN_HOOK_BYTES: usize = 20;
-/// Shortest second part of a client's secret of Azure.
+/// Shortest second part of an Azure client secret.
 const MIN_AZURE_BYTES: usize = 31;
-/// Shortest second part of a token of Terraform's, its mark included.
+/// Shortest second part of a Terraform token, including `.atlasv1.`.
 const MIN_ATLAS_BYTES: usize = 40;
 
 impl Search<'_> {
-    /// What is a secret in few places only.
+    /// Examines a chunk for the kinds of secrets in this file. Returns the next position.
     pub(super) fn rarer(&mut self, start: usize, end: usize) -> usize {
         let chunk = self.text.get(start..end).unwrap_or_default();
         let next = self.byte(end);
@@ -64,7 +65,7 @@ impl Search<'_> {
         end
     }
 
-    /// Whether a key of a URL's query may begin here.
+    /// Returns true if a key of a URL's query may begin here.
     fn is_query(&self, start: usize) -> bool {
         let before = start.checked_sub(1).and_then(|before| self.byte(before));
         before.is_some_and(|byte| b"?&;".contains(&byte))
@@ -78,7 +79,7 @@ impl Search<'_> {
         if is_secret { self.hide(start, self.end_of(start, is_part)) } else { start }
     }
 
-    /// Where the path begins that makes an address a secret.
+    /// Returns the start of a webhook's secret path.
     fn hook(&self, host: &[u8], end: usize) -> Option<usize> {
         let is_one = |(name, path): &&(&[u8], &[u8])| {
             host.ends_with(name) && self.rest(end).starts_with(path)
@@ -86,12 +87,12 @@ impl Search<'_> {
         HOOKS.iter().find(is_one).map(|(_, path)| end + path.len())
     }
 
-    /// The program whose command line this is a part of.
+    /// Returns the program whose command line this position belongs to.
     fn program_before(&self, at: usize) -> Option<program::Program> {
         let (program, end) = self.program?;
         let between =
             self.text.get(end..at).filter(|it| it.len() <= MAX_COMMAND_BYTES && !is_done(it))?;
-        // A line goes on after a backslash.
+        // A command continues on the next line only after a backslash.
         let mut newlines = memchr::memchr_iter(b'\n', between);
         let goes_on = |newline: usize| {
             newline.checked_sub(1).and_then(|before| between.get(before)) == Some(&b'\\')
@@ -99,17 +100,19 @@ impl Search<'_> {
         newlines.all(goes_on).then_some(program)
     }
 
-    /// An option of a program, which may have a secret in it or after it.
+    /// Examines an option of a program, which may contain a secret or precede one.
     fn option(&mut self, program: program::Program, start: usize, end: usize) -> usize {
         let chunk = self.text.get(start..end).unwrap_or_default();
         let Some(option) = program.option(chunk) else { return end };
         let is_quote = |byte: &u8| b"\"'".contains(byte);
         let is_inside = option.length < chunk.len()
             || self.byte(end).is_some_and(|byte| is_quote(&byte) || !is_end(byte));
-        let start = match is_inside {
-            true => start + option.length,
-            false if option.is_apart => self.end_of(end, is_blank),
-            false => return end,
+        let start = if is_inside {
+            start + option.length
+        } else if option.is_apart {
+            self.end_of(end, is_blank)
+        } else {
+            return end;
         };
         let quote = self.byte(start).filter(is_quote);
         let start = start + usize::from(quote.is_some());
@@ -123,21 +126,22 @@ impl Search<'_> {
         end.min(secret.unwrap_or(end))
     }
 
-    /// Takes note of the secret that is expected, if it begins before `at`. Returns where it ends.
+    /// Hides the expected secret if it begins before `at`. Returns its end, or 0.
     pub(super) fn hide_expected(&mut self, at: usize) -> usize {
         let Some(secret) = self.expected.take_if(|secret| secret.start <= at) else { return 0 };
-        // It may be a part of something that is gone.
+        // It may be part of a text that is hidden already.
         if self.edits.last().is_some_and(|edit| secret.start < edit.end) {
             return 0;
         }
         self.hide(secret.start, secret.end)
     }
 
-    /// The password in `machine HOST login NAME password PASSWORD`, as `.netrc` has it.
+    /// Returns the password in `machine HOST login NAME password PASSWORD`, the format of `.netrc`.
     fn machine(&self, start: usize, end: usize) -> Option<Range<usize>> {
         let is_line = start.checked_sub(1).is_none_or(|before| self.byte(before) == Some(b'\n'));
         let is_machine = match self.text.get(start..end)? {
             b"machine" => true,
+            // In prose `default` is common, so it counts only at the beginning of a line.
             b"default" if is_line => false,
             _ => return None,
         };
@@ -157,7 +161,7 @@ impl Search<'_> {
         next().filter(|(_, word)| *word == b"login")?;
         next().filter(|(_, word)| !is_done(word))?;
         next().filter(|(_, word)| *word == b"password")?;
-        // Another kind of file has a sign in between.
+        // In `password: x` or `password = x` the next word is a sign; that is not `.netrc`.
         let (start, word) =
             next().filter(|(_, word)| !b":=>".iter().any(|sign| word.first() == Some(sign)))?;
         let length = word.iter().take_while(|byte| !is_end(**byte)).count();
@@ -168,7 +172,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether it is how a client's secret of Azure begins, up to its `~`.
+/// Returns true if a chunk is the beginning of an Azure client secret, up to its `~`.
 fn is_azure(chunk: &[u8]) -> bool {
     matches!(chunk, [.., b'0'..=b'9', b'Q'])
 }

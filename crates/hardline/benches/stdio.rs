@@ -1,15 +1,15 @@
-//! What a call costs over standard streams: one echo server on three transports.
+//! Cost of a call over standard streams: one echo server on three transports.
 //!
-//! The benchmark starts itself as a server, once for each transport: Hardline's, rmcp's `stdio()` and
-//! rmcp's `stdio_pipes()`. They take turns, and what counts is the ratio within one run.
-//! `cargo bench -p hardline` prints the table with the goal of each row and ends with status 1 if one
-//! is missed; with `-- --test` everything runs once and no goal counts.
+//! The benchmark starts itself as a server, once for each transport: Hardline's, rmcp's `stdio()`
+//! and rmcp's `stdio_pipes()`. They take turns, and the ratio within one run counts. `cargo bench
+//! -p hardline` prints a table with the goal of each row, and exits with status 1 if a goal is
+//! missed. With `-- --test` everything runs once and goals are ignored.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
-    reason = "a benchmark prints, starts what it measures, and stops at what cannot be"
+    reason = "a benchmark prints, starts processes and may panic"
 )]
 
 #[path = "../tests/echo/mod.rs"]
@@ -26,7 +26,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 const SIZES: [(&str, usize); 3] = [("200 B", 200), ("10 KB", 10_000), ("1 MB", 1_000_000)];
 const TRANSPORTS: [&str; 3] = ["hardline", "stdio", "pipes"];
-/// How many calls one measured step makes with 64 in flight.
+/// Number of calls in one measured step with 64 in flight.
 const BURST: usize = 256;
 
 fn main() -> ExitCode {
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints one row. Returns how many goals were missed.
+/// Prints one row. Returns the number of missed goals.
 fn measure(effort: Effort, name: &str, size: usize, in_flight: usize) -> u32 {
     pin(in_flight == 1);
     let servers: Vec<_> =
@@ -95,7 +95,7 @@ fn mark(ratio: f64, goal: f64) -> String {
     }
 }
 
-/// Prints the memory of a server at rest.
+/// Prints the memory of an idle server. Returns the number of missed goals.
 fn resident(once: bool) -> u32 {
     let mut server = Server::start("hardline", 200);
     server.call();
@@ -111,17 +111,17 @@ fn resident(once: bool) -> u32 {
     u32::from(!once && 8.0 * 1024.0 < kilobytes)
 }
 
-/// Keeps this process, and those it starts from now on, to one core or to none in particular.
+/// Pins this process, and those it starts from now on, to one core, or lifts that again.
 fn pin(to_one: bool) {
     let mut cores = CpuSet::new();
     let count = if to_one { 1 } else { std::thread::available_parallelism().map_or(1, Into::into) };
-    // The last core has the least to do with interrupts.
+    // The last core usually handles the fewest interrupts.
     let all = if to_one { 1..2 } else { 0..count.max(2) };
     all.for_each(|core| cores.set(core));
     let _ = sched_setaffinity(None, &cores);
 }
 
-/// A server and the lines to ask it.
+/// A server, and the lines to send to it.
 struct Server {
     child: Child,
     input: Option<ChildStdin>,
@@ -161,10 +161,10 @@ impl Server {
         self.input.as_mut().unwrap().write_all(line).unwrap();
     }
 
-    /// Reads this many lines. Returns their length.
+    /// Reads `lines` lines. Returns their total length.
     fn receive(&mut self, mut lines: usize) -> usize {
         let mut bytes = 0;
-        while 0 < lines {
+        while lines > 0 {
             let length = self.output.read(&mut self.buffer).unwrap();
             assert_ne!(length, 0, "the server is gone");
             bytes += length;
@@ -180,7 +180,7 @@ impl Server {
         self.receive(1)
     }
 
-    /// Makes [`BURST`] calls with this many in flight. Ids differ, as they must.
+    /// Makes [`BURST`] calls with this many in flight. Their ids differ, as the protocol requires.
     fn burst(&mut self, in_flight: usize) -> usize {
         let mut input = self.input.take().unwrap();
         let request = self.request.clone();
@@ -203,14 +203,14 @@ impl Server {
         });
         let mut bytes = 0;
         let mut left = BURST;
-        while 0 < left {
+        while left > 0 {
             let length = self.output.read(&mut self.buffer).unwrap();
             assert_ne!(length, 0, "the server is gone");
             bytes += length;
             let lines = self.buffer[..length].iter().filter(|byte| **byte == b'\n').count();
             left -= lines;
             for _ in 0..lines {
-                // The last ones are not waited for by anybody.
+                // The last answers trigger no further calls.
                 let _ = permits.try_send(());
             }
         }

@@ -22,14 +22,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(program) => program,
         None => env::current_exe()?.with_file_name("server").into(),
     };
-    // A server sees a handful of our variables (`PATH`, `HOME` …) and what it is given. What it
-    // prints to its standard error comes out on ours, under its name.
+    // The server gets a few of our variables (`PATH`, `HOME` …) and those set here. Its standard
+    // error is forwarded to ours, with its name in front.
     let command = Command::new(program, Environment::Base)
         .args(arguments)
         .env("GREETING", "hello")
         .stderr(Stderr::forward("server"));
 
-    // Whatever the server prints between its messages does not end the session.
+    // Lines that the server prints between its messages do not end the session.
     let client = ().serve(hardline::spawn(&command)?).await?;
     let tools = client.list_all_tools().await?;
     for tool in &tools {
@@ -38,10 +38,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if tools.iter().any(|tool| tool.name == "greet") {
         let arguments = json!({ "name": "world" }).as_object().cloned().unwrap_or_default();
         let call = CallToolRequestParams::new("greet").with_arguments(arguments);
-        // If the server dies now, this says how: its exit status and its last words.
+        // If the server dies now, the error contains its exit status and its last lines of output.
         writeln!(stdout(), "{:?}", client.call_tool(call).await?.content)?;
     }
-    // Closes the server's standard input, waits, and in the end leaves no process behind.
+    // Closes the server's standard input, waits, and kills every process that is left.
     client.cancel().await?;
     Ok(())
 }

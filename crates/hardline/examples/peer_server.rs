@@ -1,6 +1,7 @@
-//! A server of rmcp's own, on rmcp's own transports, to try a client on: `peer_server stdio|http`.
+//! A server on rmcp's own transports, to test a client with: `peer_server stdio|http`.
 //!
-//! It offers what the servers in `tests/peers` offer; the example `check_server` uses all of it.
+//! It offers the same tools as the servers in `tests/peers`; the example `check_server` uses all of
+//! them.
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -28,7 +29,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-/// The tools, with what each takes.
+/// Tools and their parameters.
 const TOOLS: &[(&str, &[(&str, &str)])] = &[
     ("echo", &[("text", "string")]),
     ("big", &[("bytes", "integer")]),
@@ -66,7 +67,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let service = TowerToHyperService::new(service.clone());
         tokio::spawn(async move {
             let builder = Builder::new(TokioExecutor::new());
-            // A client that goes is no failure.
+            // A client that disconnects is no failure.
             let _ = builder.serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -101,7 +102,8 @@ impl Peer {
             "ask" => return ask(&request, &context).await,
             "change" => {
                 if is_stateless(&context) {
-                    // Kept for a listener that is told of before it waits.
+                    // `notify_one` is remembered, so a listener that waits only later is notified
+                    // too.
                     self.changed.notify_one();
                 } else {
                     let told = context.peer.notify_tool_list_changed().await;
@@ -227,7 +229,8 @@ async fn report(context: &RequestContext<RoleServer>, steps: u32) {
     }
 }
 
-/// Asks for a name: by a request of our own, or since 2026-07-28 by a result that wants it.
+/// Asks for a name: with a request to the client, or since 2026-07-28 with a result that requires
+/// input.
 async fn ask(
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,

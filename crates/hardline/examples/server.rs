@@ -1,10 +1,10 @@
 //! An MCP server over standard input and output.
 //!
-//! `hardline::stdio()` stands where rmcp's `stdio()` would: that is all there is to it.
+//! The only change to an rmcp server is `hardline::stdio()` in place of rmcp's `stdio()`.
 //!
 //! ```sh
 //! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run -q -p hardline --example server
-//! # A line that is cut short gets an answer too:
+//! # An incomplete line gets an answer too:
 //! echo '{"jsonrpc":"2.0","id":2,"method":' | cargo run -q -p hardline --example server
 //! ```
 
@@ -18,17 +18,17 @@ use serde::Deserialize;
 #[derive(Debug)]
 struct Greeter;
 
-/// What `greet` takes.
+/// Parameters of `greet`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 struct Greet {
-    /// Whom to greet.
+    /// Name of the person to greet.
     name: String,
 }
 
 #[tool_router]
 impl Greeter {
-    /// Greets somebody.
+    /// Greets a person.
     #[tool]
     async fn greet(&self, Parameters(Greet { name }): Parameters<Greet>) -> String {
         format!("Hello, {name}!")
@@ -42,7 +42,7 @@ impl ServerHandler for Greeter {}
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let session = Greeter.serve(hardline::stdio()).await?;
-    // Returns when standard input has ended and everything that was asked is answered.
+    // Returns when standard input has ended and every request is answered.
     session.waiting().await?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! A server over TCP: one session for each connection.
 //!
-//! Anything that tokio can read from and write to will do for `hardline::over`.
+//! `hardline::over` accepts any stream that tokio can read and write.
 //!
 //! ```sh
 //! cargo run -q -p hardline --example tcp -- 127.0.0.1:8123 &
@@ -24,7 +24,7 @@ impl ServerHandler for Service {}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Without an address, any free port of this machine's own.
+    // Without an address, listens on a free port of the loopback interface.
     let address = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
     let listener = TcpListener::bind(address).await?;
     writeln!(stderr(), "listening on {}", listener.local_addr()?)?;
@@ -32,9 +32,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let (stream, peer) = listener.accept().await?;
         tokio::spawn(async move {
             let config = Config::default()
-                // Nobody keeps a socket open for a minute to get an answer.
+                // A TCP client does not keep a socket open for a minute to get an answer.
                 .with_grace(Duration::from_secs(5))
-                // What the service does not see: lines that were no messages, and the like.
+                // Events that the service does not see, such as lines that are no messages.
                 .with_observer(move |event| drop(writeln!(stderr(), "{peer}: {event}")));
             match Service.serve(hardline::over_with(stream, config)).await {
                 Ok(session) => drop(session.waiting().await),

@@ -1,12 +1,12 @@
 //! Keeps MCP connections alive and honest.
 //!
-//! This is the front door for library users. The crates behind it can be used on their own:
+//! This crate is the entry point for library users. The crates behind it can be used on their own:
 //! [`client`] (sessions with servers), [`transport`] (standard streams, sockets, child processes, HTTP)
-//! and [`wire`] (framing, strict JSON, messages: no I/O at all).
+//! and [`wire`] (framing, strict JSON, messages; no I/O).
 //!
 //! # A server
 //!
-//! With [rmcp](https://docs.rs/rmcp) it is one line: [`stdio()`] in place of rmcp's own.
+//! With [rmcp](https://docs.rs/rmcp), replace rmcp's `stdio()` by [`stdio()`]:
 //!
 //! ```no_run
 //! # use rmcp::{ServerHandler, ServiceExt};
@@ -18,12 +18,12 @@
 //! # }
 //! ```
 //!
-//! Over a socket, or anything else that tokio can read from and write to, it is [`over()`]; limits,
-//! times and a hook for events are in [`Config`].
+//! For a socket, or any other stream that tokio can read and write, use [`over()`]. [`Config`] sets
+//! limits, timeouts and an observer for events.
 //!
 //! # A client
 //!
-//! [`client`] has connections that a host or an agent can rely on, over stdio and HTTP:
+//! [`client`] provides connections for a host or an agent, over stdio and HTTP:
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), hardline::client::Error> {
@@ -35,7 +35,8 @@
 //! # }
 //! ```
 //!
-//! With rmcp's own client, a server is started from a list of arguments, and ended with all that it started:
+//! For rmcp's own client, [`spawn()`] starts a server and later ends it with all processes that it
+//! started:
 //!
 //! ```no_run
 //! # #[cfg(unix)]
@@ -64,7 +65,7 @@ pub use hardline_transport::{ChildConnection, process, spawn, spawn_with};
 pub use hardline_transport::{Config, Connection, over, over_with, stdio, stdio_with};
 pub use hardline_wire::limits::Limits;
 
-/// The examples of the page about the client, compiled with the documentation's.
+/// Compiles the examples of the client page as doctests.
 #[cfg(all(doctest, unix, feature = "client"))]
 #[doc = include_str!("../../../docs/client.md")]
 struct ClientPage;

@@ -1,8 +1,8 @@
-//! Every kind of bad input, given to one server on two transports: rmcp's own and Hardline's.
+//! Every kind of bad input, sent to one server on two transports: rmcp's own and Hardline's.
 //!
-//! The test starts itself as a server, once for each input and transport, and puts what came back into
-//! a table. It fails if the table differs from `docs/bad-input.md`, or if Hardline left an id without
-//! its answer. `HARDLINE_BLESS=1 cargo test -p hardline --test bad_input` writes the page.
+//! The test starts itself as a server, once for each input and transport, and collects the answers
+//! in a table. It fails if the table differs from `docs/bad-input.md`, or if Hardline left an id
+//! unanswered. `HARDLINE_BLESS=1 cargo test -p hardline --test bad_input` writes the page.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -34,10 +34,10 @@ What comes back is listed as `id: code`, or `id: result`.
 |---|---|---|
 ";
 
-/// The longest that a server may take for one input.
+/// Longest time that a server may take for one input.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// How much a server may grow while it reads a line of 300 MB.
+/// Limit on the memory growth of a server that reads a line of 300 MB.
 const MAX_GROWTH_KIB: u64 = 40 << 10;
 
 fn main() -> ExitCode {
@@ -87,8 +87,8 @@ fn main() -> ExitCode {
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Tells a server to end while a call is in flight that pays no heed to being cancelled: the call is
-/// answered with an error, and the process dies of the signal although its service would go on.
+/// Sends a signal to a server during a call that ignores cancellation. The call is answered with an
+/// error, and the process dies of the signal although its service would continue.
 fn ends_when_told() -> Result<(), String> {
     let mut server = start("hardline");
     let mut input = server.stdin.take().unwrap();
@@ -112,10 +112,10 @@ fn ends_when_told() -> Result<(), String> {
     }
 }
 
-/// One input and what Hardline must make of it.
+/// One input, and the expected reaction of Hardline.
 struct Row {
     name: &'static str,
-    /// The version to negotiate; none for a session that is not opened.
+    /// Version to negotiate. `None` for a session that is not opened.
     version: Option<&'static str>,
     input: Input,
     expected: &'static str,
@@ -363,7 +363,7 @@ fn initialize(version: &str) -> String {
     )
 }
 
-/// Gives the input to a server and says what came back.
+/// Sends the input to a server and describes the answers.
 fn try_row(row: &Row, transport: &str) -> String {
     let mut server = start(transport);
     let (done, watch) = mpsc::channel::<()>();
@@ -441,7 +441,7 @@ fn read_all(output: &mut impl Read, printed: &mut Vec<u8>, mut at_each: impl FnM
     }
 }
 
-/// The most memory that a process has had, where the system tells.
+/// Returns the peak memory of a process, on systems that report it.
 fn peak_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -456,14 +456,14 @@ fn wait(server: &mut Child) -> Option<i32> {
     server.wait().unwrap().code()
 }
 
-/// Says what was answered to whom, in order, without the answer to our own `initialize`.
+/// Describes the answers in order, without the answer to the test's own `initialize`.
 fn describe(printed: &[u8], has_opened: bool) -> String {
     let lines = printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let mut answers: Vec<String> = lines
         .map(|line| match serde_json::from_slice(line) {
             Ok(Value::Array(all)) => {
                 let mut all: Vec<_> = all.iter().map(answer).collect();
-                // The order in a batch means nothing.
+                // The order within a batch has no meaning.
                 all.sort();
                 format!("[{}]", all.join(", "))
             }

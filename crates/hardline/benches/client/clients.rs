@@ -1,4 +1,4 @@
-//! The clients that take turns.
+//! The measured clients.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,13 +18,13 @@ use tokio::task::JoinSet;
 
 use crate::Round;
 
-/// One that makes calls.
+/// A client that makes calls.
 pub(crate) trait Client {
-    /// Makes this many calls, some at once.
+    /// Makes `calls` calls, several at once.
     fn round(&mut self, size: usize, in_flight: usize, calls: usize) -> Round;
 }
 
-/// All of them, and the server that they share if it has a port.
+/// All clients, and the HTTP server that they share.
 pub(crate) struct Clients {
     pub(crate) all: Vec<Box<dyn Client>>,
     _server: Option<HttpServer>,
@@ -47,7 +47,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Makes calls from as many tasks as are in flight.
+/// Makes calls from as many tasks as calls are in flight.
 fn measure<F>(
     runtime: &Runtime,
     in_flight: usize,
@@ -130,7 +130,7 @@ impl Rmcp {
         let client = runtime.block_on(async {
             match url {
                 Some(url) => {
-                    // The same HTTP client as ours.
+                    // The same HTTP client as Hardline's.
                     let http =
                         hardline::transport::http::client_builder().unwrap().build().unwrap();
                     let config = StreamableHttpClientTransportConfig::with_uri(url);
@@ -172,7 +172,7 @@ impl Drop for Rmcp {
     }
 }
 
-/// A Node process that is told what to do on its standard input.
+/// A Node process that receives commands on its standard input.
 struct TypeScript {
     child: Child,
     input: Option<ChildStdin>,
@@ -214,7 +214,7 @@ impl Drop for TypeScript {
     }
 }
 
-/// The server that has a port.
+/// The HTTP server.
 struct HttpServer {
     child: Child,
     port: u16,

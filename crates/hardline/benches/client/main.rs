@@ -1,17 +1,17 @@
-//! What a call costs a client: Hardline's, rmcp's and the TypeScript SDK's, over standard streams and
-//! over HTTP.
+//! Cost of a call for a client: Hardline's, rmcp's and the TypeScript SDK's, over standard streams
+//! and over HTTP.
 //!
-//! The server is this program started again, as plain as a server can be, so that what is measured is the
-//! client. The clients take turns, and what counts is the ratio within one run. The TypeScript client is
-//! measured if `HARDLINE_TYPESCRIPT` names a directory that has the SDK installed, as
-//! `cargo xtask bench` sees to; otherwise its columns are empty.
+//! The server is this program started again. It does as little as possible, so that the client is
+//! measured. The clients take turns, and the ratio within one run counts. The TypeScript client is
+//! measured if `HARDLINE_TYPESCRIPT` names a directory with the SDK installed, which `cargo xtask
+//! bench` sets up; otherwise its columns are empty.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::cast_precision_loss,
-    reason = "a benchmark prints, starts what it measures, and stops at what cannot be"
+    reason = "a benchmark prints, starts processes and may panic"
 )]
 
 mod clients;
@@ -26,11 +26,11 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 const SIZES: [(&str, usize); 2] = [("200 B", 200), ("100 KB", 100_000)];
 const ROUNDS: usize = 7;
 
-/// What one round of calls came to.
+/// Result of one round of calls.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     calls_per_second: f64,
-    /// Half of the calls took no longer.
+    /// Median time of a call.
     p50: Duration,
 }
 
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Some(_) => return server::http(),
         None => {}
     }
-    // The rows whose name has it, as in `-- "http, 100 KB"`.
+    // Selects the rows whose name contains the argument, as in `-- "http, 100 KB"`.
     let filter = arguments.iter().skip(1).find(|it| !it.starts_with('-'));
     let once = arguments.iter().any(|it| it == "--test");
     let typescript = std::env::var("HARDLINE_TYPESCRIPT").ok().filter(|_| !once);
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Measures in turns and prints one row. Returns how many goals were missed.
+/// Measures the clients in turn and prints one row. Returns the number of missed goals.
 fn row(label: &str, clients: &mut Clients, size: usize, in_flight: usize, once: bool) -> u32 {
     let calls = match (once, size, in_flight) {
         (true, ..) => in_flight,
@@ -86,7 +86,7 @@ fn row(label: &str, clients: &mut Clients, size: usize, in_flight: usize, once: 
     for round in 0..if once { 1 } else { ROUNDS } {
         for (client, best) in clients.all.iter_mut().zip(&mut best) {
             let measured = client.round(size, in_flight, calls);
-            // The first warms up.
+            // The first round is the warm-up.
             if round > 0 || once {
                 *best = Some(best.map_or(measured, |best| best.better(measured)));
             }
@@ -114,7 +114,7 @@ fn row(label: &str, clients: &mut Clients, size: usize, in_flight: usize, once: 
 }
 
 impl Round {
-    /// Of a number of calls, how long each took, and all.
+    /// Computes the result from the time of each call and the total time.
     fn new(mut times: Vec<Duration>, all: Duration) -> Self {
         times.sort_unstable();
         let calls_per_second = times.len() as f64 / all.as_secs_f64();
@@ -136,11 +136,11 @@ impl std::fmt::Display for Round {
     }
 }
 
-/// Keeps this process, and those it starts from now on, to one core or to none in particular.
+/// Pins this process, and those it starts from now on, to one core, or lifts that again.
 fn pin(to_one: bool) {
     let mut cores = CpuSet::new();
     let count = std::thread::available_parallelism().map_or(1, Into::into).max(2);
-    // The last core has the least to do with interrupts.
+    // The last core usually handles the fewest interrupts.
     let all = if to_one { 1..2 } else { 0..count };
     all.for_each(|core| cores.set(core));
     let _ = sched_setaffinity(None, &cores);

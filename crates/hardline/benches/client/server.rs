@@ -1,4 +1,4 @@
-//! A server that does as little as it can: it gives back the text that a tool is called with.
+//! A minimal server: it returns the text that a tool is called with.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,7 +30,7 @@ struct Arguments<'a> {
 
 const GREETING: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"plain","version":"1"}}"#;
 
-/// The answer to a message, if it wants one.
+/// Returns the answer to a message, if it needs one.
 fn answer(text: &[u8], out: &mut Vec<u8>) -> bool {
     let message: Message<'_> = serde_json::from_slice(text).unwrap();
     let Some(id) = message.id else { return false };
@@ -64,7 +64,7 @@ pub(crate) fn stdio() -> ExitCode {
         if answer(&line, &mut out) {
             out.push(b'\n');
         }
-        // What has come together is answered together.
+        // Messages that arrive together are answered with one write.
         if input.buffer().is_empty() && !out.is_empty() {
             if output.write_all(&out).and_then(|()| output.flush()).is_err() {
                 return ExitCode::SUCCESS;
@@ -74,7 +74,7 @@ pub(crate) fn stdio() -> ExitCode {
     }
 }
 
-/// Listens on a free port, which it prints, until its standard input ends.
+/// Listens on a free port, prints the port, and runs until its standard input ends.
 pub(crate) fn http() -> ExitCode {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     println!("{}", listener.local_addr().unwrap().port());
@@ -115,10 +115,12 @@ fn serve(stream: TcpStream) {
         }
         out.clear();
         let mut text = Vec::new();
-        let status = match is_post {
-            false => "405 Method Not Allowed",
-            true if answer(&body, &mut text) => "200 OK",
-            true => "202 Accepted",
+        let status = if !is_post {
+            "405 Method Not Allowed"
+        } else if answer(&body, &mut text) {
+            "200 OK"
+        } else {
+            "202 Accepted"
         };
         let kind = if text.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         write!(out, "HTTP/1.1 {status}\r\n{kind}Content-Length: {}\r\n\r\n", text.len()).unwrap();

@@ -1,4 +1,4 @@
-//! The checks, in their order.
+//! The checks, in order.
 
 use std::error::Error;
 use std::io::{Write, stdout};
@@ -19,16 +19,16 @@ use crate::tool::{self, Tools};
 
 const BIG: usize = 1_000_000;
 const CONCURRENT: usize = 100;
-/// How long a server may take to tell something, or to notice it.
+/// Time for a server to send a notification or to notice a cancellation.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// What the tool `about` tells.
+/// Result of the tool `about`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct About {
     pid: u32,
-    /// How many calls of `sleep` were cancelled.
+    /// Number of cancelled calls of `sleep`.
     cancelled: u64,
     sessions: u64,
 }
@@ -40,7 +40,8 @@ struct Checks<'a> {
     tools: Tools,
 }
 
-/// Checks everything but the end. Returns what the server tells about itself, if it does.
+/// Runs all checks but those of the end. Returns the result of `about`, if the server has that
+/// tool.
 pub(crate) async fn all(
     server: &Connection,
     wanted: &Wanted,
@@ -72,7 +73,7 @@ pub(crate) async fn all(
     checks.about().await
 }
 
-/// Checks what `close` leaves behind: no process, no session.
+/// Checks that `close` leaves no process and no session behind.
 pub(crate) async fn closed(server: &Connection, wanted: &Wanted, before: Option<About>) -> Done {
     ensure(!server.is_connected(), || "connected after close".into())?;
     let error = server.ping().await.err();
@@ -80,7 +81,7 @@ pub(crate) async fn closed(server: &Connection, wanted: &Wanted, before: Option<
     ok("close: requests fail at once")?;
     let Some(before) = before else { return Ok(()) };
     if wanted.url.is_none() {
-        // Where there is no such folder, this says nothing.
+        // On systems without `/proc` this check always passes.
         let process = Path::new("/proc").join(before.pid.to_string());
         ensure(!process.exists(), || format!("{} is still there", process.display()))?;
         return ok("close: the process is gone");
@@ -90,7 +91,7 @@ pub(crate) async fn closed(server: &Connection, wanted: &Wanted, before: Option<
             format!("sessions without a handshake: {before:?}")
         });
     }
-    // In a second session there are as many as before: the first is not there any more.
+    // A second session must count one session again: the first one was deleted.
     let second = wanted.connect().await?;
     let after = about(&second).await;
     second.close().await;
@@ -129,7 +130,7 @@ impl Checks<'_> {
         let options = Options::default()
             .on_progress(move |it| sink.lock().unwrap_or_else(PoisonError::into_inner).push(it));
         self.server.call_tool_with(name, arguments.clone(), &options).await?;
-        // As soon as the result is there, so is all that came before it.
+        // The connection delivers all progress before the result.
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let steps: Vec<_> = seen.iter().map(|it| (it.progress, it.total)).collect();
         let expected = [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))];
@@ -137,7 +138,7 @@ impl Checks<'_> {
         ok("progress: three steps, then the result")
     }
 
-    /// Drops a call and goes on.
+    /// Drops a call and continues.
     async fn give_up(&self) -> Done {
         let (name, arguments) = &self.tools.sleep;
         if !self.has(name)? {
@@ -146,7 +147,7 @@ impl Checks<'_> {
         let before = self.about().await?;
         let meanwhile = async {
             self.echo("meanwhile").await?;
-            // Over HTTP one request does not wait for the other.
+            // Over HTTP, the second request can overtake the first.
             sleep(Duration::from_millis(200)).await;
             Ok::<_, Box<dyn Error>>(())
         };
@@ -202,13 +203,13 @@ impl Checks<'_> {
         ok("prompt: listed and got")
     }
 
-    /// Waits for what the server says of its own accord.
+    /// Waits for a notification from the server.
     async fn change(&self) -> Done {
         if !self.has("change")? {
             return Ok(());
         }
         let mut events = self.server.events();
-        // The newest version has a request for that; the others need none.
+        // Version 2026-07-28 needs a request to listen; earlier versions need none.
         let listening = (!self.server.version().has_handshake()).then(|| {
             let server = self.server.clone();
             tokio::spawn(async move {
@@ -261,7 +262,8 @@ impl Checks<'_> {
         ensure(said.strip_prefix(prefix) == Some(words), || format!("{} bytes back", said.len()))
     }
 
-    /// Waits until one more call of `sleep` was cancelled, if the server tells, and says so.
+    /// Waits until the server reports one more cancelled call of `sleep`. Returns a text for the
+    /// report.
     async fn noticed(&self, before: Option<About>) -> Result<&'static str, Box<dyn Error>> {
         let Some(before) = before else { return Ok("") };
         let noticing = async {
@@ -280,7 +282,7 @@ impl Checks<'_> {
         about(self.server).await.map(Some)
     }
 
-    /// Whether a tool is there. An error if it must be.
+    /// Returns true if the server has a tool. Fails if the tool is required and missing.
     fn has(&self, name: &str) -> Result<bool, Box<dyn Error>> {
         let has = self.listed.iter().any(|it| it == name);
         ensure(has || !self.wanted.is_complete, || format!("there is no tool {name}"))?;
@@ -292,7 +294,7 @@ async fn about(server: &Connection) -> Result<About, Box<dyn Error>> {
     Ok(serde_json::from_str(&text(&server.call_tool("about", Value::Null).await?)?)?)
 }
 
-/// What a result says, which must be one text.
+/// Returns the text of a result, which must be a single text.
 fn text(result: &CallToolResult) -> Result<String, Box<dyn Error>> {
     let content = serde_json::to_value(&result.content)?;
     match content.as_array().map(Vec::as_slice) {

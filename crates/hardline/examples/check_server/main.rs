@@ -1,16 +1,16 @@
-//! Checks a server, or rather how `hardline::client` gets along with it.
+//! Checks that `hardline::client` works with a server.
 //!
 //! ```sh
 //! cargo run -p hardline --example check_server -- --url http://127.0.0.1:3001/mcp
 //! cargo run -p hardline --example check_server -- npx -y @modelcontextprotocol/server-everything
 //! ```
 //!
-//! Prints a line for each check and ends with status 1 at the first that fails. What a server does not
-//! offer is not checked, unless `--all` says that it must. `--expect 2025-11-25` says which version of
-//! the protocol must be agreed on, and `--speak 2025-11-25` which to ask for; else it is the newest that
-//! the server knows.
+//! Prints a line for each check and exits with status 1 at the first failure. Features that a
+//! server does not offer are not checked, unless `--all` requires them. `--expect 2025-11-25` sets
+//! the protocol version that must be negotiated, and `--speak 2025-11-25` the version to ask for.
+//! By default it is the newest that the server supports.
 //!
-//! Tools are known by their names: those of the servers in `tests/peers` and of the reference server
+//! Tools are recognized by name: those of the servers in `tests/peers` and of the reference server
 //! `server-everything`.
 
 mod check;
@@ -29,7 +29,7 @@ use serde_json::json;
 const USAGE: &str =
     "check_server [--all] [--expect VERSION] [--speak VERSION] --url URL | COMMAND…";
 
-/// The server, and what is wanted of it.
+/// The server to check, and the requirements.
 #[derive(Debug, Default)]
 struct Wanted {
     is_complete: bool,
@@ -60,7 +60,7 @@ async fn main() -> ExitCode {
 async fn run(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     let server = wanted.connect().await?;
     let outcome = Box::pin(check::all(&server, wanted)).await;
-    // Whatever was found: nothing stays behind.
+    // Closes the connection even if a check failed.
     server.close().await;
     Box::pin(check::closed(&server, wanted, outcome?)).await
 }
@@ -83,7 +83,7 @@ impl Wanted {
     }
 }
 
-/// What the user says, whatever is asked.
+/// Returns the same user answer to every question.
 fn answer(_: &ElicitRequestParams) -> ElicitResult {
     let mut answer = ElicitResult::new(ElicitationAction::Accept);
     answer.content = Some(json!({ "name": "Ada" }));
@@ -100,7 +100,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Wanted, Box<dyn Erro
             "--speak" => wanted.speak = Some(value()?.parse()?),
             "--url" => wanted.url = Some(value()?),
             "--" => wanted.command.extend(words.by_ref()),
-            _ if word.starts_with("--") => return Err(format!("{word} is not known").into()),
+            _ if word.starts_with("--") => return Err(format!("unknown option {word}").into()),
             _ => {
                 wanted.command.push(word);
                 wanted.command.extend(words.by_ref());
@@ -108,7 +108,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Wanted, Box<dyn Erro
         }
     }
     match (&wanted.url, wanted.command.is_empty()) {
-        (None, true) | (Some(_), false) => Err("a URL or a command, please".into()),
+        (None, true) | (Some(_), false) => Err("give either --url or a command".into()),
         _ => Ok(wanted),
     }
 }

@@ -1,26 +1,26 @@
-//! How the tools are called that the checks need.
+//! Names and arguments of the tools that the checks use.
 
 use serde_json::{Value, json};
 
 /// The tools of one family of servers, each with its arguments.
 #[derive(Debug)]
 pub(crate) struct Tools {
-    /// Which argument `echo` returns, and what it puts before it.
+    /// Argument that `echo` returns, and the prefix that it adds.
     pub(crate) echo: (&'static str, &'static str),
     /// Reports three steps.
     pub(crate) progress: (&'static str, Value),
-    /// Takes a minute.
+    /// Sleeps for a minute.
     pub(crate) sleep: (&'static str, Value),
     /// Asks the user.
     pub(crate) ask: &'static str,
-    /// What its answer says then.
+    /// Text in the answer of `ask`.
     pub(crate) asked: &'static str,
     pub(crate) prompt: (&'static str, Value),
-    /// What the prompt says.
+    /// Text in the prompt.
     pub(crate) prompted: &'static str,
 }
 
-/// Those of a server that lists these tools.
+/// Returns the tools of a server, recognized by its tool list.
 pub(crate) fn of(listed: &[String]) -> Tools {
     const LONG: &str = "trigger-long-running-operation";
     if listed.iter().any(|name| name == LONG) {

@@ -1,4 +1,4 @@
-//! Logging in as the scenarios want it.
+//! Login for the scenarios of the conformance suite.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use hardline::client::auth::{
 use hardline::transport::http::plain_client_builder;
 use serde_json::Value;
 
-/// The document that the suite says describes this client.
+/// URL of the client metadata document that the suite defines.
 const METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
-/// The credentials for a scenario.
+/// Returns the credentials for a scenario.
 pub(crate) fn auth(
     url: &str,
     scenario: &str,
@@ -54,7 +54,7 @@ pub(crate) fn auth(
     Ok(Arc::new(Auth::new(url, settings)?))
 }
 
-/// A browser with somebody in front of it who agrees to everything at once.
+/// A browser that accepts every login at once.
 #[derive(Debug)]
 struct Automatic;
 

@@ -1,6 +1,6 @@
-//! The client that the official conformance suite drives: it uses whatever a server offers.
+//! The client that the official conformance suite drives. It uses everything that a server offers.
 //!
-//! The suite starts it with a server's URL and says in the environment what is tested:
+//! The suite starts it with a server's URL and sets the scenario in the environment:
 //!
 //! ```sh
 //! cargo build -p hardline --example conformance_client
@@ -8,7 +8,7 @@
 //!     --command target/debug/examples/conformance_client
 //! ```
 //!
-//! `cargo xtask test conformance` runs all that concern a client.
+//! `cargo xtask test conformance` runs all client scenarios.
 
 mod login;
 
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = env::args().skip(1).last().ok_or("usage: conformance_client URL")?;
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
 
-    // Which version of the protocol the server speaks is found out; nobody has to say it.
+    // The connection detects the protocol version of the server.
     let settings = Settings::default()
         .with_info("hardline-conformance-client", env!("CARGO_PKG_VERSION"))
         .on_elicitation(|question| async move { accept(&question) });
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = Connection::connect_with(config, settings).await?;
     say(&format!("{scenario}: the server speaks {}", server.version().as_str()))?;
     if let Ok(wanted) = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
-        // A server may agree on something older, but not on something else altogether.
+        // A server may negotiate an older version, but not one of the other era.
         if server.version().has_handshake() != wanted.parse::<Version>()?.has_handshake() {
             return Err(format!("the scenario is about {wanted}").into());
         }
@@ -55,12 +55,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn use_everything(server: &Connection) -> Result<(), Box<dyn Error>> {
     let tools = server.list_tools().await?;
     for (name, arguments) in calls(&tools)? {
-        // What a server asks in the middle of a call, in whichever way its version has for that, is
-        // answered on the way.
+        // The connection answers questions of the server during a call, in the form that the
+        // protocol version has for them.
         match server.call_tool(&name, arguments).await {
             Ok(result) => say(&format!("{name}: {:?}", result.content))?,
-            // This server has no such tool after all. Another error would mean that the call was not
-            // carried or not answered.
+            // The server does not have this tool. Any other error means that the call was not
+            // delivered or not answered.
             Err(client::Error::Rpc(error)) => say(&format!("{name}: {error}"))?,
             Err(error) => return Err(error.into()),
         }
@@ -79,7 +79,7 @@ async fn use_everything(server: &Connection) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Which tools to call with what: as the scenario wants, or each that is listed.
+/// Returns the calls to make: those of the scenario, or one of each listed tool.
 fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     let context = context()?;
     if let Some(wanted) = context.get("toolCalls").and_then(Value::as_array) {
@@ -91,13 +91,14 @@ fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     Ok(tools.iter().map(call).collect())
 }
 
-/// What the scenario has to say beforehand.
+/// Returns the context that the suite passes for the scenario.
 fn context() -> Result<Value, Box<dyn Error>> {
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".into());
     Ok(serde_json::from_str(&context)?)
 }
 
-/// Sends the schema of a tool back as it came: a client must not lose words of it that it does not know.
+/// Sends the schema of a tool back unchanged: a client must not drop keywords that it does not
+/// know.
 async fn send_schema_back(server: &Connection) -> Result<(), Box<dyn Error>> {
     let tools = server.list_tools().await?;
     let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
@@ -106,7 +107,7 @@ async fn send_schema_back(server: &Connection) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Answers a question as a user does who leaves the form as it is.
+/// Answers a question with the defaults of its form.
 fn accept(question: &ElicitRequestParams) -> Result<ElicitResult, RpcError> {
     let form =
         serde_json::to_value(question).map_err(|error| RpcError::internal(&error.to_string()))?;
@@ -115,7 +116,8 @@ fn accept(question: &ElicitRequestParams) -> Result<ElicitResult, RpcError> {
     Ok(result)
 }
 
-/// An object that fits a simple schema: what has a default has that, what is required has something.
+/// Returns an object for a simple schema: properties with a default have it, required ones have a
+/// sample.
 fn fill(schema: &Value) -> Value {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -1,4 +1,4 @@
-//! The calls, the kills, and what must be true of both afterwards.
+//! Makes calls, kills servers, and checks the results.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -16,22 +16,23 @@ use crate::fleet::Fleet;
 use crate::random::Random;
 use crate::say;
 
-/// Callers of each server, each with one call at a time.
+/// Number of callers per server, each with one call at a time.
 const CALLERS: usize = 2;
-/// Between two calls of one caller.
+/// Pause between two calls of one caller.
 const PAUSE: Duration = Duration::from_millis(25);
-/// Longer than any call may take: the wait for the server, and the call's own time.
+/// Limit on the time of a call: the wait for the server plus the call's own timeout.
 const MAX_CALL: Duration = Duration::from_secs(75);
-/// How many attempts a kill may cost: one that fails at once, and a few until the server is up again.
+/// Limit on the connection attempts per kill: one that fails at once, and a few until the server is
+/// up.
 const ATTEMPTS_PER_KILL: u64 = 6;
 
-/// How calls ended.
+/// Outcomes of the calls.
 #[derive(Default)]
 struct Tally {
     answered: AtomicU64,
     lost: AtomicU64,
     away: AtomicU64,
-    /// Calls that were answered, by what they were to write.
+    /// Lines of the answered calls.
     done: Mutex<Vec<String>>,
     wrong: Mutex<Vec<String>>,
 }
@@ -69,7 +70,7 @@ pub(super) async fn run(
     let mut next = Vec::new();
     let start = Instant::now();
     while start.elapsed() < time {
-        // In any order, and each before one is killed again.
+        // In random order, but each server once before any is killed again.
         if next.is_empty() {
             next.clone_from(&fleet.names);
         }
@@ -124,7 +125,7 @@ fn check(
     for line in marks.lines() {
         *runs.entry(line).or_default() += 1;
     }
-    for (line, _) in runs.iter().filter(|(_, count)| 1 < **count) {
+    for (line, _) in runs.iter().filter(|(_, count)| **count > 1) {
         tally.fault(format!("{line} was carried out twice"));
     }
     for line in tally.done.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -136,7 +137,7 @@ fn check(
         let attempts = after - before.get(name).copied().unwrap_or_default();
         let kills = kills.get(name).copied().unwrap_or_default();
         say(&format!("{name}: killed {kills} times, {attempts} attempts to connect"))?;
-        if ATTEMPTS_PER_KILL * kills < attempts {
+        if attempts > ATTEMPTS_PER_KILL * kills {
             tally.fault(format!("{name}: {attempts} attempts for {kills} kills"));
         }
     }
@@ -150,7 +151,7 @@ fn check(
     ))?;
     let wrong = tally.wrong.lock().unwrap_or_else(PoisonError::into_inner);
     match wrong.first() {
-        None if 0 < count(&tally.answered) => Ok(()),
+        None if count(&tally.answered) > 0 => Ok(()),
         None => Err("no call was answered".into()),
         Some(first) => Err(format!("{} faults, the first: {first}", wrong.len()).into()),
     }

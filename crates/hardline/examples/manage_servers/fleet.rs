@@ -1,4 +1,4 @@
-//! The servers, the configuration that names them, and how they are killed.
+//! The servers: their configuration, and starting and killing them.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ pub(super) struct Fleet {
     listening: Vec<Listening>,
 }
 
-/// A server over HTTP, which is ours to start.
+/// An HTTP server, which this program starts itself.
 struct Listening {
     name: String,
     command: Vec<String>,
@@ -30,7 +30,7 @@ struct Listening {
 }
 
 impl Fleet {
-    /// Starts what is reached over HTTP, and writes the configuration.
+    /// Starts the HTTP servers and writes the configuration.
     pub(super) fn start(programs: &[Program], folder: &Path) -> io::Result<Self> {
         let (mut servers, mut listening) = (Map::new(), Vec::new());
         for program in programs {
@@ -53,33 +53,34 @@ impl Fleet {
         Ok(Self { config, names, listening })
     }
 
-    /// Kills a server. One over HTTP stays away until it is started again.
+    /// Kills a server. An HTTP server stays down until `restart`.
     pub(super) fn kill(&mut self, name: &str) -> io::Result<()> {
         if let Some(server) = self.listening.iter_mut().find(|it| it.name == name) {
             return server.kill();
         }
-        // The others are children of this process as well: whoever is none of ours over HTTP.
+        // The manager starts stdio servers as children of this process too, beside the HTTP
+        // servers.
         let ours: Vec<u32> =
             self.listening.iter().filter_map(|it| Some(it.child.as_ref()?.id())).collect();
         for (pid, command) in children()? {
             if !ours.contains(&pid) && command.contains(&self.mark(name)) {
                 let pid = rustix::process::Pid::from_raw(pid.cast_signed())
                     .ok_or(io::ErrorKind::NotFound)?;
-                // It may have ended by itself meanwhile.
+                // The process may have exited meanwhile.
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             }
         }
         Ok(())
     }
 
-    /// What of a server's command line is in no other's.
+    /// Returns the part of a server's command line that no other server has.
     fn mark(&self, name: &str) -> String {
         let of = name.strip_suffix("-stdio").unwrap_or(name);
         let same = self.listening.iter().find(|it| it.name.strip_suffix("-http") == Some(of));
         same.and_then(|it| it.command.last()).cloned().unwrap_or_default()
     }
 
-    /// Starts a server again that is over HTTP.
+    /// Restarts an HTTP server. Does nothing for others, which the manager restarts.
     pub(super) fn restart(&mut self, name: &str) -> io::Result<()> {
         match self.listening.iter_mut().find(|it| it.name == name) {
             Some(server) => server.start(),
@@ -92,7 +93,7 @@ impl Listening {
     fn start(&mut self) -> io::Result<()> {
         self.kill()?;
         let (first, rest) = self.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        #[expect(clippy::disallowed_methods, reason = "it is ended in `kill`")]
+        #[expect(clippy::disallowed_methods, reason = "the process is ended in `kill`")]
         let mut command = Command::new(first);
         command.args(rest).arg("http").env("PORT", self.port.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -115,7 +116,7 @@ impl Drop for Listening {
     }
 }
 
-/// The processes that this one has started, with their command lines.
+/// Returns the child processes of this process, with their command lines.
 pub(super) fn children() -> io::Result<Vec<(u32, String)>> {
     let own = std::process::id().to_string();
     let mut found = Vec::new();

@@ -1,18 +1,18 @@
-//! Puts a manager to the test: real servers in one configuration, killed and started again at random under
-//! a steady stream of calls.
+//! Stress test of a manager: real servers in one configuration are killed and restarted at random
+//! during a steady stream of calls.
 //!
 //! ```sh
 //! manage_servers --seconds 60 --seed 1 --server rmcp target/debug/examples/peer_server \
 //!     --server python python3 tests/peers/server.py
 //! ```
 //!
-//! Each server is used twice, started by the manager and over HTTP. `cargo xtask test peers` runs it with
-//! servers of all SDKs. What must hold:
+//! Each server is used twice: started by the manager, and over HTTP. `cargo xtask test peers` runs
+//! it with servers of all SDKs. It checks that:
 //!
-//! - Every call ends, with an answer or an error that says what happened.
-//! - No call is carried out twice, and one that was answered was carried out.
-//! - The tools of a server that was there once stay listed.
-//! - A server is not tried more often than its schedule allows.
+//! - Every call ends, with an answer or with an error that says what happened.
+//! - No call is carried out twice, and every answered call was carried out.
+//! - The tools of a server stay listed while it is down.
+//! - The manager does not connect more often than its schedule allows.
 //! - At the end no process is left.
 
 #[cfg(unix)]
@@ -26,7 +26,7 @@ use std::error::Error;
 
 #[cfg(not(unix))]
 fn main() -> Result<(), Box<dyn Error>> {
-    Err("processes are started on Unix alone so far".into())
+    Err("this example starts processes, which works on Unix only".into())
 }
 
 #[cfg(unix)]
@@ -56,7 +56,7 @@ async fn run(
         let quiet = hardline::process::Stderr::tail_only();
         manager.add_configured(Configured::new(server).prepare(move |it| it.stderr(quiet.clone())));
     }
-    // Those over HTTP take a moment until they listen.
+    // The HTTP servers need a moment until they listen.
     for name in &fleet.names {
         manager.connection(name).await?;
     }
@@ -77,13 +77,13 @@ fn arguments() -> Result<(Vec<fleet::Program>, u64, u64), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--seconds" => seconds = words.next().ok_or("--seconds wants a number")?.parse()?,
-            "--seed" => seed = words.next().ok_or("--seed wants a number")?.parse()?,
+            "--seconds" => seconds = words.next().ok_or("--seconds needs a number")?.parse()?,
+            "--seed" => seed = words.next().ok_or("--seed needs a number")?.parse()?,
             "--server" => {
-                let name = words.next().ok_or("--server wants a name and a command")?;
+                let name = words.next().ok_or("--server needs a name and a command")?;
                 programs.push(fleet::Program { name, command: Vec::new() });
             }
-            _ => programs.last_mut().ok_or("--server comes first")?.command.push(word),
+            _ => programs.last_mut().ok_or("--server must come first")?.command.push(word),
         }
     }
     Ok((programs, seconds, seed))

@@ -1,4 +1,4 @@
-//! Chance that a seed decides.
+//! Pseudo-random numbers from a seed.
 
 pub(super) struct Random(u64);
 
@@ -7,7 +7,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(super) fn below(&mut self, end: usize) -> usize {
         // splitmix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! The server that tests and benchmarks compare transports with.
+//! The server with which tests and benchmarks compare transports.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -24,7 +24,7 @@ struct SleepArguments {
 
 #[tool_router]
 impl Echo {
-    /// Gives the text back.
+    /// Returns the text.
     #[tool]
     async fn echo(&self, Parameters(arguments): Parameters<EchoArguments>) -> CallToolResult {
         CallToolResult::success(vec![ContentBlock::text(arguments.text)])
@@ -41,8 +41,8 @@ impl Echo {
 #[tool_handler]
 impl ServerHandler for Echo {}
 
-/// Serves over standard streams, on the transport of this name, until the session ends. An error of
-/// rmcp's ends it with status 1, as it would in most servers.
+/// Serves over standard streams on the named transport until the session ends. An rmcp error exits
+/// with status 1, as in most servers.
 pub(crate) fn serve(transport: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

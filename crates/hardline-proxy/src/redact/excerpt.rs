@@ -8,7 +8,7 @@ use super::{REDACTED, redact_text};
 
 /// Limit on the lines of an excerpt.
 const MAX_LINES: usize = 8;
-/// Limit on the bytes of an excerpt. The last line is included whatever its length is.
+/// Limit on the bytes of an excerpt. The last line is included even if it is longer.
 const MAX_BYTES: usize = 1024;
 /// Shortest line of base64 that counts as part of a key. Lines of keys have 64 bytes, the last one
 /// fewer.

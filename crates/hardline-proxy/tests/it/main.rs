@@ -1,4 +1,4 @@
-//! Tests of the relay as whoever drives it sees it.
+//! Integration tests of the relay through its public API.
 #![expect(
     clippy::disallowed_methods,
     clippy::panic,

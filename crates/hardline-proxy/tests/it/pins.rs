@@ -1,4 +1,4 @@
-//! Pins in files, as a session keeps them.
+//! Tests of pins in files, as a session uses them.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn open(state: &Path, server: &str, program: &str) -> PinFile {
 fn what_could_not_be_written_at_first_is_written_later() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
-    // No directory can be made where a file is.
+    // A directory cannot be created where a file is.
     fs::write(&state, "in the way").unwrap();
     let mut pins = open(&state, "shop", "/bin/shop");
     pins.pin_instructions("shop", &instructions("Be kind."));

@@ -1,4 +1,4 @@
-//! Redaction of whole messages: what they are stays, and it costs little.
+//! Tests that redaction keeps the structure of messages, and that it is cheap.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ fn messages_without_secrets_stay_as_they_are() {
     let mut rng = Rng::new(3);
     for _ in 0..20_000 {
         let line = message(&mut rng);
-        // Some have a key that sounds like one.
+        // Some messages have a key that sounds like that of a secret.
         if line.contains("token") || line.contains("ecret") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! A relay, shown lines and ends of servers.
+//! Tests of a relay with lines and ends of servers.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// What a relay sent and said.
+/// Records the frames and notes of a relay.
 #[derive(Default)]
 pub(crate) struct Outputs {
     pub(crate) to_client: Vec<String>,
@@ -52,7 +52,7 @@ impl Run {
         Self { relay: Relay::new(settings), out: Outputs::default(), now: Duration::ZERO }
     }
 
-    /// One whose session is open.
+    /// Returns a relay whose session is open.
     pub(crate) fn open() -> Self {
         let mut run = Self::new();
         run.initialize();
@@ -84,7 +84,7 @@ impl Run {
         self.settle();
     }
 
-    /// Lets the moment pass in which messages are held back.
+    /// Lets the time pass for which messages are held back.
     fn settle(&mut self) {
         let soon = self.now + Duration::from_millis(2);
         while let Some(due) = self.relay.poll_timeout().filter(|due| *due <= soon) {
@@ -98,7 +98,7 @@ impl Run {
         self.relay.handle_server_end(&ended, true, self.now, &mut self.out)
     }
 
-    /// Ends the server, and starts it again when that is due.
+    /// Ends the server, and restarts it when that is due.
     #[track_caller]
     pub(crate) fn restart(&mut self) {
         let After::Start(at) = self.end("exited with code 3") else { panic!("not restarted") };
@@ -181,11 +181,11 @@ fn a_request_that_takes_too_long_fails_and_is_cancelled() {
     assert_eq!(failed[0]["error"]["data"]["hardline"]["rule"], "request.timeout");
     let cancelled: Value = serde_json::from_str(&run.sent_to_server()[0]).unwrap();
     assert_eq!(cancelled["params"]["requestId"], 1);
-    // A late answer reaches nobody, and is no finding.
+    // A late answer is dropped, and is no finding.
     run.server(&answer(1));
     assert_eq!(run.sent_to_client(), [Value::Null; 0]);
     assert_eq!(run.out.notes.len(), 1, "{:?}", run.out.notes);
-    // The id may be used again, and has its own time.
+    // The id may be used again, with its own deadline.
     run.client(&call(1));
     run.wait_until(Duration::from_secs(29));
     run.server(&answer(1));
@@ -266,7 +266,7 @@ fn a_line_without_its_newline_ends_after_a_while() {
     run.client(&call(1));
     run.client(&call(2));
     run.sent_to_client();
-    // A whole message counts as ended after a short time.
+    // A complete message without a line end is delivered after a short time.
     let whole = answer(1);
     run.relay.handle_server_bytes(whole.as_bytes(), false, run.now);
     run.wait_until(run.now + Duration::from_millis(1900));
@@ -274,7 +274,7 @@ fn a_line_without_its_newline_ends_after_a_while() {
     run.wait_until(run.now + Duration::from_millis(200));
     assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
     assert!(run.relay.ends_line(whole.as_bytes(), run.now));
-    // A part of one only after a long time: the server may go on with it.
+    // An incomplete message waits for a long time, because the server may continue it.
     let part = r#"{"jsonrpc":"2.0","id":2,"result":{"a":{}"#;
     run.relay.handle_server_bytes(part.as_bytes(), true, run.now);
     run.wait_until(run.now + Duration::from_secs(3));
@@ -289,7 +289,7 @@ fn a_line_without_its_newline_ends_after_a_while() {
     run.wait_until(run.now + Duration::from_secs(1));
     let failed = run.sent_to_client().pop().unwrap();
     assert_eq!((&failed["id"], failed["error"]["code"].as_i64()), (&2.into(), Some(-32603)));
-    // Bytes in time go on with the line.
+    // Bytes that arrive in time continue the line.
     run.relay.handle_server_bytes(b"{", false, run.now);
     run.relay.handle_server_bytes(b"", true, run.now);
     run.wait_until(run.now + Duration::from_secs(100));

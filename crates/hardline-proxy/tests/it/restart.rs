@@ -1,4 +1,4 @@
-//! What a client notices of a server that is started again.
+//! Tests of server restarts as a client sees them.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn what_was_in_flight_fails_at_once_and_the_session_goes_on() {
             "the server exited with code 3; its last stderr lines: oops"
         ]
     );
-    // What comes meanwhile waits, in its order, and a cancelled one is owed nothing.
+    // Messages that arrive meanwhile wait in their order. A cancelled request gets no answer.
     run.client(&call(3));
     run.client(&call(4));
     run.client(&call(5));
@@ -75,7 +75,7 @@ fn level_and_subscriptions_are_set_again() {
         run.client(&line);
         run.server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
-    // One that the server refused is not set again.
+    // A log level that the server refused is not set again.
     run.client(&level("6", "nonsense"));
     run.server(r#"{"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"no"}}"#);
     run.sent_to_client();
@@ -177,7 +177,7 @@ fn requests_of_the_old_server_are_cancelled_and_their_ids_are_not_used_again() {
     let asked = run.sent_to_client();
     let id = asked[0]["id"].clone();
     assert_ne!(id, 7);
-    // A late answer to the old one reaches nobody; that to the new one has its id.
+    // A late answer to the old request reaches no server; the answer to the new one has its id.
     run.client(r#"{"jsonrpc":"2.0","id":7,"result":{"late":true}}"#);
     assert_eq!(run.sent_to_server(), [""; 0]);
     run.client(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"ok":true}}}}"#));
@@ -206,7 +206,7 @@ fn a_server_that_refuses_to_begin_again_is_killed() {
     run.server(r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"no"}}"#);
     assert_eq!(run.relay.take_wish(), Some(Wish::KillServer));
     assert_eq!(run.sent_to_client(), [Value::Null; 0]);
-    // So is one that says nothing.
+    // A server that never answers is ended as well.
     let mut run = Run::open();
     run.restart();
     run.wait_until(run.now + Duration::from_secs(31));
@@ -225,7 +225,7 @@ fn nobody_waits_for_a_server_longer_than_five_seconds() {
     assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
     assert_eq!(failed[0]["error"]["data"]["hardline"]["rule"], "server.away");
     assert!(run.relay.is_idle());
-    // What is no request is forgotten, what is no message is answered.
+    // A notification is dropped; a line that is no message is answered.
     run.client("nonsense");
     assert_eq!(run.sent_to_client()[0]["error"]["code"], -32700);
 }
@@ -281,7 +281,7 @@ fn a_subscription_that_was_asked_for_again_is_answered_when_the_server_ends() {
     run.server(ACKNOWLEDGED);
     run.restart();
     run.sent_to_client();
-    // Before the new server acknowledged it.
+    // The new server ends before it has acknowledged the subscription.
     assert_eq!(run.end("exited with code 0"), After::End);
     let failed = run.sent_to_client();
     assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
@@ -309,7 +309,7 @@ fn a_subscription_without_a_server_is_answered_when_the_session_ends() {
     run.relay.fail_all("the session has ended", &mut run.out);
     let failed = run.sent_to_client();
     assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
-    // A server that ends before it was asked again, while nobody wants another.
+    // The server ends before the subscription was repeated, and must not be restarted.
     let mut run = open();
     let ended = Ended::new("exited with code 3", false);
     assert_eq!(run.relay.handle_server_end(&ended, false, run.now, &mut run.out), After::End);

@@ -1,6 +1,7 @@
-//! Many processes with one database, and what becomes of it when they are killed.
+//! Tests of many processes that share one database, and of processes that are killed.
 //!
-//! The test binary starts itself again for each process: with [`CHILD`] set, the test [`child`] is one.
+//! The test binary starts itself again for each process. With [`CHILD`] set, the test [`child`] is
+//! such a process.
 
 #![cfg(unix)]
 
@@ -22,7 +23,8 @@ const CHILD: &str = "HARDLINE_AUDIT_CHILD";
 const PROCESSES: usize = 50;
 const KILLS: usize = 100;
 
-/// One process: writes what it was told to tell to a file of its own, and at its end how much it sent.
+/// Body of one process. Writes every printed text to a file of its own, and at the end the number
+/// sent.
 #[test]
 fn child() {
     let Ok(directory) = env::var(CHILD) else { return };
@@ -77,7 +79,7 @@ fn start(directory: &Path, rounds: u32) -> Child {
     command(&env::current_exe().unwrap(), directory, rounds).spawn().unwrap()
 }
 
-/// What processes told, line by line: only whole lines count.
+/// Returns the texts that the processes printed, line by line. Incomplete lines are ignored.
 fn told(directory: &Path, kind: &str) -> Vec<String> {
     let files = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
     let files =
@@ -93,7 +95,7 @@ fn told(directory: &Path, kind: &str) -> Vec<String> {
     lines
 }
 
-/// Everything that was told is in the database, once what waits beside it was read in.
+/// Checks that every printed finding is in the database after the spill files are imported.
 #[track_caller]
 fn check(directory: &Path) {
     let path = directory.join("audit.db");
@@ -186,7 +188,7 @@ fn fifty_processes_notice_a_broken_database_and_one_moves_it_aside() {
     assert_eq!(told(directory.path(), "shown").len(), PROCESSES * 10);
 }
 
-/// No file may grow beyond 256 KiB, as if the disk were full.
+/// Limits all files to 256 KiB, as if the disk were full.
 #[test]
 fn a_full_disk_costs_a_warning_and_what_could_not_be_kept_is_counted() {
     for (rounds, text) in [(60, "x".repeat(4000)), (200, "x".repeat(4000))] {

@@ -1,4 +1,4 @@
-//! What is kept when nothing is wrong.
+//! Tests of the audit log in the normal case.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is kept of sessions, whatever happens to the database and to processes.
+//! Tests of the audit log, also with damaged databases and killed processes.
 
 mod crowd;
 mod keep;
@@ -18,7 +18,7 @@ use rusqlite::types::FromSql;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What an audit told, in order.
+/// Texts that an audit log printed, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Told(Arc<Mutex<Vec<Tell>>>);
 
@@ -31,7 +31,7 @@ impl Told {
         self.texts(|tell| if let Tell::Warning(text) = tell { Some(text) } else { None })
     }
 
-    /// Findings that could be kept nowhere.
+    /// Findings that could not be stored anywhere.
     pub(crate) fn unkept(&self) -> Vec<String> {
         let told = self.0.lock().unwrap();
         let unkept = told.iter().filter_map(|tell| match tell {
@@ -45,7 +45,7 @@ impl Told {
         self.0.lock().unwrap().iter().filter_map(text).cloned().collect()
     }
 
-    /// Waits until so many texts were shown.
+    /// Waits until `count` texts were printed.
     #[track_caller]
     pub(crate) fn wait_for_shown(&self, count: usize) {
         self.wait_until(|told| count <= told.shown().len());
@@ -75,7 +75,7 @@ pub(crate) fn open_with(options: Options, server: &str) -> (Audit, Told) {
     (Audit::open(options, SessionStart::new(server, command, "balanced"), tell), told)
 }
 
-/// A finding with a detail of our own.
+/// Returns a finding with the given detail.
 pub(crate) fn found(detail: &str) -> Found {
     let mut guard = Guard::new(Policy::profile(Profile::Balanced));
     let line = br#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#;
@@ -104,13 +104,13 @@ pub(crate) fn database(path: &Path) -> Connection {
     connection
 }
 
-/// The one value that a query asks for.
+/// Returns the single value of a query.
 #[track_caller]
 pub(crate) fn one<T: FromSql>(path: &Path, sql: &str) -> T {
     database(path).query_row(sql, (), |row| row.get(0)).unwrap()
 }
 
-/// All values of the one column that a query asks for.
+/// Returns all values of the single column of a query.
 pub(crate) fn all(path: &Path, sql: &str) -> Vec<String> {
     let database = database(path);
     let mut statement = database.prepare(sql).unwrap();
@@ -118,7 +118,7 @@ pub(crate) fn all(path: &Path, sql: &str) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Whether rows and counters are what the sessions say.
+/// Checks that rows and counters add up to the totals of the sessions.
 #[track_caller]
 pub(crate) fn check_sums(path: &Path) {
     assert_eq!(one::<String>(path, "PRAGMA integrity_check"), "ok");

@@ -1,4 +1,4 @@
-//! A database that cannot be written: nothing waits for it, and no finding is lost.
+//! Tests with a database that cannot be written: nothing waits for it, and no finding is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use hardline_proxy::audit::Audit;
 
 use super::{PATIENCE, SECOND, Told, all, check_sums, database, found, one, open, seen};
 
-/// Tells a relay's story: ten findings, a hundred messages. Nothing in it may take time.
+/// Records ten findings and a hundred messages. No call may take long.
 #[track_caller]
 fn play(audit: &mut Audit) {
     let found = found("planted");
@@ -29,7 +29,7 @@ fn expected() -> Vec<String> {
     (0..10).map(|number| format!("shown {}", number * 10)).collect()
 }
 
-/// A session that cannot write: everything is told all the same, and the end does not take long.
+/// Runs a session that cannot write. Everything is printed anyway, and the end does not take long.
 #[track_caller]
 fn check_lost(path: &Path) -> Told {
     let (mut audit, told) = open(path);
@@ -47,7 +47,7 @@ fn spills(path: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.to_string_lossy().contains("audit-spill-")).collect()
 }
 
-/// Opens the database in sound times, so that what others left beside it is read in.
+/// Opens the database while it can be written, so that spill files are imported.
 fn open_and_close(path: &Path) {
     let (audit, told) = open(path);
     audit.close(SECOND, "end", PATIENCE);
@@ -82,7 +82,7 @@ fn a_locked_database_costs_one_warning_and_is_written_later() {
     assert_eq!(one::<String>(&path, "SELECT outcome FROM sessions WHERE findings = 10"), "end");
     assert_eq!(spills(&path), Vec::<PathBuf>::new());
 
-    // Somebody died after the commit and before the file was gone.
+    // A process died after the commit and before it deleted the file.
     fs::write(&files[0], copy).unwrap();
     open_and_close(&path);
     assert_eq!(all(&path, sql).len(), 10);

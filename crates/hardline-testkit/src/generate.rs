@@ -1,12 +1,12 @@
-//! JSON texts of all kinds from a seed: the same seed gives the same text.
+//! JSON texts of all kinds from a seed. The same seed gives the same text.
 
 use std::collections::VecDeque;
 
-/// A small generator of pseudo-random numbers (splitmix64).
+/// A small pseudo-random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: u64,
-    /// What comes before the pseudo-random numbers, if anything does.
+    /// Bytes that decide the first choices, before the pseudo-random numbers.
     script: Option<VecDeque<u8>>,
 }
 
@@ -16,15 +16,16 @@ impl Rng {
         Self { state: seed, script: None }
     }
 
-    /// Makes its first choices by `bytes`, one byte each: who changes a byte changes one choice, which
-    /// is what a fuzzer needs to get anywhere.
+    /// Makes the first choices from `bytes`, one byte each. Changing a byte changes one choice,
+    /// which is what a fuzzer needs to make progress.
     pub fn scripted(bytes: &[u8]) -> Self {
         Self { state: bytes.len() as u64, script: Some(bytes.iter().copied().collect()) }
     }
 
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which must not be zero.
     pub fn below(&mut self, bound: usize) -> usize {
         if let Some(byte) = self.next_byte() {
+            // One byte cannot choose among more than 256.
             let more = if 256 < bound { self.next_byte() } else { None };
             return usize::from(u16::from_le_bytes([byte, more.unwrap_or(0)])) % bound;
         }
@@ -36,13 +37,14 @@ impl Rng {
         usize::try_from(mixed % bound as u64).expect("it is below a usize")
     }
 
-    /// Up to `most` bytes of the script as they are.
+    /// Returns up to `most` bytes of the script as they are.
     pub fn bytes(&mut self, most: usize) -> Vec<u8> {
         let count = self.below(most + 1);
         (0..count).map_while(|_| self.next_byte()).collect()
     }
 
-    /// Whether there was a script and it is used up: what is made should come to its end.
+    /// Returns true if there was a script and it is used up. A generator should then finish its
+    /// text.
     pub fn is_spent(&self) -> bool {
         self.script.as_ref().is_some_and(VecDeque::is_empty)
     }
@@ -51,18 +53,18 @@ impl Rng {
         self.script.as_mut()?.pop_front()
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` times.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices.get(self.below(choices.len())).expect("it is below the length")
     }
 }
 
-/// A JSON-RPC message, or an object that is nearly one.
+/// Returns a JSON-RPC message, or an object that is nearly one.
 pub fn message(rng: &mut Rng) -> String {
     let mut text = String::from("{");
     let mut members = vec![r#""jsonrpc":"2.0""#.to_owned()];
@@ -113,7 +115,7 @@ pub fn message(rng: &mut Rng) -> String {
     text
 }
 
-/// Any JSON value, with the keys and escapes that parsers disagree about.
+/// Returns any JSON value, with the keys and escapes that parsers disagree about.
 pub fn value(rng: &mut Rng, depth: usize) -> String {
     let kind = if depth == 0 { rng.below(4) } else { rng.below(8) };
     match kind {
@@ -140,7 +142,7 @@ pub fn value(rng: &mut Rng, depth: usize) -> String {
     }
 }
 
-/// Changes a few bytes of `text`: some are replaced, removed, doubled or moved.
+/// Changes a few bytes of `text`: replaces, removes, inserts or swaps them, or truncates the text.
 pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
     const INTERESTING: &[u8] =
         b"\"\\{}[]:,.-+eEu0129 tfn/\n\r\t\0\x1f\x7f\x80\xbf\xc3\xe2\xed\xef\xf0\xff";
@@ -163,7 +165,7 @@ pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
     }
 }
 
-/// Cuts `bytes` into chunks of random sizes.
+/// Splits `bytes` into chunks of random sizes.
 pub fn chunks<'a>(rng: &mut Rng, mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
     let mut chunks = Vec::new();
     while !bytes.is_empty() {

@@ -1,9 +1,9 @@
-//! Inputs made to cost more than they should, of any size.
+//! Inputs of any size, designed to cost more than they should.
 
-/// Names an input and makes it `len` bytes long, or nearly so.
+/// Name of an input, and a function that returns it with about `len` bytes.
 pub type Case = (&'static str, fn(usize) -> Vec<u8>);
 
-/// All of them. Each is one stream of lines; not all lines are valid.
+/// All inputs. Each is one stream of lines; not all lines are valid.
 pub const CASES: &[Case] = &[
     ("blank lines", |len| vec![b'\n'; len]),
     ("carriage returns", |len| vec![b'\r'; len]),
@@ -65,7 +65,7 @@ pub const CASES: &[Case] = &[
     }),
 ];
 
-/// What texts are made of that cost more than others, each to be repeated.
+/// Parts of expensive texts, each to be repeated.
 pub const TEXTS: &[&str] = &[
     "\n",
     "\r",

@@ -1,19 +1,23 @@
-//! What Hardline's tests, fuzz targets and benchmarks share. A development dependency only, never
-//! published; it panics where a test would.
+//! Shared code of Hardline's tests, fuzz targets and benchmarks. A development dependency only,
+//! never published; it panics like a test.
 //!
-//! - [`generate`]: JSON texts of all kinds, sound and damaged, from a seed.
-//! - [`hostile`]: inputs made to cost more than they should.
-//! - [`http`]: a server that answers as a script says, and misbehaves where it does.
+//! - [`generate`]: JSON texts of all kinds, valid and damaged, from a seed.
+//! - [`hostile`]: inputs designed to cost more than they should.
+//! - [`http`]: a scripted server, which misbehaves where the script does.
 //! - [`oauth`]: such a server behind a login.
-//! - [`sample`]: frames as servers send them.
-//! - [`plant`]: what attackers put into texts, and all the places where a string can stand.
-//! - [`outline`]: the strings of a JSON text, found in the simplest way there is.
-//! - [`oracle`]: what another parser makes of a text.
+//! - [`sample`]: typical frames of servers.
+//! - [`plant`]: texts that attackers write, and all places of a string in a frame.
+//! - [`outline`]: finds the strings of a JSON text with a minimal lexer.
+//! - [`oracle`]: the judgement of another parser on a text.
 //! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
-//! - [`measure`]: timing several candidates in one run, as ratios.
-//! - [`work`]: counting instructions, to see how the work grows with the input.
+//! - [`measure`]: times several candidates in one run, as ratios.
+//! - [`work`]: counts instructions, to check how the work grows with the input.
 
-#![expect(clippy::missing_panics_doc, clippy::panic, reason = "to panic is how a test speaks")]
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a failed check panics, as in a test"
+)]
 
 pub mod fuzz;
 pub mod generate;

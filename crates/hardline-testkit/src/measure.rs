@@ -1,13 +1,13 @@
-//! Timing several candidates in one run, so that they meet the same noise.
+//! Times several candidates in one run, so that they meet the same noise.
 //!
-//! The candidates take turns in short rounds and each keeps its best round: on a shared machine
-//! interruptions only ever add time, so the least is what the code costs. What is compared is the
-//! ratio of two candidates of one run, never a number of seconds from another.
+//! The candidates take turns in short rounds, and the best round of each counts: on a shared
+//! machine interruptions only add time, so the shortest time is what the code costs. Only the ratio
+//! of two candidates of one run is compared, never a number of seconds from another run.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How long to measure.
+/// Duration of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     rounds: u32,
@@ -15,20 +15,20 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Enough for ratios that repeat within a few percent.
+    /// Enough rounds for ratios that repeat within a few percent.
     pub const FULL: Self = Self { rounds: 30, round: Duration::from_millis(10) };
-    /// One call each: shows that everything runs.
+    /// One call of each candidate, to check that everything runs.
     pub const ONCE: Self = Self { rounds: 1, round: Duration::ZERO };
 }
 
-/// One thing to be timed.
+/// A function to be timed.
 pub struct Candidate<'a> {
     name: &'static str,
     call: Box<dyn FnMut() -> usize + 'a>,
 }
 
 impl<'a> Candidate<'a> {
-    /// Names a call. What it returns is kept from the optimizer.
+    /// Names a function. Its result is hidden from the optimizer.
     pub fn new(name: &'static str, call: impl FnMut() -> usize + 'a) -> Self {
         Self { name, call: Box::new(call) }
     }
@@ -40,12 +40,12 @@ impl std::fmt::Debug for Candidate<'_> {
     }
 }
 
-/// The least time that one call of each candidate took.
+/// Shortest time of one call of each candidate.
 #[derive(Clone, Debug)]
 pub struct Outcome(Vec<(&'static str, Duration, u32)>);
 
 impl Outcome {
-    /// Seconds for one call.
+    /// Returns the seconds for one call.
     ///
     /// # Panics
     ///
@@ -56,18 +56,18 @@ impl Outcome {
         time.as_secs_f64() / f64::from(*calls)
     }
 
-    /// How many times as fast `name` is as `other`.
+    /// Returns how many times faster `name` is than `other`.
     pub fn speed(&self, name: &str, other: &str) -> f64 {
         self.seconds(other) / self.seconds(name)
     }
 
-    /// Gigabytes a second, if one call works on `bytes`.
+    /// Returns gigabytes per second, if one call processes `bytes`.
     pub fn gigabytes(&self, name: &str, bytes: usize) -> f64 {
         bytes as f64 / self.seconds(name) / 1e9
     }
 }
 
-/// Times the candidates, taking turns.
+/// Times the candidates in turns.
 pub fn run(effort: Effort, mut candidates: Vec<Candidate<'_>>) -> Outcome {
     let calls: Vec<u32> =
         candidates.iter_mut().map(|it| calls_per_round(effort, &mut it.call)).collect();
@@ -89,7 +89,7 @@ fn calls_per_round(effort: Effort, call: &mut dyn FnMut() -> usize) -> u32 {
     calls
 }
 
-#[expect(clippy::disallowed_methods, reason = "measuring is asking the time")]
+#[expect(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 fn time(calls: u32, call: &mut dyn FnMut() -> usize) -> Duration {
     let start = Instant::now();
     for _ in 0..calls {

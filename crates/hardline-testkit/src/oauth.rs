@@ -1,14 +1,14 @@
-//! An MCP server behind a login that is its own authorization server, and follows a script.
+//! An MCP server behind a login, with its own authorization server, controlled by a script.
 //!
-//! Tokens are `access-N` and `refresh-N`; whoever comes with another is told where to log in. There is no
-//! page to log in on: a test takes the place of browser and person, and visits the address that the login
-//! waits at with any code.
+//! Tokens are `access-N` and `refresh-N`. A request with another token is told where to log in.
+//! There is no login page: a test acts as browser and user, and visits the address where the login
+//! waits, with any code.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::exhaustive_structs,
-    reason = "to panic is how a test speaks, and it makes the world that it wants"
+    reason = "a failed check panics, and tests set the fields that they need"
 )]
 
 use std::collections::HashMap;
@@ -21,39 +21,39 @@ use crate::http::{Exchange, Request, Server};
 
 const GREETING: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
 
-/// What the server knows and does. Tokens are `access-N` and `refresh-N`, with the same `N`.
+/// State of the server. Tokens are `access-N` and `refresh-N`, with the same `N`.
 #[derive(Debug, Default)]
 pub struct World {
-    /// The number of the token that is good at the moment.
+    /// Number of the currently valid token.
     pub now: Mutex<u32>,
-    /// How a refresh is answered, if not with tokens.
+    /// Response to a refresh in place of tokens.
     pub refusal: Mutex<Option<(u16, String)>>,
-    /// Whether refreshing gives out a new refresh token.
+    /// True if a refresh returns no new refresh token.
     pub keeps_refresh: bool,
-    /// For how long a token is good.
+    /// Lifetime of a token in seconds.
     pub lifetime: Option<u64>,
-    /// A refresh is answered when this is told.
+    /// If set, a refresh is answered only after a notification.
     pub gate: Option<Notify>,
-    /// Documents in place of those that are right, by their path.
+    /// Documents that replace the correct ones, by path.
     pub documents: HashMap<&'static str, String>,
-    /// What the token endpoint answers a login with, in place of tokens.
+    /// Response of the token endpoint to a login in place of tokens.
     pub login_answer: Option<String>,
-    /// The scope that a call needs, and that the second login gives.
+    /// Scope that a call needs, and that the second login grants.
     pub scope: Option<&'static str>,
-    /// How often somebody logged in.
+    /// Number of logins.
     pub logins: Mutex<u32>,
-    /// Whether no token is good at the moment.
+    /// True if no token is valid at the moment.
     pub is_expired: Mutex<bool>,
-    /// Whether none will ever be.
+    /// True if no token will ever be valid.
     pub refuses_all: Mutex<bool>,
-    /// Whether a call is answered with an error that repeats the token.
+    /// True to answer a call with an error that contains the token.
     pub tells_token: bool,
-    /// How often each call was run.
+    /// Number of times each call was run.
     pub runs: Mutex<HashMap<String, usize>>,
 }
 
 impl World {
-    /// Answers one request, to whichever of its two servers.
+    /// Answers one request to the MCP server or to the authorization server.
     pub async fn serve(&self, it: &mut Exchange) {
         let path = it.request.path.split('?').next().unwrap_or_default().to_owned();
         let origin = format!("http://{}", it.request.header("host").unwrap_or_default());
@@ -166,29 +166,29 @@ impl World {
         it.json(&answer.to_string()).await;
     }
 
-    /// Makes the token that was given out last worth nothing. It can be refreshed.
+    /// Invalidates the current access token. It can be refreshed.
     pub fn expire(&self) {
         *self.is_expired.lock().unwrap() = true;
     }
 
-    /// Answers every refresh from now on with this.
+    /// Sets the response to every later refresh.
     pub fn refuse_refresh(&self, status: u16, body: &str) {
         *self.refusal.lock().unwrap() = Some((status, body.to_owned()));
     }
 }
 
-/// How many refreshes were asked for.
+/// Returns the number of refresh requests.
 pub fn refreshes(server: &Server) -> usize {
     let asked = |it: &Request| it.path == "/token" && it.body.contains("grant_type=refresh_token");
     server.requests().iter().filter(|it| asked(it)).count()
 }
 
-/// What the MCP server says of itself.
+/// Returns the protected resource metadata of the MCP server.
 pub fn resource(origin: &str) -> Value {
     json!({ "resource": format!("{origin}/mcp"), "authorization_servers": [origin] })
 }
 
-/// What the authorization server says of itself.
+/// Returns the metadata of the authorization server.
 pub fn metadata(origin: &str) -> Value {
     json!({
         "issuer": origin,
@@ -200,7 +200,7 @@ pub fn metadata(origin: &str) -> Value {
     })
 }
 
-/// The fields of a form that was sent, as they were sent.
+/// Returns the fields of a form, without decoding.
 fn form(request: &Request) -> HashMap<String, String> {
     let pairs = request.body.split('&').filter_map(|it| it.split_once('='));
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()

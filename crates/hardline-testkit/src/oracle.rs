@@ -1,4 +1,4 @@
-//! What `serde_json` makes of a text: another parser, asked the same question.
+//! `serde_json` as an oracle: a second parser for the same texts.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The envelope as `serde_json` finds it: raw texts of the members.
+/// The envelope as `serde_json` reads it, with the raw texts of its members.
 #[derive(Debug, serde::Deserialize)]
 #[expect(missing_docs, reason = "the members are the envelope's")]
-#[expect(clippy::exhaustive_structs, reason = "nothing is added to JSON-RPC")]
+#[expect(clippy::exhaustive_structs, reason = "JSON-RPC gets no further members")]
 pub struct RawEnvelope<'a> {
     #[serde(borrow)]
     pub jsonrpc: Option<&'a RawValue>,
@@ -25,15 +25,17 @@ pub struct RawEnvelope<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// Whether the text is UTF-8 and `serde_json` takes it for one value, skipping over strings.
+/// Returns true if the text is UTF-8 and `serde_json` accepts it as one value, skipping over
+/// strings.
 pub fn accepts_loosely(text: &[u8]) -> bool {
     str::from_utf8(text).is_ok() && serde_json::from_slice::<de::IgnoredAny>(text).is_ok()
 }
 
-/// Whether `serde_json` takes the text when it reads every string (and so refuses lone surrogates),
-/// no object has a key twice and nothing nests deeper than `max_depth`.
+/// Returns true if `serde_json` accepts the text while it reads every string (and so refuses lone
+/// surrogates), no object has a key twice, and nothing nests deeper than `max_depth`.
 ///
-/// `None` if it cannot say: numbers of any size are JSON, but it stops at one that no double holds.
+/// Returns `None` if it cannot tell: JSON allows numbers of any size, but `serde_json` refuses a
+/// number that no double can hold.
 pub fn accepts_strictly(text: &[u8], max_depth: usize) -> Option<bool> {
     if !accepts_loosely(text) {
         return Some(false);
@@ -47,7 +49,7 @@ pub fn accepts_strictly(text: &[u8], max_depth: usize) -> Option<bool> {
     }
 }
 
-/// Reads one value and keeps nothing.
+/// Reads one value and stores nothing.
 #[derive(Clone, Copy)]
 struct Strict {
     depth_left: usize,
@@ -126,7 +128,7 @@ impl<'a> RawEnvelope<'a> {
     ///
     /// # Errors
     ///
-    /// What `serde_json` says, among other things of a member that stands there twice.
+    /// An error of `serde_json`, for example for a duplicate member.
     pub fn read(text: &'a [u8]) -> serde_json::Result<Self> {
         Self::deserialize(&mut serde_json::Deserializer::from_slice(text))
     }

@@ -1,24 +1,25 @@
-//! The strings of a JSON text, by a lexer of a few lines that knows nothing of our parser.
+//! Finds the strings of a JSON text with a lexer of a few lines that shares nothing with our
+//! parser.
 //!
-//! For frames before and after they were edited: what lies between the strings, and the strings that must
-//! not be edited, are compared byte for byte.
+//! Used to compare frames before and after an edit: the text between the strings, and the strings
+//! that must not be edited, are compared byte for byte.
 
 use std::ops::Range;
 
-/// A string of a text.
+/// A string in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "the test kit is not published")]
 pub struct Piece {
-    /// Where it stands, with its quotes.
+    /// Byte range, including its quotes.
     pub range: Range<usize>,
-    /// Whether it is a key.
+    /// True for an object key.
     pub is_key: bool,
-    /// The keys around it, the outermost first; `[]` for an array.
+    /// Keys around it, outermost first; `[]` for an array.
     pub path: Vec<String>,
 }
 
 impl Piece {
-    /// Whether it is surely one that nobody may edit.
+    /// Returns true if the string must certainly not be edited.
     pub fn is_opaque(&self) -> bool {
         const NAMES: [&str; 14] = [
             "blob",
@@ -38,7 +39,7 @@ impl Piece {
         ];
         let mut path = self.path.iter().rev().filter(|it| *it != "[]").map(|it| &**it);
         let (last, outer) = (path.next().unwrap_or_default(), path.next().unwrap_or_default());
-        // What tools return may have any names; a resource has a name for people.
+        // Tool results may use any key names; the `name` of a resource is a text for people.
         let is_free = self.path.iter().any(|it| it == "structuredContent");
         let is_title = last == "name" && matches!(outer, "resources" | "resourceTemplates");
         let is_exact = |it: &String| matches!(&**it, "_meta" | "const" | "default" | "enum");
@@ -46,17 +47,18 @@ impl Piece {
             || !is_free && (self.path.iter().any(is_exact) || !is_title && NAMES.contains(&last))
     }
 
-    /// Whether it is surely one that people or models read, so that it may be edited.
+    /// Returns true if people or models certainly read the string, so that it may be edited.
     pub fn is_text(&self) -> bool {
         const NAMES: [&str; 6] = ["text", "description", "message", "title", "reason", "body"];
         !self.is_opaque() && self.path.last().is_some_and(|it| NAMES.contains(&&**it))
     }
 }
 
-/// The strings of a text that is JSON, but for lone surrogates. `None` if the lexer loses its way.
+/// Returns the strings of a text that is JSON, except for lone surrogates. `None` if the lexer
+/// fails.
 pub fn pieces(text: &[u8]) -> Option<Vec<Piece>> {
     let (mut pieces, mut path) = (Vec::new(), Vec::new());
-    // For each open object, whether a key comes next; for an array `None`.
+    // One entry per open bracket: for an object, true if a key comes next; `None` for an array.
     let mut open: Vec<Option<bool>> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -91,7 +93,7 @@ pub fn pieces(text: &[u8]) -> Option<Vec<Piece>> {
     open.is_empty().then_some(pieces)
 }
 
-/// Where the string that starts at `start` stands.
+/// Returns the range of the string that starts at `start`.
 fn string(text: &[u8], start: usize) -> Option<Range<usize>> {
     let mut at = start + 1;
     loop {
@@ -103,7 +105,7 @@ fn string(text: &[u8], start: usize) -> Option<Range<usize>> {
     }
 }
 
-/// What a string stands for, with U+FFFD for half a surrogate pair.
+/// Returns the content of a string, with U+FFFD for half a surrogate pair.
 pub fn unescaped(string: &[u8]) -> String {
     let text = String::from_utf8_lossy(string);
     let inside = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
@@ -131,7 +133,8 @@ pub fn unescaped(string: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Panics if `after` differs from `before` in anything but strings that may be edited. Returns those that do.
+/// Panics if `after` differs from `before` outside of strings that may be edited. Returns the
+/// edited ones.
 #[track_caller]
 pub fn assert_edited_in_texts(before: &[u8], after: &[u8]) -> Vec<(Piece, String, String)> {
     let shown = || {
@@ -162,7 +165,8 @@ pub fn assert_edited_in_texts(before: &[u8], after: &[u8]) -> Vec<(Piece, String
     edited
 }
 
-/// A text without what the sanitizer puts in, so that before and after are the same.
+/// Removes the marks of the sanitizer from a text, so that texts before and after an edit are
+/// equal.
 pub fn without_marks(text: &str) -> String {
     let mut result = String::new();
     let mut rest = text;

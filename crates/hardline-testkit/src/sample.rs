@@ -1,9 +1,9 @@
-//! Frames as servers send them, of any size and always the same.
+//! Typical frames of servers, of any size and always the same.
 
 use std::fmt::Write;
 
-/// A tool result that is mostly text, `len` bytes long or a little more: prose and code as files
-/// have them, with the escapes that newlines, quotes and tabs need, and some text beyond ASCII.
+/// Returns a tool result that is mostly text, `len` bytes long or a little more: prose and code as
+/// in files, with escapes for newlines, quotes and tabs, and some text beyond ASCII.
 pub fn text_frame(len: usize) -> String {
     const LINES: [&str; 8] = [
         r"The connection pool keeps idle sockets for thirty seconds before it closes them.\n",
@@ -12,24 +12,24 @@ pub fn text_frame(len: usize) -> String {
         r#"\tif name == \"default\" { return Ok(self.fallback.clone()); }\n"#,
         r"Größere Änderungen werden in der Übersicht am Anfang des Dokuments erklärt — siehe dort.\n",
         r"2026-03-14T09:26:53Z INFO worker-7 finished batch 1182 in 318 ms, 0 errors, 64 retries left\n",
-        r"Each request is answered exactly once, in whatever order the work completes, or fails with a reason.\n\n",
+        r"Each request is answered exactly once, in any order that the work completes in, or fails with a reason.\n\n",
         r"See also: limits, timeouts, retry policy, circuit breaker, graceful shutdown, audit log.\n",
     ];
     result_of(&LINES, len)
 }
 
-/// A tool result that is prose alone: long lines, few escapes, all of it ASCII.
+/// Returns a tool result that is only prose: long lines, few escapes, all ASCII.
 pub fn english_frame(len: usize) -> String {
     const LINES: [&str; 4] = [
         r"The harbour was quiet that morning, and the boats lay still on water that hardly moved. ",
-        r"Nobody had told the keeper that the light would be needed again before the week was out.\n\n",
+        r"No one had told the keeper that the light would be needed again before the week was out.\n\n",
         r#"\"We ought to have asked,\" she said, \"what the charts were for, and who had drawn them.\" "#,
         r"He counted the steps on the way up, as he always did, and there were ninety-nine of them. ",
     ];
     result_of(&LINES, len)
 }
 
-/// A tool result whose text is JSON again, so that every few bytes there is an escape.
+/// Returns a tool result whose text is JSON again, so that there is an escape every few bytes.
 pub fn quoted_frame(len: usize) -> String {
     const LINES: [&str; 3] = [
         r#"{\"name\":\"alpha\",\"size\":1024,\"tags\":[\"a\",\"b\"]},"#,
@@ -39,7 +39,7 @@ pub fn quoted_frame(len: usize) -> String {
     result_of(&LINES, len)
 }
 
-/// A tool result whose text is made of `lines`, already escaped.
+/// Returns a tool result whose text consists of `lines`, which are already escaped.
 fn result_of(lines: &[&str], len: usize) -> String {
     let envelope = |text: &str| {
         format!(
@@ -60,7 +60,7 @@ fn result_of(lines: &[&str], len: usize) -> String {
     envelope(&text)
 }
 
-/// A tool result that is mostly structure: many small keys, numbers and short strings.
+/// Returns a tool result that is mostly structure: many small keys, numbers and short strings.
 pub fn dense_frame(len: usize) -> String {
     let mut frame =
         String::from(r#"{"jsonrpc":"2.0","id":42,"result":{"structuredContent":{"rows":["#);
@@ -88,7 +88,7 @@ pub fn dense_frame(len: usize) -> String {
     }
 }
 
-/// A tool result with one object of very many keys.
+/// Returns a tool result with one object of very many keys.
 pub fn wide_frame(len: usize) -> String {
     let mut frame = String::from(r#"{"jsonrpc":"2.0","id":42,"result":{"structuredContent":{"#);
     let mut row = 0_u32;

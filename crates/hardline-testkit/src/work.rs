@@ -1,8 +1,9 @@
-//! How much work something is: twice the input must cost at most three times as much.
+//! Checks that work grows linearly: twice the input may cost at most three times as much.
 //!
-//! Work is counted in instructions, which repeat exactly where times do not. `valgrind` counts them: a
-//! test starts itself again under it, and each measurement is one call of a function that it knows by
-//! name. What an empty input costs is taken off, so that constant costs do not hide how the rest grows.
+//! Work is counted in instructions, which repeat exactly where times do not. `valgrind` counts
+//! them: a test starts itself again under it, and each measurement is one call of a function that
+//! `valgrind` knows by name. The cost of an empty input is subtracted, so that constant costs do
+//! not hide how the rest grows.
 
 use std::env;
 use std::fs;
@@ -11,16 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How many times the work twice the input may cost.
+/// Limit on the ratio of the work for twice the input.
 const MOST: f64 = 3.0;
-/// Work below this is noise.
+/// Instructions below which work counts as noise.
 const LEAST_INSTRUCTIONS: f64 = 10_000.0;
+/// Seconds below which work counts as noise.
 const LEAST_SECONDS: f64 = 20e-6;
-/// Runs of which the shortest counts, where times are measured.
+/// Number of runs when times are measured. The shortest counts.
 const RUNS: usize = 30;
 const COUNTING: &str = "HARDLINE_COUNT_INSTRUCTIONS";
 
-/// Something to be measured on an input and on one twice as long.
+/// A function to be measured on an input and on one twice as long.
 #[derive(Clone, Debug)]
 pub struct Case {
     name: String,
@@ -30,8 +32,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// Names a case: `run` on what `make` makes, about `len` bytes long and twice that. It is also run
-    /// on nothing.
+    /// Names a case: `run` on the result of `make`, about `len` bytes long and twice that. It also
+    /// runs on an empty input.
     pub fn new(
         name: impl Into<String>,
         run: fn(&[u8]),
@@ -42,20 +44,20 @@ impl Case {
     }
 }
 
-/// What is judged where there is no `valgrind`.
+/// Fallback on systems without `valgrind`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Otherwise {
-    /// The least time of many runs: for few cases that are long enough.
+    /// Compare the shortest time of many runs. For a few cases that run long enough.
     Time,
-    /// Nothing; each case is run.
+    /// Compare nothing; run each case once.
     Nothing,
 }
 
 /// Asserts that no case costs more than three times the work on twice the input.
 ///
-/// `test` is the path of the test that asks, as the test binary knows it; `cases` gives the same cases
-/// whenever it is called.
+/// `test` is the path of the calling test in the test binary. `cases` must return the same cases on
+/// every call.
 pub fn assert_linear<C: Iterator<Item = Case>>(
     test: &str,
     otherwise: Otherwise,
@@ -67,7 +69,7 @@ pub fn assert_linear<C: Iterator<Item = Case>>(
         });
     }
     let Some(counts) = Counts::of(test) else {
-        say(&format!("{test}: no valgrind, so that no instructions are counted"));
+        say(&format!("{test}: instructions are not counted because valgrind is not installed"));
         return match otherwise {
             Otherwise::Time => judge(cases(), LEAST_SECONDS, |_, case| times(case)),
             Otherwise::Nothing => cases().for_each(|case| {
@@ -78,28 +80,28 @@ pub fn assert_linear<C: Iterator<Item = Case>>(
     judge(cases(), LEAST_INSTRUCTIONS, |index, _| counts.of_case(index));
 }
 
-/// What is run for a case, in this order.
+/// Returns the inputs of a case, in the order in which they run.
 fn inputs(case: &Case) -> [&[u8]; 3] {
     [&[], &case.small, &case.large]
 }
 
-/// What is counted; its name is given to `valgrind`.
+/// The measured function; its name is passed to `valgrind`.
 #[inline(never)]
 fn hardline_measured_region(run: fn(&[u8]), input: &[u8]) {
     run(black_box(input));
 }
 
-/// `work` is that of the index of a case, and the case.
+/// Compares the work of all cases with the limit. `work` returns the work for each input of a case.
 fn judge(cases: impl Iterator<Item = Case>, least: f64, work: impl Fn(usize, &Case) -> [f64; 3]) {
     let mut worst = (0.0, String::new());
     let mut too_much = Vec::new();
     for (index, case) in cases.enumerate() {
         let [nothing, small, large] = work(index, &case);
         let ratio = (large - nothing) / (small - nothing).max(least);
-        if MOST < ratio {
+        if ratio > MOST {
             too_much.push(format!("{}: {ratio:.2}", case.name));
         }
-        if worst.0 < ratio {
+        if ratio > worst.0 {
             worst = (ratio, case.name);
         }
     }
@@ -107,18 +109,18 @@ fn judge(cases: impl Iterator<Item = Case>, least: f64, work: impl Fn(usize, &Ca
     say(&format!("worst: {:.2} times the work for twice the input ({})", worst.0, worst.1));
 }
 
-#[expect(clippy::print_stdout, reason = "a test's own output, shown if it is asked for")]
+#[expect(clippy::print_stdout, reason = "output of a test, captured unless requested")]
 fn say(what: &str) {
     println!("{what}");
 }
 
-/// The instructions of all cases.
+/// Instruction counts of all cases.
 struct Counts {
     folder: PathBuf,
 }
 
 impl Counts {
-    /// Runs the test under `valgrind`; none if there is none.
+    /// Runs the test under `valgrind`. Returns `None` if `valgrind` is not installed.
     #[expect(clippy::disallowed_methods, reason = "a test may start processes")]
     fn of(test: &str) -> Option<Self> {
         let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
@@ -160,8 +162,8 @@ fn read_count(dump: &Path) -> f64 {
     total.and_then(|it| it.trim().parse().ok()).expect("a dump has a summary")
 }
 
-/// The least time of many runs on each input, in seconds.
-#[expect(clippy::disallowed_methods, reason = "measuring is asking the time")]
+/// Returns the shortest time of many runs on each input, in seconds.
+#[expect(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 fn times(case: &Case) -> [f64; 3] {
     inputs(case).map(|input| {
         let once = |_| {

@@ -1,4 +1,4 @@
-//! Batches: an array that `serde_json` takes is cut into the elements it finds.
+//! Batches: an array that `serde_json` accepts is split into the same elements.
 
 use hardline_wire::frame::{Decoder, Frame, RefusalReason};
 use hardline_wire::limits::Limits;
@@ -22,7 +22,7 @@ pub fn batch(data: &[u8]) {
             for element in ours {
                 let at = data.get(element.offset..).expect("the offset is inside");
                 assert!(at.starts_with(element.text));
-                // An element is judged as it would be on a line of its own.
+                // An element is judged like a message on a line of its own.
                 let alone = Decoder::new(&limits).decode(element.text).is_ok();
                 let is_message = decoder.decode_element(element).is_ok();
                 let is_array = element.text.first() == Some(&b'[');

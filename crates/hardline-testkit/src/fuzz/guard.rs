@@ -1,4 +1,4 @@
-//! The guard on any line: what goes on would go on again, and only what may be edited was.
+//! The guard on any line: its output passes again, and only strings that may be edited were.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ use crate::oracle::accepts_strictly;
 use crate::outline::{assert_edited_in_texts, pieces, unescaped, without_marks};
 use crate::plant;
 
-/// Sanitizes whatever content rules find.
+/// Policy that sanitizes all findings of content rules.
 const SANITIZE: &str = r#"
     [server.s.rules]
     content.frame = "sanitize"
@@ -24,13 +24,13 @@ const SANITIZE: &str = r#"
     content.content-length = "sanitize"
 "#;
 
-/// Small enough to be in the way.
+/// Policy with a frame limit small enough to be reached.
 const LIMITED: &str = "[limits]\nmax_frame_bytes = 300\n";
 
 const LIMIT: usize = 300;
 
 thread_local! {
-    /// Made once: a guard that judges lines alone keeps nothing of one for the next.
+    /// Created once: a guard that judges single lines keeps no state between them.
     static GUARDS: RefCell<Guards> = RefCell::new(Guards::new());
 }
 
@@ -41,8 +41,8 @@ struct Guards {
     scanner: Scanner,
 }
 
-/// Judges `data` under several policies, both ways: as a line if it begins like one, else as the choices
-/// that make one.
+/// Judges `data` under several policies in both directions: as a line if it begins like one, else
+/// as the choices of a generator.
 pub fn guard(data: &[u8]) {
     let is_line = data.first().is_none_or(|it| b"{[ \t".contains(it));
     GUARDS.with_borrow_mut(|guards| {
@@ -85,7 +85,7 @@ impl Guards {
         }
     }
 
-    /// Whatever a string of the frame has in it is found, as if it had been scanned alone.
+    /// Checks that the findings of a frame are those of scanning each of its strings alone.
     fn assert_complete(&mut self, line: &[u8]) {
         let Some(observing) = self.profiles.first_mut() else { return };
         let findings = observing.check_frame(Direction::ServerToClient, line).findings;
@@ -101,7 +101,7 @@ impl Guards {
         assert_eq!(actual, expected, "in {}", String::from_utf8_lossy(line));
     }
 
-    /// Every text of the frame has nothing left in it.
+    /// Checks that no text of the frame has a finding left.
     fn assert_clean(&mut self, sent: &[u8]) {
         let Some(pieces) = pieces(sent) else { return };
         for piece in pieces.iter().filter(|it| it.is_text()) {
@@ -113,7 +113,7 @@ impl Guards {
     }
 }
 
-/// Judges a line, and what goes on of it once more.
+/// Judges a line, and then its output once more.
 fn judge(guard: &mut Guard, direction: Direction, line: &[u8]) -> Option<Vec<u8>> {
     let report = guard.check_frame(direction, line);
     for finding in &report.findings {
@@ -127,7 +127,7 @@ fn judge(guard: &mut Guard, direction: Direction, line: &[u8]) -> Option<Vec<u8>
     };
     let sent = frame.into_inner().into_owned();
     assert!(report.action <= Action::Sanitize);
-    // What every reader takes for one line means the same.
+    // Rewriting a line so that every reader sees one line does not change its meaning.
     let line = if sent == line { line } else { &*single_line(line) };
     assert_eq!(report.action == Action::Sanitize, sent != line, "{:?}", report.findings);
     if sent != line {
@@ -147,11 +147,11 @@ fn judge(guard: &mut Guard, direction: Direction, line: &[u8]) -> Option<Vec<u8>
     Some(sent)
 }
 
-/// What goes on is one message for every reader, or nothing.
+/// Checks that the output is one message for every reader, or empty.
 fn assert_unambiguous(sent: &[u8]) {
     if !sent.trim_ascii().is_empty() {
         let shown = String::from_utf8_lossy(sent);
-        // A batch is one level more than its elements.
+        // A batch has one level more than its elements.
         assert_ne!(accepts_strictly(sent, 129), Some(false), "{shown}");
     }
 }

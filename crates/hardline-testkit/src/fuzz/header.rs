@@ -1,4 +1,4 @@
-//! Headers: what is made from a body agrees with it, and values survive being encoded.
+//! Headers: those made from a body agree with it, and values survive being encoded.
 
 use hardline_wire::header::{
     self, ParamHeaders, decode_value, encode_value, standard_headers, verify_standard_headers,

@@ -1,7 +1,7 @@
-//! The joiner on any interleaving: nothing passes while a head is open, nothing comes twice or out of
-//! its order, and nobody whose answer was held is left waiting.
+//! The joiner on any interleaving: nothing passes while a head is open, no line is delivered twice
+//! or out of order, and no request whose answer was held stays unanswered.
 //!
-//! Every line has a number of its own in it, so that what is delivered can be told by its origin.
+//! Every line contains a number, so that delivered text can be traced to its line.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::generate::{Rng, message};
 
 const MAX_STEPS: usize = 64;
 
-/// Hands a joiner the lines and waits that `data` chooses.
+/// Passes a joiner the lines and waits that `data` chooses.
 pub fn joiner(data: &[u8]) {
     let mut rng = Rng::scripted(data);
     let limits = match rng.below(4) {
@@ -60,13 +60,13 @@ fn digit(rng: &mut Rng) -> i64 {
     i64::try_from(rng.below(8)).unwrap_or(0)
 }
 
-/// A line of the server, and what is known of it.
+/// A line of the server, and its known properties.
 struct Sent {
     text: String,
     number: usize,
-    /// Whether it is surely the head of a message.
+    /// True if it is certainly the head of a message.
     is_head: bool,
-    /// The request that it is surely an answer to.
+    /// The request that it certainly answers.
     answers: Option<i64>,
 }
 
@@ -122,14 +122,14 @@ struct Run {
     joiner: Joiner,
     observer: Joiner,
     pending: HashSet<Id<'static>>,
-    /// Requests that an answer was held for.
+    /// Requests whose answer was held.
     owed: HashSet<Id<'static>>,
     now: Duration,
-    /// How many bytes were sent.
+    /// Number of bytes sent.
     length: u64,
-    /// The numbers of the lines that are held.
+    /// Numbers of the held lines.
     held: Vec<usize>,
-    /// The numbers of all that was delivered.
+    /// Numbers of all delivered lines.
     delivered: Vec<usize>,
 }
 
@@ -150,7 +150,7 @@ impl Run {
     }
 
     fn line(&mut self, sent: &Sent) {
-        // So that the line alone decides what happens below.
+        // Handles timers that are due now, so that the line alone decides what happens below.
         self.wait(Duration::ZERO);
         let was_holding = self.joiner.is_holding();
         if !was_holding {
@@ -164,14 +164,15 @@ impl Run {
         let is_pending = |id: &Id<'_>| pending.contains(&id.clone().into_owned());
         let taken = self.joiner.handle_line(&line, self.now, &is_pending);
         let seen = self.observer.handle_line(&line, self.now, &is_pending);
-        assert_eq!(seen, Taken::Pass, "who only looks holds nothing back");
+        assert_eq!(seen, Taken::Pass, "an observing joiner holds nothing back");
         let passed = (taken == Taken::Pass).then(|| line.whole().map(<[u8]>::to_vec)).flatten();
         let fits = line.whole().is_some();
 
         match taken {
             Taken::Held => self.held.push(sent.number),
             Taken::Pass => {
-                // A line of opening brackets is given up if the next line shows that it is no head.
+                // The joiner gives up a line of opening brackets if the next line shows that it is
+                // no head.
                 let was_head = was_holding && self.held.len() > 1;
                 assert!(!was_head && !self.joiner.is_holding(), "passed while a head is open");
                 assert!(!(sent.is_head && fits), "a head passed: {}", sent.text);
@@ -193,7 +194,7 @@ impl Run {
         }
     }
 
-    /// What whoever judges lines does with one that passes.
+    /// Handles a line that passes, as the guard does.
     fn pass(&mut self, text: &[u8], number: usize) {
         self.deliver(number);
         let mut decoder = Decoder::new(&self.limits);
@@ -231,7 +232,7 @@ impl Run {
         self.drain(false);
     }
 
-    /// Takes all events. Only a line after a head can make one message.
+    /// Handles all events. Only a line after a head can complete a message.
     fn drain(&mut self, mut may_join: bool) {
         while let Some(event) = self.joiner.poll_event() {
             match event {
@@ -257,7 +258,7 @@ impl Run {
             }
         }
         while let Some(event) = self.observer.poll_event() {
-            assert!(matches!(event, JoinEvent::Found { .. }), "who only looks does nothing");
+            assert!(matches!(event, JoinEvent::Found { .. }), "an observing joiner does nothing");
         }
     }
 
@@ -273,7 +274,7 @@ impl Run {
         };
         assert!(matches!(message, Message::Response(_) | Message::Error(_)));
         assert_eq!(message.id(), Some(id));
-        // The numbers are those of the lines that were held, and all of them.
+        // The numbers must be those of all held lines.
         let text = String::from_utf8_lossy(text);
         for number in text.split('#').filter_map(|it| it.parse().ok()) {
             assert!(self.held.contains(&number), "line {number} is not one of {:?}", self.held);
@@ -281,7 +282,7 @@ impl Run {
         }
     }
 
-    /// Notes that a line came out, after all before it.
+    /// Records the delivery of a line, which must come after all lines before it.
     fn deliver(&mut self, number: usize) {
         assert!(self.delivered.last().is_none_or(|it| *it < number), "{number} out of its order");
         self.delivered.push(number);

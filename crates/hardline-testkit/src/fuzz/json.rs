@@ -1,4 +1,4 @@
-//! The strict check: what it accepts is what a second parser accepts under the same rules.
+//! The strict check: it accepts exactly what a second parser accepts under the same rules.
 
 use hardline_wire::json::{
     Checked, Checker, JsonError, Kind, Reason, Step, Value, ends_in_string, lone_surrogates,
@@ -13,7 +13,7 @@ pub fn json(data: &[u8]) {
     json_differs(&mut Checker::new(&Limits::default()), data);
 }
 
-/// The same with a checker that was used before. Returns whether the text was accepted.
+/// Does the same with a checker that was used before. Returns true if the text was accepted.
 pub fn json_differs(checker: &mut Checker, text: &[u8]) -> bool {
     let max_depth = Limits::default().max_depth();
     let outcome = checker.check(text);
@@ -28,7 +28,7 @@ pub fn json_differs(checker: &mut Checker, text: &[u8]) -> bool {
     });
     let is_sound = if is_too_deep { None } else { accepts_strictly(text, max_depth) };
     let Some(is_sound) = is_sound else {
-        // The other parser may give up here: only that nothing panics was of interest.
+        // The other parser cannot tell here, so this run only shows that nothing panics.
         return outcome.is_ok();
     };
     match outcome {
@@ -38,7 +38,7 @@ pub fn json_differs(checker: &mut Checker, text: &[u8]) -> bool {
             assert_walkable(checked.value);
             assert_steps(checked.value);
             assert!(!ends_in_string(text), "a sound text ends outside of strings");
-            // Whatever the verdict, reading it must not panic.
+            // Reading the value must not panic, even if the text is no message.
             let _ = Message::read(&checked, &Limits::default());
             true
         }
@@ -66,7 +66,7 @@ fn assert_same_envelope(text: &[u8], checked: &Checked<'_>) {
         (ours.error, theirs.error),
     ];
     for (ours, theirs) in pairs {
-        // `serde_json` takes null for nothing.
+        // `serde_json` reads null as a missing member.
         let ours_text = ours.map(|value| value.text()).filter(|text| *text != "null");
         assert_eq!(ours_text, theirs.map(serde_json::value::RawValue::get));
         if let Some(value) = ours {
@@ -76,7 +76,7 @@ fn assert_same_envelope(text: &[u8], checked: &Checked<'_>) {
     }
 }
 
-/// Walking over a value gives what `serde_json` builds from it.
+/// Checks that walking over a value gives the value that `serde_json` builds.
 fn assert_walkable(value: Value<'_>) {
     let Ok(theirs) = serde_json::from_str::<serde_json::Value>(value.text()) else { return };
     match &theirs {
@@ -98,7 +98,7 @@ fn assert_walkable(value: Value<'_>) {
     }
 }
 
-/// Putting the steps of a walk together again gives the value without its whitespace.
+/// Checks that the steps of a walk, joined again, give the value without its whitespace.
 fn assert_steps(value: Value<'_>) {
     let mut compact = String::new();
     let mut open = Vec::new();
@@ -135,7 +135,7 @@ fn assert_steps(value: Value<'_>) {
     assert!(same(again.value.text(), value.text()), "{compact}");
 }
 
-/// What a loose parser accepts and we refuse has one of the named reasons.
+/// Checks that the refusal of a text that a loose parser accepts has one of the named reasons.
 fn assert_explained(text: &[u8], error: JsonError) {
     assert!(error.offset <= text.len(), "the offset is inside");
     if accepts_loosely(text) {
@@ -154,7 +154,8 @@ fn assert_explained(text: &[u8], error: JsonError) {
     }
 }
 
-/// Where the error says so, writing U+FFFD over each lone surrogate makes the text sound.
+/// Checks that a refused text becomes valid when U+FFFD replaces each lone surrogate, if the error
+/// says so.
 fn assert_mendable(checker: &mut Checker, text: &[u8], error: JsonError) {
     if !error.is_mendable() {
         return;

@@ -1,4 +1,4 @@
-//! Framing: any chunking gives the lines that cutting the whole stream at `\n` gives.
+//! Framing: any chunking gives the same lines as splitting the whole stream at `\n`.
 
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
@@ -8,17 +8,17 @@ use hardline_wire::recover::{Ending, recover};
 use super::split_seed;
 use crate::generate::chunks;
 
-/// What a line is.
+/// Properties of a line.
 #[derive(Debug, Eq, PartialEq)]
 struct Seen {
     offset: u64,
     has_bom: bool,
     end: LineEnd,
     length: u64,
-    /// The content, or the beginning of an overlong one.
+    /// Content, or the beginning of an overlong line.
     bytes: Vec<u8>,
     is_blank: bool,
-    /// The ids found on an overlong line; `None` for one that fits.
+    /// Ids found on an overlong line; `None` for a line that fits.
     ids: Option<Vec<Id<'static>>>,
 }
 
@@ -29,7 +29,7 @@ pub fn line(data: &[u8]) {
     line_in_chunks(&chunks(&mut rng, stream), limit);
 }
 
-/// The same with chunks and a greatest length of the caller's choice.
+/// Does the same with chunks and a length limit that the caller chooses.
 pub fn line_in_chunks(chunks: &[&[u8]], limit: usize) {
     let limits = Limits::default().with_max_frame_bytes(limit).expect("it is in range");
     let mut framer = LineFramer::new(&limits);
@@ -57,7 +57,7 @@ fn see(line: &Line<'_>) -> Seen {
     Seen { offset, has_bom, end, length, bytes: bytes.to_vec(), is_blank: line.is_blank(), ids }
 }
 
-/// The same in the simplest way there is.
+/// Returns the expected lines, computed in the simplest way.
 fn expected(stream: &[u8], limit: usize) -> Vec<Seen> {
     let mut lines = Vec::new();
     let mut offset = 0;

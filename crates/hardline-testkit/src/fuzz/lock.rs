@@ -1,4 +1,4 @@
-//! Lock files: what is read, written and read again is the same, and so are its bytes.
+//! Lock files: reading, writing and reading again gives the same pins and the same bytes.
 
 use hardline_guard::pin::{Definition, Instructions, Lock};
 use hardline_wire::json::Checker;
@@ -7,7 +7,7 @@ use hardline_wire::limits::Limits;
 use crate::generate::{Rng, mutate, value};
 use crate::plant;
 
-/// Reads `data` if it begins like a lock file, else the pins that it chooses.
+/// Reads `data` if it begins like a lock file, else a lock file with the pins that it chooses.
 pub fn lock(data: &[u8]) {
     if data.first().is_none_or(|it| b"{ \n".contains(it)) {
         if let Ok(text) = str::from_utf8(data) {
@@ -27,7 +27,7 @@ pub fn lock(data: &[u8]) {
     }
 }
 
-/// Reads a text; if it is a lock file, what is written of it is the same lock.
+/// Reads a text. If it is a lock file, writing it gives the same lock.
 fn read(text: &str) {
     match Lock::parse(text) {
         Ok(lock) => {
@@ -52,7 +52,7 @@ fn read(text: &str) {
     }
 }
 
-/// Some servers with some tools.
+/// Returns some servers with some tools.
 fn pins(rng: &mut Rng) -> Lock {
     let mut lock = Lock::new();
     for _ in 0..rng.below(4) {
@@ -92,7 +92,7 @@ fn definition(rng: &mut Rng) -> Option<Definition> {
     Definition::new(checked.value).ok()
 }
 
-/// A value inside others, so that it is deeper than what is written a line each.
+/// Returns a nested value, deeper than the level that is written with one line per member.
 fn schema(rng: &mut Rng) -> String {
     let mut schema = value(rng, 3);
     for _ in 0..rng.below(8) {

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets, beside the generators they share with the tests.
+//! Bodies of the fuzz targets, beside the generators that they share with the tests.
 //!
 //! Each takes any bytes and panics if a promise is broken. `fuzz/` calls them under libFuzzer, and
 //! a plain test calls them on the checked-in corpus.
@@ -34,7 +34,7 @@ use crate::generate::Rng;
 /// A fuzz target: its name and its body.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All fuzz targets.
 pub const TARGETS: &[Target] = &[
     ("line", line),
     ("json", json),
@@ -50,7 +50,7 @@ pub const TARGETS: &[Target] = &[
     ("session", session),
 ];
 
-/// Takes what decides about chunks and limits off the front of `data`.
+/// Splits off the first bytes of `data`, which decide about chunks and limits.
 fn split_seed(data: &[u8]) -> (Rng, &[u8]) {
     match data.split_first_chunk::<2>() {
         Some((seed, rest)) => (Rng::new(u16::from_le_bytes(*seed).into()), rest),

@@ -1,4 +1,5 @@
-//! Policies: any text is one or has faults with places; what one does and how it explains that agree.
+//! Policies: a text is a policy or has faults with positions, and a policy's actions match its
+//! explanations.
 
 use hardline_guard::policy::{Place, Policy, PolicyError, Profile};
 use hardline_guard::{Action, Direction, Rule, Severity};
@@ -7,7 +8,7 @@ use crate::generate::Rng;
 
 const DIRECTIONS: [Direction; 2] = [Direction::ServerToClient, Direction::ClientToServer];
 
-/// Reads `data` if it begins like TOML, else the text that it chooses.
+/// Reads `data` if it begins like TOML, else a text that it chooses.
 pub fn policy(data: &[u8]) {
     let begins = |it: &u8| it.is_ascii_alphabetic() || b"[#\n \"".contains(it);
     if data.first().is_none_or(begins) {
@@ -20,7 +21,8 @@ fn check(text: &str) {
     match Policy::parse(text) {
         Ok(policy) => {
             assert_agreement(&policy, text);
-            // A command line that names a profile wins over the text, and may make it too weak.
+            // A profile on the command line takes precedence over the text, and may make it too
+            // weak.
             for profile in Profile::ALL {
                 if let Ok(other) = Policy::parse_with_profile(text, profile) {
                     assert_eq!(other.base(), profile);
@@ -40,7 +42,7 @@ fn assert_agreement(policy: &Policy, text: &str) {
         let settings = policy.settings(server);
         assert!(1 <= settings.max_content_bytes());
         assert!(settings.max_content_bytes() <= settings.limits().max_frame_bytes());
-        assert!(0 < settings.burst().count() && !settings.burst().window().is_zero());
+        assert!(settings.burst().count() > 0 && !settings.burst().window().is_zero());
         let tools = server.map(|it| policy.tools(it)).unwrap_or_default();
         for tool in tools.iter().map(|it| Some(*it)).chain([None, Some("nothing")]) {
             let actions = policy.actions(server, tool);
@@ -62,7 +64,7 @@ fn assert_agreement(policy: &Policy, text: &str) {
     }
 }
 
-/// What holds for every server is at least as strict as the profile.
+/// Checks that the settings for all servers are at least as strict as the profile.
 fn assert_not_weakened(policy: &Policy) {
     for (&rule, direction) in Rule::ALL.iter().flat_map(|it| DIRECTIONS.map(|to| (it, to))) {
         for severity in Severity::ALL {
@@ -84,7 +86,7 @@ fn assert_placed(error: &PolicyError, text: &str) {
     }
 }
 
-/// A text that is often a policy.
+/// Returns a text that is often a policy.
 fn written(rng: &mut Rng) -> String {
     const TABLES: &[(&str, &[&str])] = &[
         ("", &["profile = \"strict\"", "profile = 'observe'", "close_after = 8"]),
@@ -106,7 +108,7 @@ fn written(rng: &mut Rng) -> String {
         ("[[allow]]", &[]),
         ("[[allow]]", &[]),
     ];
-    /// What is wrong somewhere, or everywhere.
+    /// Lines that are invalid in some or all places.
     const ODD: &[&str] = &[
         "profile = \"stric\"",
         "close_after = 0",

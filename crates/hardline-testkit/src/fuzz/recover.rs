@@ -1,4 +1,4 @@
-//! Recovery: no chunking changes it, and it never names an id that is not on the line.
+//! Id recovery: chunking does not change it, and it never returns an id that is not on the line.
 
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
@@ -8,13 +8,13 @@ use hardline_wire::recover::{Ending, Recovered, Recovery, recover as recover_lin
 use super::split_seed;
 use crate::generate::chunks;
 
-/// Recovers from `data`, whole and in chunks.
+/// Recovers ids from `data`, whole and in chunks.
 pub fn recover(data: &[u8]) {
     let (mut rng, line) = split_seed(data);
     recover_in_chunks(&chunks(&mut rng, line));
 }
 
-/// The same with chunks of the caller's choice.
+/// Does the same with chunks that the caller chooses.
 pub fn recover_in_chunks(chunks: &[&[u8]]) {
     let line = &*chunks.concat();
     let limits = Limits::default();
@@ -43,7 +43,7 @@ fn assert_is_on_line(line: &[u8], message: &Recovered) {
     assert!(is_there, "{text} was never sent");
 }
 
-/// On a line that is a message, and on every beginning of it, only its own id is found.
+/// Checks that recovery from a message, and from every beginning of it, finds only its own id.
 fn assert_agrees_with_message(line: &[u8], whole: &[Recovered]) {
     let limits = Limits::default();
     let mut checker = Checker::new(&limits);

@@ -1,5 +1,5 @@
-//! The guard on whole sessions: each request of the client is answered once, and what is sent would pass
-//! again.
+//! The guard on whole sessions: each request of the client is answered once, and the output of the
+//! guard passes again.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use hardline_wire::message::Message;
 use crate::generate::Rng;
 use crate::plant;
 
-/// Most steps of one session.
+/// Limit on the steps of one session.
 const MAX_STEPS: usize = 40;
-/// Ids that requests of the client have, and that hostile lines are given.
+/// Ids of the client's requests, which hostile lines use as well.
 const IDS: usize = 12;
 
 /// Plays a session that `data` chooses.
@@ -40,11 +40,11 @@ pub fn session(data: &[u8]) {
 
 struct Game {
     guard: Guard,
-    /// Judges what is sent once more.
+    /// Guard that judges the output once more.
     again: Guard,
     decoder: Decoder,
     now: Duration,
-    /// Requests of the client: how often each was answered.
+    /// Requests of the client, and the number of answers to each.
     answers: HashMap<String, u32>,
     cancelled: Vec<String>,
 }
@@ -79,7 +79,7 @@ impl Game {
     fn step(&mut self, step: usize, random: &mut Rng) {
         match random.below(8) {
             0 | 1 => {
-                // Never one that is in flight: that is the client's own fault, and told apart.
+                // Never an id in flight: that is a fault of the client, which is tested elsewhere.
                 let id = (100 + step).to_string();
                 let call = format!(
                     r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#
@@ -124,7 +124,7 @@ impl Game {
         self.check(verdict);
     }
 
-    /// Takes what is sent.
+    /// Checks the output for a line.
     fn check(&mut self, verdict: Verdict<'_>) {
         for delivery in verdict.deliveries {
             let frame = delivery.frame.get();
@@ -134,7 +134,7 @@ impl Game {
                 "nothing unread is let through"
             );
             let report = self.again.check_frame(delivery.direction, frame);
-            // An error of ours may have an id that nobody should have sent.
+            // An error that the guard writes may have an id that was invalid in the request.
             let is_own = matches!(delivery.carries, Carries::Complaint | Carries::Reply(_));
             assert!(
                 is_own || report.action < Action::Sanitize,
@@ -168,7 +168,7 @@ impl Game {
         }
     }
 
-    /// Ends the server: whoever has no answer now is owed one.
+    /// Ends the server. Every request without an answer must get one now.
     fn end(mut self) {
         let verdict = self.guard.finish_server(self.now);
         self.check(verdict);
@@ -183,7 +183,7 @@ impl Game {
     }
 }
 
-/// The id that a message answers.
+/// Returns the id that a message answers.
 fn answered(message: &Message<'_>) -> Option<String> {
     match message {
         Message::Response(response) => Some(response.id.to_string()),
@@ -192,7 +192,7 @@ fn answered(message: &Message<'_>) -> Option<String> {
     }
 }
 
-/// Lines of a server that is confused or worse.
+/// Returns a line of a confused or hostile server.
 fn hostile(random: &mut Rng) -> String {
     let id = 100 + random.below(IDS);
     let text = plant::text(random);

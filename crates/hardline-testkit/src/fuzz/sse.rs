@@ -1,4 +1,4 @@
-//! Event streams: no chunking changes them, memory stays bounded, and what is written is read.
+//! Event streams: chunking does not change them, memory is bounded, and written events can be read.
 
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, Recovered, recover};
@@ -7,14 +7,14 @@ use hardline_wire::sse::{OutgoingEvent, SseDecoder, encode_event};
 use super::split_seed;
 use crate::generate::chunks;
 
-/// Decodes `data` whole and in chunks, then writes what was read and reads it again.
+/// Decodes `data` whole and in chunks, then writes the events and reads them again.
 pub fn sse(data: &[u8]) {
     let (mut rng, stream) = split_seed(data);
     let limit = 1 + rng.below(200);
     sse_in_chunks(&chunks(&mut rng, stream), limit);
 }
 
-/// The same with chunks and a greatest length of the caller's choice.
+/// Does the same with chunks and a length limit that the caller chooses.
 pub fn sse_in_chunks(chunks: &[&[u8]], limit: usize) {
     let limits = Limits::default().with_max_event_bytes(limit).expect("it is in range");
     let whole = decode(&limits, &[&chunks.concat()]);
@@ -44,7 +44,7 @@ type Seen = (String, Vec<u8>, String);
 
 #[derive(Debug, Eq, PartialEq)]
 struct Decoded {
-    /// Each event, or the length of an overlong one and what was found in it.
+    /// Each event; for an overlong one, its length and the ids found in it.
     events: Vec<Result<Seen, (u64, Vec<Recovered>)>>,
     last_event_id: String,
     retry_ms: Option<u64>,

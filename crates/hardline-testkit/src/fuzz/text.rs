@@ -1,4 +1,4 @@
-//! Texts: what was found is inside them, and what was made harmless stays so for other readers too.
+//! Texts: findings lie inside of them, and sanitized text is harmless for other readers too.
 
 use std::cell::RefCell;
 
@@ -11,12 +11,12 @@ use crate::generate::Rng;
 use crate::plant;
 
 thread_local! {
-    /// Made once, one for each profile: a guard keeps nothing of one text for the next.
+    /// Created once, one for each profile: a guard keeps no state between texts.
     static GUARDS: RefCell<[Guard; 3]> =
         RefCell::new(Profile::ALL.map(|it| Guard::new(Policy::profile(it))));
 }
 
-/// Scans `data` as it is if it begins with a space, else the text that it chooses.
+/// Scans `data` as it is if it begins with a space, else a text that it chooses.
 pub fn text(data: &[u8]) {
     match data.split_first() {
         Some((b' ', rest)) => check(&String::from_utf8_lossy(rest)),
@@ -60,7 +60,7 @@ fn check(text: &str) {
     });
 }
 
-/// However a reader cuts lines and trims them, `serde_json` finds no message on one.
+/// Checks that `serde_json` finds no message on any line, for every way to split and trim lines.
 fn assert_no_message(text: &str) {
     const ENDS: [char; 8] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}', '\x0b', '\x0c', '\0'];
     for line in text.split(ENDS).chain(text.split('\n')) {

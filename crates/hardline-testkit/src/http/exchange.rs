@@ -1,6 +1,6 @@
-//! One request, and what a script writes in answer to it.
+//! One request, and the response that a script writes.
 //!
-//! What cannot be written because the peer has gone is dropped: that the peer goes is often the test.
+//! Write errors are ignored, because a peer that disconnects is often the purpose of the test.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,16 @@ use tokio::net::TcpStream;
 
 use super::request::Request;
 
-/// A request, and the connection that it came on.
+/// A request and its connection.
 ///
-/// The connection goes on to the next request when the script returns, unless it was closed.
+/// When the script returns, the connection continues with the next request, unless the script
+/// closed it.
 #[derive(Debug)]
 pub struct Exchange {
     stream: Option<TcpStream>,
     /// The request.
     pub request: Request,
-    /// How many requests there were before it.
+    /// Number of requests before this one.
     pub index: usize,
 }
 
@@ -30,22 +31,22 @@ impl Exchange {
         self.stream
     }
 
-    /// The id of the message in the body, as JSON.
+    /// Returns the id of the message in the body, as JSON.
     pub fn id(&self) -> String {
         self.request.member("id").unwrap_or_default().to_string()
     }
 
-    /// The JSON-RPC method of the message in the body; empty if there is none.
+    /// Returns the JSON-RPC method of the message in the body; empty if there is none.
     pub fn rpc_method(&self) -> String {
         self.request.rpc_method()
     }
 
-    /// A response to the message in the body, with this result.
+    /// Returns a response to the message in the body, with this result.
     pub fn result(&self, result: &str) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id())
     }
 
-    /// Responds with a body and the headers given, as `Name: value` lines.
+    /// Responds with a body and the given headers, as `Name: value` lines.
     pub async fn respond(&mut self, status: u16, headers: &[&str], body: impl AsRef<[u8]>) {
         let body = body.as_ref();
         let length = format!("Content-Length: {}", body.len());
@@ -59,7 +60,7 @@ impl Exchange {
         self.respond(200, &["Content-Type: application/json"], body).await;
     }
 
-    /// Responds with the result given.
+    /// Responds with the given result.
     pub async fn answer(&mut self, result: &str) {
         let body = self.result(result);
         self.json(&body).await;
@@ -81,7 +82,7 @@ impl Exchange {
         self.write(head(200, &[&own, headers].concat())).await;
     }
 
-    /// Writes a part of a stream that was opened: any text, as one chunk.
+    /// Writes a part of an open stream: any text, as one chunk.
     pub async fn chunk(&mut self, text: impl AsRef<[u8]>) {
         let text = text.as_ref();
         let mut bytes = format!("{:x}\r\n", text.len()).into_bytes();
@@ -95,19 +96,19 @@ impl Exchange {
         self.chunk(format!("data: {text}\n\n")).await;
     }
 
-    /// Ends a stream as it should be.
+    /// Ends a stream properly.
     pub async fn end_stream(&mut self) {
         self.write("0\r\n\r\n").await;
     }
 
-    /// Responds with a whole event stream.
+    /// Responds with a complete event stream.
     pub async fn stream(&mut self, events: &str) {
         self.open_stream().await;
         self.chunk(events).await;
         self.end_stream().await;
     }
 
-    /// Writes bytes as they are. Returns whether the peer was there to take them.
+    /// Writes bytes as they are. Returns true if the connection took them.
     pub async fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         let is_written = stream.write_all(bytes.as_ref()).await.is_ok();
@@ -126,7 +127,7 @@ impl Exchange {
         }
     }
 
-    /// Says nothing until the peer closes the connection.
+    /// Sends nothing until the peer closes the connection.
     pub async fn wait_for_close(&mut self) {
         let Some(mut stream) = self.stream.take() else { return };
         let mut ignored = [0; 1024];

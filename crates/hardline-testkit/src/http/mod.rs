@@ -1,8 +1,8 @@
-//! A scripted HTTP/1.1 server on a socket of its own, which can break every rule.
+//! A scripted HTTP/1.1 server on its own socket, which can break every rule.
 //!
-//! It runs on a thread of its own, so that a test may stop its clock. A script is an async closure that
-//! is shown each request and writes what it likes, byte by byte if it likes; what it asserts nobody hears,
-//! so that a test looks at [`Server::requests`] instead:
+//! It runs on its own thread, so that a test may pause its clock. A script is an async closure that
+//! receives each request and writes any response, byte by byte if needed. A panic in a script does
+//! not fail the test, so a test checks [`Server::requests`] instead:
 //!
 //! ```
 //! # use hardline_testkit::http::Server;
@@ -38,18 +38,18 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What was seen so far.
+/// Requests and connections so far.
 #[derive(Debug, Default)]
 struct Log {
     requests: Mutex<Vec<Request>>,
-    /// How many requests there were; each is there before its script runs.
+    /// Number of requests; each is counted before its script runs.
     count: watch::Sender<usize>,
-    /// How many connections were made, and how many of them ended.
+    /// Number of connections, and how many of them have ended.
     connections: watch::Sender<(usize, usize)>,
 }
 
 impl Server {
-    /// Starts a server that shows each request to `script`.
+    /// Starts a server that passes each request to `script`.
     pub fn start(script: impl AsyncFn(&mut Exchange) + Send + 'static) -> Self {
         let log = Arc::new(Log::default());
         let (stop, stopped) = oneshot::channel();
@@ -71,36 +71,36 @@ impl Server {
         Self { address, log, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// An address on the server.
+    /// Returns a URL on the server.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.log.requests.lock().expect("no script panics with the log").clone()
     }
 
-    /// The requests with this HTTP method so far.
+    /// Returns the requests with this HTTP method so far.
     pub fn requests_with(&self, method: &str) -> Vec<Request> {
         self.requests().into_iter().filter(|it| it.method == method).collect()
     }
 
-    /// How many connections were made so far.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.log.connections.borrow().0
     }
 
-    /// Waits until there were this many requests.
+    /// Waits until there were `count` requests.
     pub async fn wait_for_requests(&self, count: usize) {
         let mut counts = self.log.count.subscribe();
         counts.wait_for(|it| count <= *it).await.expect("the log lives as long as the server");
     }
 
-    /// Waits until no connection is open, and there was one.
+    /// Waits until there was a connection and none is open.
     pub async fn wait_for_silence(&self) {
         let mut counts = self.log.connections.subscribe();
-        let is_silent = |(made, ended): &(usize, usize)| 0 < *made && made == ended;
+        let is_silent = |(made, ended): &(usize, usize)| *made > 0 && made == ended;
         counts.wait_for(is_silent).await.expect("the log lives as long as the server");
     }
 }
@@ -131,7 +131,7 @@ async fn accept(
     }
 }
 
-/// Shows the requests of one connection to the script, one after another.
+/// Passes the requests of one connection to the script, one after another.
 async fn converse(stream: TcpStream, log: &Log, script: &impl AsyncFn(&mut Exchange)) {
     let _ = stream.set_nodelay(true);
     let mut stream = Some(stream);

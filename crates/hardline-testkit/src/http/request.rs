@@ -4,39 +4,39 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// A request that was received.
+/// A received request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
-    /// Its HTTP method.
+    /// HTTP method.
     pub method: String,
-    /// What it was sent to, with the query.
+    /// Path with the query.
     pub path: String,
-    /// Its headers, with names in lower case.
+    /// Headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Its body.
+    /// Body.
     pub body: String,
 }
 
 impl Request {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// A member of the message in the body, as JSON.
+    /// Returns a member of the message in the body, as JSON.
     pub fn member(&self, name: &str) -> Option<serde_json::Value> {
         serde_json::from_str::<serde_json::Value>(&self.body).ok()?.get(name).cloned()
     }
 
-    /// The JSON-RPC method of the message in the body; empty if there is none.
+    /// Returns the JSON-RPC method of the message in the body; empty if there is none.
     pub fn rpc_method(&self) -> String {
         let method = self.member("method");
         method.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default()
     }
 }
 
-/// Reads a request; `None` at the end of the stream.
+/// Reads a request. Returns `None` at the end of the stream.
 pub(super) async fn read(
     stream: &mut (impl AsyncRead + Unpin),
     unread: &mut Vec<u8>,

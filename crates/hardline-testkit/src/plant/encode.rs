@@ -1,20 +1,20 @@
-//! Encodings that hide a message from whoever looks for it by its text.
+//! Encodings that hide a message from a search for its text.
 
 use std::fmt::Write;
 
 /// An encoder.
 pub type Encode = fn(&str) -> String;
 
-/// All of them.
+/// All encoders.
 pub const ENCODERS: &[Encode] =
     &[json_string, unicode, percent, percent_all, decimal, hexadecimal, named, base64];
 
-/// As a string of JSON, with its quotes.
+/// Encodes as a JSON string, with its quotes.
 pub fn json_string(text: &str) -> String {
     serde_json::to_string(text).expect("a text can be written")
 }
 
-/// Every character as `\u` escapes.
+/// Encodes every character as `\u` escapes.
 pub fn unicode(text: &str) -> String {
     each(
         text,
@@ -27,36 +27,36 @@ pub fn unicode(text: &str) -> String {
     )
 }
 
-/// Signs and all beyond ASCII as percent escapes.
+/// Encodes punctuation and non-ASCII characters as percent escapes.
 pub(super) fn percent(text: &str) -> String {
     each(text, is_sign, push_percent)
 }
 
-/// Every character as percent escapes.
+/// Encodes every character as percent escapes.
 pub(super) fn percent_all(text: &str) -> String {
     each(text, |_| true, push_percent)
 }
 
-/// Signs as decimal references of HTML.
+/// Encodes punctuation and non-ASCII characters as decimal references of HTML.
 pub(super) fn decimal(text: &str) -> String {
     each(text, is_sign, |out, char| {
         let _ = write!(out, "&#{};", u32::from(char));
     })
 }
 
-/// Signs as hexadecimal references of HTML.
+/// Encodes punctuation and non-ASCII characters as hexadecimal references of HTML.
 pub(super) fn hexadecimal(text: &str) -> String {
     each(text, is_sign, |out, char| {
         let _ = write!(out, "&#x{:x};", u32::from(char));
     })
 }
 
-/// What HTML must escape, by name.
+/// Encodes the characters that HTML must escape, by name.
 pub(super) fn named(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Base64 with its padding.
+/// Encodes as Base64 with padding.
 pub fn base64(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut result = String::new();

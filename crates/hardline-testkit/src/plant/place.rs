@@ -1,6 +1,6 @@
-//! Frames with one place for a string, marked `@`: every place where MCP has one.
+//! Frames with a place for one string, marked `@`: every place where MCP has a string.
 
-/// From the server, where a person or a model reads the string: it may be edited.
+/// Frames of a server in which a person or a model reads the string, so that it may be edited.
 pub const TEXTS: &[&str] = &[
     // Results of tools.
     r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":@}]}}"#,
@@ -55,7 +55,8 @@ pub const TEXTS: &[&str] = &[
     " {\t\"jsonrpc\" : \"2.0\" , \"id\":1, \"result\" : { \"x\\u0041\" : [ 1e2, { \"text\" : @ } , null ] } } ",
 ];
 
-/// From the server, where somebody compares the string or sends it back: it may not be edited.
+/// Frames of a server in which a program compares the string or sends it back, so that it must not
+/// be edited.
 pub const OPAQUE: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":@,"result":{}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":@}"#,
@@ -79,7 +80,7 @@ pub const OPAQUE: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{@:{"method":"roots/list"}}}}"#,
 ];
 
-/// From the client, where somebody wants the string to arrive as it is.
+/// Frames of a client, in which the string must arrive unchanged.
 pub const FROM_CLIENT: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{"path":"/a","text":@}}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p","arguments":{"a":@}}}"#,
@@ -91,7 +92,7 @@ pub const FROM_CLIENT: &[&str] = &[
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":@}}"#,
 ];
 
-/// The frame with `string`, a JSON string with its quotes, in its place.
+/// Returns the frame with `string`, a JSON string with its quotes, in its place.
 pub fn fill(frame: &str, string: &str) -> String {
     frame.replacen('@', string, 1)
 }

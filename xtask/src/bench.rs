@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the benchmarks in full, printed and, if asked, written down.
+//! `cargo xtask bench`: runs all benchmarks, prints the results and saves them if asked.
 
 use std::fs;
 use std::process::Stdio;
@@ -16,10 +16,10 @@ figure is its best round of thirty.
 
 ";
 
-/// How many benchmarks there are.
+/// Number of benchmarks.
 const BENCHMARKS: usize = 6;
 
-/// Runs the benchmarks; `save` writes their tables to `docs/benchmarks.md`.
+/// Runs the benchmarks. `save` writes their tables to `docs/benchmarks.md`.
 pub(crate) fn run(save: bool) -> Result<(), String> {
     let all = ["bench", "--quiet", "--workspace", "--bench", "*", "--locked", "--no-fail-fast"];
     let mut bench = command("cargo", &all);
@@ -35,10 +35,10 @@ pub(crate) fn run(save: bool) -> Result<(), String> {
     let printed = String::from_utf8_lossy(&output.stdout);
     println!("{printed}");
     let is_met = output.status.success();
-    // A table with goals missed says so itself; one that is not there says nothing.
+    // A table reports its own missed goals, but a missing table must be noticed here.
     let is_whole = printed.matches("goals missed").count() == BENCHMARKS;
     if !is_whole {
-        return Err("a benchmark failed; nothing is written".into());
+        return Err("a benchmark failed, so nothing is written".into());
     }
     if save {
         let path = root().join("docs/benchmarks.md");

@@ -1,9 +1,9 @@
 //! Real clients against `hardline demo-server`: the official SDKs, as their users run them.
 //!
-//! Each is set up once, under `target/clients`, in the versions that `tests/clients` pins, and again
-//! only when those change. Each runs twice: on the server itself, and on a shim that sends the server
-//! malformed lines in mid-session, which the client must not notice and the server must answer.
-//! rmcp's own client is a test of `hardline-cli`.
+//! Each client is set up once, under `target/clients`, in the versions that `tests/clients` pins,
+//! and again only when those change. Each runs twice: on the server itself, and on a shim that
+//! sends malformed lines to the server during the session. The client must not notice them, and the
+//! server must answer them. rmcp's own client is tested in `hardline-cli`.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use crate::environment::{self, copy, remove};
 use crate::process::{command, root, show, target};
 use crate::step::Outcome;
 
-/// The clients end themselves after 60 s; this is for one that does not.
+/// Time limit for a client that does not end. The clients end themselves after 60 s.
 const MAX_RUN: Duration = Duration::from_secs(90);
 
-/// Runs everything, or says what is missing.
+/// Runs all clients, or says what is missing.
 pub(crate) fn run() -> Outcome {
     if let Some(missing) = environment::missing(&["node", "npm", "python3"]) {
         return Outcome::Skipped(missing);
@@ -31,11 +31,11 @@ pub(crate) struct Client {
     name: &'static str,
     program: PathBuf,
     script: PathBuf,
-    /// The protocol eras it speaks.
+    /// Protocol eras that it supports.
     modes: &'static [&'static str],
 }
 
-/// The clients, ready to run.
+/// Returns the clients, set up.
 pub(crate) fn set_up() -> Result<Vec<Client>, String> {
     Ok(vec![
         typescript("typescript-1", &["legacy"])?,

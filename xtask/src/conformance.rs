@@ -1,16 +1,16 @@
-//! The official conformance suite, on `hardline::client`.
+//! The official conformance suite, run on `hardline::client`.
 //!
-//! The suite is a set of servers, each of which watches how a client behaves; the client that it starts
-//! is the example `conformance_client`. Every scenario for clients is run, those about OAuth and the
-//! extensions among them, in all versions that the suite knows.
+//! The suite is a set of servers that observe the behaviour of a client. The client that it starts
+//! is the example `conformance_client`. Every client scenario is run, including those for OAuth and
+//! the extensions, in all versions that the suite supports.
 //!
-//! `tests/conformance/baseline.txt` lists what passes and must go on to, and what does not, with the
-//! reason. What passes and is not listed is reported.
+//! `tests/conformance/baseline.txt` lists the scenarios that must pass, and those that do not pass,
+//! with the reason. A scenario that passes and is not listed is reported.
 //!
-//! The suite runs many scenarios at once, and calls some passed in which nothing was checked. So a
-//! scenario passes here if the suite says so and at least one check was made; one that fails is tried
-//! again alone, as some take the time and a busy machine is late; and all are run with a client that does
-//! nothing too, which must not pass.
+//! The suite runs many scenarios at once, and reports some as passed in which nothing was checked.
+//! Here a scenario passes only if the suite says so and at least one check was made. A scenario
+//! that fails is run again alone, because some depend on time and a busy machine is late. All
+//! scenarios are also run with a client that does nothing, which must not pass.
 
 mod baseline;
 mod suite;
@@ -24,14 +24,14 @@ use crate::environment;
 use crate::process::{capture, command, root, show, target};
 use crate::step::Outcome;
 
-/// The oldest Node that the suite runs with.
+/// Oldest version of Node that the suite runs with.
 const MIN_NODE: u32 = 22;
-/// How often a scenario that fails among others is tried alone.
+/// Number of runs alone for a scenario that failed among others.
 const TRIES: u32 = 3;
 /// A client that does nothing.
 const IDLE: &str = "true";
 
-/// The versions that the suite knows, and how it is asked for all that concerns each.
+/// Versions that the suite supports, and the arguments that select the scenarios of each.
 const VERSIONS: &[(&str, &[&str])] = &[
     ("2025-03-26", &["--suite", "all", "--spec-version", "2025-03-26"]),
     ("2025-06-18", &["--suite", "all", "--spec-version", "2025-06-18"]),
@@ -39,7 +39,7 @@ const VERSIONS: &[(&str, &[&str])] = &[
     ("2026-07-28", &["--requirements", "2026-07-28"]),
 ];
 
-/// Runs everything, or says what is missing.
+/// Runs all scenarios, or says what is missing.
 pub(crate) fn run() -> Outcome {
     if let Some(missing) = environment::missing(&["node", "npm"]) {
         return Outcome::Skipped(missing);
@@ -114,7 +114,7 @@ fn run_all(suite: &Suite, baseline: &Baseline) -> Outcome {
     }
 }
 
-/// A Node that is new enough: the one installed, or the one among the packages.
+/// Returns a Node that is new enough: the installed one, or the one among the packages.
 fn node(folder: &Path) -> Option<PathBuf> {
     let is_new = |program: &Path| {
         let (is_fine, version) = capture(&mut command(&program.to_string_lossy(), &["--version"]));

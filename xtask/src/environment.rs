@@ -1,5 +1,5 @@
-//! Packages from npm and PyPI that tests run with: set up once, in the versions that a list pins, and
-//! again only when the list or the runtime changes.
+//! Packages from npm and PyPI for the tests. They are installed once, in pinned versions, and again
+//! only when the list of versions or the runtime changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use crate::process::{capture, command, show, works};
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Which of these programs cannot be started here, if any.
+/// Returns the first of these programs that cannot be started here.
 pub(crate) fn missing(programs: &[&str]) -> Option<String> {
     let missing: Vec<_> =
         programs.iter().copied().filter(|it| !works(it, &["--version"])).collect();
     if missing.is_empty() { None } else { Some(format!("not installed: {}", missing.join(", "))) }
 }
 
-/// The npm packages of `source`, into `folder`.
+/// Installs the npm packages of `source` into `folder`.
 pub(crate) fn npm(folder: &Path, source: &Path) -> Result<(), String> {
     for file in ["package.json", "package-lock.json"] {
         copy(&source.join(file), &folder.join(file))?;
@@ -33,7 +33,8 @@ pub(crate) fn npm(folder: &Path, source: &Path) -> Result<(), String> {
     })
 }
 
-/// The Python packages of `source`, into a virtual environment in `folder`. Returns its interpreter.
+/// Installs the Python packages of `source` into a virtual environment in `folder`. Returns its
+/// interpreter.
 pub(crate) fn python(folder: &Path, source: &Path) -> Result<PathBuf, String> {
     let environment = folder.join("venv");
     let program = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -55,14 +56,14 @@ pub(crate) fn python(folder: &Path, source: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Runs a command to its end, which must come in time, and shows what it prints.
+/// Runs a command with a time limit and shows its output.
 pub(crate) fn finish(command: &mut Command, limit: Duration) -> Result<(), String> {
     let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
     let start = Instant::now();
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(format!("it ended with {status}")),
+            Ok(Some(status)) => return Err(format!("the command ended with {status}")),
             Ok(None) if start.elapsed() < limit => thread::sleep(POLL),
             outcome => {
                 let killed = child.kill().and_then(|()| child.wait());
@@ -87,7 +88,7 @@ pub(crate) fn remove(file: &Path) -> Result<(), String> {
     }
 }
 
-/// Installs unless that was done before, with the same list of versions and the same runtime.
+/// Runs an installation, unless it was done with the same list of versions and the same runtime.
 fn once(
     folder: &Path,
     versions: &Path,

@@ -1,4 +1,4 @@
-//! Running the fuzz targets under libFuzzer, where a nightly toolchain and a C++ compiler exist.
+//! Runs the fuzz targets under libFuzzer, if a nightly toolchain and a C++ compiler are installed.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::tool;
 
 const FUZZ_VERSION: &str = "0.13.2";
 
-/// Fuzzes each target for a moment, or says why that cannot be done here.
+/// Fuzzes each target for a short time, or says why that is not possible here.
 pub(crate) fn smoke(seconds: u32) -> Outcome {
     if let Err(reason) = is_possible() {
         return Outcome::Skipped(reason);
@@ -17,18 +17,18 @@ pub(crate) fn smoke(seconds: u32) -> Outcome {
     run(seconds, &[]).into()
 }
 
-/// Fuzzes the targets named, or all, each for `seconds`.
+/// Fuzzes the named targets, or all, each for `seconds`.
 pub(crate) fn run(seconds: u32, targets: &[&str]) -> Result<(), String> {
     let all = all_targets()?;
     if let Some(unknown) = targets.iter().find(|target| all.iter().all(|it| it != *target)) {
-        return Err(format!("no target is called {unknown}; there are {}", all.join(", ")));
+        return Err(format!("there is no target {unknown}; the targets are {}", all.join(", ")));
     }
     is_possible()?;
     tool::ensure("fuzz", FUZZ_VERSION)?;
     show(nightly(&["fuzz", "build"]).env("CARGO_TARGET_DIR", target().join("fuzz")))?;
     let chosen = all.iter().filter(|it| targets.is_empty() || targets.contains(&&***it));
     for name in chosen {
-        // What is found goes here; the corpus that is checked in is only read.
+        // New inputs go to this directory; the checked-in corpus is only read.
         let found = target().join("fuzz-corpus").join(name);
         fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
         let mut fuzz = nightly(&["fuzz", "run", name]);
@@ -56,7 +56,7 @@ fn nightly(arguments: &[&str]) -> Command {
     command("rustup", &[&["run", "nightly", "cargo"], arguments].concat())
 }
 
-/// The targets, by their files.
+/// Returns the names of the targets, from their files.
 fn all_targets() -> Result<Vec<String>, String> {
     let folder = root().join("fuzz/fuzz_targets");
     let entries =

@@ -1,4 +1,4 @@
-//! Hardline's chores, as `cargo xtask COMMAND`.
+//! Development tasks of Hardline, as `cargo xtask COMMAND`.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -28,15 +28,15 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test [STEP…]             everything that must hold, or the steps named:
+  test [STEP…]             run all checks, or the named steps:
                            format, clippy, targets, tests, clients, servers, conformance,
                            peers, docs, deny, advisories, fuzz, benches
-  bench [--save]           the benchmarks, in full; --save writes docs/benchmarks.md
-  fuzz SECONDS [TARGET…]   fuzz each target that long, on a corpus kept in target/fuzz-corpus
+  bench [--save]           run all benchmarks; --save writes docs/benchmarks.md
+  fuzz SECONDS [TARGET…]   fuzz each target for SECONDS; the corpus is in target/fuzz-corpus
   simulate [--hours H]     play sessions with hostile servers until a promise breaks; see simulate --help
   mutants [NAME…] [--save] take each defense back and have the simulation find it; --save writes docs/simulation.md
-  picture                  docs/demo.svg and docs/tools.svg: the demo, and the client at a terminal
-  unicode DIR              the table of sequences that exist, from files of the Unicode database";
+  picture                  draw docs/demo.svg (the demo) and docs/tools.svg (the client)
+  unicode DIR              write the table of valid sequences from Unicode data files in DIR";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -1,9 +1,10 @@
 //! Our client on real servers: those of the official SDKs and of rmcp, over standard streams and over
 //! HTTP, and the reference server `server-everything`, also over the HTTP+SSE of 2024-11-05.
 //!
-//! The servers are in `tests/peers`, rmcp's is the example `peer_server`; their packages are those of the
-//! steps before, and one list of our own. What is checked is in the example `check_server`. At the end a
-//! manager has all of them at once while they are killed at random: the example `manage_servers`.
+//! The servers are in `tests/peers`; rmcp's is the example `peer_server`. Their packages are those
+//! of the previous steps, and one list of our own. The checks are in the example `check_server`. At
+//! the end a manager uses all servers at once while they are killed at random: the example
+//! `manage_servers`.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
@@ -18,11 +19,11 @@ use crate::environment::{self, copy};
 use crate::process::{command, root, show, target};
 use crate::step::Outcome;
 
-/// How long all checks of one server may take.
+/// Time limit for all checks of one server.
 const MAX_RUN: Duration = Duration::from_secs(60);
-/// How long a server may take until it listens.
+/// Time limit for a server until it listens.
 const MAX_START: Duration = Duration::from_secs(20);
-/// How long the servers of a manager are killed, and how long that may take in all.
+/// Time for which the servers of a manager are killed, and the limit for that whole run.
 const MANAGED_SECONDS: &str = "60";
 const MAX_MANAGED: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
@@ -30,7 +31,7 @@ const POLL: Duration = Duration::from_millis(20);
 const OLD: &str = "2025-11-25";
 const NEW: &str = "2026-07-28";
 
-/// Runs everything, or says what is missing.
+/// Runs all checks, or says what is missing.
 pub(crate) fn run() -> Outcome {
     if cfg!(not(unix)) {
         return Outcome::Skipped("processes are started on Unix alone so far".into());
@@ -45,34 +46,34 @@ pub(crate) fn run() -> Outcome {
     show(build).and_then(|()| set_up()).and_then(|servers| run_all(&servers)).into()
 }
 
-/// A server that is ready to be started.
+/// A server that can be started.
 struct Server {
     name: &'static str,
     program: PathBuf,
-    /// The script, if the program needs one.
+    /// The script, if the program is an interpreter.
     script: Option<PathBuf>,
-    /// Whether it has all that there is to check.
+    /// True if the server has everything that is checked.
     is_complete: bool,
     runs: &'static [Run],
 }
 
 /// One run of all checks.
 struct Run {
-    /// What the server is told.
+    /// Arguments of the server.
     transport: &'static str,
     reach: Reach,
-    /// The version that is asked for, if not the newest.
+    /// Version to ask for, if not the newest.
     speak: Option<&'static str>,
-    /// The version that must be agreed on.
+    /// Version that must be negotiated.
     expect: &'static str,
 }
 
-/// How a server is reached.
+/// Way to reach a server.
 enum Reach {
     Stdio,
-    /// At a URL that it prints.
+    /// A URL that the server prints.
     Printed,
-    /// At this path of the port that the environment names.
+    /// This path on the port that the environment sets.
     Port(&'static str),
 }
 
@@ -95,7 +96,7 @@ const EVERYTHING: &[Run] = &[
 ];
 
 fn set_up() -> Result<Vec<Server>, String> {
-    // A module finds its packages by where it lies.
+    // Node resolves packages relative to the directory of the module.
     let first = target().join("clients/typescript-1");
     environment::npm(&first, &root().join("tests/clients/typescript-1"))?;
     copy(&source("typescript-1.mjs"), &first.join("peer.mjs"))?;
@@ -140,7 +141,7 @@ fn run_all(servers: &[Server]) -> Result<(), String> {
             }
         }
     }
-    println!("\n--- all of them in one manager, killed at random");
+    println!("\n--- all servers in one manager, killed at random");
     if let Err(reason) = manage(servers) {
         println!("{reason}");
         failed.push("the manager".to_owned());
@@ -176,7 +177,7 @@ impl Server {
     }
 }
 
-/// A server that listens. It is ended when this is dropped.
+/// A server that listens. Ended on drop.
 struct Listening {
     child: Child,
     url: String,
@@ -225,7 +226,7 @@ impl Drop for Listening {
     fn drop(&mut self) {
         let ended = self.child.kill().and_then(|()| self.child.wait());
         if let Err(error) = ended {
-            println!("a server could not be ended: {error}");
+            println!("cannot end a server: {error}");
         }
     }
 }

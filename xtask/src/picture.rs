@@ -1,9 +1,9 @@
-//! `cargo xtask picture`: the demo as an SVG recording, `docs/demo.svg`, and the client at a terminal,
-//! `docs/tools.svg`.
+//! `cargo xtask picture`: draws a recording of the demo, `docs/demo.svg`, and the client in a
+//! terminal, `docs/tools.svg`.
 //!
-//! The demo is run, and what it prints is drawn line by line, in the colors that it has on a terminal: a
-//! window that is scrolled as the lines come. There is no script in it, and a reader who wants no motion
-//! gets the end of it.
+//! Runs the demo and draws its output line by line, in its terminal colors, in a window that
+//! scrolls as the lines arrive. The SVG contains no script. For readers who prefer reduced motion
+//! it shows the end.
 
 mod tools;
 
@@ -13,22 +13,22 @@ use std::process::{Command, Stdio};
 
 use crate::process::root;
 
-/// The window, in characters.
+/// Size of the window, in characters.
 const COLUMNS: usize = 80;
 const ROWS: usize = 26;
-/// How large a character is.
+/// Size of a character.
 const WIDTH: f64 = 8.4;
 const HEIGHT: f64 = 18.0;
 const MARGIN: f64 = 16.0;
 const BAR: f64 = 28.0;
-/// How long a line takes to come, one with a verdict, and how long the end stays.
+/// Time until the next line, until the next line with a verdict, and for which the end stays.
 const LINE: f64 = 0.07;
 const VERDICT: f64 = 0.55;
 const REST: f64 = 9.0;
-/// How text looks: bold, dimmed, red and green.
+/// Styles of text: bold, dimmed, red and green.
 const STYLE: &str = "text { font: 14px ui-monospace, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre; }\n\
     .b { font-weight: bold; } .d { fill: #7f8c9f; } .r { fill: #ff6b6b; } .g { fill: #56d364; }\n";
-/// The window that it is in.
+/// Frame of the window.
 const WINDOW: &str = "<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#10151f\"/>\n\
     <circle cx=\"20\" cy=\"16\" r=\"5\" fill=\"#ff5f57\"/><circle cx=\"38\" cy=\"16\" r=\"5\" fill=\"#febc2e\"/>\
     <circle cx=\"56\" cy=\"16\" r=\"5\" fill=\"#28c840\"/>\n";
@@ -52,7 +52,7 @@ pub(crate) fn run() -> Result<(), String> {
     tools::run()
 }
 
-/// Draws a terminal's lines as they are, without motion.
+/// Draws the lines of a terminal without motion.
 fn still(lines: &[String], label: &str) -> String {
     let width = COLUMNS as f64 * WIDTH + 2.0 * MARGIN;
     let height = lines.len() as f64 * HEIGHT + 2.0 * MARGIN + BAR;
@@ -68,7 +68,7 @@ fn still(lines: &[String], label: &str) -> String {
     svg
 }
 
-/// Draws a terminal's text.
+/// Draws the text of a terminal.
 fn draw(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut times = Vec::with_capacity(lines.len());
@@ -110,12 +110,12 @@ fn draw(text: &str) -> String {
     svg
 }
 
-/// How far the text is scrolled when this many lines are there.
+/// Returns the scroll offset after this many lines.
 fn offset(lines: usize) -> f64 {
     lines.saturating_sub(ROWS) as f64 * HEIGHT
 }
 
-/// Scrolls the window as lines come.
+/// Returns the animation that scrolls the window as lines arrive.
 fn scroll(times: &[f64], total: f64) -> String {
     let mut text = format!(
         "#s {{ animation: scroll {total:.2}s steps(1, end) infinite; }}\n@keyframes scroll {{ 0% {{ transform: none; }}"
@@ -132,7 +132,7 @@ fn scroll(times: &[f64], total: f64) -> String {
     text
 }
 
-/// Shows each line from its time on.
+/// Returns the animation that shows each line from its time on.
 fn appear(times: &[f64], total: f64) -> String {
     let mut text = String::new();
     for (index, time) in times.iter().enumerate() {
@@ -146,7 +146,7 @@ fn appear(times: &[f64], total: f64) -> String {
     text
 }
 
-/// A line with its colors.
+/// Draws a line with its colors.
 fn spans(line: &str) -> String {
     let (mut text, mut classes) = (String::new(), Vec::new());
     let mut parts = line.split('\x1b');

@@ -1,4 +1,4 @@
-//! Starting other programs.
+//! Starts other programs.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,32 +7,33 @@ use std::process::{Command, Stdio};
 
 use crate::tool;
 
-/// The repository's root.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Where everything goes that is built or fetched.
+/// Returns the directory for everything that is built or fetched.
 pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// A command in the root, without standard input, that finds the tools installed for us first.
+/// Returns a command in the root, without standard input, that prefers the tools installed by
+/// xtask.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root()).stdin(Stdio::null()).env("PATH", path());
     command
 }
 
-/// Runs a command to its end and shows what it prints.
+/// Runs a command and shows its output.
 pub(crate) fn show(command: &mut Command) -> Result<(), String> {
     println!("$ {}", describe(command));
     let status = command.status().map_err(|error| format!("{}: {error}", describe(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", describe(command))) }
 }
 
-/// Runs a command to its end. Returns whether it succeeded, and all it printed.
+/// Runs a command. Returns true if it succeeded, and all its output.
 pub(crate) fn capture(command: &mut Command) -> (bool, String) {
     match command.output() {
         Ok(output) => {
@@ -43,7 +44,7 @@ pub(crate) fn capture(command: &mut Command) -> (bool, String) {
     }
 }
 
-/// Whether a program can be started and ends well.
+/// Returns true if a program can be started and succeeds.
 pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
     capture(&mut command(program, arguments)).0
 }

@@ -1,9 +1,10 @@
-//! Real clients on real servers, behind `hardline wrap`: the reference servers from the registries,
-//! and the official SDKs' clients, rmcp's too. What they get must be the same as without it, message
-//! for message.
+//! Real clients on real servers behind `hardline wrap`: the reference servers from the registries,
+//! and the clients of the official SDKs and of rmcp. The clients must receive the same messages as
+//! without `wrap`.
 //!
-//! The servers are set up once, under `target/servers`, in the versions that `tests/servers` pins; the
-//! clients are those of the step before. `tests/servers/run.py` runs every session twice and compares.
+//! The servers are set up once, under `target/servers`, in the versions that `tests/servers` pins.
+//! The clients are those of the previous step. `tests/servers/run.py` runs every session twice and
+//! compares.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
@@ -14,10 +15,10 @@ use crate::environment::{self, copy};
 use crate::process::{command, root, show, target};
 use crate::step::Outcome;
 
-/// Every session has a limit of its own; this is for a run that does not keep to it.
+/// Time limit for the whole run. Every session has a limit of its own.
 const MAX_RUN: Duration = Duration::from_secs(1200);
 
-/// Runs everything, or says what is missing.
+/// Runs all sessions, or says what is missing.
 pub(crate) fn run() -> Outcome {
     if let Some(missing) = environment::missing(&["node", "npm", "python3", "git"]) {
         return Outcome::Skipped(missing);
@@ -28,7 +29,7 @@ pub(crate) fn run() -> Outcome {
 
 fn set_up() -> Result<(), String> {
     clients::set_up()?;
-    // A module finds its packages by where it lies.
+    // Node resolves packages relative to the directory of the module.
     for name in ["typescript-1", "typescript-2"] {
         let folder = target().join("clients").join(name);
         let script = format!("{name}.mjs");

@@ -1,15 +1,15 @@
-//! Steps of a longer run: each is done, fails, or says why it could not be done.
+//! Steps of a longer run. Each succeeds, fails, or says why it was skipped.
 
 use std::time::{Duration, Instant};
 
-/// How a step ended.
+/// Outcome of a step.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Passed,
-    /// Done, with something that should be known.
+    /// Succeeded, with a note for the summary.
     PassedWithNote(String),
     Failed(String),
-    /// Not done, with the reason.
+    /// Skipped, with the reason.
     Skipped(String),
 }
 
@@ -19,14 +19,14 @@ impl From<Result<(), String>> for Outcome {
     }
 }
 
-/// Steps that were taken.
+/// Completed steps.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     done: Vec<(String, Outcome, Duration)>,
 }
 
 impl Steps {
-    /// Takes a step, whatever became of those before it.
+    /// Runs a step, even if earlier ones failed.
     pub(crate) fn take(&mut self, name: &str, step: impl FnOnce() -> Outcome) {
         println!("\n=== {name}");
         let start = Instant::now();
@@ -34,7 +34,7 @@ impl Steps {
         self.done.push((name.to_owned(), outcome, start.elapsed()));
     }
 
-    /// Prints what became of each step. Fails if one did.
+    /// Prints the outcome of each step. Returns an error if one failed.
     pub(crate) fn summarize(self) -> Result<(), String> {
         println!("\n=== summary");
         let (mut passed, mut failed, mut skipped) = (0, 0, 0);

@@ -1,7 +1,7 @@
-//! `cargo xtask test`: everything that must hold.
+//! `cargo xtask test`: all checks of the repository.
 //!
-//! All steps are taken even if one fails. A step that cannot be done here (no nightly toolchain, no
-//! way to the advisory database) is named in the summary with the reason.
+//! All steps run even if one fails. A step that cannot run here (no nightly toolchain, no access to
+//! the advisory database) is named in the summary with the reason.
 
 use crate::clients;
 use crate::conformance;
@@ -33,11 +33,11 @@ const STEPS: &[Step] = &[
     ("benches", benches),
 ];
 
-/// Takes the steps named, or all.
+/// Runs the named steps, or all.
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|(it, _)| it != *name)) {
         let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("no step is called {unknown}; there are {}", known.join(", ")));
+        return Err(format!("there is no step {unknown}; the steps are {}", known.join(", ")));
     }
     let mut steps = Steps::default();
     for (name, step) in STEPS.iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
@@ -57,7 +57,7 @@ fn clippy() -> Outcome {
     show(command("cargo", &targets).args(["--", "--deny", "warnings"])).into()
 }
 
-/// Whether it still compiles where it does not run here.
+/// Checks that the code compiles for platforms that this machine does not run.
 fn targets() -> Outcome {
     let others = ["x86_64-apple-darwin", "x86_64-pc-windows-gnu", "x86_64-unknown-linux-musl"];
     let (there, missing): (Vec<_>, Vec<_>) =
@@ -65,7 +65,7 @@ fn targets() -> Outcome {
     for target in there {
         let check = ["check", "--workspace", "--all-features", "--locked", "--target", target];
         let mut check = command("cargo", &check);
-        // Nothing is linked, and hardly anybody has a C compiler for all of these.
+        // Nothing is linked, and few machines have a C compiler for all of these targets.
         check.env("RUSTFLAGS", "--deny warnings").env("CC", "true").env("AR", "true");
         if let Err(error) = show(&mut check) {
             return Outcome::Failed(error);
@@ -101,7 +101,7 @@ fn deny() -> Outcome {
     tool::ensure("deny", DENY_VERSION).and_then(|()| show(&mut command("cargo", &check))).into()
 }
 
-/// Apart from the rest, since it needs a database that not every network lets us have.
+/// Checks the dependencies. A step of its own, because not every network can reach the database.
 fn advisories() -> Outcome {
     if let Err(error) = tool::ensure("deny", DENY_VERSION) {
         return Outcome::Failed(error);
@@ -121,7 +121,7 @@ fn advisories() -> Outcome {
 }
 
 fn benches() -> Outcome {
-    // Each benchmark runs once, so its speed does not matter: what the tests have built will do.
+    // Each benchmark runs once and its speed does not matter, so the test build is enough.
     let once = ["bench", "--profile", "dev", "--workspace", "--all-features", "--bench", "*"];
     show(command("cargo", &once).args(["--locked", "--", "--test"])).into()
 }

@@ -1,15 +1,16 @@
-//! Cargo's extensions that the test run needs: found where they are, installed where they are not.
+//! Cargo extensions that the tests need. Installed if they are missing.
 
 use std::path::PathBuf;
 
 use crate::process::{capture, command, show, target};
 
-/// Where tools are installed: with the build's other products, away from the user's own.
+/// Returns the installation directory for tools: in the target directory, apart from the user's own
+/// tools.
 pub(crate) fn folder() -> PathBuf {
     target().join("tools")
 }
 
-/// Makes sure that `cargo NAME` works, in this version or a later one.
+/// Makes sure that `cargo NAME` works in this version or a later one.
 pub(crate) fn ensure(name: &str, version: &str) -> Result<(), String> {
     let (is_here, printed) = capture(&mut command("cargo", &[name, "--version"]));
     if is_here
@@ -18,13 +19,13 @@ pub(crate) fn ensure(name: &str, version: &str) -> Result<(), String> {
         return Ok(());
     }
     let package = format!("cargo-{name}@{version}");
-    println!("no cargo-{name} from {version} on: it is installed into {}", folder().display());
+    println!("installing cargo-{name} {version} into {}", folder().display());
     let mut install = command("cargo", &["install", "--locked", "--quiet", &package, "--root"]);
     show(install.arg(folder()).env("CARGO_TARGET_DIR", target().join("tools-build")))
         .map_err(|error| format!("cargo-{name} is missing and could not be installed ({error})"))
 }
 
-/// The numbers of a version, `None` if `text` is none.
+/// Returns the numbers of a version, or `None` if `text` is not a version.
 fn numbers(text: &str) -> Option<[u32; 3]> {
     let mut parts = text.split('.').map(|part| part.parse().ok());
     let numbers = [parts.next()??, parts.next()??, parts.next()??];

@@ -1,8 +1,8 @@
-//! `cargo xtask unicode DIR`: writes the table of character sequences that exist, from files of the
+//! `cargo xtask unicode DIR`: writes the table of valid character sequences, from files of the
 //! Unicode Character Database.
 //!
-//! DIR holds `StandardizedVariants.txt`, `emoji-variation-sequences.txt` and
-//! `emoji-zwj-sequences.txt` of one version. Character properties are not taken from there: a test of
+//! DIR contains `StandardizedVariants.txt`, `emoji-variation-sequences.txt` and
+//! `emoji-zwj-sequences.txt` of one version. Character properties do not come from there: a test of
 //! hardline-guard compares them with ICU4X.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use crate::process::root;
 
-/// The generated file.
+/// Path of the generated file.
 const TABLE: &str = "crates/hardline-guard/src/scan/unicode/sequence.rs";
 
 const HEAD: &str = "\
@@ -100,7 +100,7 @@ fn is_modifier(code: u32) -> bool {
     code == EMOJI_SELECTOR || (0x1f3fb..=0x1f3ff).contains(&code)
 }
 
-/// First and last of each row of numbers that follow each other.
+/// Returns the first and last number of each run of consecutive numbers.
 fn ranges(codes: BTreeSet<u32>) -> Vec<u32> {
     let mut ranges: Vec<u32> = Vec::new();
     for code in codes {

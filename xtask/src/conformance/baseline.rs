@@ -1,4 +1,4 @@
-//! What is known to pass, and what is known not to.
+//! Expected results: scenarios that must pass, and scenarios that are known to fail.
 
 use std::fs;
 use std::path::Path;
@@ -33,13 +33,13 @@ impl Baseline {
         self.0.iter().any(|(v, s, reason)| v == version && s == scenario && reason.is_none())
     }
 
-    /// Why it does not pass.
+    /// Returns the reason why a scenario is known to fail.
     pub(super) fn reason(&self, version: &str, scenario: &str) -> Option<&str> {
         let found = self.0.iter().find(|(v, s, _)| v == version && s == scenario);
         found.and_then(|(.., reason)| reason.as_deref())
     }
 
-    /// The first scenario that must pass and was not run.
+    /// Returns the first scenario that must pass and was not run.
     pub(super) fn missing(&self, version: &str, results: &[Judged]) -> Option<&str> {
         let was_run = |scenario: &str| results.iter().any(|(it, _)| it == scenario);
         let mut expected = self.0.iter().filter(|(v, _, reason)| v == version && reason.is_none());

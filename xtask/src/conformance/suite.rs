@@ -1,10 +1,10 @@
-//! Running the suite, and reading what it prints.
+//! Runs the suite and reads its output.
 
 use std::path::PathBuf;
 
 use crate::process::{capture, command, target};
 
-/// How long one scenario may take.
+/// Time limit for one scenario.
 const TIMEOUT_MS: &str = "60000";
 
 pub(super) struct Suite {
@@ -12,7 +12,7 @@ pub(super) struct Suite {
     pub(super) script: PathBuf,
 }
 
-/// A scenario, and how many checks it passed if it passed.
+/// A scenario, and the number of its checks if it passed.
 pub(super) type Judged = (String, Option<u32>);
 
 impl Suite {
@@ -21,22 +21,23 @@ impl Suite {
         judged(&self.start(arguments, client).1)
     }
 
-    /// Runs one, and nothing beside it.
+    /// Runs one scenario alone.
     pub(super) fn run_alone(&self, version: &str, scenario: &str, client: &str) -> Option<u32> {
         let (is_fine, printed) = self.start(&alone(version, scenario), client);
         let line = printed.lines().find_map(|line| line.strip_prefix("Passed: "))?;
         let passed = line.split('/').next()?.parse().ok()?;
-        (is_fine && 0 < passed).then_some(passed)
+        (is_fine && passed > 0).then_some(passed)
     }
 
-    /// What the suite prints about one.
+    /// Returns the output of the suite for one scenario.
     pub(super) fn explain(&self, version: &str, scenario: &str, client: &str) -> String {
         self.start(&alone(version, scenario), client).1
     }
 
     fn start(&self, arguments: &[&str], client: &str) -> (bool, String) {
         let mut suite = command(&self.node.to_string_lossy(), &[]);
-        // The suite cuts the client's command at spaces, so it is given none of our folders.
+        // The suite splits the client's command at spaces, so the command must not contain our
+        // folders.
         suite.current_dir(target().join("debug/examples")).arg(&self.script);
         suite.args(["client", "--command", client, "--timeout", TIMEOUT_MS]).args(arguments);
         capture(&mut suite)
@@ -44,7 +45,7 @@ impl Suite {
 }
 
 fn alone<'a>(version: &'a str, scenario: &'a str) -> [&'a str; 5] {
-    // Extensions belong to no version, and are run in any.
+    // Extensions belong to no version and run in any.
     ["--scenario", scenario, "--spec-version", version, "--force"]
 }
 
@@ -54,7 +55,7 @@ fn judged(printed: &str) -> Vec<Judged> {
         let (mark, rest) = line.split_once(' ').filter(|(mark, _)| matches!(*mark, "✓" | "✗"))?;
         let (scenario, counts) = rest.split_once(": ")?;
         let passed: u32 = counts.split(' ').next()?.parse().ok()?;
-        let is_passed = mark == "✓" && 0 < passed;
+        let is_passed = mark == "✓" && passed > 0;
         Some((scenario.to_owned(), is_passed.then_some(passed)))
     };
     printed.lines().filter_map(line).collect()

@@ -1,7 +1,7 @@
-//! `docs/tools.svg`: the client at a terminal, from real runs: tools of two servers, a call half way through,
-//! its result, and a mistake.
+//! `docs/tools.svg`: the client in a terminal, from real runs: tools of two servers, a call in
+//! progress, its result, and an error.
 //!
-//! The commands run on a terminal that `script` makes, as some of what they show is shown nowhere else.
+//! The commands run in a terminal that `script` creates, because they show some output only there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(super) fn run() -> Result<(), String> {
 
 fn draw(program: &Path, folder: &Path) -> Result<String, String> {
     let wrong = |error| format!("cannot write to {}: {error}", folder.display());
-    // Where Hardline has its own file, as the folder is all that it knows.
+    // Hardline's own configuration file, because this folder is all that the command knows.
     let place = folder.join("hardline");
     fs::create_dir_all(&place).map_err(wrong)?;
     let config = format!(
@@ -52,14 +52,14 @@ fn draw(program: &Path, folder: &Path) -> Result<String, String> {
     Ok(still(&lines, "hardline tools, a call that reports progress, and a mistake"))
 }
 
-/// The program, built as it is shipped.
+/// Returns the program, built as for a release.
 fn build() -> Result<PathBuf, String> {
     let arguments = ["build", "--quiet", "--release", "--locked", "-p", "hardline-cli"];
     show(&mut command("cargo", &arguments))?;
     Ok(target().join("release/hardline"))
 }
 
-/// All that a command writes to a terminal.
+/// Returns everything that a command writes to a terminal.
 fn screen(program: &Path, folder: &Path, arguments: &str) -> Result<String, String> {
     let line = format!("stty cols {COLUMNS}; '{}' {arguments}", program.display());
     let output = Command::new("script")
@@ -74,18 +74,18 @@ fn screen(program: &Path, folder: &Path, arguments: &str) -> Result<String, Stri
     Ok(String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n"))
 }
 
-/// What is left on the screen in the end: of each line, what was written over it last.
+/// Returns the final screen: of each line, the text that was written last.
 fn settled(screen: &str) -> String {
     let last = |line: &str| line.rsplit('\r').next().unwrap_or_default().replace("\x1b[K", "");
     screen.lines().map(last).collect::<Vec<_>>().join("\n")
 }
 
-/// Breaks lines as a terminal does. Those with colors are made to fit.
+/// Wraps lines like a terminal. Lines with colors must fit already.
 fn wrapped(text: &str) -> String {
     let mut result = String::new();
     for line in text.lines() {
         for (index, char) in line.chars().enumerate() {
-            if 0 < index && index % COLUMNS == 0 && !line.contains('\x1b') {
+            if index > 0 && index % COLUMNS == 0 && !line.contains('\x1b') {
                 result.push('\n');
             }
             result.push(char);

@@ -37,7 +37,7 @@ fn check(text: &str) {
 fn assert_agreement(policy: &Policy, text: &str) {
     let lines = text.split('\n').count();
     let servers = policy.servers();
-    let servers = servers.iter().map(|it| Some(*it)).chain([None, Some("nobody")]);
+    let servers = servers.iter().map(|it| Some(*it)).chain([None, Some("unknown")]);
     for server in servers {
         let settings = policy.settings(server);
         assert!(1 <= settings.max_content_bytes());

@@ -10,9 +10,9 @@ use crate::process::{command, root, target};
 const HEADER: &str = "\
 # Benchmarks
 
-Written by `cargo xtask bench --save`; what stands in one table was measured in one run. Gigabytes and calls a second
-differ from machine to machine; what counts is the ratio of two columns, which were measured in turns. A candidate's
-figure is its best round of thirty.
+Written by `cargo xtask bench --save`. Each table was measured in one run. Gigabytes and calls per second differ from
+machine to machine; the ratio of two columns counts, because their candidates took turns. Each figure is the best round of
+thirty.
 
 ";
 

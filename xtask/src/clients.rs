@@ -22,6 +22,7 @@ pub(crate) fn run() -> Outcome {
         return Outcome::Skipped(missing);
     }
     let build = ["build", "--package", "hardline-cli", "--locked"];
+    // The clients run the debug build of the server.
     let is_ready = show(&mut command("cargo", &build)).and_then(|()| set_up());
     is_ready.and_then(|clients| run_all(&clients)).into()
 }
@@ -51,6 +52,7 @@ fn run_all(clients: &[Client]) -> Result<(), String> {
             for is_shimmed in [false, true] {
                 let how = if is_shimmed { ", with malformed lines sent in between" } else { "" };
                 println!("\n--- {}, {mode}{how}", client.name);
+                // Continues after a failure, so that one run reports all clients that fail.
                 if let Err(reason) = client.run(mode, is_shimmed) {
                     println!("{reason}");
                     failed.push(format!("{} {mode}{how}", client.name));
@@ -71,6 +73,7 @@ impl Client {
         if !is_shimmed {
             return environment::finish(client.arg(server).arg("demo-server"), MAX_RUN);
         }
+        // A report of an earlier run would hide that this run wrote none.
         remove(&report)?;
         client.env("HARDLINE_SHIM_REPORT", &report).arg("python3").arg(&shim).arg("run");
         environment::finish(client.arg(server).arg("demo-server"), MAX_RUN)?;
@@ -82,6 +85,7 @@ impl Client {
 fn typescript(name: &'static str, modes: &'static [&'static str]) -> Result<Client, String> {
     let folder = folder(name);
     environment::npm(&folder, &source(name))?;
+    // Node resolves packages relative to the directory of the script.
     copy(&source(name).join("client.mjs"), &folder.join("client.mjs"))?;
     copy(&source("checks.mjs"), &folder.join("checks.mjs"))?;
     Ok(Client { name, program: "node".into(), script: folder.join("client.mjs"), modes })

@@ -63,12 +63,14 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn run_all(suite: &Suite, baseline: &Baseline) -> Outcome {
+    // The suite starts the client in the directory of the examples.
     let client = if cfg!(windows) { r".\conformance_client" } else { "./conformance_client" };
     let (mut failed, mut new) = (Vec::new(), Vec::new());
     let mut passed = 0;
     for (version, arguments) in VERSIONS {
         let results = suite.run(arguments, client);
         let idle = suite.run(arguments, IDLE);
+        // A scenario that the suite no longer runs must not vanish unnoticed.
         if let Some(missing) = baseline.missing(version, &results) {
             failed.push(format!("{version} {missing} (the suite does not run it)"));
         }
@@ -82,6 +84,7 @@ fn run_all(suite: &Suite, baseline: &Baseline) -> Outcome {
                 }
             }
             match checks {
+                // A scenario that an idle client passes proves nothing.
                 Some(_) if idle.iter().any(|(it, done)| *it == scenario && done.is_some()) => {
                     println!("FAIL {name}: a client that does nothing passes");
                     failed.push(name);

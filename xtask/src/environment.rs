@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::process::{capture, command, show, works};
 
+/// Interval between checks of a running command.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Returns the first of these programs that cannot be started here.
+/// Names the programs of this list that cannot be started here, if any.
 pub(crate) fn missing(programs: &[&str]) -> Option<String> {
     let missing: Vec<_> =
         programs.iter().copied().filter(|it| !works(it, &["--version"])).collect();
@@ -24,6 +25,7 @@ pub(crate) fn npm(folder: &Path, source: &Path) -> Result<(), String> {
         copy(&source.join(file), &folder.join(file))?;
     }
     let lock = folder.join("package-lock.json");
+    // An installation may depend on the version of the runtime, so that is part of the stamp.
     once(folder, &lock, capture(&mut command("node", &["--version"])).1, || {
         let install = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
         show(command("npm", &install).current_dir(folder)).map_err(|error| {
@@ -67,7 +69,9 @@ pub(crate) fn finish(command: &mut Command, limit: Duration) -> Result<(), Strin
             Ok(None) if start.elapsed() < limit => thread::sleep(POLL),
             outcome => {
                 let killed = child.kill().and_then(|()| child.wait());
-                return Err(format!("it did not end in {limit:?}: {outcome:?}, {killed:?}"));
+                return Err(format!(
+                    "the command did not end in {limit:?}: {outcome:?}, {killed:?}"
+                ));
             }
         }
     }
@@ -83,6 +87,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 pub(crate) fn remove(file: &Path) -> Result<(), String> {
     match fs::remove_file(file) {
+        // A file that does not exist need not be removed.
         Err(error) if file.exists() => Err(format!("{}: {error}", file.display())),
         _ => Ok(()),
     }
@@ -103,6 +108,7 @@ fn once(
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
+    // Removed first: an installation that fails halfway must not look complete.
     remove(&stamp)?;
     install()?;
     fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))

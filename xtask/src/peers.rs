@@ -28,13 +28,17 @@ const MANAGED_SECONDS: &str = "60";
 const MAX_MANAGED: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
 
+/// Newest version of the era with a handshake.
 const OLD: &str = "2025-11-25";
+/// Version of the era without a handshake.
 const NEW: &str = "2026-07-28";
 
 /// Runs all checks, or says what is missing.
 pub(crate) fn run() -> Outcome {
     if cfg!(not(unix)) {
-        return Outcome::Skipped("processes are started on Unix alone so far".into());
+        return Outcome::Skipped(
+            "the servers are started as processes, which works on Unix only".into(),
+        );
     }
     if let Some(missing) = environment::missing(&["node", "npm", "python3"]) {
         return Outcome::Skipped(missing);
@@ -116,6 +120,7 @@ fn set_up() -> Result<Vec<Server>, String> {
         name,
         program: program.to_path_buf(),
         script,
+        // The reference server has other tools, so not every check applies to it.
         is_complete: name != "server-everything",
         runs,
     };
@@ -152,6 +157,7 @@ fn run_all(servers: &[Server]) -> Result<(), String> {
 fn manage(servers: &[Server]) -> Result<(), String> {
     let mut manager = command(&example("manage_servers").to_string_lossy(), &[]);
     manager.args(["--seconds", MANAGED_SECONDS]);
+    // The manager's test needs the tool `mark`, which only the complete servers have.
     for server in servers.iter().filter(|it| it.is_complete) {
         manager.args(["--server", server.name]).arg(&server.program).args(&server.script);
     }
@@ -190,6 +196,7 @@ impl Listening {
         let log = target().join("peers").join(format!("{name}.log"));
         let output = File::create(&log).map_err(failed)?;
         server.stdout(output.try_clone().map_err(failed)?).stderr(output);
+        // Finds a free port; the listener is closed again before the server starts.
         let address = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let address = address.map_err(failed)?;
         server.env("PORT", address.port().to_string());
@@ -210,11 +217,13 @@ impl Listening {
                 }
                 _ => thread::sleep(POLL),
             }
+            // Checked after the output, so that a server which ends at once is still explained by
+            // it.
             if let Ok(Some(status)) = listening.child.try_wait() {
                 return Err(format!("{name} ended with {status}:\n{printed}"));
             }
         }
-        Err(format!("{name} does not listen:\n{}", listening.printed()))
+        Err(format!("{name} does not listen after {MAX_START:?}:\n{}", listening.printed()))
     }
 
     fn printed(&self) -> String {

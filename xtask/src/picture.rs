@@ -75,6 +75,7 @@ fn draw(text: &str) -> String {
     let mut now = 0.6;
     for line in &lines {
         times.push(now);
+        // Readers need longer for a line with a verdict.
         let is_verdict = line.contains('✗') || line.contains('✓');
         now += if is_verdict { VERDICT } else { LINE };
     }
@@ -120,6 +121,7 @@ fn scroll(times: &[f64], total: f64) -> String {
     let mut text = format!(
         "#s {{ animation: scroll {total:.2}s steps(1, end) infinite; }}\n@keyframes scroll {{ 0% {{ transform: none; }}"
     );
+    // Scrolling starts once the window is full.
     for (index, time) in times.iter().enumerate().skip(ROWS) {
         let _ = write!(
             text,
@@ -140,6 +142,7 @@ fn appear(times: &[f64], total: f64) -> String {
         let _ = writeln!(
             text,
             "@keyframes k{index} {{ 0%, {at:.3}% {{ opacity: 0; }} {:.3}%, 100% {{ opacity: 1; }} }} .l{index} {{ animation-name: k{index}; }}",
+            // A second key frame just behind the first gives a step and not a fade.
             at + 0.01
         );
     }

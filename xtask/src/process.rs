@@ -15,6 +15,7 @@ pub(crate) fn root() -> PathBuf {
 
 /// Returns the directory for everything that is built or fetched.
 pub(crate) fn target() -> PathBuf {
+    // The same variable that cargo uses, so that built programs are found.
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
@@ -22,6 +23,7 @@ pub(crate) fn target() -> PathBuf {
 /// xtask.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
+    // A tool that asks a question would wait forever.
     command.args(arguments).current_dir(root()).stdin(Stdio::null()).env("PATH", path());
     command
 }

@@ -42,6 +42,7 @@ fn set_up() -> Result<(), String> {
 
 fn compare() -> Result<(), String> {
     let built = |name: &str| target().join("debug").join(format!("{name}{EXE_SUFFIX}"));
+    // `-B`: Python must not write its cache into the source tree.
     let mut run = command("python3", &["-B"]);
     run.arg(source("run.py")).arg("--hardline").arg(built("hardline"));
     run.arg("--rmcp").arg(built("examples/rmcp_session"));

@@ -35,6 +35,7 @@ const STEPS: &[Step] = &[
 
 /// Runs the named steps, or all.
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
+    // Checked before the first step, which may take minutes.
     if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|(it, _)| it != *name)) {
         let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no step {unknown}; the steps are {}", known.join(", ")));
@@ -47,6 +48,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), String> {
 }
 
 fn format() -> Outcome {
+    // The fuzz targets are a workspace of their own.
     let fuzz = ["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"];
     let workspace = show(&mut command("cargo", &["fmt", "--all", "--check"]));
     workspace.and_then(|()| show(&mut command("cargo", &fuzz))).into()
@@ -73,9 +75,9 @@ fn targets() -> Outcome {
     }
     match missing.len() {
         0 => Outcome::Passed,
-        3 => Outcome::Skipped("rustup gives no other target here".into()),
+        3 => Outcome::Skipped("rustup cannot install other targets here".into()),
         _ => Outcome::PassedWithNote(format!(
-            "not checked, as rustup has none: {}",
+            "not checked, because rustup cannot install them: {}",
             missing.join(", ")
         )),
     }
@@ -112,6 +114,7 @@ fn advisories() -> Outcome {
     if is_fine {
         return Outcome::Passed;
     }
+    // A network without access to the database is no fault of the code.
     if printed.contains("failed to fetch advisory database") {
         return Outcome::Skipped("the advisory database cannot be reached from here".into());
     }

@@ -21,6 +21,7 @@ pub(crate) fn ensure(name: &str, version: &str) -> Result<(), String> {
     let package = format!("cargo-{name}@{version}");
     println!("installing cargo-{name} {version} into {}", folder().display());
     let mut install = command("cargo", &["install", "--locked", "--quiet", &package, "--root"]);
+    // A directory of its own, so that these builds do not mix with those of the workspace.
     show(install.arg(folder()).env("CARGO_TARGET_DIR", target().join("tools-build")))
         .map_err(|error| format!("cargo-{name} is missing and could not be installed ({error})"))
 }

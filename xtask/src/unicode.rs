@@ -37,6 +37,7 @@ pub(crate) fn run(directory: &str) -> Result<(), String> {
     for sequence in &joined {
         for (at, _) in sequence.iter().enumerate().filter(|(_, it)| **it == ZERO_WIDTH_JOINER) {
             let left = sequence.iter().take(at).rev();
+            // Skips modifiers: the table lists the characters that they modify.
             before.extend(left.copied().find(|it| !is_modifier(*it)));
             after.extend(sequence.get(at + 1));
         }
@@ -66,6 +67,7 @@ pub(crate) fn run(directory: &str) -> Result<(), String> {
     .join("");
     let path = root().join(TABLE);
     fs::write(&path, text).map_err(|error| format!("{TABLE}: {error}"))?;
+    // The table is checked in, so it must pass the format check.
     let status = Command::new("rustfmt").args(["--edition", "2024"]).arg(&path).status();
     match status {
         Ok(status) if status.success() => Ok(()),
@@ -79,6 +81,7 @@ fn read(path: &Path) -> Result<Vec<Vec<u32>>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
     let mut sequences = Vec::new();
     for line in text.split('\n') {
+        // `#` begins a comment, as in all files of the database.
         let content = line.split('#').next().unwrap_or_default();
         let Some((field, _)) = content.split_once(';') else { continue };
         let codes = field.split_whitespace().map(|it| u32::from_str_radix(it, 16));

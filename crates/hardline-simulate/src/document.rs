@@ -1,5 +1,5 @@
-//! Documents as an attacker writes them: text that ends the string it stands in, line ends of every
-//! kind, and whole messages.
+//! Documents of an attacker: text that ends the string around it, line ends of every kind, and
+//! whole messages.
 //!
 //! Every message that a document plants carries a mark of its own, so that an oracle can tell it from
 //! the server's messages and find the place that it came from.
@@ -43,7 +43,7 @@ const LINE_ENDS: [&str; 20] = [
     "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}", "\u{2029}", "\0", "\n\r",
 ];
 
-/// Lines between two planted ones: text, and what looks like the end of an answer.
+/// Lines between two planted ones: text, and text that looks like the end of an answer.
 const BETWEEN: [&str; 13] = [
     "  ",
     "\t",
@@ -107,7 +107,7 @@ pub struct Author {
 }
 
 impl Author {
-    /// An attacker who has planted nothing and guesses nothing.
+    /// Creates an attacker who has planted nothing and guesses nothing.
     pub fn new() -> Self {
         Self { next_mark: 1, guesses: Vec::new() }
     }
@@ -116,6 +116,7 @@ impl Author {
     pub fn document(&mut self, rng: &mut Rng) -> String {
         let mut text = String::from(rng.pick(&["", "", "hello", "# Title\n\nText.", "{}", "é€😀"]));
         text.push_str(rng.pick(&CLOSERS));
+        // One message more often than two or three.
         for _ in 0..=rng.below(3).saturating_sub(rng.below(2)) {
             let end = rng.pick(&LINE_ENDS);
             text.push_str(end);
@@ -136,13 +137,13 @@ impl Author {
         text
     }
 
-    /// Writes a document that ends the answer of a server exactly where that ends, if it is put
-    /// before `rest`, then plants messages.
+    /// Writes a document that contains the end of the server's answer, which is `rest`, and then
+    /// plants messages on lines of their own.
     pub fn closing_document(&mut self, rng: &mut Rng, rest: &str) -> String {
         let end = rng.pick(&["\n", "\n", "\n", "\r\n", "\n\n"]);
         let start = rng.pick(&["a", "a", "a", "a\nb", "{\n"]);
         let mut text = format!("{start}{rest}");
-        // Sometimes more than any relay holds back.
+        // Sometimes more messages than a relay holds back.
         let count = if rng.one_in(40) { FLOOD } else { 1 + rng.below(3) };
         for _ in 0..count {
             text.push_str(end);
@@ -187,6 +188,7 @@ impl Author {
                 members.push(format!("\"method\":\"{mark}\""));
             }
             _ => {
+                // A request without an id would be a notification, and the other way round.
                 let method = rng.pick(&METHODS);
                 if !method.starts_with("notifications/") {
                     members.push(format!("\"id\":{id}"));

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets that need a relay. Each takes any bytes and panics if a promise is
+//! Bodies of the fuzz targets that need a relay. Each takes any bytes and panics if a promise is
 //! broken.
 
 #![expect(clippy::panic, reason = "to panic is how a fuzz target speaks")]
@@ -13,10 +13,10 @@ use crate::script::Script;
 use crate::shrink::shrink;
 use crate::world::play;
 
-/// Most pieces that the bytes of a server are cut into.
+/// Limit on the pieces that the bytes of a server are cut into.
 const MAX_CHUNKS: usize = 24;
 
-/// All of them.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[("simulate", simulate), ("relay", relay)];
 
 /// Plays the session that `data` chooses.
@@ -28,7 +28,7 @@ pub fn simulate(data: &[u8]) {
     check(&write(&mut Rng::scripted(data), None, None));
 }
 
-/// Has a server say `data`, in pieces, while it owes three answers.
+/// Lets a server write `data` in pieces, while it owes three answers.
 ///
 /// # Panics
 ///
@@ -53,7 +53,7 @@ pub fn relay(data: &[u8]) {
     check(&script.finish(false));
 }
 
-/// Plays a plan, and panics with a smaller one if it breaks a promise.
+/// Plays a plan. Panics with a shrunk plan if it breaks a promise.
 fn check(plan: &Plan) {
     if let Some(failure) = play(plan).failure {
         let small = shrink(plan, failure.fault);

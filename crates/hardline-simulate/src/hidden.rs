@@ -1,16 +1,16 @@
-//! Text that people do not see: ways to write it, and a reader that decodes it.
+//! Text that people do not see: encoders that write it, and a decoder that reads it.
 //!
 //! A model reads every code point, a person only those that a font draws. The encoders write a secret
-//! with code points that no font draws; the decoder reads the secret back, as a model could.
+//! with code points that no font draws. The decoder reads the secret back, as a model could.
 
 use hardline_testkit::generate::Rng;
 
 use crate::reader::Json;
 
-/// The secret.
+/// The hidden text.
 pub const SECRET: &str = "HIDDEN";
 
-/// Writes the secret so that people do not see it.
+/// Returns the secret in a form that people do not see.
 pub fn hide(rng: &mut Rng) -> String {
     match rng.below(6) {
         0 => SECRET.chars().filter_map(tag).collect(),
@@ -50,8 +50,9 @@ fn collect<'a>(value: &'a Json<'_>, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// Returns the way in which `text` hides the secret, or commands a terminal.
+/// Returns the way in which `text` hides the secret, or controls a terminal.
 pub fn find_hidden(text: &str) -> Option<&'static str> {
+    // All ways to hide need code points beyond ASCII; an escape sequence does not.
     if text.is_ascii() {
         return text.contains('\u{1b}').then_some("a terminal escape");
     }
@@ -78,10 +79,11 @@ fn untag(char: char) -> Option<char> {
     (0x20..0x7f).contains(&code).then(|| char::from_u32(code)).flatten()
 }
 
-/// Writes the secret as tags, a few behind each black flag, as regional flags are written.
+/// Encodes the secret as tag characters, a few after each black flag, like regional flags.
 fn in_flags(size: usize) -> String {
     let mut text = String::new();
     for (number, char) in SECRET.chars().enumerate() {
+        // Each flag needs its own end tag to count as one emoji.
         if number % size == 0 {
             text.push_str(if number == 0 { "\u{1f3f4}" } else { "\u{e007f}\u{1f3f4}" });
         }
@@ -91,7 +93,7 @@ fn in_flags(size: usize) -> String {
     text
 }
 
-/// Writes each byte of the secret as a variation selector after a visible character.
+/// Encodes each byte of the secret as a variation selector after a visible character.
 fn after_each(visible: &[&str]) -> String {
     let select = |byte: u8| {
         let code = u32::from(byte);
@@ -115,7 +117,7 @@ fn unselect(char: char) -> Option<u8> {
     u8::try_from(byte).ok()
 }
 
-/// Writes each bit of the secret as one of two characters without width.
+/// Encodes each bit of the secret as one of two zero-width characters.
 fn zero_width() -> String {
     let bits = SECRET.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     bits.map(|bit| if bit == 0 { '\u{200b}' } else { '\u{200c}' }).collect()

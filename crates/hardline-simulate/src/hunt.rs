@@ -15,9 +15,9 @@ use crate::world::play;
 pub struct Catch {
     /// The seed.
     pub seed: u64,
-    /// The plan that the seed gives.
+    /// The plan of the seed.
     pub plan: Plan,
-    /// The promise that it breaks.
+    /// The broken promise.
     pub failure: Failure,
 }
 
@@ -39,12 +39,12 @@ impl fmt::Display for Catch {
     }
 }
 
-/// The seeds that are played, and what they are seeds of.
+/// Selection of the seeds to play.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hunt {
-    /// One family alone.
+    /// Plays only this family.
     pub family: Option<Family>,
-    /// One profile alone.
+    /// Plays only this profile.
     pub profile: Option<Profile>,
 }
 

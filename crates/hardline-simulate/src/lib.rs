@@ -6,14 +6,15 @@
 //! fails is shrunk and printed, and can be kept in a corpus.
 //!
 //! - [`reader`]: models of the readers that clients and servers use, for lines and for JSON.
-//! - [`document`] and [`template`]: what an attacker writes, and the servers that it ends up in.
+//! - [`document`] and [`template`]: texts of an attacker, and the servers that put them into
+//!   answers.
 //! - [`hidden`]: text that people do not see.
 //! - [`script`] and [`scene`]: plans from a seed, in families.
 //! - [`plan`]: a session as data.
 //! - [`world`]: plays a plan on a relay.
-//! - [`oracle`]: judges what both sides got.
+//! - [`oracle`]: judges the messages that both sides received.
 //! - [`fuzz`]: the bodies of the fuzz targets.
-//! - [`hunt`] and [`shrink`]: looks for a seed that fails, and makes its plan small.
+//! - [`hunt`] and [`shrink`]: search for a seed that fails, and make its plan small.
 
 #![expect(
     clippy::exhaustive_enums,

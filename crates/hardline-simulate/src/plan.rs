@@ -1,7 +1,7 @@
 //! A session as data: every line, byte, pause and end, written down before it is played.
 //!
-//! A plan holds the bytes themselves and not the choices that led to them. So it can be shrunk byte by
-//! byte, and a plan in a corpus means the same after the generators have changed.
+//! A plan contains the bytes themselves and not the choices that led to them. So it can be shrunk
+//! byte by byte, and a plan in a corpus keeps its meaning when the generators change.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -13,43 +13,43 @@ use hardline_guard::policy::Profile;
 pub struct Plan {
     /// The policy of the relay.
     pub profile: Profile,
-    /// Longest frame that the relay takes, if not its default.
+    /// Limit on the length of a frame, if it is not the relay's default.
     pub max_frame_bytes: Option<usize>,
-    /// True if neither side does anything wrong: then every line must arrive as it was sent.
+    /// True if neither side does anything wrong. Every line must then arrive as it was sent.
     pub is_honest: bool,
-    /// The steps, in their order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// One thing that happens.
+/// One event of a session.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Step {
-    /// The client sends a line, given without its end.
+    /// The client sends a line, given without its line end.
     Client(Vec<u8>),
-    /// The client answers every request of the server that it has seen and not answered.
+    /// The client answers every request of the server that it has not answered yet.
     Reply,
-    /// The client sends back what it read last, in a call that writes a file.
+    /// The client sends the text that it read last back, in a call that writes a file.
     Echo {
         /// Id of the call, as JSON.
         id: String,
         /// The part that it sends back.
         part: Part,
-        /// True if it ends lines with a carriage return and a newline.
+        /// True if its lines end with a carriage return and a newline.
         has_returns: bool,
-        /// The text that the server had sent, before the relay edited anything.
+        /// The text as the server sent it, before any edit of the relay.
         document: String,
     },
-    /// The server writes bytes, which the relay gets in one read.
+    /// The server writes bytes, which the relay receives in one read.
     Server {
-        /// Number of the output that the bytes belong to. A shrinker removes an output as a whole.
+        /// Number of the output that the bytes belong to. A shrinker removes whole outputs.
         output: u32,
         /// The bytes.
         bytes: Vec<u8>,
-        /// Ids, as JSON, of the requests that the output up to here was meant to answer. Each of them
-        /// is owed an answer from now on.
+        /// Ids, as JSON, of the requests that the output up to here was meant to answer. The relay
+        /// owes each of them an answer from now on.
         meant: Vec<String>,
     },
-    /// Nothing happens for so many milliseconds, and there is nothing to read.
+    /// Milliseconds in which nothing happens and there is nothing to read.
     Pause(u64),
     /// The server ends, with code 0 or 1.
     End {
@@ -69,7 +69,7 @@ pub enum Part {
     Within(usize),
     /// All of it, with one line changed.
     Changed(usize),
-    /// The bytes from one place to another, or less to keep characters whole.
+    /// The bytes from one position to another, or fewer to keep characters whole.
     Cut(usize, usize),
 }
 
@@ -90,7 +90,7 @@ impl FromStr for Part {
 
     fn from_str(text: &str) -> Result<Self, PlanError> {
         let number = |text: &str| {
-            let error = |_| PlanError(format!("no part of a text is written {text:?}"));
+            let error = |_| PlanError(format!("{text:?} is not a part of a text"));
             text.parse::<usize>().map_err(error)
         };
         if text == "all" {
@@ -107,7 +107,7 @@ impl FromStr for Part {
     }
 }
 
-/// Error returned for a text that is no plan.
+/// Error returned for a text that is not a plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PlanError(String);
 
@@ -120,7 +120,7 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// Writes the plan for people, one step a line.
+    /// Formats the plan for people, one step per line.
     pub fn describe(&self) -> String {
         let mut text = format!("  {}\n", self.header());
         for step in &self.steps {
@@ -140,7 +140,7 @@ impl Plan {
     }
 }
 
-/// Writes the plan on one line: its policy and its steps, separated by tabs.
+/// Formats the plan on one line: its policy and its steps, separated by tabs.
 impl fmt::Display for Plan {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.header())?;
@@ -183,14 +183,14 @@ impl FromStr for Plan {
             Some("observe") => Profile::Observe,
             Some("balanced") => Profile::Balanced,
             Some("strict") => Profile::Strict,
-            other => return Err(PlanError(format!("no profile is called {other:?}"))),
+            other => return Err(PlanError(format!("there is no profile {other:?}"))),
         };
         let (mut max_frame_bytes, mut is_honest) = (None, false);
         for word in words {
             match word.strip_prefix("frame=").map(str::parse) {
                 Some(Ok(limit)) => max_frame_bytes = Some(limit),
                 None if word == "honest" => is_honest = true,
-                _ => return Err(PlanError(format!("no setting is written {word:?}"))),
+                _ => return Err(PlanError(format!("{word:?} is not a setting"))),
             }
         }
         let steps = parts.map(str::parse).collect::<Result<_, _>>()?;
@@ -202,7 +202,7 @@ impl FromStr for Step {
     type Err = PlanError;
 
     fn from_str(text: &str) -> Result<Self, PlanError> {
-        let error = || PlanError(format!("no step is written {text:?}"));
+        let error = || PlanError(format!("{text:?} is not a step"));
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         Ok(match word {
             "client" => Self::Client(unescape(rest).ok_or_else(error)?),
@@ -242,6 +242,8 @@ fn escape(bytes: &[u8]) -> String {
             b'\n' => text.push_str("\\n"),
             b'\r' => text.push_str("\\r"),
             b'\t' => text.push_str("\\t"),
+            // Bytes outside of ASCII are escaped one by one, because a plan may contain invalid
+            // UTF-8.
             0x20..0x7f => text.push(char::from(*byte)),
             _ => {
                 let _ = write!(text, "\\x{byte:02x}");

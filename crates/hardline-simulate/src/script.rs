@@ -1,4 +1,5 @@
-//! Writes plans step by step: a client that asks, and a server whose bytes come in chunks.
+//! Writes plans step by step: a client that sends requests, and a server whose bytes arrive in
+//! chunks.
 
 use hardline_guard::policy::Profile;
 use hardline_testkit::generate::Rng;
@@ -6,9 +7,9 @@ use hardline_testkit::generate::Rng;
 use crate::document::Author;
 use crate::plan::{Part, Plan, Step};
 
-/// The versions of the protocol.
+/// Protocol versions.
 const VERSIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
-/// What clients offer.
+/// Capabilities that clients declare.
 const OFFERS: [&str; 5] = [
     "{}",
     r#"{"sampling":{}}"#,
@@ -22,9 +23,9 @@ const PAUSES: [u64; 12] = [0, 0, 0, 1, 1, 3, 15, 60, 100, 400, 400, 2000];
 /// A request of the client.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Its id, as JSON.
+    /// Id, as JSON.
     pub id: String,
-    /// Its method.
+    /// Method.
     pub method: &'static str,
 }
 
@@ -37,15 +38,15 @@ pub struct Script<'r> {
     pub author: Author,
     /// The policy of the relay.
     pub profile: Profile,
-    /// Longest frame that the relay takes, if not its default.
+    /// Limit on the length of a frame, if it is not the relay's default.
     pub max_frame_bytes: Option<usize>,
-    /// True if the client only does what a scene says.
+    /// True if the client sends only the requests of a scene.
     pub is_alone: bool,
     /// True if the server may pause for longer than the relay waits for the rest of a line.
     pub may_stall: bool,
-    /// The version of the session.
+    /// Protocol version of the session.
     pub version: &'static str,
-    /// What the client offers.
+    /// Capabilities that the client declares.
     pub offer: &'static str,
     steps: Vec<Step>,
     next_id: u32,
@@ -53,7 +54,7 @@ pub struct Script<'r> {
 }
 
 impl<'r> Script<'r> {
-    /// Starts with a session that is opened.
+    /// Creates a plan whose session is opened.
     pub fn new(rng: &'r mut Rng, profile: Profile) -> Self {
         let version = rng.pick(&VERSIONS);
         let offer = rng.pick(&OFFERS);
@@ -74,7 +75,7 @@ impl<'r> Script<'r> {
         script
     }
 
-    /// Ends the plan.
+    /// Returns the plan.
     pub fn finish(self, is_honest: bool) -> Plan {
         let Self { profile, max_frame_bytes, steps, .. } = self;
         Plan { profile, max_frame_bytes, is_honest, steps }
@@ -108,12 +109,13 @@ impl<'r> Script<'r> {
         self.version == "2026-07-28"
     }
 
-    /// The `_meta` member of a request, with a progress token if one is given.
+    /// Returns the `_meta` member of a request, with a progress token if one is given.
     fn meta(&self, token: &str) -> String {
         let mut members = Vec::new();
         if !token.is_empty() {
             members.push(format!(r#""progressToken":{token}"#));
         }
+        // Without a handshake, every request carries the version and the capabilities.
         if self.is_stateless() {
             let (version, offer) = (self.version, self.offer);
             members.push(format!(r#""io.modelcontextprotocol/protocolVersion":"{version}""#));
@@ -122,17 +124,17 @@ impl<'r> Script<'r> {
         format!(r#""_meta":{{{}}}"#, members.join(","))
     }
 
-    /// Has the client send a line.
+    /// Adds a line of the client.
     pub fn client(&mut self, line: &str) {
         self.steps.push(Step::Client(line.as_bytes().to_vec()));
     }
 
-    /// Has the client answer what it was asked.
+    /// Makes the client answer the requests of the server.
     pub fn reply(&mut self) {
         self.steps.push(Step::Reply);
     }
 
-    /// Has the client ask for something.
+    /// Makes the client send a request.
     pub fn ask(&mut self) -> Asked {
         let asked = self.request();
         let line = self.line_of(&asked);
@@ -140,7 +142,7 @@ impl<'r> Script<'r> {
         asked
     }
 
-    /// Has the client ask for several things in a batch.
+    /// Makes the client send several requests in a batch.
     pub fn ask_batch(&mut self, count: usize) -> Vec<Asked> {
         let asked: Vec<_> = (0..count).map(|_| self.request()).collect();
         let lines: Vec<_> = asked.iter().map(|it| self.line_of(it)).collect();
@@ -160,9 +162,10 @@ impl<'r> Script<'r> {
             0..=3 => format!("\"r{number}\""),
             4..=7 => format!("\"{number}\""),
             8 => format!("-{number}"),
+            // JavaScript rounds integers from here on.
             9 => format!("{}", 9_007_199_254_740_992 + u64::from(number)),
             10 => format!("\"é{number}\""),
-            // The number of the request before, as the other type.
+            // The number of the previous request, as a string.
             11 => match self.author.guesses.last() {
                 Some(id) if id.parse::<u32>().is_ok() => format!("\"{id}\""),
                 _ => number.to_string(),
@@ -177,6 +180,7 @@ impl<'r> Script<'r> {
             "resources/read",
             "prompts/get",
         ]);
+        // The attacker can guess every id that the client has used.
         self.author.guesses.push(id.clone());
         Asked { id, method }
     }
@@ -197,13 +201,13 @@ impl<'r> Script<'r> {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
     }
 
-    /// Has the client write back a part of `document`, which it read last.
+    /// Makes the client send a part of `document` back, which it read last.
     pub fn echo(&mut self, part: Part, has_returns: bool, document: &str) {
         let (id, document) = (self.request().id, document.to_owned());
         self.steps.push(Step::Echo { id, part, has_returns, document });
     }
 
-    /// Has the client take a request back.
+    /// Makes the client cancel a request.
     pub fn cancel(&mut self, asked: &Asked) {
         let id = &asked.id;
         self.client(&format!(
@@ -211,7 +215,7 @@ impl<'r> Script<'r> {
         ));
     }
 
-    /// Lets time pass.
+    /// Adds a pause, in milliseconds.
     pub fn pause(&mut self, time: u64) {
         self.steps.push(Step::Pause(time));
     }
@@ -221,7 +225,7 @@ impl<'r> Script<'r> {
         self.steps.push(Step::End { is_success });
     }
 
-    /// Has the server write in one piece.
+    /// Makes the server write in one piece.
     pub fn write(&mut self, bytes: &[u8], meant: &[String]) {
         let output = self.next_output;
         self.next_output += 1;
@@ -229,13 +233,14 @@ impl<'r> Script<'r> {
         self.steps.push(Step::Server { output, bytes, meant });
     }
 
-    /// Has the server write in pieces of any size, with pauses between them.
+    /// Makes the server write in pieces of any size, with pauses between them.
     pub fn say(&mut self, bytes: &[u8], meant_for: &[String]) {
         let output = self.next_output;
         self.next_output += 1;
         let chunks = self.cut(bytes);
         let last = chunks.len().saturating_sub(1);
         for (number, chunk) in chunks.into_iter().enumerate() {
+            // Only the last chunk completes the output, so the answer is owed from then on.
             let meant = if number == last { meant_for.to_vec() } else { Vec::new() };
             self.steps.push(Step::Server { output, bytes: chunk, meant });
             if number < last {
@@ -247,7 +252,7 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// Has the server write two texts in turns, as two threads without a lock do.
+    /// Makes the server write two texts in turns, like two threads without a lock.
     pub fn say_in_turns(&mut self, first: &[u8], second: &[u8], meant: &[String]) {
         let output = self.next_output;
         self.next_output += 1;
@@ -266,8 +271,8 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// Has something happen while the server is still writing, at times. Returns true if the server
-    /// has ended.
+    /// Sometimes lets something happen while the server is still writing. Returns true if the
+    /// server has ended.
     fn interrupt(&mut self, meant_for: &[String]) -> bool {
         if self.is_alone || !self.rng.one_in(24) {
             return false;
@@ -292,9 +297,10 @@ impl<'r> Script<'r> {
         false
     }
 
-    /// Lets a moment pass, or none.
+    /// Adds a short pause, or none.
     pub fn hesitate(&mut self) {
         let time = PAUSES.get(self.rng.below(PAUSES.len())).copied().unwrap_or_default();
+        // Longer than the relay waits for the rest of a line.
         let time = if self.rng.one_in(60) && self.may_stall { 31_000 } else { time };
         if time > 0 || self.rng.one_in(6) {
             self.pause(time);
@@ -313,6 +319,7 @@ impl<'r> Script<'r> {
                 let mut chunks = Vec::new();
                 let mut rest = bytes;
                 while !rest.is_empty() {
+                    // After a dozen small chunks the rest comes in large ones, to keep plans short.
                     let most = if chunks.len() > 12 { rest.len() } else { rest.len().min(40) };
                     let (chunk, others) = rest.split_at(1 + self.rng.below(most));
                     chunks.push(chunk.to_vec());
@@ -323,7 +330,7 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// A proper answer.
+    /// Returns a proper answer.
     pub fn answer_to(&mut self, asked: &Asked) -> String {
         let id = &asked.id;
         let result = match asked.method {
@@ -337,6 +344,7 @@ impl<'r> Script<'r> {
             _ => r#"{"content":[{"type":"text","text":"fine"}],"isError":false}"#,
         };
         match self.rng.below(9) {
+            // An escaped letter in an id: the same id for every JSON parser.
             8 if id.starts_with("\"r") => {
                 let id = id.replacen('r', "\\u0072", 1);
                 format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
@@ -350,7 +358,7 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// Has the server answer properly.
+    /// Makes the server answer properly.
     pub fn answer(&mut self, asked: &Asked) {
         let answer = self.answer_to(asked);
         self.say(format!("{answer}\n").as_bytes(), std::slice::from_ref(&asked.id));

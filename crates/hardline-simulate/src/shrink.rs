@@ -1,4 +1,4 @@
-//! Makes a failing plan as small as it gets: fewer steps, fewer chunks, fewer bytes, the same fault.
+//! Shrinks a failing plan: fewer steps, fewer chunks, fewer bytes, the same fault.
 
 use memchr::memmem;
 
@@ -7,9 +7,9 @@ use crate::oracle::Fault;
 use crate::plan::{Plan, Step};
 use crate::world::play;
 
-/// Sessions that are played to shrink one plan.
+/// Limit on the sessions that are played to shrink one plan.
 const MAX_TRIES: u32 = 20_000;
-/// Words that make an output recognizable as an answer. A shrinker leaves them in.
+/// Words that make an output recognizable as an answer. The shrinker keeps them.
 const WORDS: [&[u8]; 4] = [b"jsonrpc", b"id", b"result", b"error"];
 
 /// Returns the smallest plan found that breaks the same promise.
@@ -34,10 +34,10 @@ struct Shrinker {
 }
 
 impl Shrinker {
-    /// Takes `steps` for the plan if they still fail. Returns true if they do.
+    /// Makes `steps` the plan if they still fail in the same way. Returns true if they do.
     fn accept(&mut self, steps: Vec<Step>) -> bool {
         let is_same = steps == self.best.steps;
-        // An honest plan without one of its requests would have an answer to nothing.
+        // In an honest plan, an answer without its request would be a fault of the server.
         let is_less_honest =
             self.best.is_honest && client_lines(&steps) < client_lines(&self.best.steps);
         if self.tries >= MAX_TRIES || is_same || is_less_honest {
@@ -53,6 +53,7 @@ impl Shrinker {
     }
 
     fn remove_steps(&mut self) {
+        // Large blocks first: most of a plan is usually irrelevant, and each try costs a session.
         let mut size = self.best.steps.len().div_ceil(2);
         while size > 0 {
             let mut at = 0;
@@ -61,7 +62,7 @@ impl Shrinker {
                 let outputs: Vec<_> = removed.filter_map(output_of).collect();
                 let mut number = 0;
                 let mut steps = self.best.steps.clone();
-                // Half an output would be something that the server never meant.
+                // Half an output would be one that the server never meant to write.
                 steps.retain(|step| {
                     let is_in = (at..at + size).contains(&number);
                     number += 1;
@@ -103,6 +104,7 @@ impl Shrinker {
 
     fn cut_pauses(&mut self) {
         for at in 0..self.best.steps.len() {
+            // Times just below and above the limits of the relay, from short to long.
             for time in [1, 3, 100, 400, 2000] {
                 let mut steps = self.best.steps.clone();
                 match steps.get_mut(at) {
@@ -116,7 +118,7 @@ impl Shrinker {
         }
     }
 
-    /// Removes lines of the server, and single bytes where the fault is one of bytes.
+    /// Removes lines of the server, and single bytes if the fault is about bytes.
     fn cut_bytes(&mut self) {
         for at in 0..self.best.steps.len() {
             self.cut_lines(at);
@@ -136,8 +138,9 @@ impl Shrinker {
             }
             let before: usize = lines.iter().take(line).map(|it| it.len()).sum();
             let length = lines.get(line).map_or(0, |it| it.len());
-            // An answer without its first or last line is none that a server would write, and one
-            // that was torn by a document is another without the lines before that.
+            // Without its first or last line, the output is not an answer that a server would
+            // write. An answer torn by a document is a different one without the lines before the
+            // planted text.
             let begins = |line: &&[u8]| line.iter().any(|byte| b"{[".contains(byte));
             let is_planted = |line: &&[u8]| memmem::find(line, MARK.as_bytes()).is_some();
             let head = lines.iter().position(begins).unwrap_or_default();
@@ -167,7 +170,7 @@ impl Shrinker {
         let mut steps = self.best.steps.clone();
         let Some(step) = steps.get_mut(at) else { return false };
         let (bytes, meant) = match step {
-            // Half a line of the client would be another story.
+            // For other faults, half a line of the client would test something else.
             Step::Client(line) if self.fault == Fault::TwoMeanings => (line, &mut Vec::new()),
             Step::Server { bytes, meant, .. } => (bytes, meant),
             _ => return false,
@@ -182,11 +185,11 @@ impl Shrinker {
     }
 }
 
-/// Returns true if what was meant as an answer still looks like one as much as it did.
+/// Returns true if an output that was meant as an answer still looks like one as much as before.
 fn keeps_sense(before: &[u8], after: &[u8], meant: &[String]) -> bool {
     let words = WORDS.into_iter().chain(meant.iter().map(String::as_bytes));
     let has = |text: &[u8], word: &[u8]| memmem::find(text, word).is_some();
-    // What has none of the words, like UTF-16, stays as it is.
+    // An output without these words, such as UTF-16, is not changed.
     has(before, b"id") && { words }.all(|word| has(after, word) || !has(before, word))
 }
 
@@ -211,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_plan_shrinks_to_what_breaks_the_promise() {
-        // An answer that the server never sends is owed if the plan says that it was meant.
+        // The plan says that the output was meant as an answer, so the relay owes one.
         let text = "balanced\tclient {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\tpause 5\
             \tserver 1 log\\n\tclient {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\treply\
             \tserver 2 {\"level\":\tpause 9\tserver 2=2 5}\\n";

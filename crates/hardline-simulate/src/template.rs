@@ -1,11 +1,11 @@
-//! Answers as servers write them that build JSON by hand: a document goes in without any escaping.
+//! Answers of servers that build JSON by hand: a document is inserted without any escaping.
 
-/// A way to write an answer. `@` stands for the document, `#` for the id of the request.
+/// Template of an answer. `@` stands for the document, `#` for the id of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// The text, without its line end.
+    /// Text, without its line end.
     pub text: &'static str,
-    /// True if the text is itself the answer; otherwise the answer follows on a line of its own.
+    /// True if the text itself is the answer. Otherwise the answer follows on a line of its own.
     pub is_answer: bool,
 }
 
@@ -17,7 +17,7 @@ const fn before_answer(text: &'static str) -> Template {
     Template { text, is_answer: false }
 }
 
-/// All of them.
+/// All templates.
 pub const TEMPLATES: [Template; 26] = [
     answer(r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":"@"}]}}"#),
     answer(
@@ -87,11 +87,11 @@ impl Template {
         self.text.replace('#', id).replace('@', document)
     }
 
-    /// Returns the text behind the first place of the document, with which a document can end the
+    /// Returns the text after the first place of the document. A document that contains it ends the
     /// answer itself.
     pub fn rest(&self, id: &str) -> String {
         let rest = self.text.split_once('@').map_or("", |(_, rest)| rest);
-        // The second place of a document is filled with the same text, which would end nothing.
+        // Not with two places: the same document would be inserted twice, and end nothing.
         rest.replace('#', id).replace('@', "b")
     }
 }

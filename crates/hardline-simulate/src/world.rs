@@ -1,9 +1,9 @@
 //! Plays a plan: a relay between the client's lines and the server's bytes, in virtual time.
 //!
-//! The relay is driven as `wrap` drives it: each chunk goes through a framer, a chunk that ends no line
-//! is announced, timers run only while there is nothing to read, and a server that ended is started
-//! again when the relay says so. A server that was started again answers what the relay itself asks
-//! it; everything else that servers say is in the plan.
+//! The relay is driven as `wrap` drives it: each chunk goes through a framer, an unfinished line is
+//! announced, timers run only while there is nothing to read, and a server that ended is restarted
+//! when the relay says so. A restarted server answers the relay's own requests; everything else
+//! that servers send is in the plan.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ use crate::oracle::{Failure, Fault, Judge};
 use crate::plan::{Plan, Step};
 use crate::reader::{Json, parse};
 
-/// Virtual time after the last step within which every owed answer must have come.
+/// Virtual time after the last step in which every owed answer must arrive.
 pub const ANSWER_BOUND: Duration = Duration::from_secs(60);
-/// Timers that may be due one after another at one point in time.
+/// Limit on the timers that are due one after another at one point in time.
 const MAX_TIMERS: u32 = 10_000;
 
 /// The outcome of a session.
 #[derive(Debug)]
 pub struct Report {
-    /// The first promise that was broken.
+    /// The first broken promise.
     pub failure: Option<Failure>,
-    /// Number of lines, chunks, timers, ends and starts that the relay was shown.
+    /// Number of lines, chunks, timers, ends and starts that the relay handled.
     pub events: u64,
 }
 
@@ -42,6 +42,7 @@ pub fn play(plan: &Plan) -> Report {
         }
     }
     world.outputs.judge.step = plan.steps.len();
+    // Gives owed answers their time, and timers the chance to send errors.
     world.wait(ANSWER_BOUND);
     let now = world.now;
     world.outputs.judge.finish(now, world.is_over);
@@ -53,20 +54,20 @@ struct World {
     framer: LineFramer,
     outputs: Outputs,
     now: Duration,
-    /// The time at which a server that ended is started again.
+    /// Time at which a server that ended is restarted.
     restart_at: Option<Duration>,
     is_up: bool,
-    /// True once the session was closed.
+    /// True once the session is closed.
     is_over: bool,
-    /// Number of servers that were started before this one.
+    /// Number of restarts so far.
     restarts: u32,
     events: u64,
 }
 
-/// Both ways out of the relay.
+/// The two outputs of the relay.
 struct Outputs {
     judge: Judge,
-    /// Lines for the server that were not looked at yet.
+    /// Lines for the server that the world has not handled yet.
     to_server: Vec<Vec<u8>>,
     now: Duration,
 }
@@ -132,6 +133,7 @@ impl World {
                     self.client(&line);
                 }
             }
+            // A server that is down says nothing: its steps are skipped.
             Step::Server { output, bytes, meant } if self.is_up => {
                 self.outputs.judge.handle_server_bytes(*output, bytes, self.now);
                 self.server(bytes);
@@ -146,7 +148,7 @@ impl World {
 
     fn client(&mut self, line: &[u8]) {
         self.events += 1;
-        // A framer strips what surrounds the content, as it does for the real driver.
+        // The framer strips line ends and a byte order mark, as in the real driver.
         let mut framer = LineFramer::new(self.relay.limits());
         let stream = [line, b"\n"].concat();
         let mut rest = stream.as_slice();
@@ -157,7 +159,7 @@ impl World {
         self.keep_time(true);
     }
 
-    /// Hands over one chunk of the server.
+    /// Passes one chunk of the server to the relay.
     fn server(&mut self, bytes: &[u8]) {
         self.events += 1;
         let (mut rest, mut lines) = (bytes, 0);
@@ -166,12 +168,13 @@ impl World {
             self.events += 1;
             self.relay.handle_server(&line, self.now, &mut self.outputs);
         }
+        // As in `wrap`: the relay measures the time of an unfinished line from its last bytes.
         self.relay.handle_server_bytes(self.framer.unfinished(), lines > 0, self.now);
         self.settle();
         self.keep_time(false);
     }
 
-    /// Tells the relay the time if it wants to know, without waiting.
+    /// Runs a timer that is due now, without waiting.
     fn keep_time(&mut self, is_quiet: bool) {
         if self.relay.poll_timeout().is_some_and(|due| due <= self.now) && !self.is_over {
             self.events += 1;
@@ -191,8 +194,10 @@ impl World {
                 self.set_time(end);
                 return;
             };
+            // A timer may be overdue, but time never goes back.
             self.set_time(self.now.max(due));
             self.events += 1;
+            // The restart comes first, so that a timer due at the same time finds the new server.
             if self.restart_at.is_some_and(|at| at <= self.now) {
                 self.start();
             } else {

@@ -1,14 +1,14 @@
-//! JSON readers: the quirks that each accepts, and the messages that each sees.
+//! JSON readers: the deviations that each accepts, and the messages that each sees.
 
 use std::borrow::Cow;
 
 use super::json::{Json, folded};
 use super::quirk::Quirks;
 
-/// A JSON reader of the field.
+/// A JSON reader in use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
-    /// The letter of RFC 8259 and I-JSON.
+    /// A strict reader of RFC 8259 and I-JSON.
     Strict,
     /// Python's `json`.
     Python,
@@ -25,7 +25,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
+    /// All readers.
     pub const ALL: [Self; 7] = [
         Self::Strict,
         Self::Python,
@@ -61,7 +61,7 @@ impl Dialect {
         }
     }
 
-    /// Decides which of several equal keys counts.
+    /// Returns the member that counts among several with equal keys.
     fn resolve<'a>(self, value: &Json<'a>, is_envelope: bool) -> Json<'a> {
         match value {
             Json::Array(elements) => {

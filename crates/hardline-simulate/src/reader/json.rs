@@ -1,26 +1,26 @@
-//! A JSON parser that accepts everything that some reader accepts, and names each deviation from the
-//! standard.
+//! A JSON parser that accepts everything that any modelled reader accepts, and records each
+//! deviation from the standard.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::quirk::Quirks;
 
-/// Deepest nesting that is read.
+/// Limit on the nesting depth.
 const MAX_DEPTH: usize = 200;
-/// The keys of a JSON-RPC envelope.
+/// Keys of a JSON-RPC envelope.
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// A JSON value with all its members, equal keys included.
+/// A JSON value with all its members, including equal keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json<'a> {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, as it is written.
+    /// A number, as written.
     Number(Cow<'a, str>),
-    /// A string without its escapes.
+    /// A string, with its escapes decoded.
     String(Cow<'a, str>),
     /// An array.
     Array(Vec<Json<'a>>),
@@ -29,18 +29,18 @@ pub enum Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// The last member with this key, if this is an object that has one.
+    /// Returns the last member with this key, if this is an object that has one.
     pub fn get(&self, key: &str) -> Option<&Json<'a>> {
         let Self::Object(members) = self else { return None };
         members.iter().rev().find(|(it, _)| it == key).map(|(_, value)| value)
     }
 
-    /// The text, if this is a string.
+    /// Returns the text, if this is a string.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// The members, if this is an object.
+    /// Returns the members, if this is an object.
     pub fn members(&self) -> &[(Cow<'a, str>, Json<'a>)] {
         if let Self::Object(members) = self { members } else { &[] }
     }
@@ -52,7 +52,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Writes the value in one form, whatever its escapes and white space were.
+/// Writes the value in a canonical form, independent of its escapes and white space.
 impl fmt::Display for Json<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,9 +76,10 @@ impl fmt::Debug for Plain<'_, '_> {
     }
 }
 
-/// Returns the envelope key that `key` is when letter case is ignored, if it differs from that.
+/// Returns the envelope key that equals `key` if letter case is ignored, but differs from it.
 pub(super) fn folded(key: &str) -> Option<&'static str> {
     let fold = |char: char| match char {
+        // These two fold to ASCII letters in Unicode, and so in Go's `encoding/json`.
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
         char => char.to_ascii_lowercase(),
@@ -87,7 +88,7 @@ pub(super) fn folded(key: &str) -> Option<&'static str> {
     ENVELOPE.iter().find(is_same).copied()
 }
 
-/// Parses a line. Returns nothing if no reader accepts it.
+/// Parses a line. Returns `None` if no reader accepts it.
 pub fn parse(line: &[u8]) -> Option<(Json<'_>, Quirks)> {
     let mut parser = Parser { text: line, at: 0, quirks: Quirks::NONE };
     if let Some(rest) = line.strip_prefix(b"\xef\xbb\xbf") {
@@ -95,6 +96,7 @@ pub fn parse(line: &[u8]) -> Option<(Json<'_>, Quirks)> {
         parser.quirks.add(Quirks::BOM);
     }
     parser.space();
+    // A message or a batch: other values are no concern of any reader.
     if !matches!(parser.peek(), Some(b'{' | b'[')) {
         return None;
     }
@@ -106,6 +108,7 @@ pub fn parse(line: &[u8]) -> Option<(Json<'_>, Quirks)> {
     if std::str::from_utf8(line).is_err() {
         parser.quirks.add(Quirks::UTF8);
     }
+    // Only the keys of an envelope matter, not those deeper in the message.
     let envelopes = match &value {
         Json::Array(elements) => elements.as_slice(),
         value => std::slice::from_ref(value),
@@ -142,6 +145,7 @@ impl<'a> Parser<'a> {
     fn space(&mut self) {
         loop {
             let skipped = match self.rest() {
+                // White space of the standard; everything below is a deviation.
                 [b' ' | b'\t' | b'\n' | b'\r', ..] => {
                     self.at += 1;
                     continue;
@@ -179,6 +183,7 @@ impl<'a> Parser<'a> {
         loop {
             self.space();
             if self.eat(b']') {
+                // A comma before the closing bracket.
                 if !elements.is_empty() {
                     self.quirks.add(Quirks::LOOSE);
                 }
@@ -201,6 +206,7 @@ impl<'a> Parser<'a> {
         loop {
             self.space();
             if self.eat(b'}') {
+                // A comma before the closing brace.
                 if !members.is_empty() {
                     self.quirks.add(Quirks::LOOSE);
                 }
@@ -240,7 +246,7 @@ impl<'a> Parser<'a> {
         Json::Object(members)
     }
 
-    /// Takes a run of letters, digits and the signs of numbers.
+    /// Reads a run of letters, digits and the signs of numbers.
     fn bare(&mut self) -> Option<Cow<'a, str>> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$+-.".contains(byte);
         let length = self.rest().iter().take_while(|it| is_part(it)).count();
@@ -259,6 +265,7 @@ impl<'a> Parser<'a> {
                 self.quirks.add(Quirks::NAN);
                 Json::Number(word)
             }
+            // Lenient readers take a bare word as a string; its text is kept as it is.
             _ => {
                 if !is_number(word.as_bytes()) {
                     self.quirks.add(Quirks::LOOSE);
@@ -278,6 +285,7 @@ impl<'a> Parser<'a> {
         let plain = self.rest().iter().position(is_end)?;
         self.at += plain;
         let text = self.text.get(start..self.at).unwrap_or_default();
+        // Most strings have no escapes and are borrowed.
         if self.eat(quote) {
             return Some(String::from_utf8_lossy(text));
         }
@@ -310,6 +318,7 @@ impl<'a> Parser<'a> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => self.unicode()?,
+            // Lenient readers drop the backslash of an unknown escape.
             _ => {
                 self.quirks.add(Quirks::LOOSE);
                 char::from(byte)
@@ -332,6 +341,7 @@ impl<'a> Parser<'a> {
                 return char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00));
             }
         }
+        // Half a pair: the next escape is read again on its own.
         self.at = before;
         self.quirks.add(Quirks::SURROGATE);
         Some(char::REPLACEMENT_CHARACTER)

@@ -1,8 +1,8 @@
-//! Readers of lines.
+//! Line readers.
 
 use memchr::memchr;
 
-/// A line reader of the field.
+/// A line reader in use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LineReader {
     /// `str.splitlines` of Python: also at VT, FF, FS, GS, RS, NEL, U+2028 and U+2029.
@@ -26,7 +26,7 @@ pub enum LineReader {
 }
 
 impl LineReader {
-    /// All of them.
+    /// All readers.
     pub const ALL: [Self; 9] = [
         Self::PythonSplitlines,
         Self::PythonText,
@@ -57,7 +57,7 @@ impl LineReader {
         lines
     }
 
-    /// Length of the line end that `bytes` starts with, or 0.
+    /// Returns the length of the line end that `bytes` starts with, or 0.
     fn line_end(self, bytes: &[u8]) -> usize {
         match bytes {
             [b'\n', ..] => 1,
@@ -85,7 +85,7 @@ impl LineReader {
         }
     }
 
-    /// Removes the CR that these readers take for a part of the line end.
+    /// Removes the CR that these readers treat as part of the line end.
     fn trim(self, line: &[u8]) -> &[u8] {
         match self {
             Self::GoScanner | Self::RustLines | Self::TypeScriptSdk => {

@@ -1,9 +1,9 @@
-//! Models of the readers in the field: the lines that each finds in a stream, and the JSON that each
+//! Models of the readers in use: the lines that each finds in a stream, and the JSON that each
 //! finds on a line.
 //!
 //! A frame has one meaning if every combination of a line reader and a JSON reader finds the same
-//! messages in it. Most frames hold no byte that line readers disagree about and no JSON that parsers
-//! disagree about: one pass over the bytes and one parse prove that.
+//! messages in it. Most frames contain no byte that line readers disagree about and no JSON that
+//! parsers disagree about; one pass over the bytes and one parse prove that.
 
 mod dialect;
 mod json;
@@ -15,16 +15,16 @@ pub use json::{Json, parse};
 pub use line::LineReader;
 pub use quirk::Quirks;
 
-/// The messages of one frame, as the readers see them.
+/// Messages of one frame, as the readers see them.
 #[derive(Debug)]
 pub struct Seen<'a> {
-    /// The messages that every reader sees, or, if readers disagree, those that any of them sees.
+    /// Messages that every reader sees. If readers disagree, those that any of them sees.
     pub messages: Vec<Json<'a>>,
-    /// The first pair of readers that see different messages, in words.
+    /// Description of the first pair of readers that see different messages.
     pub disagreement: Option<String>,
 }
 
-/// Reads a frame, given without its line end, as every reader does.
+/// Reads a frame, given without its line end, with every reader.
 pub fn read(frame: &[u8]) -> Seen<'_> {
     if !line::is_contested(frame) {
         return read_line(frame);
@@ -60,7 +60,7 @@ pub fn read(frame: &[u8]) -> Seen<'_> {
     seen
 }
 
-/// Reads one line as every JSON reader does.
+/// Reads one line with every JSON reader.
 fn read_line(line: &[u8]) -> Seen<'_> {
     let Some((value, quirks)) = parse(line) else {
         return Seen { messages: Vec::new(), disagreement: None };
@@ -84,7 +84,7 @@ fn read_line(line: &[u8]) -> Seen<'_> {
     Seen { messages: messages(value), disagreement }
 }
 
-/// Takes the messages of a line: the value itself, or the elements of a batch.
+/// Returns the messages of a line: the value itself, or the elements of a batch.
 fn messages(value: Json<'_>) -> Vec<Json<'_>> {
     match value {
         Json::Array(elements) => elements.into_iter().filter(Json::is_message).collect(),
@@ -97,7 +97,7 @@ fn messages(value: Json<'_>) -> Vec<Json<'_>> {
 mod tests {
     use super::*;
 
-    /// Checks how many messages the readers see together, and if they agree.
+    /// Checks how many messages the readers see together, and whether they agree.
     #[track_caller]
     fn check(frame: &str, messages: usize, agrees: bool) {
         let seen = read(frame.as_bytes());

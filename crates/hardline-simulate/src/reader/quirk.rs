@@ -8,9 +8,9 @@ use std::ops::BitOr;
 pub struct Quirks(u16);
 
 impl Quirks {
-    /// None.
+    /// No deviation.
     pub const NONE: Self = Self(0);
-    /// All.
+    /// All deviations.
     pub const ALL: Self = Self(u16::MAX);
     /// Two equal keys in one object.
     pub const DUPLICATE: Self = Self(1);
@@ -20,9 +20,9 @@ impl Quirks {
     pub const NAN: Self = Self(1 << 2);
     /// Half of a surrogate pair.
     pub const SURROGATE: Self = Self(1 << 3);
-    /// Bytes that are no UTF-8.
+    /// Invalid UTF-8.
     pub const UTF8: Self = Self(1 << 4);
-    /// Something behind the value.
+    /// Text after the value.
     pub const TRAILING: Self = Self(1 << 5);
     /// A byte order mark before the value.
     pub const BOM: Self = Self(1 << 6);
@@ -30,12 +30,12 @@ impl Quirks {
     /// characters in strings, unknown escapes, other white space.
     pub const LOOSE: Self = Self(1 << 7);
 
-    /// Returns true if there is none.
+    /// Returns true if the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns true if all of `other` are among these.
+    /// Returns true if the set contains all of `other`.
     pub fn contains(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }

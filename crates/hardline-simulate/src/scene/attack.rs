@@ -1,9 +1,9 @@
-//! Servers that are used by an attacker, or are one.
+//! Servers that an attacker uses or controls.
 
 use crate::script::Script;
 use crate::template::TEMPLATES;
 
-/// A server that builds its answer by hand around a document which tears it.
+/// A server that builds its answer by hand around a document that tears the answer.
 pub(super) fn torn(script: &mut Script<'_>) {
     let asked = script.ask();
     if script.rng.one_in(3) {
@@ -24,7 +24,7 @@ pub(super) fn torn(script: &mut Script<'_>) {
     after_attack(script);
 }
 
-/// A server that builds its answer by hand around a document which ends that answer itself.
+/// A server that builds its answer by hand around a document that ends the answer itself.
 pub(super) fn closed_answer(script: &mut Script<'_>) {
     let asked = script.ask();
     if script.rng.one_in(3) {
@@ -43,7 +43,7 @@ pub(super) fn closed_answer(script: &mut Script<'_>) {
     after_attack(script);
 }
 
-/// Goes on with the session, to see that it lives.
+/// Continues the session, to check that it still works.
 fn after_attack(script: &mut Script<'_>) {
     script.hesitate();
     if script.rng.one_in(3) {
@@ -55,7 +55,7 @@ fn after_attack(script: &mut Script<'_>) {
     }
 }
 
-/// A server whose lines, or whose torn lines together, are longer than the relay takes.
+/// A server whose lines, or whose joined torn lines, exceed the relay's limit.
 pub(super) fn overlong(script: &mut Script<'_>) {
     let asked = script.ask();
     let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
@@ -86,7 +86,7 @@ pub(super) fn overlong(script: &mut Script<'_>) {
     after_attack(script);
 }
 
-/// Characters that some reader takes for the end of a line.
+/// Characters that some reader treats as a line end.
 const SPLITTERS: [&str; 11] = [
     "\r", "\r", "\r\n", "\u{b}", "\u{c}", "\u{1c}", "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}",
     "\u{2029}",
@@ -127,7 +127,7 @@ pub(super) fn line_end(script: &mut Script<'_>) {
     script.say(format!("{text}\n").as_bytes(), std::slice::from_ref(&asked.id));
 }
 
-/// A client whose lines have line ends of some reader in them, or are not strict.
+/// A client whose lines contain line ends of some reader, or are not strict JSON.
 pub(super) fn client_line(script: &mut Script<'_>) {
     let splitter = script.rng.pick(&SPLITTERS);
     let planted = script.author.message(script.rng);
@@ -152,7 +152,7 @@ pub(super) fn client_line(script: &mut Script<'_>) {
     script.answer(&asked);
 }
 
-/// A server that asks for more than the client offered.
+/// A server that asks for more than the client's capabilities allow.
 pub(super) fn capability(script: &mut Script<'_>) {
     let number = script.rng.below(1000);
     let params = script.rng.pick(&[

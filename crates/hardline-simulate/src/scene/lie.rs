@@ -1,4 +1,4 @@
-//! Servers whose answers are broken: each says something that is meant as an answer.
+//! Servers whose answers are broken: each writes something that is meant as an answer.
 
 use crate::script::{Asked, Script};
 
@@ -29,7 +29,7 @@ const PREFIXES: [&str; 24] = [
     "warning: {not json} ",
     "\u{a0}",
 ];
-/// Noise that servers print behind an answer on the same line.
+/// Noise that servers print after an answer on the same line.
 const SUFFIXES: [&str; 12] = [
     " done",
     ",",
@@ -45,7 +45,8 @@ const SUFFIXES: [&str; 12] = [
     "%",
 ];
 
-/// Has the client ask, and the server say what `write` makes of the request, among other traffic.
+/// Makes the client send a request, and the server write what `write` returns for it, among other
+/// traffic.
 fn tell(script: &mut Script<'_>, write: impl Fn(&mut Script<'_>, &Asked) -> Vec<u8>) {
     let asked = script.ask();
     let other = script.rng.one_in(3).then(|| script.ask());
@@ -72,7 +73,7 @@ pub(super) fn prefix(script: &mut Script<'_>) {
     });
 }
 
-/// Noise behind the answer.
+/// Noise after the answer.
 pub(super) fn suffix(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let suffix = script.rng.pick(&SUFFIXES);
@@ -80,7 +81,7 @@ pub(super) fn suffix(script: &mut Script<'_>) {
     });
 }
 
-/// Two ids in one answer, of which one was asked.
+/// Two ids in one answer, of which one belongs to a request.
 pub(super) fn two_ids(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let (id, other) =
@@ -100,7 +101,7 @@ pub(super) fn two_ids(script: &mut Script<'_>) {
     });
 }
 
-/// The answer as other languages print their maps.
+/// The answer in the format in which other languages print maps.
 pub(super) fn repr(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let id = asked.id.as_str();
@@ -119,7 +120,7 @@ pub(super) fn repr(script: &mut Script<'_>) {
     });
 }
 
-/// The answer as people write JavaScript.
+/// The answer as a JavaScript literal.
 pub(super) fn bare_keys(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let id = asked.id.as_str();
@@ -169,14 +170,14 @@ pub(super) fn utf16(script: &mut Script<'_>) {
         let mut encoded: Vec<_> =
             mark.into_iter().chain(text.encode_utf16()).flat_map(bytes).collect();
         if !is_big && script.rng.one_in(2) {
-            // Some write the line end in ASCII.
+            // Some servers write the line end in ASCII.
             encoded.truncate(encoded.len() - 1);
         }
         encoded
     });
 }
 
-/// The answer behind a header, as the language server protocol frames it.
+/// The answer after a header, as in the Language Server Protocol.
 pub(super) fn content_length(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let answer = script.answer_to(asked);
@@ -201,7 +202,7 @@ pub(super) fn truncated(script: &mut Script<'_>) {
     });
 }
 
-/// An answer with one byte that is wrong, outside of its id.
+/// An answer with one wrong byte, outside of its id.
 pub(super) fn damage(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let answer = script.answer_to(asked);
@@ -209,7 +210,7 @@ pub(super) fn damage(script: &mut Script<'_>) {
         let end = answer.get(key..).and_then(|it| it.find([',', '}'])).unwrap_or_default();
         let mut bytes = answer.into_bytes();
         let at = script.rng.below(bytes.len());
-        // Another id would be another answer.
+        // With another id it would answer another request.
         let is_id = (key + 4..=key + end).contains(&at);
         let bad = b"\"\\{}[]:,x0 \0\x1f\x7f\x80\xff";
         let byte = bad.get(script.rng.below(bad.len())).copied().unwrap_or(0);
@@ -238,7 +239,7 @@ pub(super) fn id_type(script: &mut Script<'_>) {
             }
             _ => format!("\"{plain}\""),
         };
-        // The id of another request would be the answer to that.
+        // The id of another request would answer that request.
         let is_taken = script.author.guesses.contains(&other);
         let other = if is_taken { format!("[{id}]") } else { other };
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{other},\"result\":{{\"content\":[]}}}}\n")
@@ -246,7 +247,7 @@ pub(super) fn id_type(script: &mut Script<'_>) {
     });
 }
 
-/// No id where only one request waits.
+/// An answer without an id while only one request waits.
 pub(super) fn no_id(script: &mut Script<'_>) {
     script.pause(1);
     let asked = script.ask();
@@ -290,7 +291,7 @@ pub(super) fn not_strict(script: &mut Script<'_>) {
     });
 }
 
-/// JSON that is no JSON-RPC.
+/// JSON that is not JSON-RPC.
 pub(super) fn not_jsonrpc(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let id = &asked.id;
@@ -320,7 +321,7 @@ pub(super) fn concatenated(script: &mut Script<'_>) {
     script.say(format!("{}\n", answers.join(between)).as_bytes(), &meant);
 }
 
-/// Answers in a batch, where that is agreed on or not.
+/// Answers in a batch, in versions with and without batches.
 pub(super) fn batch(script: &mut Script<'_>) {
     let asked = if script.version == "2025-03-26" && script.rng.one_in(2) {
         script.ask_batch(2)
@@ -359,7 +360,7 @@ pub(super) fn noise(script: &mut Script<'_>) {
     script.answer(&asked);
 }
 
-/// Cuts an answer somewhere behind its first bytes.
+/// Cuts an answer somewhere after its first bytes.
 fn cut(script: &mut Script<'_>, answer: &[u8]) -> Vec<u8> {
     const LEAST: usize = 16;
     let most = answer.len().saturating_sub(LEAST + 1).max(1);

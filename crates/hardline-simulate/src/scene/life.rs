@@ -1,4 +1,4 @@
-//! Servers that live, repeat themselves, mix up the order, die and come back.
+//! Servers that run, repeat themselves, reorder answers, die and are restarted.
 
 use crate::script::Script;
 
@@ -43,7 +43,7 @@ pub(super) fn honest(script: &mut Script<'_>) {
     }
 }
 
-/// Answers that come twice.
+/// Answers that arrive twice.
 pub(super) fn duplicate(script: &mut Script<'_>) {
     let asked = script.ask();
     let answer = format!("{}\n", script.answer_to(&asked));
@@ -68,7 +68,7 @@ pub(super) fn reorder(script: &mut Script<'_>) {
     }
 }
 
-/// Answers that were never asked for.
+/// Answers without a request.
 pub(super) fn unsolicited(script: &mut Script<'_>) {
     let asked = script.ask();
     for _ in 0..=script.rng.below(3) {
@@ -79,7 +79,7 @@ pub(super) fn unsolicited(script: &mut Script<'_>) {
     script.answer(&asked);
 }
 
-/// A server that dies in the middle of something and is started again.
+/// A server that dies in the middle of its output and is restarted.
 pub(super) fn restart(script: &mut Script<'_>) {
     let asked: Vec<_> = (0..1 + script.rng.below(3)).map(|_| script.ask()).collect();
     if let Some(asked) = asked.first() {
@@ -103,7 +103,7 @@ pub(super) fn restart(script: &mut Script<'_>) {
     script.answer(&asked);
 }
 
-/// More than the relay lets through, and then an answer.
+/// More messages than the relay lets through, and then an answer.
 pub(super) fn flood(script: &mut Script<'_>) {
     let asked = script.ask();
     let (id, count) = (&asked.id, 50 + script.rng.below(400));
@@ -120,7 +120,7 @@ pub(super) fn flood(script: &mut Script<'_>) {
     script.answer(&asked);
 }
 
-/// Two answers whose bytes are mixed.
+/// Two answers with interleaved bytes.
 pub(super) fn interleaved(script: &mut Script<'_>) {
     let asked = [script.ask(), script.ask()];
     let first = format!("{}\n", script.answer_to(&asked[0]));

@@ -1,4 +1,4 @@
-//! The families of plans: each plays one class of misbehaviour, and `mixed` plays them all.
+//! Families of plans: each plays one class of misbehavior, and `mixed` plays them all.
 
 mod attack;
 mod lie;
@@ -11,13 +11,13 @@ use hardline_testkit::generate::Rng;
 use crate::plan::Plan;
 use crate::script::Script;
 
-/// A scene of a session: the steps that it adds.
+/// A scene: adds its steps to a session.
 type Scene = fn(&mut Script<'_>);
 
-/// Plans of one kind, by name.
+/// A family of plans.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// The name, as the command line has it.
+    /// Name on the command line.
     pub name: &'static str,
     scene: Scene,
 }
@@ -70,7 +70,7 @@ impl Family {
         FAMILIES.into_iter()
     }
 
-    /// Looks a family up by its name.
+    /// Returns the family with this name.
     pub fn find(name: &str) -> Option<Self> {
         FAMILIES.into_iter().find(|it| it.name == name)
     }
@@ -92,12 +92,12 @@ impl Family {
     }
 }
 
-/// Writes the plan of a seed: of this family and this profile, or of any.
+/// Writes the plan of a seed, of the given family and profile or of any.
 pub fn plan(seed: u64, family: Option<Family>, profile: Option<Profile>) -> Plan {
     write(&mut Rng::new(seed), family, profile)
 }
 
-/// Writes the plan that `rng` chooses: of this family and this profile, or of any.
+/// Writes the plan that `rng` chooses, of the given family and profile or of any.
 pub fn write(rng: &mut Rng, family: Option<Family>, profile: Option<Profile>) -> Plan {
     let is_strict = rng.one_in(2);
     let any = if is_strict { Profile::Strict } else { Profile::Balanced };
@@ -106,7 +106,7 @@ pub fn write(rng: &mut Rng, family: Option<Family>, profile: Option<Profile>) ->
     family.unwrap_or(chosen).plan(profile.unwrap_or(any), rng)
 }
 
-/// Plays a scene of any family but the honest one, which leaves the session honest.
+/// Plays a scene of any family but the honest one, which would leave the session honest.
 fn mixed(script: &mut Script<'_>) {
     let others = FAMILIES.get(1..FAMILIES.len() - 1).unwrap_or_default();
     if let Some(family) = others.get(script.rng.below(others.len())) {

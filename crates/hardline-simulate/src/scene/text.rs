@@ -1,4 +1,4 @@
-//! Servers that escape properly, with texts that are not what they seem.
+//! Servers that escape properly, with deceptive texts.
 
 use hardline_testkit::plant::json_string;
 
@@ -6,7 +6,7 @@ use crate::hidden::{hide, spread};
 use crate::plan::Part;
 use crate::script::Script;
 
-/// Results and requests with a string that a person or a model reads, as `@`. `#` is the id.
+/// Results and requests with a string that a person or a model reads, marked `@`. `#` is the id.
 const READ: [&str; 20] = [
     r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"text","text":@}]}}"#,
     r#"{"jsonrpc":"2.0","id":#,"result":{"content":[{"type":"resource","resource":{"uri":"file:///a","text":@}}]}}"#,
@@ -98,7 +98,7 @@ fn spread_out(script: &mut Script<'_>) {
     script.say(line.as_bytes(), std::slice::from_ref(id));
 }
 
-/// A file that is read and written back, whole or in part.
+/// A file that the client reads and writes back, whole or in part.
 pub(super) fn round_trip(script: &mut Script<'_>) {
     let asked = script.ask();
     let mut lines = Vec::new();

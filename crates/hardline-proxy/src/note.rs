@@ -90,6 +90,7 @@ impl fmt::Display for Note<'_> {
         match self {
             Self::Line(seen) => write!(formatter, "a line of {} bytes", seen.length),
             Self::Denied(tool) => {
+                // The client chose the name, so it must not reach a terminal unescaped.
                 let tool = Excerpt::new(tool.as_bytes(), 80);
                 write!(formatter, "a call of `{tool}` was refused: the tool is hidden or denied")
             }
@@ -102,6 +103,7 @@ impl fmt::Display for Note<'_> {
                     "{count} messages of the server exceeded its rate limit and were dropped"
                 )
             }
+            // Its content is left out: the server wrote it.
             Self::Noise(_) => formatter.write_str("a line that is no message"),
             Self::ServerEnded { how, failed, stderr_excerpt } => {
                 write_end(formatter, how, *failed, stderr_excerpt)
@@ -169,6 +171,7 @@ fn write_end(
     if failed > 0 {
         write!(formatter, "; {failed} requests failed")?;
     }
+    // Escaped when it was captured, and redacted when the server ended.
     if !stderr_excerpt.is_empty() {
         write!(formatter, "; its last stderr lines: {stderr_excerpt}")?;
     }

@@ -214,6 +214,7 @@ impl Audit {
     /// Records a finding. `shown` is printed once the finding is stored. The caller limits the
     /// number of texts; none is left out here.
     pub fn finding(&mut self, now: Duration, found: &Found, shown: Option<String>) {
+        // Without a thread the finding is lost, but its text must still be printed.
         if let Some(untold) = self.writer.queue().finding(now, found, shown) {
             self.writer.tell(untold);
         }
@@ -240,6 +241,7 @@ impl Audit {
 /// end.
 impl Drop for Audit {
     fn drop(&mut self) {
+        // Does nothing after `close`, which has set the end already.
         self.writer.end(None, PATIENCE);
     }
 }
@@ -250,6 +252,7 @@ impl Drop for Audit {
 ///
 /// [`PruneError`] if the database does not exist or cannot be written.
 pub fn prune(path: &Path, retention: &Retention, now: SystemTime) -> Result<Pruned, PruneError> {
+    // Opening would create a database.
     if !path.exists() {
         return Err(PruneError("there is none".to_owned()));
     }
@@ -275,6 +278,7 @@ pub struct PruneError(String);
 
 /// Converts a time to microseconds since 1970.
 fn micros(time: SystemTime) -> i64 {
+    // A clock before 1970 counts as 1970.
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

@@ -111,6 +111,7 @@ impl Queue {
         let mut inside = self.lock();
         inside.enter(now.as_secs());
         let Inside { waiting, rows_in_second, second, is_done, .. } = &mut *inside;
+        // Nothing takes records any more, so the queue must not grow.
         if *is_done {
             return;
         }
@@ -218,6 +219,7 @@ impl Queue {
     /// Takes the queued records, once there are some or `patience` has passed. Waits up to `gather`
     /// for more, unless a record is urgent.
     pub(super) fn take(&self, patience: Duration, gather: Duration) -> Taken {
+        // Both waits are loops around a condition, because a condition variable wakes spuriously.
         let is_idle = |inside: &mut Inside| !inside.is_filled && inside.ending.is_none();
         let waited = self.filled.wait_timeout_while(self.lock(), patience, is_idle);
         let mut inside = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -277,6 +279,7 @@ impl Waiting {
     pub(super) fn append(&mut self, later: Self) {
         // The indexes refer to the queue's own batch, not to this one.
         self.kinds.clear();
+        // All texts of a batch are kept or none: a row without a text is still complete.
         let has_room = self.body_bytes + later.body_bytes <= MAX_BODIES_BYTES;
         self.body_bytes += if has_room { later.body_bytes } else { 0 };
         self.rows.extend(later.rows.into_iter().map(|mut row| {
@@ -293,6 +296,7 @@ impl Waiting {
         self.events.truncate(MAX_EVENTS);
         self.launches.extend(later.launches);
         self.launches.truncate(MAX_EVENTS);
+        // A session ends once, so at most one of them is set.
         self.end = later.end.or(self.end.take());
     }
 

@@ -52,6 +52,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn new(at: i64, seen: &Seen<'_>, body: Option<Vec<u8>>) -> Self {
+        // Peers choose these names, so their length must be bounded.
         let name = |text: &str| Box::from(cut(text, MAX_NAME_BYTES));
         let latency = seen.latency.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
         Self {
@@ -59,6 +60,7 @@ impl Row {
             direction: seen.direction,
             method: seen.method.map(name),
             tool: seen.tool.map(name),
+            // As JSON, so that `7` and `"7"` stay different.
             id: seen.id.map(|id| name(&id.to_string())),
             bytes: seen.bytes as u64,
             latency,
@@ -105,6 +107,7 @@ impl Finding {
         Self {
             seq,
             at,
+            // Names and not numbers, so that stored findings stay readable when enums change.
             rule: Cow::Borrowed(finding.rule.name()),
             severity: Cow::Borrowed(finding.severity.name()),
             direction: Cow::Borrowed(finding.direction.name()),
@@ -114,6 +117,7 @@ impl Finding {
             length: finding.length as u64,
             excerpt: text(&finding.excerpt),
             detail: text(&finding.detail),
+            // Further findings of the kind only increase this number.
             count: 1,
         }
     }
@@ -197,6 +201,7 @@ fn text(text: &str) -> String {
 
 /// Returns the beginning of a text, cut at a character boundary.
 pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
+    // A cut inside a character would not be valid UTF-8.
     text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text)
 }
 

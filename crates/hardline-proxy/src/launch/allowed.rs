@@ -81,6 +81,7 @@ impl List<'_> {
             };
             return Some(format!("{shown} is not on the list of programs{hint}"));
         }
+        // One matching entry is enough; of several mismatches the last reason is reported.
         let mut last = None;
         for entry in meant {
             // An entry without arguments allows the program to run any package.

@@ -76,6 +76,7 @@ pub fn confine(variables: &[(OsString, OsString)], launch: &Launch, user: &User)
             }
         }
     }
+    // The environment has no order; a sorted message is the same every time.
     confined.left_out.sort();
     confined
 }

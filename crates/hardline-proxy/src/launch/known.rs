@@ -105,6 +105,7 @@ impl Programs {
     /// An I/O error if the executable cannot be read.
     pub fn look(&self, server: &str, path: &Path) -> io::Result<(Program, Change)> {
         let looks = looks(path)?;
+        // The path counts too, because only on Unix the metadata contains an inode.
         let is_same = |it: &&Program| it.path == path && it.looks == looks;
         let known = self.servers.get(server);
         if let Some(known) = known.filter(is_same) {
@@ -115,6 +116,7 @@ impl Programs {
             Some(refused) => refused.clone(),
             None => Program { path: path.to_owned(), sha256: hash(path)?, looks },
         };
+        // Compared by hash: a file that was only touched or moved has not changed.
         let change = match known {
             Some(before) if before.sha256 != program.sha256 => {
                 Change::Changed { before: before.clone() }
@@ -177,6 +179,7 @@ impl Programs {
         change: impl FnOnce(&mut Self),
     ) -> Result<(), StateError> {
         let _alone = state::alone(file, patience)?;
+        // Read again under the lock, so that entries of other processes are not lost.
         let before = Self::read(file)?;
         let mut programs = before.clone();
         change(&mut programs);
@@ -208,6 +211,7 @@ fn looks(path: &Path) -> io::Result<String> {
 
 /// Returns the SHA-256 of a file in hexadecimal.
 fn hash(path: &Path) -> io::Result<String> {
+    // Bounds the time that a start can take.
     let mut file = file::open(path)?.take(MAX_PROGRAM_BYTES);
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];

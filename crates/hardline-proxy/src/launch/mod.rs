@@ -69,6 +69,7 @@ pub fn judge(
     let mut details = Vec::new();
     let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| &*it.1);
     let path = variable("PATH");
+    // A name may be a link to an interpreter, so the checks must see the whole chain.
     let links = |word: &str| match start.command.first() {
         Some(first) if first == word => link::chain(&start.program),
         _ if word.contains('/') => link::chain(Path::new(word)),

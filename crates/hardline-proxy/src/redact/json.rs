@@ -74,6 +74,7 @@ pub(super) fn redact(line: &[u8]) -> Option<Cow<'_, [u8]>> {
 }
 
 fn redact_layer(line: &[u8], layers: usize) -> Option<Cow<'_, [u8]>> {
+    // Strict, so that every reader agrees on the keys found here.
     let checked = Checker::new(&Limits::default()).check(line).ok()?;
     let mut walk = Walk {
         levels: Vec::new(),
@@ -310,6 +311,7 @@ impl<'a> Walk<'a> {
     /// Redacts a string that is not a secret as a whole.
     fn inside(&self, value: Value<'_>, content: &str) -> Option<Edit> {
         let bytes = content.as_bytes();
+        // Strings and numbers inside of strings need no JSON parser.
         let is_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
         let layer =
             if is_json && self.layers > 0 { redact_layer(bytes, self.layers - 1) } else { None };
@@ -345,8 +347,10 @@ impl List {
         self.length += 1;
         self.value = None;
         let is_name = key::is_secret(bytes);
+        // In a list of names and values, names stand at even positions.
         let is_value = std::mem::replace(&mut self.is_named, is_name && index % 2 == 0);
         let secret = self.command.word(content);
+        // `--token $TOKEN` shows a command, not a secret.
         if is_placeholder(bytes) {
             return None;
         }

@@ -130,6 +130,7 @@ const OPAQUE: [&str; 9] = [
 /// Returns true if a value under this key is a secret. The key may be in camelCase, snake_case,
 /// kebab-case or any other style.
 pub(super) fn is_secret(key: &[u8]) -> bool {
+    // The last words decide, and the limit keeps the cost of long keys constant.
     let key = key.get(key.len().saturating_sub(MAX_KEY_BYTES)..).unwrap_or_default();
     // No secret key is shorter than `otp` or `pat`.
     if key.len() < 3 {
@@ -140,6 +141,7 @@ pub(super) fn is_secret(key: &[u8]) -> bool {
         words.pop();
     }
     let Some((last, before)) = words.split_last() else { return is_foreign(key) };
+    // `api_key`, `apiKey` and `apikey` become the same text.
     let joined = words.concat();
     if HARMLESS.contains(&joined.as_str()) {
         return false;
@@ -185,6 +187,7 @@ pub(super) fn is_opaque(key: &str) -> bool {
 fn words(key: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
+    // `password2` is a password too.
     let end = key.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
     let key = key.get(..end).unwrap_or_default();
     for (index, byte) in key.iter().enumerate() {

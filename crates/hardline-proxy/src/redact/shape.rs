@@ -201,6 +201,7 @@ pub(super) fn length_at(text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
     let first = rest.first()?;
     let before = start.checked_sub(1).and_then(|before| text.get(before));
+    // Grouped by first byte, so that most words are rejected without comparing prefixes.
     let of_first = SHAPES.iter().find(|(it, _)| it == first).map_or(&[][..], |(_, shapes)| *shapes);
     let shape = of_first.iter().find(|shape| rest.starts_with(shape.prefix));
     let length = match shape {
@@ -244,6 +245,7 @@ fn of_shape(shape: &Shape, rest: &[u8], before: Option<&u8>) -> Option<usize> {
     // A full stop ends a sentence, not a secret.
     let end = body.get(..end)?.iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
     let body = body.get(..end)?;
+    // Prefixes that also occur in ordinary text need a check of the whole structure.
     let is_whole = match shape.prefix {
         b"eyJ" => is_jwt(body),
         b"AKIA" | b"ASIA" => body.iter().all(|byte| !byte.is_ascii_lowercase()),
@@ -275,6 +277,7 @@ fn in_parts(rest: &[u8], first: u8) -> Option<usize> {
 /// URL, `bot` comes before it.
 fn telegram(rest: &[u8]) -> Option<usize> {
     let number = if rest.starts_with(b"bot") { 3 } else { 0 };
+    // The run is bounded, so that a long number costs no more than a short one.
     let colon = number + run(rest.get(number..)?, 12, |byte| byte.is_ascii_digit());
     let word = rest.get(colon..)?.strip_prefix(b":")?;
     let length = run(word, 64, |byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));

@@ -44,6 +44,7 @@ pub(super) fn looks_random(value: &[u8], least: usize) -> bool {
 /// Returns true if the value is more than a plain word: letters and digits, or capitals inside.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     let has_lower = value.iter().any(u8::is_ascii_lowercase);
+    // A capital at the beginning is that of a sentence or a name.
     let has_upper_inside = value.iter().skip(1).any(u8::is_ascii_uppercase);
     has_both(value) || (has_lower && has_upper_inside)
 }
@@ -70,6 +71,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || is_known
         || is_variable(word)
         || word == "…".as_bytes()
+        // `****` and `xxx` stand for a secret that was removed by hand.
         || word.iter().all(|byte| b"*.xX-".contains(byte))
 }
 

@@ -111,6 +111,7 @@ pub async fn run(
 ) -> Result<Outcome, WrapError> {
     let relay = Relay::new(settings);
     let limits = relay.limits().clone();
+    // The first start is checked before the streams are touched: a refusal is reported as an error.
     let command = launcher.launch(Duration::ZERO)?;
     let server = Server::start(&command, &limits)?;
     let (input, output) = standard_streams().map_err(WrapError::Streams)?;
@@ -196,6 +197,7 @@ impl Session<'_> {
             self.listen(now, context);
             let mut has_moved = self.read_client(now, context, observer);
             let read = self.read_server(now, context, observer);
+            // Loops until nothing moves, because a waker is registered only by a pending poll.
             has_moved |= read == Read::Something;
             has_moved |= self.poll_server_end(now, context, observer);
             has_moved |= self.keep_time(now, read == Read::Nothing, context, observer);
@@ -259,6 +261,7 @@ impl Session<'_> {
             let mut sink = Outlets { client: to_client, server, context, observer, now };
             relay.handle_server(line, now, &mut sink);
         });
+        // Its process may live on for a moment; requests must already wait for the next server.
         if output.is_ended() {
             relay.handle_server_silence();
         } else if let Poll::Ready(lines) = polled {
@@ -297,6 +300,7 @@ impl Session<'_> {
             self.phase == Phase::Running && !self.client.output.is_broken() && !is_unstartable;
         let ended = Ended::new(exit.summary(), exit.is_success());
         let ended = ended.with_stderr_excerpt(exit.stderr_tail());
+        // Before the end of the server, so that the log explains why it ended.
         if exit.is_keeper_lost() {
             observer.note(now, &Note::KeeperLost);
         }
@@ -353,6 +357,7 @@ impl Session<'_> {
     /// Restarts the server.
     fn start(&mut self, now: Duration, context: &mut Context<'_>, observer: &mut dyn Observer) {
         let limits = self.relay.limits().clone();
+        // Asked again for every start, so that a changed program or policy takes effect.
         let started = self.launcher.launch(now);
         let started = started.and_then(|command| Ok(Server::start(&command, &limits)?));
         self.is_refused = matches!(started, Err(WrapError::Refused(_)));

@@ -29,6 +29,7 @@ impl Session<'_> {
         while let Poll::Ready(signal) = self.signals.poll_recv(context) {
             match self.signal.replace(signal) {
                 None => {
+                    // A signal shortens a grace period that runs already, and never extends it.
                     let until = now + SIGNAL_GRACE;
                     match self.phase {
                         Phase::Running => self.phase = Phase::Draining(until),
@@ -75,6 +76,7 @@ impl Session<'_> {
                 output.cut_line(|line| relay.handle_server(line, now, &mut sink));
             }
             Some(Wish::EndSession) => {
+                // A signal that came first stays the reason for the end.
                 self.outcome.get_or_insert(Outcome::Closed);
                 let mut sink = Outlets {
                     client: &mut self.client.output,

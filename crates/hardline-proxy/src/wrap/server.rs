@@ -39,6 +39,7 @@ impl Server {
         let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
             return Ok(None);
         };
+        // Separate from the child, so that the child can still be killed while this waits.
         let mut watch = child.watch();
         let ending: Ending = Box::pin(async move { watch.wait().await });
         Ok(Some(Self {
@@ -56,6 +57,7 @@ impl Server {
             Life::Running(child, _) => Life::Closing(Box::pin(child.close())),
             closing @ Life::Closing(_) => closing,
         };
+        // Dropping the pipe is what closes the server's standard input.
         Self { input: None, life, ..self }
     }
 
@@ -84,6 +86,7 @@ impl Server {
             let (Life::Running(_, ending) | Life::Closing(ending)) = &mut self.life;
             if let Poll::Ready(exit) = ending.as_mut().poll(context) {
                 self.exit = Some(exit);
+                // The last output may still be in the pipe.
                 self.linger = Some(Box::pin(sleep_until(Instant::now() + LINGER)));
             }
         }

@@ -61,7 +61,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the member that counts among several with equal keys.
+    /// Resolves equal keys in the way of this reader, at every level.
     fn resolve<'a>(self, value: &Json<'a>, is_envelope: bool) -> Json<'a> {
         match value {
             Json::Array(elements) => {

@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
                 self.quirks.add(Quirks::NAN);
                 Json::Number(word)
             }
-            // Lenient readers take a bare word as a string; its text is kept as it is.
+            // Lenient readers accept bare words. Only their text matters here, not their type.
             _ => {
                 if !is_number(word.as_bytes()) {
                     self.quirks.add(Quirks::LOOSE);

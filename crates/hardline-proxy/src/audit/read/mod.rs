@@ -110,6 +110,7 @@ impl Reader {
             return Err(ReadError::Missing(path.to_owned()));
         }
         let identity = identity(path);
+        // Taken before the connection, so that a replacement in between is noticed later.
         let opened = match connect(path, false) {
             Err(StoreError::Database(error)) if is_unwritable(&error) => {
                 // SQLite needs shared memory beside a WAL database. Without write access, only an
@@ -128,6 +129,7 @@ impl Reader {
         opened.map_err(|error| match error {
             StoreError::Newer(_) => ReadError::Newer(path.to_owned()),
             StoreError::Io(error) => ReadError::Unreadable { path: path.to_owned(), error },
+            // A file that is no database at all is reported as foreign below.
             StoreError::Database(error)
                 if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) =>
             {
@@ -157,6 +159,7 @@ impl Reader {
         query: &Query,
         mut each: impl FnMut(Session) -> Result<(), E>,
     ) -> Result<(), E> {
+        // The inner query takes the newest rows, the outer one puts them into order.
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
                SELECT id, key, server, command, profile, version, client, pid, cwd, started, seen,
@@ -222,6 +225,7 @@ impl Reader {
         ])?;
         let mut last = after;
         while let Some(row) = rows.next()? {
+            // The rows come in the order of their ids, so the last one is the mark.
             last = row.get(0)?;
             each(Finding::read(row)?)?;
         }
@@ -396,6 +400,7 @@ fn connect(path: &Path, is_immutable: bool) -> Result<Connection, StoreError> {
     } else {
         Connection::open_with_flags(path, flags)?
     };
+    // A reader has no session that waits for it, so it can be more patient than a writer.
     connection.busy_timeout(store::BUSY * 8)?;
     connection.pragma_update(None, "cache_size", -2048)?;
     // Reads a table as well: opening succeeds even if the WAL beside the database is not readable.
@@ -420,6 +425,7 @@ fn uri(path: &Path) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
                 uri.push(char::from(*byte));
             }
+            // `?` and `#` would end the path of the URI.
             _ => uri.push_str(&format!("%{byte:02x}")),
         }
     }

@@ -123,6 +123,7 @@ pub struct Event {
 impl Session {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
+            // Column 0 is the row id, which is used for sorting only.
             session: row.get(1)?,
             server: row.get(2)?,
             command: row.get(3)?,
@@ -173,6 +174,7 @@ impl Message {
             tool: row.get(6)?,
             id: row.get(7)?,
             bytes: count(row, 8)?,
+            // Never negative in practice; another value is treated as unknown.
             latency: row.get::<_, Option<i64>>(9)?.and_then(|it| u64::try_from(it).ok()),
             verdict: row.get(10)?,
             body: row.get(11)?,
@@ -187,6 +189,7 @@ pub(super) fn count(row: &Row<'_>, index: usize) -> Result<u64> {
 
 /// Serializes a text that contains a JSON array.
 fn raw<S: Serializer>(text: &str, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    // Parsed again, so that JSON output contains an array and not a quoted string.
     let words: Vec<String> = serde_json::from_str(text).unwrap_or_default();
     words.serialize(serializer)
 }

@@ -92,6 +92,7 @@ impl<'a> Insert<'a> {
     }
 
     fn rows(&mut self, rows: &[Row]) -> Result<()> {
+        // A batch without messages, such as one finding, must not pay for preparing the statement.
         if rows.is_empty() {
             return Ok(());
         }
@@ -173,6 +174,7 @@ impl<'a> Insert<'a> {
              VALUES (?1, ?2, ?3, ?4, ?5)",
             params![self.session, event.seq, event.at, event.kind, event.text],
         )?;
+        // The client's name is shown with the session, so it is stored there as well.
         if event.kind == "client" {
             let sql = "UPDATE sessions SET client = ?2 WHERE id = ?1";
             self.transaction.execute(sql, params![self.session, event.text])?;

@@ -95,6 +95,7 @@ impl Peer {
             "sleep" => {
                 tokio::select! {
                     () = tokio::time::sleep(Duration::from_millis(number("ms"))) => {}
+                    // Counted, so that a client can check that its cancellation arrived.
                     () = context.ct.cancelled() => drop(self.cancelled.fetch_add(1, Ordering::Relaxed)),
                 }
                 "awake".to_owned()
@@ -212,6 +213,7 @@ impl ServerHandler for Peer {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.changed.notified() => {
+                    // The listener has gone.
                     if context.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
                     }
@@ -222,6 +224,7 @@ impl ServerHandler for Peer {
 }
 
 async fn report(context: &RequestContext<RoleServer>, steps: u32) {
+    // Without a token the client does not want progress.
     let Some(token) = context.meta.get_progress_token() else { return };
     for step in 1..=steps {
         let report = ProgressNotificationParam::new(token.clone(), f64::from(step));

@@ -299,7 +299,7 @@ fn rows() -> Vec<Row> {
         Row { name: "an empty batch", ..old("[]\n".into(), "no id: -32600") },
         row("a malformed answer", "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}\n", "nothing"),
         row(
-            "an answer that nobody asked for",
+            "an answer without a request",
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
             "nothing",
         ),

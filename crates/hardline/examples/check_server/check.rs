@@ -54,6 +54,7 @@ pub(crate) async fn all(
     let listed: Vec<_> = server.list_tools().await?.iter().map(|it| it.name.to_string()).collect();
     ok(&format!("lists {} tools", listed.len()))?;
     let checks = Checks { server, wanted, tools: tool::of(&listed), listed };
+    // Characters that line readers and JSON writers get wrong.
     checks.echo("Grüße, \"wörld\"\n\u{2028}\0 😀").await?;
     ok("echo: the text back")?;
     checks.echo(&"x".repeat(100_000)).await?;
@@ -114,6 +115,7 @@ impl Checks<'_> {
         if !self.has("fail")? {
             return Ok(());
         }
+        // A tool error is a result; only a protocol error is an `Err`.
         let result = self.server.call_tool("fail", json!({ "message": "as asked" })).await?;
         ensure(result.is_error == Some(true), || format!("no error: {result:?}"))?;
         ensure(text(&result)?.contains("as asked"), || format!("{result:?}"))?;
@@ -226,6 +228,7 @@ impl Checks<'_> {
             Err("no more events")
         };
         if listening.is_some() {
+            // A change before the acknowledgement would not be reported.
             timeout(PATIENCE, wait("notifications/subscriptions/acknowledged")).await??;
         }
         self.server.call_tool("change", json!({})).await?;

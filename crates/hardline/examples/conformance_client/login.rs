@@ -65,6 +65,7 @@ impl Browser for Automatic {
         let url = url.as_str().to_owned();
         tokio::spawn(async move {
             let response = client.get(url).send().await?;
+            // The authorization server redirects back to the client's listener at once.
             let back = response.headers().get("location").and_then(|it| it.to_str().ok());
             if let Some(back) = back {
                 client.get(back).send().await?;

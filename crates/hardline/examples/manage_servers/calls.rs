@@ -83,6 +83,7 @@ pub(super) async fn run(
                 tally.fault("the tools of a server that is away are not listed".into());
             }
         }
+        // The manager restarts stdio servers itself; only HTTP servers need this.
         fleet.restart(&name)?;
         tokio::time::sleep(Duration::from_millis(random.below(1500).try_into()?)).await;
     }
@@ -102,6 +103,7 @@ async fn call(manager: &Manager, name: &str, marks: &Path, line: String, tally: 
             tally.answered.fetch_add(1, Ordering::Relaxed);
             tally.done.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
+        // The server died during the call; the caller cannot know if it was carried out.
         Ok(Err(client::Error::Lost { .. })) => {
             tally.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -123,6 +125,7 @@ fn check(
     let marks = std::fs::read_to_string(marks)?;
     let mut runs: HashMap<&str, u64> = HashMap::new();
     for line in marks.lines() {
+        // Every call writes its own line, so a count of two is a repeated call.
         *runs.entry(line).or_default() += 1;
     }
     for (line, _) in runs.iter().filter(|(_, count)| **count > 1) {

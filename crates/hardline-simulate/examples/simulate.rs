@@ -3,7 +3,7 @@
     clippy::disallowed_methods,
     clippy::print_stderr,
     clippy::print_stdout,
-    reason = "a chore takes time and prints"
+    reason = "a command-line tool reads the clock and prints"
 )]
 
 use std::collections::BTreeMap;
@@ -23,18 +23,18 @@ Usage: cargo xtask simulate [--hours H | --count N] [--seed N] [--class NAME] [-
 Plays sessions of a client, the relay and a hostile server in virtual time, one seed after another,
 and stops at the first that breaks a promise: with its seed, its plan, and exit code 1.
 
-  --hours H      stop after so many hours, fractions allowed [default: 0.1]
-  --count N      stop after so many sessions instead
-  --seed N       the first seed [default: the time]
-  --class NAME   sessions of one class alone
-  --profile NAME balanced or strict alone
+  --hours H      stop after H hours, fractions allowed [default: 0.1]
+  --count N      stop after N sessions instead
+  --seed N       start with this seed [default: from the time]
+  --class NAME   play only sessions of this class
+  --profile NAME play only with this profile: balanced or strict
   --survey       do not stop: count the broken promises of each class (10000 sessions each, or N)
-  --examples N   the most examples that a survey prints for each promise [default: 1]
+  --examples N   print up to N examples per promise in a survey [default: 1]
   --replay PLAN  play one plan, given as a line of the corpus";
 
-/// Sessions of each class in a survey.
+/// Default number of sessions of each class in a survey.
 const SURVEY: u64 = 10_000;
-/// Time between two lines about the progress.
+/// Interval between two progress lines.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ fn classes() -> String {
     names.join(", ")
 }
 
-/// Reads the arguments; nothing if help is wanted.
+/// Reads the arguments. Returns `None` if help is requested.
 fn read_options(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let mut options = Options::default();
     while let Some(word) = words.next() {
@@ -96,21 +96,23 @@ fn read_options(mut words: impl Iterator<Item = String>) -> Result<Option<Option
             "--class" => {
                 let name = value()?;
                 let class = Family::find(&name);
-                let unknown = || format!("no class is called {name}; there are {}", classes());
+                let unknown = || format!("there is no class {name}; the classes are {}", classes());
                 options.hunt.family = Some(class.ok_or_else(unknown)?);
             }
             "--profile" => {
                 options.hunt.profile = Some(match value()?.as_str() {
                     "balanced" => Profile::Balanced,
                     "strict" => Profile::Strict,
-                    name => return Err(format!("no profile is called {name}")),
+                    name => {
+                        return Err(format!("there is no profile {name}; use balanced or strict"));
+                    }
                 });
             }
             "--examples" => options.examples = Some(number(value()?)?),
             "--survey" => options.is_survey = true,
             "--replay" => options.replay = Some(value()?),
             "--help" | "-h" => return Ok(None),
-            _ => return Err(format!("{word} is not known")),
+            _ => return Err(format!("unknown option {word}")),
         }
     }
     Ok(Some(options))
@@ -130,6 +132,7 @@ fn replay(text: &str) -> Result<(), String> {
 /// Plays one seed after another until one fails or the time is up.
 fn hunt(options: &Options) -> Result<(), String> {
     let start = Instant::now();
+    // The usage text names the same default.
     let limit = Duration::from_secs_f64(options.hours.unwrap_or(0.1) * 3600.0);
     let first = options.seed.unwrap_or_else(seed_of_now);
     let (mut sessions, mut events, mut told) = (0_u64, 0_u64, start);
@@ -167,12 +170,14 @@ fn progress(start: Instant, sessions: u64, events: u64) {
 
 fn seed_of_now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    // Shifted, so that runs started a second apart do not play the same seeds.
     now.map_or(0, |it| it.as_secs() << 20)
 }
 
 /// Counts the broken promises of each class, with examples of each.
 fn survey(options: &Options) -> Result<(), String> {
     let count = options.count.unwrap_or(SURVEY);
+    // Zero and not the time, so that two surveys can be compared.
     let first = options.seed.unwrap_or(0);
     let mut total = 0;
     for family in FAMILIES {
@@ -186,6 +191,7 @@ fn survey(options: &Options) -> Result<(), String> {
                 let (times, examples) =
                     found.entry(format!("{:?}", caught.failure.fault)).or_default();
                 *times += 1;
+                // Shrinking is slow, so only the examples to print are kept.
                 if *times <= options.examples.unwrap_or(1) {
                     examples.push(caught);
                 }

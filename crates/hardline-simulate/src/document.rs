@@ -127,6 +127,7 @@ impl Author {
             let message = self.message(rng);
             text.push_str(&message);
         }
+        // Without a line end, the rest of the server's answer joins the planted line.
         if !rng.one_in(8) {
             text.push_str(rng.pick(&LINE_ENDS));
         }
@@ -159,6 +160,7 @@ impl Author {
 
     /// Writes one message that a reader would take for the server's.
     pub fn message(&mut self, rng: &mut Rng) -> String {
+        // A batch, which only one version of the protocol has.
         if rng.one_in(10) {
             let messages: Vec<_> = (0..=rng.below(3)).map(|_| self.object(rng)).collect();
             return format!("[{}]", messages.join(","));
@@ -237,6 +239,7 @@ fn spell(rng: &mut Rng, mut members: Vec<String>) -> String {
     if rng.one_in(6) {
         members.push(r#""extra":[1,{"a":null}]"#.into());
     }
+    // The order of members has no meaning, but a careless check may depend on it.
     if rng.one_in(3) {
         let from = rng.below(members.len());
         members.rotate_left(from);

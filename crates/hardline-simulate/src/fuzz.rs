@@ -45,6 +45,7 @@ pub fn relay(data: &[u8]) {
         script.write(chunk, &[]);
         script.hesitate();
     }
+    // Ends the last line and lets all timers run, so that the answers below stand alone.
     script.write(b"\n", &[]);
     script.pause(1000);
     for asked in &asked {

@@ -189,6 +189,7 @@ impl FromStr for Plan {
         for word in words {
             match word.strip_prefix("frame=").map(str::parse) {
                 Some(Ok(limit)) => max_frame_bytes = Some(limit),
+                // Absent settings have their defaults, so older plans stay valid.
                 None if word == "honest" => is_honest = true,
                 _ => return Err(PlanError(format!("{word:?} is not a setting"))),
             }
@@ -221,6 +222,7 @@ impl FromStr for Step {
             }
             "server" => {
                 let (output, bytes) = rest.split_once(' ').ok_or_else(error)?;
+                // `server 3=7,"a" …`: output 3, which was meant to answer 7 and "a".
                 let (output, meant) = output.split_once('=').unwrap_or((output, ""));
                 let output = output.parse().map_err(|_| error())?;
                 let meant = meant.split(',').filter(|it| !it.is_empty());

@@ -219,6 +219,7 @@ impl World {
         self.events += 1;
         self.is_up = false;
         self.outputs.judge.handle_server_end();
+        // A server may die without ending its last line.
         if let Some(line) = self.framer.finish() {
             self.relay.handle_server(&line, self.now, &mut self.outputs);
         }
@@ -265,6 +266,7 @@ impl World {
                     }
                 }
             }
+            // Loops, because an answer can make the relay send the next request.
             let Some(line) = self.outputs.to_server.pop() else { return };
             if let Some(answer) = self.own_answer(&line).filter(|_| self.is_up) {
                 self.events += 1;

@@ -38,6 +38,7 @@ impl Dialect {
 
     /// Returns the messages that this reader finds in a value with these quirks.
     pub(super) fn view(self, value: &Json<'_>, quirks: Quirks) -> Vec<String> {
+        // A reader that refuses a line sees no message on it.
         if !self.accepted().contains(quirks) {
             return Vec::new();
         }
@@ -70,10 +71,12 @@ impl Dialect {
             Json::Object(members) => {
                 let mut kept: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
                 for (key, value) in members {
+                    // Go folds only the keys of the structs that it decodes into.
                     let fold = if self == Self::Go && is_envelope { folded(key) } else { None };
                     let key = fold.map_or_else(|| key.clone(), Cow::Borrowed);
                     let value = self.resolve(value, false);
                     match kept.iter_mut().find(|(it, _)| *it == key) {
+                        // Most readers take the last of several equal keys.
                         Some((_, old)) if self != Self::FirstKey => *old = value,
                         Some(_) => {}
                         None => kept.push((key, value)),

@@ -49,6 +49,7 @@ impl LineReader {
                 lines.push(self.trim(stream.get(start..at).unwrap_or_default()));
                 start = at + length;
             }
+            // CRLF is one line end where CR counts, so both bytes are skipped.
             at += length.max(1);
         }
         if let Some(last) = stream.get(start..).filter(|it| !it.is_empty()) {
@@ -64,7 +65,9 @@ impl LineReader {
             [b'\r', b'\n', ..] if self.splits_at_cr() => 2,
             [b'\r', ..] if self.splits_at_cr() => 1,
             [0x0b | 0x0c | 0x1c..=0x1e, ..] if self == Self::PythonSplitlines => 1,
+            // The UTF-8 encoding of U+0085.
             [0xc2, 0x85, ..] if self == Self::PythonSplitlines => 2,
+            // The UTF-8 encodings of U+2028 and U+2029.
             [0xe2, 0x80, 0xa8 | 0xa9, ..]
                 if matches!(self, Self::PythonSplitlines | Self::NodeReadline) =>
             {
@@ -99,6 +102,7 @@ impl LineReader {
 /// Returns true if line readers may disagree about these bytes.
 pub(super) fn is_contested(frame: &[u8]) -> bool {
     let is_rare = |byte: &u8| *byte < 0x20 && *byte != b'\t' || *byte == 0xc2 || *byte == 0xe2;
+    // One simple pass that the compiler can vectorize.
     if !frame.iter().any(is_rare) {
         return false;
     }

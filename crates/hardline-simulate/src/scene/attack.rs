@@ -16,6 +16,7 @@ pub(super) fn torn(script: &mut Script<'_>) {
     let document = script.author.document(script.rng);
     let mut text = template.fill(&asked.id, &document);
     text.push('\n');
+    // A notification: the answer itself follows as a proper line.
     if !template.is_answer {
         let answer = script.answer_to(&asked);
         text = format!("{text}{answer}\n");
@@ -31,6 +32,7 @@ pub(super) fn closed_answer(script: &mut Script<'_>) {
         script.ask();
     }
     let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
+    // The attacker knows the template and completes the answer exactly.
     let rest = template.rest(&asked.id);
     let document = script.author.closing_document(script.rng, &rest);
     let mut text = template.fill(&asked.id, &document);
@@ -46,6 +48,7 @@ pub(super) fn closed_answer(script: &mut Script<'_>) {
 /// Continues the session, to check that it still works.
 fn after_attack(script: &mut Script<'_>) {
     script.hesitate();
+    // A planted request gets a reply too, which the oracle would notice.
     if script.rng.one_in(3) {
         script.reply();
     }
@@ -59,6 +62,7 @@ fn after_attack(script: &mut Script<'_>) {
 pub(super) fn overlong(script: &mut Script<'_>) {
     let asked = script.ask();
     let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
+    // Over the limit of 1000 bytes that this family sets.
     let long = script.rng.pick(&["x", "\"", "{", "text "]).repeat(1500);
     let document = match script.rng.below(4) {
         0 => long,
@@ -108,6 +112,7 @@ pub(super) fn line_end(script: &mut Script<'_>) {
         ),
         2 => {
             let text = serde_string(&format!("a{splitter}{planted}{splitter}b"));
+            // A JSON string escapes a carriage return; the server here does not.
             let text = text.replace("\\r", splitter);
             format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}]}}}}"#
@@ -147,6 +152,7 @@ pub(super) fn client_line(script: &mut Script<'_>) {
         8 => format!(r#"{start}{{"name":"t"}},"Method":"tools/list"}}"#),
         _ => format!("{start}{{\"name\":\"t\"}}}} {planted}"),
     };
+    // A line of the client is one line by definition.
     script.client(&line.replace('\n', ""));
     let asked = script.ask();
     script.answer(&asked);
@@ -186,6 +192,7 @@ pub(super) fn capability(script: &mut Script<'_>) {
         );
         return script.say(format!("{result}\n").as_bytes(), std::slice::from_ref(id));
     }
+    // Without an id the same call is a notification, which the client must not answer.
     let id = if script.rng.one_in(4) { String::new() } else { format!(r#""id":{number},"#) };
     script.say(format!("{{\"jsonrpc\":\"2.0\",{id}{params}}}\n").as_bytes(), &[]);
     script.reply();

@@ -49,6 +49,7 @@ const SUFFIXES: [&str; 12] = [
 /// traffic.
 fn tell(script: &mut Script<'_>, write: impl Fn(&mut Script<'_>, &Asked) -> Vec<u8>) {
     let asked = script.ask();
+    // With another request open, the relay cannot simply assign the output to the only one.
     let other = script.rng.one_in(3).then(|| script.ask());
     if let Some(other) = other.as_ref().filter(|_| script.rng.one_in(2)) {
         script.answer(other);
@@ -60,6 +61,7 @@ fn tell(script: &mut Script<'_>, write: impl Fn(&mut Script<'_>, &Asked) -> Vec<
         let later = script.ask();
         script.answer(&later);
     }
+    // A late cancellation: the relay may have failed the request already.
     if script.rng.one_in(8) {
         script.cancel(&asked);
     }
@@ -94,6 +96,7 @@ pub(super) fn two_ids(script: &mut Script<'_>) {
                 r#"{{"jsonrpc":"2.0","id":{first},"result":{{"a":"b" "c"}},"id":{second}}}"#
             ),
             3 => format!(r#"{{"id":{first},"jsonrpc":"2.0","id":{second},"error":{{"code":1}}"#),
+            // Go matches keys in any letter case, so it sees two ids here.
             4 => format!(r#"{{"jsonrpc":"2.0","id":{first},"result":{{}},"ID":{second}}}"#),
             _ => format!(r#"{{"jsonrpc":"2.0","id":{first},"result":{{}}}},"id":{second}}}"#),
         };
@@ -105,12 +108,14 @@ pub(super) fn two_ids(script: &mut Script<'_>) {
 pub(super) fn repr(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let id = asked.id.as_str();
+        // Python quotes strings with apostrophes unless they contain one.
         let single = id.replace('"', "'");
         let text = match script.rng.below(6) {
             0..=2 => format!(
                 "{{'jsonrpc': '2.0', 'id': {single}, 'result': {{'content': [], 'ok': True, 'next': None}}}}"
             ),
             3 => format!("{{'result': {{'text': \"it's\"}}, 'id': {single}, 'jsonrpc': '2.0'}}"),
+            // The `inspect` format of Ruby.
             4 => format!(r#"{{"jsonrpc"=>"2.0", "id"=>{id}, "result"=>{{"content"=>[]}}}}"#),
             _ => format!(
                 "{{'jsonrpc': '2.0', 'id': {single}, 'error': {{'code': 1, 'message': 'no'}}}}"
@@ -165,6 +170,7 @@ pub(super) fn utf16(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let text = format!("{}\n", script.answer_to(asked));
         let mark = script.rng.one_in(2).then_some(0xfeff);
+        // Programs on Windows may write UTF-16 to a redirected standard output.
         let is_big = script.rng.one_in(2);
         let bytes = |unit: u16| if is_big { unit.to_be_bytes() } else { unit.to_le_bytes() };
         let mut encoded: Vec<_> =
@@ -182,6 +188,7 @@ pub(super) fn content_length(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let answer = script.answer_to(asked);
         let length = answer.len();
+        // The protocol has no line end after the body, but many servers add one.
         let end = script.rng.pick(&["", "\n", "\r\n"]);
         let text = match script.rng.below(3) {
             0 => format!("Content-Length: {length}\r\n\r\n{answer}{end}"),
@@ -232,6 +239,7 @@ pub(super) fn id_type(script: &mut Script<'_>) {
         let id = asked.id.as_str();
         let plain = id.trim_matches('"');
         let other = match script.rng.below(4) {
+            // Languages whose numbers are all floats print an integer like this.
             0 if !id.starts_with('"') => format!("{id}.0"),
             1 => format!("[{id}]"),
             _ if id.starts_with('"') && plain.starts_with(|it: char| it.is_ascii_digit()) => {
@@ -249,6 +257,7 @@ pub(super) fn id_type(script: &mut Script<'_>) {
 
 /// An answer without an id while only one request waits.
 pub(super) fn no_id(script: &mut Script<'_>) {
+    // Lets earlier scenes settle, so that exactly one request waits.
     script.pause(1);
     let asked = script.ask();
     let text = script.rng.pick(&[
@@ -265,6 +274,7 @@ pub(super) fn no_id(script: &mut Script<'_>) {
 pub(super) fn not_strict(script: &mut Script<'_>) {
     tell(script, |script, asked| {
         let id = &asked.id;
+        // Deeper than the strict checker allows, but valid JSON.
         let deep = format!("{}{}", "[".repeat(150), "]".repeat(150));
         let value = script.rng.pick(&[
             r#"{"a":1,"a":2}"#,
@@ -283,6 +293,7 @@ pub(super) fn not_strict(script: &mut Script<'_>) {
         ]);
         let mut text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{value}}}"#).into_bytes();
         if script.rng.one_in(10) {
+            // Inside of the value, so that the frame around it stays intact.
             let at = text.len() - 3;
             text.insert(at, 0xff);
         }
@@ -323,6 +334,7 @@ pub(super) fn concatenated(script: &mut Script<'_>) {
 
 /// Answers in a batch, in versions with and without batches.
 pub(super) fn batch(script: &mut Script<'_>) {
+    // The only version with batches.
     let asked = if script.version == "2025-03-26" && script.rng.one_in(2) {
         script.ask_batch(2)
     } else {

@@ -16,9 +16,11 @@ pub(super) fn honest(script: &mut Script<'_>) {
                 ]);
                 script.say(format!("{line}\n").as_bytes(), &[]);
             }
+            // Without a handshake, servers send no requests of their own.
             4 if !script.is_stateless() => {
                 let number = script.next_number();
                 let call = match script.rng.below(3) {
+                    // An honest server asks only for declared capabilities.
                     0 if script.offer.contains("sampling") => {
                         r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":9}"#
                     }
@@ -38,6 +40,7 @@ pub(super) fn honest(script: &mut Script<'_>) {
         }
         script.hesitate();
     }
+    // An honest server answers every request in the end.
     for asked in open {
         script.answer(&asked);
     }
@@ -59,6 +62,7 @@ pub(super) fn reorder(script: &mut Script<'_>) {
     if script.rng.one_in(3)
         && let Some(asked) = open.first()
     {
+        // The server answers it all the same, which the protocol allows.
         script.cancel(asked);
     }
     while !open.is_empty() {
@@ -85,10 +89,12 @@ pub(super) fn restart(script: &mut Script<'_>) {
     if let Some(asked) = asked.first() {
         let answer = format!("{}\n", script.answer_to(asked)).into_bytes();
         let length = script.rng.below(answer.len() + 1);
+        // Part of an answer, up to all of it: it does not count as meant, as the server dies.
         script.say(answer.get(..length).unwrap_or_default(), &[]);
     }
     if script.rng.one_in(3) {
         let number = script.rng.below(5);
+        // The restarted server may use the same id for another request.
         let line = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
         script.say(format!("{line}\n").as_bytes(), &[]);
     }
@@ -115,6 +121,7 @@ pub(super) fn flood(script: &mut Script<'_>) {
         2 => r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned(),
         _ => "not json".to_owned(),
     };
+    // In one read: the rate limit must hold without any time passing.
     script.write(format!("{line}\n").repeat(count).as_bytes(), &[]);
     script.hesitate();
     script.answer(&asked);

@@ -79,8 +79,10 @@ impl Family {
     pub fn plan(self, profile: Profile, rng: &mut Rng) -> Plan {
         let mut script = Script::new(rng, profile);
         let is_honest = self.name == "honest";
+        // An honest session must not be disturbed: the oracle demands every line unchanged.
         (script.is_alone, script.may_stall) = (is_honest, !is_honest);
         if self.name == "overlong" {
+            // A small limit keeps plans short.
             script.max_frame_bytes = Some(1000);
         }
         let scenes = 1 + script.rng.below(3);
@@ -108,6 +110,7 @@ pub fn write(rng: &mut Rng, family: Option<Family>, profile: Option<Profile>) ->
 
 /// Plays a scene of any family but the honest one, which would leave the session honest.
 fn mixed(script: &mut Script<'_>) {
+    // The first family is the honest one, and the last is `mixed` itself.
     let others = FAMILIES.get(1..FAMILIES.len() - 1).unwrap_or_default();
     if let Some(family) = others.get(script.rng.below(others.len())) {
         (family.scene)(script);

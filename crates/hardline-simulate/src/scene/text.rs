@@ -63,6 +63,7 @@ pub(super) fn hidden(script: &mut Script<'_>) {
         1 => format!("Reads a file.{secret}"),
         _ => format!("{secret} 漢字 and more text"),
     };
+    // Escaped or raw, the text means the same to a JSON parser.
     let text = if script.rng.one_in(3) {
         format!("\"{}\"", hardline_testkit::plant::unicode(&text))
     } else {
@@ -107,6 +108,7 @@ pub(super) fn round_trip(script: &mut Script<'_>) {
             0 => script.author.message(script.rng),
             1 => hide(script.rng),
             2 => format!("a{}b", script.rng.pick(&["\u{200b}", "\u{1b}[0m", "\u{202e}", "\u{85}"])),
+            // Text that looks like a mark of the sanitizer must survive as well.
             3 => {
                 script.rng.pick(&["blocked by hardline: x", "<U+200B>", "\u{feff}", ""]).to_owned()
             }

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
     let mut words = arguments.iter().map(String::as_str);
     let command = words.next();
     let rest: Vec<&str> = words.collect();
+    // Asked before anything runs: `cargo xtask test --help` must not start the tests.
     let wants_help = rest.iter().any(|word| matches!(*word, "--help" | "-h"));
     let outcome = match (command, &*rest) {
         (Some("simulate"), arguments) => simulate::run(arguments),

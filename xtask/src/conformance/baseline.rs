@@ -23,6 +23,7 @@ impl Baseline {
                 Some((name, reason)) => (name, Some(reason.trim().to_owned())),
                 None => (line, None),
             };
+            // `VERSION SCENARIO`, as the steps print it.
             let (version, scenario) = name.trim().split_once(' ').ok_or(line)?;
             Ok((version.to_owned(), scenario.trim().to_owned(), reason))
         };

@@ -43,6 +43,7 @@ fn draw(program: &Path, folder: &Path) -> Result<String, String> {
     add("hardline tools", &wrapped(&settled(&shown("tools")?)));
     let call = r#"call demo progress '{"steps": 10, "ms": 40}'"#;
     let screen = shown(call)?;
+    // A progress bar overwrites its line, so each state follows a carriage return.
     let half = screen.split('\r').find(|frame| frame.contains(" 50 %"));
     let half = half.ok_or("the call showed no progress")?.replace("\x1b[K", "");
     add(&format!("hardline {call}"), &half);

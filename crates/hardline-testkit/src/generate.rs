@@ -101,6 +101,7 @@ pub fn message(rng: &mut Rng) -> String {
         members.push(r#""error":{"code":-32603,"message":"no"}"#.into());
     }
     if rng.one_in(8) {
+        // A duplicate member, which the strict checker must refuse.
         let twice = members.get(rng.below(members.len())).cloned();
         members.extend(twice);
     }
@@ -117,6 +118,7 @@ pub fn message(rng: &mut Rng) -> String {
 
 /// Returns any JSON value, with the keys and escapes that parsers disagree about.
 pub fn value(rng: &mut Rng, depth: usize) -> String {
+    // At the bottom only scalars, so that the text is finite.
     let kind = if depth == 0 { rng.below(4) } else { rng.below(8) };
     match kind {
         0 => rng.pick(&["true", "false", "null"]).to_owned(),
@@ -128,6 +130,7 @@ pub fn value(rng: &mut Rng, depth: usize) -> String {
             format!("[{}{}]", whitespace(rng), elements.join(comma))
         }
         _ => {
+            // The checker uses a table for objects of more than 32 keys, so both cases are needed.
             let width = if rng.one_in(40) { 30 + rng.below(30) } else { rng.below(6) };
             let wide = 6 < width;
             let members: Vec<_> = (0..width)
@@ -169,6 +172,7 @@ pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
 pub fn chunks<'a>(rng: &mut Rng, mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
     let mut chunks = Vec::new();
     while !bytes.is_empty() {
+        // Small chunks cut inside tokens and characters, large ones between them.
         let most = if rng.one_in(2) { 3 } else { bytes.len() };
         let (chunk, rest) = bytes.split_at(1 + rng.below(most.min(bytes.len())));
         chunks.push(chunk);
@@ -231,6 +235,7 @@ fn string(rng: &mut Rng) -> String {
     const LONE: [&str; 4] = ["\\ud800", "\\udc00", "\\ud83d\\u0041", "\\uD83D\\uD83D\\uDE00"];
     let mut text = String::from("\"");
     for _ in 0..rng.below(5) {
+        // Rare, because a lone surrogate makes the whole text invalid.
         let part = if rng.one_in(60) { rng.pick(&LONE) } else { rng.pick(&PARTS) };
         text.push_str(part);
     }

@@ -83,6 +83,7 @@ pub fn run(effort: Effort, mut candidates: Vec<Candidate<'_>>) -> Outcome {
 
 fn calls_per_round(effort: Effort, call: &mut dyn FnMut() -> usize) -> u32 {
     let mut calls = 1;
+    // A single call may be shorter than the resolution of the clock.
     while time(calls, call) < effort.round {
         calls *= 2;
     }

@@ -58,6 +58,7 @@ impl World {
         let path = it.request.path.split('?').next().unwrap_or_default().to_owned();
         let origin = format!("http://{}", it.request.header("host").unwrap_or_default());
         if let Some(document) = self.documents.get(path.as_str()) {
+            // The port is known only when the server runs.
             let document = document.replace("ORIGIN", &origin);
             match document.strip_prefix("redirect ") {
                 Some(target) => {
@@ -85,6 +86,7 @@ impl World {
     async fn serve_mcp(&self, it: &mut Exchange, origin: &str) {
         let now = *self.now.lock().unwrap();
         let is_good = it.request.header("authorization") == Some(&format!("Bearer access-{now}"));
+        // An expired token can be refreshed; with `refuses_all` no token helps.
         let is_shut = *self.is_expired.lock().unwrap() || *self.refuses_all.lock().unwrap();
         if !is_good || is_shut {
             let challenge = format!(
@@ -103,6 +105,7 @@ impl World {
 
     async fn call(&self, it: &mut Exchange) {
         if let Some(scope) = self.scope
+            // The first login grants too little, so the client must log in again for the scope.
             && *self.logins.lock().unwrap() < 2
         {
             let challenge =
@@ -137,6 +140,7 @@ impl World {
                 return;
             }
             let now = *self.now.lock().unwrap();
+            // With rotation, each refresh token is valid once.
             let good = if self.keeps_refresh { 1 } else { now };
             if form["refresh_token"] != format!("refresh-{good}") {
                 let body = r#"{"error":"invalid_grant","error_description":"used before"}"#;

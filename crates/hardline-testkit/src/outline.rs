@@ -99,6 +99,7 @@ fn string(text: &[u8], start: usize) -> Option<Range<usize>> {
     loop {
         match text.get(at)? {
             b'"' => return Some(start..at + 1),
+            // The escaped byte may be a quote.
             b'\\' => at += 2,
             _ => at += 1,
         }
@@ -121,6 +122,7 @@ pub fn unescaped(string: &[u8]) -> String {
                 Some('f') => '\u{c}',
                 Some('u') => {
                     let digits: String = chars.by_ref().take(4).collect();
+                    // Kept as UTF-16, so that two escapes can form one character.
                     units.extend(u16::from_str_radix(&digits, 16));
                     continue;
                 }
@@ -181,6 +183,7 @@ pub fn without_marks(text: &str) -> String {
         rest = after;
     }
     result.push_str(rest);
+    // Removing one mark can create another from the text around it.
     while result.contains("blocked by hardline: ") {
         result = result.replace("blocked by hardline: ", "");
     }

@@ -46,6 +46,7 @@ fn result_of(lines: &[&str], len: usize) -> String {
             r#"{{"jsonrpc":"2.0","id":42,"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#
         )
     };
+    // The envelope counts, so that frames of different kinds have comparable sizes.
     let room = len.saturating_sub(envelope("").len());
     let mut text = String::new();
     for line in lines.iter().cycle() {

@@ -63,6 +63,7 @@ pub fn assert_linear<C: Iterator<Item = Case>>(
     otherwise: Otherwise,
     cases: impl Fn() -> C,
 ) {
+    // This process runs under `valgrind`: it only executes the cases.
     if env::var_os(COUNTING).is_some() {
         return cases().for_each(|case| {
             inputs(&case).into_iter().for_each(|input| hardline_measured_region(case.run, input));
@@ -97,6 +98,7 @@ fn judge(cases: impl Iterator<Item = Case>, least: f64, work: impl Fn(usize, &Ca
     let mut too_much = Vec::new();
     for (index, case) in cases.enumerate() {
         let [nothing, small, large] = work(index, &case);
+        // The lower bound keeps noise in tiny cases from looking like growth.
         let ratio = (large - nothing) / (small - nothing).max(least);
         if ratio > MOST {
             too_much.push(format!("{}: {ratio:.2}", case.name));
@@ -146,6 +148,7 @@ impl Counts {
     }
 
     fn of_case(&self, index: usize) -> [f64; 3] {
+        // `valgrind` numbers its dumps from one, in the order of the calls.
         [1, 2, 3].map(|input| read_count(&self.folder.join(format!("out.{}", 3 * index + input))))
     }
 }

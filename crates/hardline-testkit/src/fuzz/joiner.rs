@@ -163,6 +163,7 @@ impl Run {
         let pending = &self.pending;
         let is_pending = |id: &Id<'_>| pending.contains(&id.clone().into_owned());
         let taken = self.joiner.handle_line(&line, self.now, &is_pending);
+        // A second joiner only observes the same lines and must not hold any of them.
         let seen = self.observer.handle_line(&line, self.now, &is_pending);
         assert_eq!(seen, Taken::Pass, "an observing joiner holds nothing back");
         let passed = (taken == Taken::Pass).then(|| line.whole().map(<[u8]>::to_vec)).flatten();
@@ -264,6 +265,7 @@ impl Run {
 
     fn joined(&mut self, text: &[u8], id: &Id<'static>) {
         assert!(!text.iter().any(|it| b"\r\n".contains(it)), "a message is one line");
+        // A torn message may contain half a surrogate pair, which the decoder refuses.
         let mut mended = text.to_vec();
         for at in lone_surrogates(text) {
             mended.splice(at..at + 6, *b"\\ufffd");

@@ -17,6 +17,7 @@ pub fn json(data: &[u8]) {
 pub fn json_differs(checker: &mut Checker, text: &[u8]) -> bool {
     let max_depth = Limits::default().max_depth();
     let outcome = checker.check(text);
+    // Counts brackets in strings too, so it errs on the safe side.
     let mut depth = 0_usize;
     let is_too_deep = text.iter().any(|byte| {
         match byte {
@@ -78,6 +79,7 @@ fn assert_same_envelope(text: &[u8], checked: &Checked<'_>) {
 
 /// Checks that walking over a value gives the value that `serde_json` builds.
 fn assert_walkable(value: Value<'_>) {
+    // Fails for numbers that no double can hold.
     let Ok(theirs) = serde_json::from_str::<serde_json::Value>(value.text()) else { return };
     match &theirs {
         serde_json::Value::Array(elements) => {
@@ -128,6 +130,7 @@ fn assert_steps(value: Value<'_>) {
     assert!(open.is_empty(), "what is entered is left");
     let mut checker = Checker::new(&Limits::default());
     let again = checker.check(compact.as_bytes()).expect("the steps make a value");
+    // Compared as values, because the walk drops the white space.
     let same = |left: &str, right: &str| {
         let parse = |text| serde_json::from_str::<serde_json::Value>(text).ok();
         parse(left) == parse(right)

@@ -38,6 +38,7 @@ pub fn line_in_chunks(chunks: &[&[u8]], limit: usize) {
         while let Some(line) = framer.next_line(&mut chunk) {
             actual.push(see(&line));
         }
+        // Bytes left over would be lost, because the caller drops the chunk.
         assert!(chunk.is_empty(), "the framer takes all of a chunk");
     }
     actual.extend(framer.finish().as_ref().map(see));
@@ -68,9 +69,11 @@ fn expected(stream: &[u8], limit: usize) -> Vec<Seen> {
         if let Some(ended) = raw.strip_suffix(b"\n") {
             (bytes, end) = (ended, LineEnd::Lf);
         }
+        // Every line may begin with a byte order mark, not only the first.
         let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
         let has_bom = unmarked.is_some();
         bytes = unmarked.unwrap_or(bytes);
+        // A CR counts as part of the line end only before an LF.
         if let (LineEnd::Lf, Some(stripped)) = (end, bytes.strip_suffix(b"\r")) {
             (bytes, end) = (stripped, LineEnd::CrLf);
         }

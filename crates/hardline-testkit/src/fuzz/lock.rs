@@ -20,6 +20,7 @@ pub fn lock(data: &[u8]) {
     let text = lock.to_string();
     assert_eq!(Lock::parse(&text).as_ref(), Ok(&lock), "{text}");
     read(&text);
+    // A text close to a lock file reaches further into the parser than random bytes.
     let mut damaged = text.into_bytes();
     mutate(&mut rng, &mut damaged);
     if let Ok(damaged) = str::from_utf8(&damaged) {
@@ -34,6 +35,7 @@ fn read(text: &str) {
             let written = lock.to_string();
             let again = Lock::parse(&written);
             assert_eq!(again.as_ref(), Ok(&lock), "{written}");
+            // The bytes are stable too, so that a file under version control does not change.
             assert_eq!(again.map(|it| it.to_string()), Ok(written));
             for server in lock.servers() {
                 let tools: Vec<_> = lock.tools(server).cloned().collect();
@@ -47,6 +49,7 @@ fn read(text: &str) {
             let lines = text.split('\n').count();
             assert!((1..=lines).contains(&error.line), "{error}");
             assert!(1 <= error.column && error.column <= text.len() + 1, "{error}");
+            // The message goes to a terminal.
             assert!(!error.to_string().chars().any(char::is_control), "{error:?}");
         }
     }
@@ -82,6 +85,7 @@ fn definition(rng: &mut Rng) -> Option<Definition> {
         ("description", plant::json_string(&plant::text(rng))),
         ("inputSchema", schema(rng)),
         ("annotations", value(rng, 1)),
+        // Over the size from which long parts are pinned as digests.
         ("icons", plant::json_string(&"A".repeat(if rng.one_in(8) { 300_000 } else { 3 }))),
         ("_meta", value(rng, 1)),
     ];

@@ -30,6 +30,7 @@ pub fn session(data: &[u8]) {
     let mut game = Game::new(profile);
     game.open(random.pick(&["2025-03-26", "2025-06-18", "2025-11-25"]));
     for step in 0..MAX_STEPS {
+        // Without the fuzzer's bytes, further steps would only make a failure longer.
         if random.is_spent() {
             break;
         }
@@ -87,11 +88,13 @@ impl Game {
                 self.ask(&id, &call);
             }
             2 => {
+                // May name a request that does not exist, which the guard must ignore.
                 let id = (100 + random.below(MAX_STEPS)).to_string();
                 let line = format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
                 );
                 self.show(Direction::ClientToServer, line.as_bytes());
+                // A cancelled request may be answered or not.
                 self.cancelled.push(id);
             }
             3 => {
@@ -172,6 +175,7 @@ impl Game {
     fn end(mut self) {
         let verdict = self.guard.finish_server(self.now);
         self.check(verdict);
+        // The caller of the guard answers these requests, so each counts as answered once.
         for orphan in self.guard.settle_all(Direction::ClientToServer) {
             let count = self.answers.get_mut(&orphan.id.to_string()).expect("it was asked");
             assert_eq!(*count, 0, "{} has its answer", orphan.id);

@@ -19,6 +19,7 @@ pub fn sse_in_chunks(chunks: &[&[u8]], limit: usize) {
     let limits = Limits::default().with_max_event_bytes(limit).expect("it is in range");
     let whole = decode(&limits, &[&chunks.concat()]);
     assert_eq!(decode(&limits, chunks), whole, "in chunks {chunks:?}");
+    // The events without a limit show what recovery should find in an overlong one.
     let unlimited = decode(&Limits::default(), &[&chunks.concat()]);
     for (event, full) in whole.events.iter().zip(&unlimited.events) {
         match (event, full) {
@@ -78,6 +79,7 @@ fn decode(limits: &Limits, chunks: &[&[u8]]) -> Decoded {
 }
 
 fn assert_survives((name, data, id): &Seen) {
+    // Only text can be written as an event.
     let Ok(data) = str::from_utf8(data) else { return };
     let event = OutgoingEvent { name: Some(name), data, id: Some(id), retry_ms: None };
     let text = encode_event(&event).expect("what was read can be written");

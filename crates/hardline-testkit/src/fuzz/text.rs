@@ -30,6 +30,7 @@ fn check(text: &str) {
     assert_eq!(scan.scanned, text.len());
     assert!(scan.hits.is_sorted_by_key(|it| it.range.start));
     for hit in &scan.hits {
+        // `get` also checks that the range lies on character boundaries.
         assert!(text.get(hit.range.clone()).is_some_and(|it| !it.is_empty()), "{hit:?}");
     }
     for least in [Severity::Low, Severity::Medium, Severity::High] {

@@ -123,6 +123,7 @@ impl Exchange {
     /// Closes the connection so that the peer sees it reset.
     pub fn reset(&mut self) {
         if let Some(stream) = self.stream.take() {
+            // Closing with a linger time of zero sends a reset.
             let _ = stream.set_zero_linger();
         }
     }
@@ -131,6 +132,7 @@ impl Exchange {
     pub async fn wait_for_close(&mut self) {
         let Some(mut stream) = self.stream.take() else { return };
         let mut ignored = [0; 1024];
+        // Only a read shows that the peer has closed the connection.
         while !matches!(stream.read(&mut ignored).await, Ok(0) | Err(_)) {}
     }
 }

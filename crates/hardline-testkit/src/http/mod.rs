@@ -59,6 +59,7 @@ impl Server {
         let seen = Arc::clone(&log);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            // The script's future need not be `Send`, so it stays on this thread.
             let set = LocalSet::new();
             let accepting = accept(listener, seen, Rc::new(script));
             runtime.expect("a runtime can be made").block_on(set.run_until(async {
@@ -133,6 +134,7 @@ async fn accept(
 
 /// Passes the requests of one connection to the script, one after another.
 async fn converse(stream: TcpStream, log: &Log, script: &impl AsyncFn(&mut Exchange)) {
+    // Without it, small chunks would be merged or delayed.
     let _ = stream.set_nodelay(true);
     let mut stream = Some(stream);
     let mut unread = Vec::new();
@@ -143,6 +145,7 @@ async fn converse(stream: TcpStream, log: &Log, script: &impl AsyncFn(&mut Excha
             requests.push(request.clone());
             requests.len() - 1
         };
+        // Counted before the script runs, so that a test can wait for an unanswered request.
         log.count.send_replace(index + 1);
         let mut exchange = Exchange::new(open, request, index);
         script(&mut exchange).await;

@@ -65,6 +65,7 @@ pub(super) async fn read(
             return Ok(None);
         }
     }
+    // The next request on this connection may already be in the buffer.
     let body: Vec<u8> = unread.drain(..length).collect();
     request.body = String::from_utf8_lossy(&body).into_owned();
     Ok(Some(request))

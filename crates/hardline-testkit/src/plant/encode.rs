@@ -65,6 +65,7 @@ pub fn base64(text: &str) -> String {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for index in 0..4 {
             let digit = DIGITS.get((bits >> (18 - 6 * index) & 63) as usize);
+            // A chunk of n bytes has n + 1 digits; the rest is padding.
             let is_there = index <= chunk.len();
             result.push(digit.filter(|_| is_there).map_or('=', |digit| char::from(*digit)));
         }

@@ -150,6 +150,7 @@ pub fn text(rng: &mut Rng) -> String {
                 text.push_str(&part.repeat(1 + rng.below(5)));
             }
             5 if rng.one_in(8) => text.push_str(&message(rng)),
+            // Encodes everything so far, so encodings can nest.
             6 if rng.one_in(4) => text = encoded(rng, &text),
             _ => text.push_str(rng.pick(PARTS)),
         }
@@ -280,6 +281,7 @@ fn planted(rng: &mut Rng) -> String {
     if rng.one_in(16) {
         string =
             format!("\"{}{}", rng.pick(&["\\ud800", "\\udc00"]), string.trim_start_matches('"'));
+        // An empty text has lost its closing quote above.
         if string == "\"\\ud800" || string == "\"\\udc00" {
             string.push('"');
         }

@@ -228,11 +228,14 @@ impl<'a> Walk<'a> {
             }
             around.list.length += 1;
             around.list.value = None;
-            level.list.turns = match around.is_object {
-                true if HEADERS.contains(&name) => Turns::Always,
-                true if NAMES.contains(&name) => Turns::Never,
-                true => Turns::Perhaps,
-                false => Turns::Once,
+            level.list.turns = if !around.is_object {
+                Turns::Once
+            } else if HEADERS.contains(&name) {
+                Turns::Always
+            } else if NAMES.contains(&name) {
+                Turns::Never
+            } else {
+                Turns::Perhaps
             };
         }
         if is_object {

@@ -3,7 +3,7 @@
     clippy::disallowed_methods,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test may panic, ask the time and start processes"
+    reason = "a test may panic, read the clock and start processes"
 )]
 
 mod audit;

@@ -1,4 +1,4 @@
--- What `hardline audit` reads. Times are microseconds since 1970, UTC. docs/audit.md explains the columns.
+-- The tables of the audit database. Times are microseconds since 1970, UTC. docs/audit.md explains the columns.
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   key TEXT NOT NULL UNIQUE,

@@ -3,7 +3,7 @@
     clippy::disallowed_methods,
     clippy::print_stderr,
     clippy::print_stdout,
-    reason = "a chore starts processes, takes time and prints"
+    reason = "a development task starts processes, reads the clock and prints"
 )]
 
 mod bench;

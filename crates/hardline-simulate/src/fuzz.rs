@@ -1,7 +1,7 @@
 //! Bodies of the fuzz targets that need a relay. Each takes any bytes and panics if a promise is
 //! broken.
 
-#![expect(clippy::panic, reason = "to panic is how a fuzz target speaks")]
+#![expect(clippy::panic, reason = "a fuzz target reports a failure by a panic")]
 
 use hardline_guard::policy::Profile;
 use hardline_testkit::fuzz::Target;

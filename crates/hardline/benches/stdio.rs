@@ -108,7 +108,7 @@ fn resident(once: bool) -> u32 {
         "\nResident memory of the server at rest: {:.1} MB (goal: under 8)",
         kilobytes / 1024.0
     );
-    u32::from(!once && 8.0 * 1024.0 < kilobytes)
+    u32::from(!once && kilobytes > 8.0 * 1024.0)
 }
 
 /// Pins this process, and those it starts from now on, to one core, or lifts that again.

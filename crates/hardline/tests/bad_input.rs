@@ -8,7 +8,7 @@
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
-    reason = "a test prints, starts what it tests, and stops at what cannot be"
+    reason = "a test prints, starts processes and may panic"
 )]
 
 mod echo;

@@ -69,6 +69,7 @@ impl Guards {
             for (guard, profile) in self.profiles.iter_mut().zip(Profile::ALL) {
                 let sent = judge(guard, direction, line);
                 match profile {
+                    // This profile reports findings but must not change or block anything.
                     Profile::Observe => assert_eq!(sent.as_deref(), Some(line)),
                     _ => sent.iter().for_each(|sent| assert_unambiguous(sent)),
                 }
@@ -78,6 +79,7 @@ impl Guards {
         if let Some(sent) = judge(&mut self.sanitizing, Direction::ServerToClient, line) {
             self.assert_clean(&sent);
         }
+        // Escapes make a text longer, which must not push the frame over the limit.
         if line.len() <= LIMIT
             && let Some(sent) = judge(&mut self.limited, Direction::ServerToClient, line)
         {
@@ -89,6 +91,7 @@ impl Guards {
     fn assert_complete(&mut self, line: &[u8]) {
         let Some(observing) = self.profiles.first_mut() else { return };
         let findings = observing.check_frame(Direction::ServerToClient, line).findings;
+        // A refused frame has no strings to scan.
         if findings.iter().any(|it| it.rule.layer() == "frame") {
             return;
         }
@@ -107,6 +110,7 @@ impl Guards {
         for piece in pieces.iter().filter(|it| it.is_text()) {
             let Some(string) = sent.get(piece.range.clone()) else { continue };
             let hits = self.scanner.scan(&unescaped(string)).hits;
+            // Findings of low severity may stay: they are common in honest text.
             let is_clean = hits.iter().all(|it| it.severity < Severity::Medium);
             assert!(is_clean, "{hits:?} in {}", String::from_utf8_lossy(sent));
         }

@@ -15,6 +15,7 @@ pub fn header(data: &[u8]) {
         assert_eq!(encoded.trim_matches([' ', '\t']), encoded, "nothing at the ends gets lost");
         assert_eq!(decode_value("H", encoded.as_bytes()).as_deref(), Ok(text));
     }
+    // Any bytes may arrive in a header: decoding must not panic.
     let _ = decode_value("H", data);
 
     let mut checker = Checker::new(&Limits::default());
@@ -24,6 +25,7 @@ pub fn header(data: &[u8]) {
     {
         let verdict = verify_standard_headers(&message, |name| find(&headers, name));
         let is_request = matches!(message, Message::Request(_));
+        // A request without a version has no version header, which verification demands.
         let is_complete = !is_request || header::protocol_version(&message).is_some();
         assert_eq!(verdict.is_ok(), is_complete, "{verdict:?}");
     }

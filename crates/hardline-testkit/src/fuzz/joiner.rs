@@ -23,6 +23,7 @@ const MAX_STEPS: usize = 64;
 pub fn joiner(data: &[u8]) {
     let mut rng = Rng::scripted(data);
     let limits = match rng.below(4) {
+        // Small enough that some of the lines are overlong.
         0 => Limits::default().with_max_frame_bytes(80 + rng.below(200)).expect("it is in range"),
         _ => Limits::default(),
     };
@@ -39,6 +40,7 @@ pub fn joiner(data: &[u8]) {
         }
     }
     if rng.one_in(2) {
+        // The longest times of all states: afterwards nothing may be held.
         run.wait(MAX_HOLD);
         run.wait(MAX_WAIT);
         run.wait(MAX_SUSPICION);
@@ -53,6 +55,7 @@ pub fn joiner(data: &[u8]) {
 }
 
 fn wait(rng: &mut Rng) -> u64 {
+    // Times around the limits of the joiner.
     [0, 1, 100, 249, 250, 251, 1000, 4999, 5000].get(rng.below(9)).copied().unwrap_or(0)
 }
 
@@ -140,6 +143,7 @@ impl Run {
             joiner: Joiner::new(&limits),
             observer: Joiner::observing(&limits),
             limits,
+            // Fewer than the ids in the lines, so that some answers match no request.
             pending: (0..6).map(Id::from_integer).chain([Id::from_string("a")]).collect(),
             owed: HashSet::new(),
             now: Duration::ZERO,

@@ -53,6 +53,7 @@ pub const TARGETS: &[Target] = &[
 /// Splits off the first bytes of `data`, which decide about chunks and limits.
 fn split_seed(data: &[u8]) -> (Rng, &[u8]) {
     match data.split_first_chunk::<2>() {
+        // The seed is at the front, so that a fuzzer can extend the data without changing it.
         Some((seed, rest)) => (Rng::new(u16::from_le_bytes(*seed).into()), rest),
         None => (Rng::new(0), data),
     }

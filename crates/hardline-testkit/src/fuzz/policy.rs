@@ -51,6 +51,7 @@ fn assert_agreement(policy: &Policy, text: &str) {
             {
                 let why = policy.explain(rule, server, tool, direction);
                 assert_eq!(why.action, policy.action(rule, server, tool, direction), "{why}");
+                // Three ways to ask must give the same action.
                 assert_eq!(why.action, actions.action_at(rule, rule.severity(), direction));
                 if let Place::Line(line) = why.decided_by.place {
                     assert!((1..=lines).contains(&line), "{why}");
@@ -59,6 +60,7 @@ fn assert_agreement(policy: &Policy, text: &str) {
             }
         }
     }
+    // Only a setting with `danger` in its name may weaken a profile.
     if !text.contains("danger") {
         assert_not_weakened(policy);
     }
@@ -80,6 +82,7 @@ fn assert_placed(error: &PolicyError, text: &str) {
     assert!(!error.faults().is_empty() && error.faults().len() <= PolicyError::MAX_FAULTS);
     for fault in error.faults() {
         let line = lines.get(fault.line.wrapping_sub(1)).unwrap_or_else(|| panic!("{fault}"));
+        // A fault at the end of a line points just behind it.
         assert!((1..=line.chars().count() + 2).contains(&fault.column), "{fault} in {line:?}");
         assert!(!fault.message.is_empty());
         assert!(!fault.to_string().chars().any(char::is_control), "{fault:?}");

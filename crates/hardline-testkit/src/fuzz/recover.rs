@@ -27,6 +27,7 @@ pub fn recover_in_chunks(chunks: &[&[u8]]) {
                 chunked.push(message);
             }
         }
+        // A message at the end of a cut line is known only now.
         chunked.extend(recovery.finish(ending));
         assert_eq!(chunked, whole, "in chunks {chunks:?}");
         for message in &whole {
@@ -40,6 +41,7 @@ fn assert_is_on_line(line: &[u8], message: &Recovered) {
     let Some(id) = &message.id else { return };
     let text = id.to_string();
     let is_there = line.windows(text.len()).any(|window| window == text.as_bytes());
+    // A wrong id would answer another request.
     assert!(is_there, "{text} was never sent");
 }
 
@@ -53,6 +55,7 @@ fn assert_agrees_with_message(line: &[u8], whole: &[Recovered]) {
     assert_eq!(recovered.id.as_ref(), message.id());
     let is_response = matches!(message, Message::Response(_) | Message::Error(_));
     assert_eq!(recovered.is_response, is_response);
+    // Bounded, because each cut is a pass over the line.
     for cut in (0..line.len()).take(200) {
         let begin = line.get(..cut).unwrap_or_default();
         for part in recover_line(begin, Ending::Cut, &limits) {

@@ -11,8 +11,8 @@ const HEADER: &str = "\
 # Benchmarks
 
 Written by `cargo xtask bench --save`. Each table was measured in one run. Gigabytes and calls per second differ from
-machine to machine; the ratio of two columns counts, because their candidates took turns. Each figure is the best round of
-thirty.
+machine to machine; the ratio of two columns counts, because their candidates took turns. Each figure is the best of
+thirty rounds.
 
 ";
 

@@ -1,6 +1,6 @@
 //! The official conformance suite, run on `hardline::client`.
 //!
-//! The suite is a set of servers that observe the behaviour of a client. The client that it starts
+//! The suite is a set of servers that observe the behavior of a client. The client that it starts
 //! is the example `conformance_client`. Every client scenario is run, including those for OAuth and
 //! the extensions, in all versions that the suite supports.
 //!

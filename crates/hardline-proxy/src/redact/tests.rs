@@ -196,7 +196,7 @@ fn ordinary_traffic_is_not_touched() {
         r#"{"text":"see https://example.com:8080/a@b and mailto:me@example.com, ssh://git@example.com/x.git"}"#,
         r#"{"text":"-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----"}"#,
         r#"{"text":"\u0041 escapes \/ stay \u00e9 as they are, PWD=/home/me"}"#,
-        r#"{"text":"the secret: unknown yet. A cookie: sweet. Authorization: see the next chapter of this"}"#,
+        r#"{"text":"the secret: people know. A cookie: sweet. Authorization: see the next chapter of this"}"#,
         "starting server on port 8080, token bucket size 10",
         "",
         "{",

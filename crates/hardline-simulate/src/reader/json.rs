@@ -1,4 +1,4 @@
-//! A JSON parser that accepts everything that any modelled reader accepts, and records each
+//! A JSON parser that accepts everything that any modeled reader accepts, and records each
 //! deviation from the standard.
 
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! Keeps MCP connections alive and honest.
 //!
 //! This crate is the entry point for library users. The crates behind it can be used on their own:
-//! [`client`] (sessions with servers), [`transport`] (standard streams, sockets, child processes, HTTP)
-//! and [`wire`] (framing, strict JSON, messages; no I/O).
+//! [`client`] (sessions with servers), [`transport`] (standard streams, sockets, child processes,
+//! HTTP) and [`wire`] (framing, strict JSON, messages; no I/O).
 //!
 //! # A server
 //!

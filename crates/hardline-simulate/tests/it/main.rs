@@ -19,9 +19,14 @@ fn check_seeds(profile: Profile) {
         let hunt = Hunt { profile: Some(profile), family: Some(family) };
         let caught: Vec<_> = (0..SESSIONS).filter_map(|seed| hunt.play(seed).1).collect();
         let count = caught.len();
-        if let Some(first) = caught.into_iter().next() {
-            panic!("{}: {count} of {SESSIONS}\n{}", family.name, first.shrunk());
-        }
+        let first = caught.into_iter().next().map(|it| it.shrunk().to_string());
+        assert_eq!(
+            count,
+            0,
+            "{}: {count} of {SESSIONS}\n{}",
+            family.name,
+            first.unwrap_or_default()
+        );
     }
 }
 

@@ -12,9 +12,11 @@ const MAX_PREFIX: usize = 4096;
 pub(crate) struct Prefixed<'a> {
     /// The text from the first brace on.
     pub(crate) message: &'a [u8],
-    /// Whether the text before it has letters or digits. Then it may be a log line that quotes the
-    /// message, and otherwise only a progress bar, terminal escapes or padding.
+    /// True if the text before it has letters or digits: it may be a log line that quotes the message.
     pub(crate) has_words: bool,
+    /// True if nothing before it is text: only padding, control characters and terminal escapes. A
+    /// document may have written anything else, and the message as well.
+    pub(crate) is_padding: bool,
 }
 
 /// Cuts a line before its first brace, if something short stands there.
@@ -24,7 +26,11 @@ pub(crate) fn cut_prefix(text: &[u8]) -> Option<Prefixed<'_>> {
     let is_text = !prefix.trim_ascii().is_empty() && prefix.len() <= MAX_PREFIX;
     // A quote before the brace means that the message is part of something.
     let is_quote = prefix.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'}'));
-    (is_text && !is_quote).then(|| Prefixed { message, has_words: has_words(prefix) })
+    (is_text && !is_quote).then(|| Prefixed {
+        message,
+        has_words: has_words(prefix),
+        is_padding: is_padding(prefix),
+    })
 }
 
 /// Cuts off everything before the first brace of a line, if no word stands there: a progress bar, but
@@ -54,6 +60,24 @@ fn has_words(text: &[u8]) -> bool {
     false
 }
 
+/// Returns true if a text has nothing but byte order marks, white space, control characters and the
+/// terminal escapes that choose colors or move the cursor.
+fn is_padding(mut text: &[u8]) -> bool {
+    while let Some((&byte, rest)) = text.split_first() {
+        text = match (byte, rest) {
+            (0x1b, [b'[', parameters @ ..]) => {
+                let is_parameter = |byte: &&u8| (0x20..0x40).contains(*byte);
+                let length = parameters.iter().take_while(is_parameter).count();
+                parameters.get(length + 1..).unwrap_or_default()
+            }
+            (0xef, [0xbb, 0xbf, rest @ ..]) => rest,
+            _ if byte.is_ascii_whitespace() || byte.is_ascii_control() => rest,
+            _ => return false,
+        };
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +98,17 @@ mod tests {
         check("\x1b[2K\x1b[0;1m\x1b7{}", Some(("{}", false)));
         check("\0\0{}", Some(("{}", false)));
         check("\u{feff}{}", Some(("{}", false)));
+    }
+
+    #[test]
+    fn tells_padding_from_text() {
+        for padding in ["\0\0", "\u{feff}", "\x1b[2K\x1b[0;1m", "\r\t ", "\x07"] {
+            assert!(is_padding(padding.as_bytes()), "{padding:?}");
+        }
+        for text in ["> ", "50%\r", "é", "\x1b]0;a\x07", "//", "\u{a0}", "\x1b[0m#"] {
+            assert!(!is_padding(text.as_bytes()), "{text:?}");
+        }
+        assert!(!is_padding(b"\xff"));
     }
 
     #[test]

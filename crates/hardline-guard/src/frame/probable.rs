@@ -86,7 +86,7 @@ pub(crate) fn has_unnamed_answer(text: &[u8], named: usize) -> bool {
     let text = as_utf8(text).to_ascii_lowercase();
     let count = |key: &[u8]| memmem::find_iter(&text, key).take(MAX_IDS + 1).count();
     let methods = count(b"\"method\"");
-    let outcomes = count(b"\"result\"") + count(b"\"error\"");
+    let outcomes = count_members(&text, b"result") + count_members(&text, b"error");
     let messages = count(b"\"jsonrpc\"").saturating_sub(methods);
     let mut parts = outcomes.max(messages);
     // Where the brackets match, ids and objects are those of a result.
@@ -97,6 +97,18 @@ pub(crate) fn has_unnamed_answer(text: &[u8], named: usize) -> bool {
         parts = parts.max(ids.max(starts).saturating_sub(methods));
     }
     named < MAX_IDS && parts > named.max(1)
+}
+
+/// Counts the members of this name, in any notation, up to [`MAX_IDS`] and one more.
+fn count_members(text: &[u8], name: &[u8]) -> usize {
+    let is_member = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        let is_whole_word = before.is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        let rest = text.get(at + name.len()..).unwrap_or_default();
+        let sign = skip_quotes(rest).1.trim_ascii_start().first();
+        is_whole_word && matches!(sign, Some(b':' | b'='))
+    };
+    memmem::find_iter(text, name).filter(is_member).take(MAX_IDS + 1).count()
 }
 
 /// Whether a text without an id reads like an answer: it begins with its result, or has the word

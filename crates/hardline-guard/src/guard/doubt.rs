@@ -1,6 +1,5 @@
 //! Answers of the server that are broken, or that share their line with something else.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use hardline_wire::frame::{Decoder, Frame};
@@ -21,62 +20,12 @@ use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::Doubt;
 
-/// Time that the server has to send an answer on a line of its own, after one that may only have been
-/// quoted in a log line.
-const MAX_QUOTED_WAIT: Duration = Duration::from_millis(500);
-/// Most answers that wait for that at once.
-const MAX_QUOTED: usize = 64;
-
-/// Answers that may only have been quoted in a log line, in the order in which they are delivered.
-#[derive(Debug, Default)]
-pub(super) struct Quoted {
-    answers: VecDeque<Answer>,
-    bytes: usize,
-}
-
-#[derive(Debug)]
-struct Answer {
-    deliver_at: Duration,
-    id: Id<'static>,
-    frame: Vec<u8>,
-}
-
-impl Quoted {
-    /// Keeps an answer for later. Returns whether there was room.
-    fn push(&mut self, answer: Answer, max_bytes: usize) -> bool {
-        let bytes = self.bytes + answer.frame.len();
-        let has_room = self.answers.len() < MAX_QUOTED && bytes <= max_bytes;
-        let is_new = self.answers.iter().all(|it| it.id != answer.id);
-        if has_room && is_new {
-            self.bytes = bytes;
-            self.answers.push_back(answer);
-        }
-        has_room
-    }
-
-    /// Returns the ids of these answers.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &Id<'static>> {
-        self.answers.iter().map(|it| &it.id)
-    }
-
-    pub(super) fn next_deadline(&self) -> Option<Duration> {
-        self.answers.front().map(|it| it.deliver_at)
-    }
-
-    fn pop_due(&mut self, now: Duration) -> Option<Answer> {
-        let answer = self.answers.pop_front_if(|it| it.deliver_at <= now)?;
-        self.bytes -= answer.frame.len();
-        Some(answer)
-    }
-}
-
 impl Guard {
-    /// Takes a line on which an answer to a pending request stands behind other text. Returns whether
-    /// it is one.
+    /// Takes a line on which an answer to a pending request stands behind padding or a terminal escape,
+    /// and delivers the answer. Returns false for any other line.
     ///
-    /// Behind a progress bar or a terminal escape the answer is delivered at once. Behind words it may
-    /// be quoted, and a document may have written it, so the server gets some time to send a proper
-    /// one first.
+    /// Behind printable text the answer is not delivered. A log line that quotes a document has the same
+    /// bytes, and the document may name any request.
     pub(super) fn take_prefixed<'a>(&mut self, line: &Line<'a>, work: &mut Work<'a>) -> bool {
         let direction = Direction::ServerToClient;
         let actions = self.policy.actions(self.server.as_deref(), None);
@@ -93,19 +42,21 @@ impl Guard {
             return false;
         }
         let length = text.len() - cut.message.len();
-        let detail = "text before an answer on its line: kept off the protocol";
+        let detail = if cut.is_padding {
+            "text before an answer on its line: kept off the protocol"
+        } else {
+            "an answer after other text on its line: not delivered, a document may have written it"
+        };
         work.sink.add(Rule::FrameNoise, noise, || {
             finding_at(Rule::FrameNoise, direction, text, 0, length, detail)
         });
-        work.noise = text.get(..length);
-        self.holdback.note_message(true, work.now);
-        if !cut.has_words {
+        self.holdback.note_message(true, cut.message, work.now);
+        if cut.is_padding {
+            work.noise = text.get(..length);
             self.take_text(direction, cut.message.to_vec(), work);
-            return true;
-        }
-        let (deliver_at, frame) = (work.now + MAX_QUOTED_WAIT, cut.message.to_vec());
-        let answer = Answer { deliver_at, id: id.clone(), frame };
-        if !self.quoted.push(answer, self.limits.max_queue_bytes()) {
+        } else {
+            // The server may still send the answer on a line of its own.
+            work.noise = Some(text);
             self.session.doubt(&id, Doubt::Damaged, work.now);
         }
         true
@@ -116,15 +67,6 @@ impl Guard {
         let Some(cut) = cut_prefix(text).filter(|cut| !cut.has_words) else { return false };
         memmem::find(cut.message, b"jsonrpc").is_some()
             && Checker::new(&self.limits).check(cut.message).is_err()
-    }
-
-    /// Delivers answers that were quoted in a log line, where no proper one has come.
-    pub(super) fn take_quoted(&mut self, work: &mut Work<'_>) {
-        while let Some(answer) = self.quoted.pop_due(work.now) {
-            if self.session.is_pending(&answer.id) {
-                self.take_text(Direction::ServerToClient, answer.frame, work);
-            }
-        }
     }
 
     /// Takes note that the server began a line and did not end it. One of the requests of the client

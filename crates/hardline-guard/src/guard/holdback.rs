@@ -14,8 +14,9 @@
 
 use std::time::Duration;
 
+use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
-use memchr::memrchr_iter;
+use memchr::{memchr2_iter, memrchr_iter};
 
 use crate::frame::brackets;
 
@@ -35,6 +36,10 @@ const MAX_REST_BYTES: usize = 1024;
 const MIN_CLOSING: usize = 2;
 /// Quotes at the end of a line that are tried as the end of the content.
 const MAX_QUOTES: usize = 32;
+/// Brackets of a line that are tried as the start of a JSON value.
+const MAX_STARTS: usize = 8;
+/// Bytes at the end of a message that are compared with the end of a later line.
+const MAX_CLOSING: usize = 16;
 /// Brackets that the rest of a message closes at least: its own, and those of its result or its
 /// parameters.
 const MIN_CLOSED: i32 = 2;
@@ -51,11 +56,15 @@ pub(super) struct Holdback {
     has_followed: bool,
     /// Whether the last message stood on several lines. Then so does the rest of it.
     is_on_lines: bool,
+    /// The bytes that close the last message.
+    closing: Closing,
     /// Time of the last torn line.
     torn: Option<Duration>,
     /// Whether the server has begun a line that may be the rest of a message.
     is_mid_rest: bool,
     held: Vec<Vec<u8>>,
+    /// True if one of them was written over several lines for people to read.
+    has_pretty: bool,
     bytes: usize,
     release_at: Duration,
 }
@@ -68,18 +77,21 @@ impl Holdback {
             last: None,
             has_followed: false,
             is_on_lines: false,
+            closing: Closing::default(),
             torn: None,
             is_mid_rest: false,
             held: Vec::new(),
+            has_pretty: false,
             bytes: 0,
             release_at: Duration::ZERO,
         }
     }
 
     /// Takes note of a message that does not wait. `is_answer` says that it is an answer.
-    pub(super) fn note_message(&mut self, is_answer: bool, now: Duration) {
+    pub(super) fn note_message(&mut self, is_answer: bool, text: &[u8], now: Duration) {
         self.has_followed = self.last.is_some() && !is_answer;
         (self.last, self.is_on_lines) = (Some(now), false);
+        self.closing = Closing::of(text);
     }
 
     /// Takes note of a message that is dropped in any case.
@@ -89,7 +101,7 @@ impl Holdback {
 
     /// Takes note of a torn line. For a moment answers wait as well: content may have written them.
     pub(super) fn note_torn(&mut self, now: Duration) {
-        self.note_message(true, now);
+        self.note_message(true, b"", now);
         self.torn = Some(now);
     }
 
@@ -102,7 +114,7 @@ impl Holdback {
 
     /// Takes note of a message that was put together from several lines.
     pub(super) fn note_joined(&mut self, now: Duration) {
-        self.note_message(true, now);
+        self.note_message(true, b"", now);
         self.is_on_lines = true;
     }
 
@@ -128,6 +140,19 @@ impl Holdback {
         self.held.push(frame.to_vec());
         self.hear(now);
         true
+    }
+
+    /// Holds an answer back that a server has written over several lines. Returns false without room,
+    /// or if nothing is held back.
+    pub(super) fn push_pretty(&mut self, frame: &[u8], now: Duration) -> bool {
+        let is_held = !self.quiet.is_zero() && self.push(frame, now);
+        self.has_pretty |= is_held;
+        is_held
+    }
+
+    /// Returns true if such an answer waits. A log line right after it shows that both are printed text.
+    pub(super) fn has_pretty(&self) -> bool {
+        self.has_pretty
     }
 
     /// Takes note that bytes of the server came.
@@ -156,14 +181,19 @@ impl Holdback {
     /// Takes all messages that wait.
     pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
         self.bytes = 0;
+        self.has_pretty = false;
         std::mem::take(&mut self.held)
     }
 
-    /// Reads a line that is no message. Returns whether it is the rest of the last message.
-    pub(super) fn ends_message(&self, text: &[u8], now: Duration) -> bool {
+    /// Reads a line that is no message. Returns true if it is the rest of the last message.
+    ///
+    /// While messages wait, a line that ends with the same brackets as the last message counts as well:
+    /// content may have written the start of a log line for the rest to end.
+    pub(super) fn ends_message(&self, text: &[u8], limits: &Limits, now: Duration) -> bool {
         let is_recent = self.last.is_some_and(|at| now <= at + MAX_REST_WAIT);
         let least = if self.is_on_lines { 1 } else { MIN_CLOSING };
-        is_recent && (is_rest(text) || is_closing(text, least))
+        let is_same = || self.is_holding() && self.closing.ends(text);
+        is_recent && (is_rest(text, limits) || is_closing(text, least) || is_same())
     }
 
     /// Whether the server has sent a message on its own since the last one that content may have ended.
@@ -192,9 +222,9 @@ fn may_become_rest(unfinished: &[u8]) -> bool {
     begins_inside || end.contains(&b'"') && count([b'}', b']']) > count([b'{', b'['])
 }
 
-/// Whether a line looks like the rest of a message: text, a quote that ends it, and the brackets that
-/// close the message.
-fn is_rest(text: &[u8]) -> bool {
+/// Returns true if a line looks like the rest of a message: text, a quote that ends it, and the brackets
+/// that close the message.
+fn is_rest(text: &[u8], limits: &Limits) -> bool {
     let text = text.trim_ascii_end();
     let start = text.len().saturating_sub(MAX_REST_BYTES);
     let Some(end) = text.get(start..) else { return false };
@@ -205,8 +235,45 @@ fn is_rest(text: &[u8]) -> bool {
         let behind = end.get(quote + 1..).unwrap_or_default();
         brackets(behind, true).is_some_and(|depth| depth <= -MIN_CLOSED)
     };
-    // A log line with JSON in it closes what it has opened.
-    memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes_message) && brackets(text, false) != Some(0)
+    let has_end = memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes_message);
+    has_end && !ends_with_json(text, limits)
+}
+
+/// Returns true if a line ends with a whole JSON value, as a log line does.
+fn ends_with_json(text: &[u8], limits: &Limits) -> bool {
+    if brackets(text, false) != Some(0) {
+        return false;
+    }
+    let mut checker = Checker::new(limits);
+    let starts = memchr2_iter(b'{', b'[', text).take(MAX_STARTS);
+    starts.into_iter().any(|at| text.get(at..).is_some_and(|it| checker.check(it).is_ok()))
+}
+
+/// The quotes and brackets at the end of a message.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Closing {
+    bytes: [u8; MAX_CLOSING],
+    length: usize,
+}
+
+impl Closing {
+    fn of(text: &[u8]) -> Self {
+        let mut closing = Self::default();
+        let is_closing = |byte: &&u8| matches!(byte, b'"' | b'}' | b']');
+        let run = text.trim_ascii_end().iter().rev().take_while(is_closing);
+        for (slot, byte) in closing.bytes.iter_mut().zip(run) {
+            *slot = *byte;
+            closing.length += 1;
+        }
+        closing
+    }
+
+    /// Returns true if a text ends with these bytes, and if few other texts do.
+    fn ends(self, text: &[u8]) -> bool {
+        let other = Self::of(text);
+        let same = self.bytes.iter().zip(&other.bytes).take_while(|(one, two)| one == two);
+        self.length > MIN_CLOSING && same.count() >= self.length
+    }
 }
 
 #[cfg(test)]
@@ -223,8 +290,9 @@ mod tests {
             r#"text"},"id":3}"#,
             r#"{"a":""}]}}]"#,
             r#"x"}],"structuredContent":{"a":[1,2.5e3]},"_meta":null}}"#,
+            r#"INFO {{[{""}]}}"#,
         ] {
-            assert!(is_rest(rest.as_bytes()), "{rest}");
+            assert!(is_rest(rest.as_bytes(), &Limits::default()), "{rest}");
         }
     }
 
@@ -237,10 +305,11 @@ mod tests {
             r#"{"level":"info","data":{"a":"b"}}"#,
             r#"INFO got {"a":{"b":"c"}} in 3 ms"#,
             r#"INFO got {"a":{"b":"c"}}"#,
+            r#"WARN {"a":{"b":"c"}} is not {"d":{"e":"f"}}"#,
             r#"  "name": "value" }"#,
             r#"if (x == "a") { y("b"); }"#,
         ] {
-            assert!(!is_rest(line.as_bytes()), "{line}");
+            assert!(!is_rest(line.as_bytes(), &Limits::default()), "{line}");
         }
     }
 }

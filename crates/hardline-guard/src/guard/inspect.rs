@@ -196,6 +196,9 @@ impl Guard {
             refused.responses.extend(meant);
         }
         if is_from_server && refused.rule == Rule::FrameNoise {
+            if self.holdback.has_pretty() {
+                self.drop_all_held(work);
+            }
             self.read_behind_junk(text.unwrap_or_default(), &mut refused);
         }
         if is_from_server {
@@ -210,7 +213,7 @@ impl Guard {
                 || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
             if may_be_message && !refused.is_torn {
                 // Content may have ended a message that is refused as it may end any other.
-                self.holdback.note_message(true, work.now);
+                self.holdback.note_message(true, text.unwrap_or_default(), work.now);
             }
         }
         let is_noise = refused.rule == Rule::FrameNoise && refused.responses.is_empty();
@@ -300,6 +303,10 @@ impl Guard {
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
         let mut outcome = self.session.handle(direction, message, work.now, &decide);
+        if direction == Direction::ServerToClient && outcome.is_misplaced_answer() {
+            // Content may have ended the proper answer and written this one.
+            self.joiner.suspect(work.now);
+        }
         self.note_session(direction, &mut outcome, subject, work);
         self.release(outcome.before.take(), work);
         if let Some(key) = &outcome.forget {
@@ -469,6 +476,18 @@ fn meant_id(text: &[u8], limits: &Limits) -> Option<Id<'static>> {
 }
 
 impl Outcome {
+    /// Returns true if the session found an answer that belongs to no pending request.
+    fn is_misplaced_answer(&self) -> bool {
+        self.findings.iter().any(|finding| {
+            matches!(
+                finding.rule,
+                Rule::SessionUnsolicitedResponse
+                    | Rule::SessionDuplicateResponse
+                    | Rule::SessionIdType
+            )
+        })
+    }
+
     /// The tool that a message is about: the one called, or the one that answers.
     fn tool<'a>(&'a self, message: &Message<'a>) -> Option<Cow<'a, str>> {
         if let Some(asked) = &self.asked {

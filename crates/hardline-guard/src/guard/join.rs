@@ -24,9 +24,7 @@ impl Guard {
     pub fn poll_timeout(&self) -> Option<Duration> {
         let joiner = self.joiner.poll_timeout();
         let release = self.holdback.release_at().filter(|_| !self.joiner.is_holding());
-        let own = [self.quoted.next_deadline(), release];
-        let all = [self.session.poll_timeout(), joiner].into_iter().chain(own);
-        all.flatten().min()
+        [self.session.poll_timeout(), joiner, release].into_iter().flatten().min()
     }
 
     /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
@@ -120,7 +118,6 @@ impl Guard {
         if self.poll_timeout().is_none_or(|due| work.now < due) {
             return;
         }
-        self.take_quoted(work);
         // Lines that are held may show that content has written these messages.
         let is_due = self.holdback.release_at().is_some_and(|at| at <= work.now);
         if is_due && !self.joiner.is_holding() {
@@ -171,6 +168,9 @@ impl Guard {
         if Action::Block <= actions.action_at(Rule::FrameSplit, severity, direction) {
             let reason = "no usable answer: a raw newline tore it apart";
             self.fail(Reply::new(joined.id, Rule::FrameSplit, reason), work);
+            return;
+        }
+        if joined.is_pretty && self.holdback.push_pretty(&joined.text, work.now) {
             return;
         }
         self.take_text(direction, joined.text, work);

@@ -81,7 +81,6 @@ pub struct Guard {
     strings: content::Judge,
     session: Session,
     joiner: Joiner,
-    quoted: doubt::Quoted,
     holdback: Holdback,
     /// Whether frames that some reader would split are rewritten.
     rewrites_lines: bool,
@@ -168,7 +167,6 @@ impl Guard {
             strings: content::Judge::new(scanner, Checker::new(&limits), max_bytes),
             session: Session::new(&limits, Burst::of_policy(settings.burst(), is_enforced)),
             joiner: if is_joining { Joiner::new(&limits) } else { Joiner::observing(&limits) },
-            quoted: doubt::Quoted::default(),
             holdback: Holdback::new(hold_back, &limits),
             rewrites_lines: from_server(Rule::FrameControlCharacter) >= Action::Sanitize,
             kept: HashMap::new(),

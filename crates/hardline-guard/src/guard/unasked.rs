@@ -35,8 +35,13 @@ impl Guard {
                       has not come: dropped";
         self.report_planted(text, detail, work);
         self.refuse_planted(message, work);
-        if matches!(message, Message::Error(_)) {
-            self.session.doubt_all(work.now);
+        match message {
+            Message::Error(_) => self.session.doubt_all(work.now),
+            // The server is at work, even if the notification is not delivered.
+            Message::Notification(call) if call.method == "notifications/progress" => {
+                self.session.trust(call, work.now);
+            }
+            _ => {}
         }
     }
 
@@ -63,8 +68,10 @@ impl Guard {
                 let is_suspect = self.joiner.is_suspicious();
                 self.holdback.is_due_for_answers(is_suspect, work.now)
             }
-            // The session drops an answer to no pending request.
+            // The session drops an answer to no pending request. It may be the rest of an answer that
+            // content has ended, with a second start that the content has written.
             (false, true) => {
+                self.drop_own_held(work);
                 self.holdback.note_other(work.now);
                 return false;
             }
@@ -76,7 +83,7 @@ impl Guard {
         if is_due || is_awaited {
             self.release_held(work);
         }
-        self.holdback.note_message(is_answer, work.now);
+        self.holdback.note_message(is_answer, text, work.now);
         false
     }
 
@@ -104,13 +111,11 @@ impl Guard {
         contested
     }
 
-    /// Returns the ids that several of these frames answer, or one of them and a log line.
+    /// Returns the ids that several of these frames answer.
     fn contested_ids(&mut self, frames: &[Vec<u8>]) -> Vec<Id<'static>> {
-        // Without a torn message, the proper answer may follow a log line that quotes it.
-        let is_suspect = self.joiner.is_suspicious();
-        let quoted = self.quoted.ids().filter(|_| is_suspect);
-        let (mut seen, mut contested): (HashSet<_>, Vec<_>) = (quoted.cloned().collect(), vec![]);
-        if frames.len() + seen.len() < 2 {
+        let (mut seen, mut contested) = (HashSet::new(), Vec::new());
+        // Answers wait only after a torn message, and one answer contradicts nothing.
+        if frames.len() < 2 {
             return contested;
         }
         for frame in frames {
@@ -142,7 +147,7 @@ impl Guard {
     /// message, and may have written those since. A line that was too long to keep may be anything.
     pub(super) fn look_for_rest(&mut self, text: Option<&[u8]>, work: &mut Work<'_>) {
         let ends_message = match text {
-            Some(text) => self.holdback.ends_message(text, work.now),
+            Some(text) => self.holdback.ends_message(text, &self.limits, work.now),
             None => self.holdback.is_holding(),
         };
         if !ends_message {

@@ -37,6 +37,8 @@ pub struct Joined {
     pub id: Id<'static>,
     /// Whether one of the lines was a whole message by itself, which is now text inside this one.
     pub has_planted: bool,
+    /// True if its first line has nothing but brackets, as where a server formats messages for people.
+    pub is_pretty: bool,
     /// Where its first line starts, in bytes from the start of the stream.
     pub offset: u64,
 }

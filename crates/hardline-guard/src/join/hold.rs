@@ -52,6 +52,10 @@ pub(super) struct Hold {
     after_head: Lexer,
     tries_left: u8,
     max_bytes: usize,
+    /// True if the first line has nothing but brackets.
+    pub(super) is_pretty: bool,
+    /// True if it is, and follows a log line.
+    pub(super) is_printed: bool,
     /// True once the second reading turned out to be a message.
     is_read_as_text: bool,
 }
@@ -81,6 +85,8 @@ impl Hold {
         let (mut lexer, mut plain) = (Lexer::new(limits.max_depth()), Vec::new());
         lexer.write(text, &mut plain, max_bytes);
         let mut hold = Self {
+            is_pretty: head.is_bare,
+            is_printed: false,
             offset,
             started: now,
             last: now,

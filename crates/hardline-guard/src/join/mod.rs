@@ -98,6 +98,9 @@ pub const MAX_HOLD: Duration = Duration::from_secs(5);
 /// How long a request whose answer was among held lines waits for a proper one.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
+/// Time after a log line in which a pretty-printed answer counts as part of what the server prints.
+const MAX_PRINT_GAP: Duration = Duration::from_millis(100);
+
 /// Knows which requests of the client have no answer yet.
 pub trait Pending {
     /// Whether the client waits for an answer with this id.
@@ -130,6 +133,8 @@ pub struct Joiner {
     /// Set after a torn message whose rest has not come.
     suspicion: Option<Suspicion>,
     watch: Watch,
+    /// Time of the last line that began no message.
+    last_noise: Option<Duration>,
     /// To be fetched before the next line: a few, and no more than requests are in flight.
     events: VecDeque<JoinEvent>,
     /// The ids that fail among these events.
@@ -148,6 +153,7 @@ impl Joiner {
             hold: None,
             suspicion: None,
             watch: Watch::new(limits),
+            last_noise: None,
             events: VecDeque::new(),
             failed: HashSet::new(),
             is_observing: false,
@@ -258,10 +264,15 @@ impl Joiner {
             if quotes_incomplete_message(text) {
                 self.suspect(now);
             }
+            if !line.is_blank() {
+                self.last_noise = Some(now);
+            }
             return false;
         };
+        let is_printed = self.last_noise.is_some_and(|at| now <= at + MAX_PRINT_GAP);
         let before = std::mem::take(&mut head.before);
         let mut hold = Hold::new(text, line.end, head, line.offset, now, &self.limits);
+        hold.is_printed = is_printed && hold.is_pretty;
         hold.witness.note_recovered(before.into_iter(), (text, 0, false), &self.limits, pending);
         self.hold = Some(Box::new(hold));
         true
@@ -339,11 +350,17 @@ impl Joiner {
         let has_planted = 0 < hold.witness.total();
         let mut delivered = None;
         match reading {
+            // A document that the server prints may show any answer, and pretty-printed ones first.
+            Reading::Answer(id) if hold.is_printed && self.is_owed(&id, pending) => {
+                self.report(hold, "an answer on the lines after a log line was not delivered");
+                hold.witness.probable.push(id);
+            }
             Reading::Answer(id) if self.is_owed(&id, pending) => {
                 self.report(hold, "a raw newline tore a message apart; it was put together again");
                 self.watch.forget(&id);
                 delivered = Some(id.clone());
-                self.push(JoinEvent::Joined(Joined { text, id, has_planted, offset: hold.offset }));
+                let (is_pretty, offset) = (hold.is_pretty, hold.offset);
+                self.push(JoinEvent::Joined(Joined { text, id, has_planted, is_pretty, offset }));
             }
             Reading::Answer(_) => {
                 self.report(hold, "a torn answer that nobody waits for was dropped");
@@ -368,7 +385,9 @@ impl Joiner {
         if hold.is_read_as_text() && hold.witness.has_unnamed {
             self.push(JoinEvent::Lost);
         }
-        self.fail_head(hold, delivered.as_ref(), pending);
+        if !hold.is_printed {
+            self.fail_head(hold, delivered.as_ref(), pending);
+        }
         // The lines between may have been answers of their own.
         self.watch_answers_in(hold, hold.last(), delivered.as_ref(), pending);
         for id in std::mem::take(&mut hold.witness.touched) {
@@ -416,13 +435,13 @@ impl Joiner {
         let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
         let max_id_bytes = self.limits.max_id_bytes();
         let ids = probable_ids_of_lines(hold.raw(), max_id_bytes);
+        let named = ids.into_iter().filter(is_named).count();
         // One line may have the halves of two answers, while another one is whole.
-        let mut lines = hold.raw().split(|byte| *byte == b'\n');
         let has_more_on = |line: &[u8]| {
             let named = probable_ids(line, max_id_bytes).into_iter().filter(is_named).count();
             has_unnamed_answer(line, named)
         };
-        let named = ids.into_iter().filter(is_named).count();
+        let mut lines = hold.raw().split(|byte| *byte == b'\n');
         has_unnamed_answer(hold.raw(), named) || lines.any(has_more_on)
     }
 

@@ -101,15 +101,20 @@ impl Session {
                 return Outcome::new(findings, Fate::Pass);
             }
             ("notifications/progress", Direction::ServerToClient) => {
-                let token = call.params.and_then(|params| params.get("progressToken"));
-                if let Some(Ok(token)) = token.map(|it| Id::read(it, self.limits.max_id_bytes())) {
-                    self.client.trust(&token.into_owned());
-                }
+                self.trust(call, now);
             }
             ("notifications/initialized", Direction::ClientToServer) => self.era.client_is_ready(),
             _ => {}
         }
         self.handle_unasked(Some(call), now, findings, judge)
+    }
+
+    /// Gives the request that a progress notification of the server is for more time, if it is doubtful.
+    pub(crate) fn trust(&mut self, call: &Notification<'_>, now: Duration) {
+        let token = call.params.and_then(|params| params.get("progressToken"));
+        if let Some(Ok(token)) = token.map(|it| Id::read(it, self.limits.max_id_bytes())) {
+            self.client.trust(&token.into_owned(), now);
+        }
     }
 
     /// Passes what nobody asked for, as far as the budget goes.

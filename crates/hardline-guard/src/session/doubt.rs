@@ -2,7 +2,7 @@
 //!
 //! A server that writes a broken answer does not write it again, and a client without a deadline of
 //! its own would wait for ever. Each kind of doubt gives the proper answer some time. Progress on the
-//! request shows that the server is still at work, and ends the doubt.
+//! request shows that the server is still at work, and gives it [`MAX_LOST_WAIT`] from then on.
 
 use std::time::Duration;
 

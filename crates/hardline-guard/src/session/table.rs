@@ -9,7 +9,7 @@ use std::time::Duration;
 use hardline_wire::id::Id;
 
 use super::capability::Capabilities;
-use super::doubt::{Deadline, Doubt};
+use super::doubt::{Deadline, Doubt, MAX_LOST_WAIT};
 use super::outcome::{Asked, Orphan};
 
 /// A request that has no answer yet.
@@ -246,8 +246,8 @@ impl Table {
         }
     }
 
-    /// Ends the doubt about the request with this progress token: it makes progress.
-    pub(super) fn trust(&mut self, token: &Id<'static>) {
+    /// Moves the deadline of the request with this progress token: the server is still at work on it.
+    pub(super) fn trust(&mut self, token: &Id<'static>, now: Duration) {
         if self.next_deadline.is_none() {
             return;
         }
@@ -255,7 +255,8 @@ impl Table {
             if let Request::InFlight(request) = request
                 && request.progress_token.as_ref() == Some(token)
             {
-                request.deadline = None;
+                let later = |it: Deadline| Deadline { at: now + MAX_LOST_WAIT, ..it };
+                request.deadline = request.deadline.map(later);
             }
         }
     }

@@ -271,6 +271,7 @@ fn blocked_messages_are_answered_once_and_nobody_waits() {
     assert_eq!(run.rules(), [Rule::ContentFrame, Rule::SessionDuplicateResponse]);
     // A request of the server with planted content.
     let hidden = "\u{e0041}\u{e0042}\u{e0043}";
+    let mut run = Run::open(Profile::Strict, "2025-06-18");
     run.wait(Duration::from_secs(1));
     run.server(&format!(
         r#"{{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{{"systemPrompt":"{hidden}"}}}}"#

@@ -6,6 +6,9 @@
 
 use std::time::Duration;
 
+use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::message::Message;
+
 use super::Relay;
 
 /// Time after which a line that is a whole message counts as ended, if only white space follows.
@@ -59,22 +62,55 @@ impl Unfinished {
 }
 
 impl Relay {
-    /// Decides whether the server's unfinished line counts as ended now.
+    /// Decides if the server's unfinished line counts as ended now.
     ///
-    /// `line` is the line so far. A whole message ends after [`MAX_QUIET_WHOLE`], any other line after
-    /// [`MAX_QUIET`].
+    /// `line` is the line so far. A whole answer ends after [`MAX_QUIET_WHOLE`], any other line after
+    /// [`MAX_QUIET`]. Other whole messages wait for their newline: no caller waits for them, and more
+    /// text may show that they are part of a log line.
     pub fn ends_line(&mut self, line: &[u8], now: Duration) -> bool {
         let Some(unfinished) = &mut self.unfinished else { return false };
-        // The line is read once: it may be long, and reading it for each chunk would cost too much.
-        let is_whole = unfinished.may_be_whole && self.decoder.decode(line).is_ok();
+        let is_over = unfinished.grown.1 + MAX_QUIET <= now || unfinished.since + MAX_QUIET <= now;
+        // The line may be long, and reading it for each chunk would cost too much.
+        if !unfinished.may_be_whole && !is_over {
+            return false;
+        }
         unfinished.may_be_whole = false;
-        let is_ended = is_whole || unfinished.deadline() <= now;
-        if is_ended {
-            self.unfinished = None;
+        match Whole::read(line, &mut self.decoder) {
+            Whole::Answer => {}
+            Whole::Other => {
+                self.unfinished = None;
+                return false;
+            }
+            Whole::Nothing if is_over => self.guard.lose_answer(now),
+            Whole::Nothing => return false,
         }
-        if is_ended && !is_whole {
-            self.guard.lose_answer(now);
-        }
-        is_ended
+        self.unfinished = None;
+        true
+    }
+}
+
+/// The contents of a line that has not ended.
+enum Whole {
+    /// An answer, or a batch with one.
+    Answer,
+    /// Another message, or a batch of them.
+    Other,
+    /// No message, or a part of one.
+    Nothing,
+}
+
+impl Whole {
+    fn read(line: &[u8], decoder: &mut Decoder) -> Self {
+        let is_answer =
+            |message: &Message<'_>| matches!(message, Message::Response(_) | Message::Error(_));
+        let has_answer = match decoder.decode(line) {
+            Err(_) => return Self::Nothing,
+            Ok(Frame::Message(message, _)) => is_answer(&message),
+            Ok(Frame::Batch(batch)) => {
+                let mut elements = batch.elements();
+                elements.any(|it| decoder.decode_element(it).is_ok_and(|(it, _)| is_answer(&it)))
+            }
+        };
+        if has_answer { Self::Answer } else { Self::Other }
     }
 }

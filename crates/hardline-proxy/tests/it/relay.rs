@@ -247,6 +247,24 @@ fn bytes_now_and_then_do_not_keep_a_line_open() {
     }
 }
 
+/// More text may show that it is part of a log line.
+#[test]
+fn a_request_without_its_newline_is_not_delivered() {
+    let request = r#"{"jsonrpc":"2.0","id":"s","method":"roots/list"}"#;
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for line in [request, notification, &format!("[{notification}]")] {
+        let mut run = Run::open();
+        run.client(&call(1));
+        run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
+        for _ in 0..60 {
+            run.wait_until(run.now + Duration::from_secs(1));
+            let is_ended = run.relay.take_wish() == Some(Wish::EndLine)
+                && run.relay.ends_line(line.as_bytes(), run.now);
+            assert!(!is_ended, "{line}");
+        }
+    }
+}
+
 #[test]
 fn a_line_that_grows_steadily_stays_open() {
     let mut run = Run::open();

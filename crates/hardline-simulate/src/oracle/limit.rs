@@ -59,6 +59,13 @@ pub(super) fn excuse(
         last.at = now;
     }
     // A server may write a document twice, and nobody knows which copy was delivered.
+    for line in &mut lines {
+        // The relay may have ended the line before the rest of it came.
+        let part = transcript.part_before(line, now);
+        if line.at == now && is_whole_message(part) {
+            line.text = part;
+        }
+    }
     let look = |at| excuse_line(transcript, &lines, at, is_answer, hold_back);
     planted.into_iter().find_map(look)
 }
@@ -82,11 +89,12 @@ fn excuse_line(
         return Some(Limit::LongPause);
     }
     // The relay may have taken the lines of two outputs for one torn message.
-    let across = State::after(before.iter().filter(|it| !it.text.trim_ascii().is_empty()));
+    let across =
+        State::after(before.iter().filter(|it| !it.text.trim_ascii().is_empty()), is_answer);
     if is_answer && !matches!(across, State::Torn { is_open: true, .. }) {
         return Some(Limit::ClosedPendingAnswer);
     }
-    match State::after(before.iter().filter(is_same)) {
+    match State::after(before.iter().filter(is_same), is_answer) {
         // An answer that reached the client was pending, or another oracle objects.
         State::Torn { is_open: false, .. } if is_answer => Some(Limit::ClosedPendingAnswer),
         State::Torn { is_quoted: true, .. } if is_answer => Some(Limit::QuotedPendingAnswer),
@@ -140,7 +148,9 @@ enum State {
 }
 
 impl State {
-    fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>) -> Self {
+    /// Returns the state after these lines. An answer right after opening brackets shows that they begin
+    /// no message, because such brackets do not hold it up.
+    fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>, is_answer: bool) -> Self {
         let (mut state, mut open, mut first) = (Self::Empty, Vec::new(), Vec::new());
         // The state before a line of opening brackets, which the next line shows to be a head or text.
         let mut before_bare = None;
@@ -148,7 +158,7 @@ impl State {
             if let Some(before) = before_bare.take().filter(|_| !goes_on(line.text)) {
                 state = before;
             }
-            if is_bare(line.text) && !matches!(state, Self::Torn { .. }) {
+            if is_answer && is_bare(line.text) && !matches!(state, Self::Torn { .. }) {
                 before_bare = Some(state);
             }
             let is_torn = is_torn(line.text);
@@ -323,6 +333,11 @@ mod tests {
             check(&[(0, head), (31_000, planted)], false, Some(Limit::LongPause));
             if head.starts_with("[INFO]") {
                 check(&[(0, head), (100, planted)], true, Some(Limit::QuotedPendingAnswer));
+                continue;
+            }
+            if head.starts_with("{\n") {
+                // A whole answer shows that the bracket began nothing.
+                check(&[(0, head), (0, planted)], true, Some(Limit::ClosedPendingAnswer));
                 continue;
             }
             check(&[(0, head), (100, planted)], true, None);

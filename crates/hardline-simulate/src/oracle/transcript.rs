@@ -23,6 +23,8 @@ struct Read {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told<'a> {
     pub(super) text: &'a [u8],
+    /// The place of its first byte.
+    pub(super) start: usize,
     /// The output that its last byte belongs to.
     pub(super) output: u32,
     /// The time at which its first byte was read.
@@ -57,10 +59,17 @@ impl Transcript {
             }
             let (output, at) = read.map_or_else(Default::default, |it| (it.output, it.at));
             let begun = self.read_of(start).map_or(at, |it| it.at);
-            lines.push(Told { text, output, begun, at });
+            lines.push(Told { text, start, output, begun, at });
             start = end + 1;
         }
         (lines, marked)
+    }
+
+    /// Returns the part of a line that was read before a point in time.
+    pub(super) fn part_before<'a>(&self, line: &Told<'a>, time: Duration) -> &'a [u8] {
+        let reads = self.reads.iter().take_while(|it| it.at < time);
+        let end = reads.last().map_or(0, |it| it.end).saturating_sub(line.start);
+        line.text.get(..end).unwrap_or(line.text)
     }
 
     /// Returns the longest time without bytes between two points in time.

@@ -45,6 +45,31 @@ pub(super) fn closed_answer(script: &mut Script<'_>) {
     after_attack(script);
 }
 
+/// Text that loggers and progress bars write before a title or a file name.
+const LOGGED: [&str; 10] = [
+    "INFO fetched title=",
+    "[INFO] ",
+    "msg=",
+    "data: ",
+    "> ",
+    "- ",
+    "50%|## | ",
+    "Downloading x\r",
+    "\u{a0}",
+    "<!-- ",
+];
+
+/// A server that encodes its answers properly and logs the title of a document to standard output.
+pub(super) fn logged(script: &mut Script<'_>) {
+    let (asked, other) = (script.ask(), script.ask());
+    let message = script.author.message(script.rng);
+    let line = format!("{}{message}\n", script.rng.pick(&LOGGED));
+    script.say(line.as_bytes(), &[]);
+    script.hesitate();
+    script.answer(&asked);
+    script.answer(&other);
+}
+
 /// Continues the session, to check that it still works.
 fn after_attack(script: &mut Script<'_>) {
     script.hesitate();

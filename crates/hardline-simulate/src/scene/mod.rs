@@ -27,10 +27,11 @@ const fn family(name: &'static str, scene: Scene) -> Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 34] = [
+pub const FAMILIES: [Family; 35] = [
     family("honest", life::honest),
     family("torn", attack::torn),
     family("closed-answer", attack::closed_answer),
+    family("logged", attack::logged),
     family("line-end", attack::line_end),
     family("client-line", attack::client_line),
     family("capability", attack::capability),

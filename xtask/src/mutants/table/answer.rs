@@ -40,7 +40,7 @@ pub(super) const ATTACK: Attack = Attack {
         },
         Mutant {
             name: "prefix",
-            defense: "an answer behind other text is delivered, or its request fails",
+            defense: "an answer behind padding is delivered, or its request fails",
             edits: &[
                 edit(
                     DOUBT,

@@ -8,6 +8,7 @@ mod capability;
 mod closed;
 mod hidden;
 mod line_end;
+mod logged;
 mod torn;
 mod undo;
 
@@ -17,6 +18,7 @@ use super::Attack;
 pub(super) const ATTACKS: &[Attack] = &[
     torn::ATTACK,
     closed::ATTACK,
+    logged::ATTACK,
     line_end::ATTACK,
     answer::ATTACK,
     hidden::ATTACK,

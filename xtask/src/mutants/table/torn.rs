@@ -26,8 +26,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "a broken line makes the server suspect",
             edits: &[edit(
                 REFUSE,
-                "RefusalReason::Json(_) => true,",
-                "RefusalReason::Json(_) => false,",
+                "// Content may also have ended a message without an id, or with two kinds in it.\n            _ => true,",
+                "_ => false,",
             )],
             classes: &["torn"],
         },

@@ -195,3 +195,49 @@ fn an_answer_behind_a_prefix_after_a_torn_message_is_not_delivered() {
         assert!(run.to_client.iter().any(|it| it.contains("\"id\":2,\"error\"")), "{prefix:?}");
     }
 }
+
+/// Content may have ended each of these, and written the message behind it.
+#[test]
+fn a_message_after_any_line_that_is_blocked_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for blocked in [
+            r#"{"jsonrpc":"2.0","result":{"content":[]}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"result":{"content":[]}}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"result":{"content":[]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"Method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"1","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
+        ] {
+            for pause in [0, 50, 1000] {
+                let mut run = calling(profile);
+                run.server(blocked);
+                run.wait(Duration::from_millis(pause));
+                run.server(SAMPLING);
+                run.wait(Duration::from_millis(pause));
+                run.server(&answer(1, "b"));
+                assert_nothing_planted(&mut run, &format!("{profile} {blocked} {pause}"));
+            }
+        }
+    }
+}
+
+/// Content writes the start of a line that the rest of the real answer ends.
+#[test]
+fn the_rest_of_an_answer_is_found_inside_a_line_that_content_began() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for start in [
+            "INFO {{[{\"",
+            r#"{"a":{"b":[{"c":""#,
+            HEAD,
+            r#"{"jsonrpc":"2.0","id":77,"result":{"content":[{"type":"text","text":""#,
+        ] {
+            let mut run = calling(profile);
+            run.server(&format!("{HEAD}a{TAIL}"));
+            run.server(SAMPLING);
+            run.server(&format!("{start}{TAIL}"));
+            assert_nothing_planted(&mut run, &format!("{profile} {start}"));
+        }
+    }
+}

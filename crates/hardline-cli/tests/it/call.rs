@@ -115,7 +115,11 @@ fn failures_have_their_status_and_their_words() {
     check(&demo(&["call", "x", r#"{"a":1,"a":2}"#]), 2, "duplicate key at byte 7");
     check(&demo(&["call", "x", "@/no/such/file"]), 2, "/no/such/file");
     check(&["tools", "--url", "example.com"], 2, "it must begin with http://");
-    check(&["tools", "--url", "http://u:secret@127.0.0.1/"], 2, "as a header");
+    check(
+        &["tools", "--url", "http://u:secret@127.0.0.1/"],
+        2,
+        "send an Authorization header instead",
+    );
     let url = ["tools", "--url", "http://127.0.0.1:1/"];
     check(&[&url[..], &["--header", "nothing"]].concat(), 2, "write it as 'Name: value'");
     check(&[&url[..], &["--header", "a b: secret"]].concat(), 2, "is not the name of a header");

@@ -159,7 +159,7 @@ fn notices_what_is_broken() {
     for expected in [
         "policy.toml is not a valid policy",
         "hardline.lock: ",
-        "audit.db is no database",
+        "audit.db is not an audit database; move it away",
         "settings.json: line 1, column ",
         "a: its command no-such-command is not in PATH",
         "line 2: b: command is not a string",

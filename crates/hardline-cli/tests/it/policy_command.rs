@@ -11,7 +11,7 @@ const POLICY: &str = "profile = \"strict\"\n[server.docs.rules]\ncontent.hidden 
 fn checks_a_file_or_the_one_of_the_user() {
     let home = Home::new();
     let outcome = home.expect(2, &["policy", "check"]);
-    assert!(outcome.stderr.contains("there is no"), "{outcome:?}");
+    assert!(outcome.stderr.contains("does not exist: name a file"), "{outcome:?}");
     home.write("team.toml", POLICY);
     let outcome = home.expect(0, &["policy", "check", "team.toml"]);
     assert!(outcome.stdout.contains("profile: strict"), "{outcome:?}");

@@ -27,7 +27,7 @@ fn resources_and_prompts_of_a_server_that_is_started() {
     check(
         &["prompts"],
         "PROMPT  ARGUMENTS  DESCRIPTION\n\
-         greet   name*      Asks for a greeting for somebody\n",
+         greet   name*      Asks for a greeting for a person\n",
     );
     check(&["prompts", "greet", r#"{"name": "Ada"}"#], "user:\nWrite a short greeting for Ada.\n");
 }

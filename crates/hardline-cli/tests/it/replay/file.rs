@@ -17,8 +17,8 @@ fn one_of_several_sessions_is_chosen() {
     let list = hardline(&["replay", "--list", &file], b"");
     assert_eq!(
         text(&list.stdout),
-        "one  2026-11-15T22:22:38.125000Z  lines: 1 of the client, 1 of the server\n\
-         two  2026-11-15T22:22:38.125000Z  lines: 2 of the client, 2 of the server\n"
+        "one  2026-11-15T22:22:38.125000Z  lines: 1 from the client, 1 from the server\n\
+         two  2026-11-15T22:22:38.125000Z  lines: 2 from the client, 2 from the server\n"
     );
     let list = hardline(&["replay", "--list", "--format", "json", &file], b"");
     let list: Value = serde_json::from_slice(&list.stdout).unwrap();
@@ -71,7 +71,7 @@ fn half_a_recording_is_played_as_far_as_it_goes() {
     assert_eq!(text(&output.stdout), "1 request, 1 the same\n");
     assert_eq!(output.status.code(), Some(0));
     let errors = text(&output.stderr);
-    assert!(errors.contains(":1: no line") && errors.contains(":4: no line"), "{errors}");
+    assert!(errors.contains(":1: not a line") && errors.contains(":4: not a line"), "{errors}");
 }
 
 #[test]

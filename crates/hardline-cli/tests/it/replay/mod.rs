@@ -62,7 +62,7 @@ fn the_same_server_shows_no_difference() {
         json!({"jsonrpc": "2.0", "id": "three", "method": "no/such/method"}),
     ];
     record(&file, &[], &[], session(&calls).as_bytes());
-    let note = "note: 1 line of the client with secrets taken out: the server got [redacted] in their \
+    let note = "note: 1 line of the client with redacted secrets: the server got [redacted] in their \
                 place";
     check(&file, &[], &DEMO, 0, &[note, "4 requests, 4 the same"]);
 }

@@ -21,7 +21,7 @@ fn a_clean_result_says_what_was_scanned_and_what_was_not() {
     assert_eq!(clean, "0 findings\nscanned: 1 text, 13 bytes\nnot scanned: nothing\n");
     let odd = text(&["-"], b"nothing here\n\xff\n");
     let expected = "0 findings\nscanned: 1 text, 15 bytes\n\
-                    not scanned: 1 byte that is no text (as if a question mark stood there)\n";
+                    not scanned: 1 byte that is not text (scanned as a question mark)\n";
     assert_eq!(odd, expected);
     assert_eq!(text(&[], b""), "0 findings\nscanned: 1 text, 0 bytes\nnot scanned: nothing\n");
 }

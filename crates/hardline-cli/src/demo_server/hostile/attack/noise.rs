@@ -42,11 +42,32 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "noise-before-answer",
         what: "A progress bar without a newline, and the answer behind it",
         rule: RULE,
-        due: Due::Answer,
+        due: Due::Error,
         act: |call| {
             let line = call.text("answered behind a progress bar");
             // A progress bar without a newline shares its line with the answer.
             call.answer_with(&format!("Loading [####    ]\r{line}"))
+        },
+    },
+    Attack {
+        name: "noise-padding",
+        what: "Padding and a color escape before the answer on its line",
+        rule: RULE,
+        due: Due::Answer,
+        act: |call| {
+            let line = call.text("answered behind padding");
+            call.answer_with(&format!("\0\0\x1b[0m{line}"))
+        },
+    },
+    Attack {
+        name: "noise-title",
+        what: "A log line whose page title is an answer, then the answer",
+        rule: RULE,
+        due: Due::Answer,
+        act: |call| {
+            let forged = call.text("forged by the title of a page");
+            let line = call.text("answered after the log line");
+            call.answer_with(&format!("INFO title={forged}\n{line}"))
         },
     },
     Attack {

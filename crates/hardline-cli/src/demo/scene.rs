@@ -41,6 +41,24 @@ impl Scene {
 
 pub(super) const ACTS: &[Act] = &[
     Act {
+        title: "Servers that fail",
+        scenes: &[
+            Scene {
+                title: "A flood",
+                story: "Ten thousand reports of progress, and one answer behind them.",
+                ask: Ask::Call("flood-progress"),
+                good: "{n} reports, the newest among them, and the answer",
+            },
+            Scene {
+                title: "A server that dies",
+                story: "It is killed in the middle of a call, and everything that the client was \
+                    doing with it is lost.",
+                ask: Ask::Call("kill-self"),
+                good: "an error at once, the server restarted, the session alive",
+            },
+        ],
+    },
+    Act {
         title: "Messages that were never sent",
         scenes: &[
             Scene {
@@ -88,6 +106,13 @@ pub(super) const ACTS: &[Act] = &[
                 ask: Ask::Call("huge-frame"),
                 good: "an error to the caller, and the line was never stored",
             },
+            Scene {
+                title: "An answer with the wrong kind of id",
+                story: "The request's id is a number, and the answer has the same number as a string. \
+                                    They never match.",
+                ask: Ask::Call("id-as-string"),
+                good: "an error to the caller after two seconds without a better one",
+            },
         ],
     },
     Act {
@@ -112,31 +137,6 @@ pub(super) const ACTS: &[Act] = &[
                                     instructions.",
                 ask: Ask::List("poisoned-description"),
                 good: "the tool is listed, with its instructions made visible",
-            },
-        ],
-    },
-    Act {
-        title: "Servers that fail",
-        scenes: &[
-            Scene {
-                title: "A flood",
-                story: "Ten thousand reports of progress, and one answer behind them.",
-                ask: Ask::Call("flood-progress"),
-                good: "{n} reports, the newest among them, and the answer",
-            },
-            Scene {
-                title: "An answer with the wrong kind of id",
-                story: "The request's id is a number, and the answer has the same number as a string. \
-                                    They never match.",
-                ask: Ask::Call("id-as-string"),
-                good: "an error to the caller after two seconds without a better one",
-            },
-            Scene {
-                title: "A server that dies",
-                story: "It is killed in the middle of a call, and everything that the client was \
-                    doing with it is lost.",
-                ask: Ask::Call("kill-self"),
-                good: "an error at once, the server restarted, the session alive",
             },
         ],
     },

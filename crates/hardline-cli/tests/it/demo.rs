@@ -14,6 +14,8 @@ fn everything_is_stopped_and_shown_in_eighty_columns() {
     assert_eq!(text.matches("    plain     ✗").count(), 13, "{text}");
     assert_eq!(text.matches("    hardline  ✓").count(), 13, "{text}");
     assert!(text.contains("all 12 attacks stopped"), "{text}");
+    // A server that an earlier attack made suspect would have its reports dropped.
+    assert!(!text.contains(" 0 reports"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
     // A pipe gets no colors, and no escape sequence of an attack.

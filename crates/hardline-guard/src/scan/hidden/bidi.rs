@@ -30,6 +30,8 @@ pub(super) struct Lines<'a> {
     is_right_to_left: Option<bool>,
     end: usize,
     has_right_to_left: bool,
+    /// True if the first letter of the line is written from right to left.
+    starts_right_to_left: bool,
     /// Effect of the controls of the line; computed when first needed.
     controls: Option<Controls>,
     start: usize,
@@ -53,6 +55,7 @@ impl<'a> Lines<'a> {
             is_right_to_left: None,
             end: 0,
             has_right_to_left: false,
+            starts_right_to_left: false,
             controls: None,
             start: 0,
         }
@@ -85,6 +88,17 @@ impl<'a> Lines<'a> {
         controls
     }
 
+    /// Returns true if the first letter of the line that was requested last is written from right
+    /// to left.
+    pub(super) fn starts_right_to_left(&self) -> bool {
+        self.starts_right_to_left
+    }
+
+    /// Returns the start of the line that was requested last.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
     fn is_text_right_to_left(&mut self) -> bool {
         let text = self.text;
         *self.is_right_to_left.get_or_insert_with(|| has_share(text))
@@ -100,6 +114,8 @@ impl<'a> Lines<'a> {
         self.end = rest.find('\n').map_or(self.text.len(), |it| at + it + 1);
         let line = self.text.get(self.start..self.end).unwrap_or_default();
         self.has_right_to_left = line.chars().any(is_right_to_left);
+        self.starts_right_to_left = self.has_right_to_left
+            && line.chars().find(|it| it.is_alphabetic()).is_some_and(is_right_to_left);
         self.controls = None;
     }
 }

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::kind::kind;
+use super::kind::{Kind, kind};
 use crate::rule::Rule;
 use crate::scan::list::List;
 
@@ -29,6 +29,10 @@ pub(super) const SLIGHT: Weight = 4;
 pub(super) const ODD: Weight = 2 * BIT;
 /// Weight of a character that occurs in no text by accident.
 pub(super) const STRANGE: Weight = 4 * BIT;
+
+/// Weight of an optional character without an effect, after a place without one. Characters in
+/// consecutive places weigh nothing. Of random bits, one in four is such a change.
+pub(super) const CHANGE: Weight = 4 * BIT;
 
 /// Level at which a text hides a message.
 const LIMIT: Weight = 14 * BIT;
@@ -50,6 +54,8 @@ pub(super) struct Capacity<'a> {
     last: Option<char>,
     /// Number of times that the last carrier followed itself directly.
     repeated: u32,
+    /// Number of adjacent carriers up to the last one.
+    row: u32,
     /// Set while all carriers of the text are the same character.
     is_uniform: bool,
     /// End of the last carrier.
@@ -101,6 +107,7 @@ impl<'a> Capacity<'a> {
             is_message: false,
             last: None,
             repeated: 0,
+            row: 0,
             is_uniform: true,
             end: 0,
         }
@@ -135,8 +142,15 @@ impl<'a> Capacity<'a> {
         if weight == 0 {
             return;
         }
-        // Adjacent characters in ascending order are a list, as programs print it.
-        let is_listed = self.is_adjacent(&range) && self.last.is_some_and(|last| last < char);
+        let is_adjacent = self.is_adjacent(&range);
+        // Up to three adjacent characters in ascending order, or more without a gap between their
+        // codes, are a list, as programs print it. A directional control and its end are not.
+        let is_list = self.last.is_some_and(|last| match self.row {
+            1 | 2 => last < char,
+            _ => u32::from(last) + 1 == u32::from(char),
+        });
+        let is_listed = is_adjacent && is_list && kind(char) != Some(Kind::Bidi);
+        self.row = if is_adjacent { self.row + 1 } else { 1 };
         let weight = if is_listed { weight.min(SLIGHT) } else { weight };
         self.drain(range.start, list);
         if self.last != Some(char) {

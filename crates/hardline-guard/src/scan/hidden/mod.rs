@@ -16,8 +16,10 @@ mod capacity;
 mod kind;
 mod private;
 mod selector;
+mod span;
 #[cfg(test)]
 mod tests;
+mod virama;
 mod weigh;
 
 use std::ops::Range;
@@ -28,6 +30,8 @@ use bidi::{Controls, Lines};
 use capacity::{BIT, Capacity, ODD, SHORT, SLIGHT, STRANGE};
 use kind::{Kind, has_no_width, is_private, kind};
 use selector::{Choices, selects_nothing};
+use span::Spans;
+use virama::Viramas;
 use weigh::{Around, Use};
 
 pub(crate) use capacity::{Residue, Together};
@@ -50,7 +54,9 @@ pub(super) struct Hidden<'a> {
     done: usize,
     lines: Lines<'a>,
     capacity: Capacity<'a>,
-    choices: Choices,
+    choices: Choices<'a>,
+    spans: Spans,
+    viramas: Viramas<'a>,
     /// Number of visible characters, up to [`MIN_VISIBLE`].
     visible: usize,
     /// The last unusual space.
@@ -68,7 +74,9 @@ impl<'a> Hidden<'a> {
             done: 0,
             lines: Lines::new(text),
             capacity: Capacity::new(text, is_part.then_some(1), visible < SHORT),
-            choices: Choices::default(),
+            choices: Choices::new(text),
+            spans: Spans::default(),
+            viramas: Viramas::new(text),
             visible,
             space: None,
         }
@@ -136,9 +144,9 @@ impl<'a> Hidden<'a> {
 
     fn take_run(&mut self, range: Range<usize>, list: &mut List) {
         let before = self.text.get(..range.start).unwrap_or_default();
-        let after = self.text.get(range.end..).and_then(|it| it.chars().next());
+        let rest = self.text.get(range.end..).unwrap_or_default();
         let mut run = self.text.get(range.clone()).unwrap_or_default();
-        let mut around = Around::new(before, after);
+        let mut around = Around::new(before, rest);
         // Most runs are a single character that its script needs.
         if let Some(char @ '\u{200b}'..='\u{200d}') = run.chars().next()
             && run.len() == char.len_utf8()
@@ -151,9 +159,10 @@ impl<'a> Hidden<'a> {
             run = without_flag(run);
         }
         around.is_single = run.chars().nth(1).is_none();
-        around.is_right_to_left =
-            run.contains(is_direction) && self.lines.is_right_to_left(range.start);
-        let rest = self.text.get(range.end..).unwrap_or_default();
+        if run.contains(is_direction) {
+            around.is_right_to_left = self.lines.is_right_to_left(range.start);
+            around.starts_right_to_left = self.lines.starts_right_to_left();
+        }
         // Of several marks, the last one counts.
         let is_turning = run.ends_with(['\u{61c}', '\u{200f}'])
             && !around.is_right_to_left
@@ -173,11 +182,13 @@ impl<'a> Hidden<'a> {
             at = place.end;
             match kind(char) {
                 Some(Kind::Bidi) => {
-                    let is_empty = is_end(char) && previous.is_some_and(is_start);
                     let weight = match self.lines.controls(place.start) {
                         Controls::Useless => STRANGE,
-                        _ if is_empty => ODD,
-                        _ => SLIGHT,
+                        _ => {
+                            let is_both = self.lines.is_right_to_left(place.start);
+                            let line = self.lines.start();
+                            self.spans.weigh(self.text, place.start, line, is_both)
+                        }
                     };
                     self.capacity.add_plainly(char, place, weight, list);
                 }
@@ -185,7 +196,7 @@ impl<'a> Hidden<'a> {
                     let weight = match previous {
                         None => {
                             let pair = (around.before, char);
-                            self.choices.weigh(self.text, place.start, pair, around.after)
+                            self.choices.weigh(place.start, pair, around.after)
                         }
                         // Many keyboards insert the same selector twice.
                         Some(previous) if previous == char => SLIGHT,
@@ -200,6 +211,10 @@ impl<'a> Hidden<'a> {
                 }
                 _ => match around.weigh(char, previous) {
                     Use::Weighs(weight) => self.capacity.add(char, place, weight, list),
+                    Use::Silent => {
+                        let weight = self.viramas.weigh(place.start);
+                        self.capacity.add(char, place, weight, list);
+                    }
                     Use::Never => self.capacity.add(char, place, STRANGE, list),
                 },
             }
@@ -213,8 +228,9 @@ impl<'a> Hidden<'a> {
         let (mut previous, mut row) = (None, 0);
         for (index, char) in run.chars().enumerate() {
             row = if previous == Some(char) { row + 1 } else { 1 };
-            // Editing leaves joiners at the ends of lines.
-            let is_left = kind(char) == Some(Kind::Joiner) && around.after == Some('\n');
+            // Editing leaves joiners at the ends of lines, and next to letters that need them.
+            let is_left = kind(char) == Some(Kind::Joiner)
+                && (around.after == Some('\n') || around.is_near_script());
             let is_row = row == MIN_ROW && !is_left;
             if index == MAX_RUN || is_row && around.weigh(char, None) == Use::Weighs(ODD) {
                 return Some(IN_A_ROW);
@@ -255,12 +271,4 @@ fn without_flag(run: &str) -> &str {
 
 fn is_direction(char: char) -> bool {
     kind(char) == Some(Kind::Direction)
-}
-
-fn is_start(char: char) -> bool {
-    matches!(char, '\u{202a}' | '\u{202b}' | '\u{202d}' | '\u{202e}' | '\u{2066}'..='\u{2068}')
-}
-
-fn is_end(char: char) -> bool {
-    matches!(char, '\u{202c}' | '\u{2069}')
 }

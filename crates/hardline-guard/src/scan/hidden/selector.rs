@@ -1,26 +1,58 @@
 //! Variation selectors: each selects a form of the character before it, or selects nothing and
 //! carries bits.
+//!
+//! Most selectors are optional, so their presence is a bit unless the text uses them consistently.
+//! A selector weighs little if the same character, or in some cases its whole [`Group`], has had
+//! one everywhere since the last time. It weighs more after a place without one.
+//!
+//! Invariant: the text is read once, and only if it has selectors.
 
-use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
-use crate::scan::unicode::{has_styles, has_variant, is_ideograph, is_pictograph};
+use super::capacity::{BIT, CHANGE, ODD, SLIGHT, STRANGE, Weight};
+use crate::scan::unicode::{
+    has_styles, has_variant, is_emoji_by_default, is_ideograph, is_pictograph,
+};
 
 /// The selections that a text has made so far.
-#[derive(Debug, Default)]
-pub(super) struct Choices {
-    /// Characters that had a selector, each with its last one.
-    seen: Vec<(char, char)>,
-    next: usize,
-    /// End of the last selector.
-    end: usize,
+#[derive(Debug)]
+pub(super) struct Choices<'a> {
+    text: &'a str,
+    /// Characters that had a selector, each with its last one, sorted.
+    seen: Vec<(char, Last)>,
+    /// One bit for each value of the last six bits of a character in `seen`.
+    filter: u64,
+    groups: [Option<Last>; 5],
+    /// Position up to which the text was searched for characters without a selector.
+    read: usize,
 }
 
-/// Limit on remembered selections.
-const MAX_SEEN: usize = 64;
-/// Number of bytes before a selector that are searched for its character without one.
-const NEAR: usize = 128;
+/// Limit on remembered characters. The others count as new at each occurrence.
+const MAX_SEEN: usize = 1024;
 
 /// The last selector that is registered for any ideograph.
 const LAST_REGISTERED: char = '\u{e011f}';
+
+/// The last selector of a character, or of a group.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    selector: char,
+    /// Set if the character has occurred without a selector since.
+    is_missed: bool,
+}
+
+/// Characters whose selectors do not change how they look.
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    /// Digits and signs outside of keycaps.
+    Digit,
+    /// Old emoji, after which Apple's keyboards insert a selector.
+    Old,
+    /// Newer emoji with a selector in the standard.
+    New,
+    /// Emoji without one.
+    Other,
+    /// Digits and signs of keycaps.
+    Keycap,
+}
 
 /// Weights of a selector after some character.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +61,10 @@ struct Choice {
     new: Weight,
     /// For a character that always has the same selector.
     same: Weight,
-    /// For a character that has it in some places, and not in others.
+    /// For a character that was without it since the last time.
     mixed: Weight,
+    /// Same as `mixed`, where another character of the group was without it.
+    group: Weight,
 }
 
 /// Returns true if the selector cannot select anything that exists.
@@ -49,59 +83,121 @@ pub(super) fn is_style(selector: char) -> bool {
     matches!(selector, '\u{fe0e}' | '\u{fe0f}')
 }
 
-impl Choices {
+impl<'a> Choices<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, seen: Vec::new(), filter: 0, groups: [None; 5], read: 0 }
+    }
+
     /// Weighs the selector at `at`, which follows `base` and is followed by `after`.
     pub(super) fn weigh(
         &mut self,
-        text: &str,
         at: usize,
         (base, selector): (Option<char>, char),
         after: Option<char>,
     ) -> Weight {
-        let start = std::mem::replace(&mut self.end, at + selector.len_utf8());
         let Some(base) = base else { return ODD };
-        let choice = choice(base, selector, after);
-        let Some((_, last)) = self.seen.iter_mut().find(|(it, _)| *it == base) else {
-            self.remember((base, selector));
-            return choice.new;
-        };
-        if std::mem::replace(last, selector) != selector {
-            return choice.new.max(choice.mixed);
+        self.read_to(at.saturating_sub(base.len_utf8()));
+        self.read = at + selector.len_utf8();
+        let group = group(base, after);
+        let last = Last { selector, is_missed: false };
+        let is_changed = |old: Last| old.is_missed || old.selector != selector;
+        if matches!(group, Some(Group::Keycap)) {
+            let is_mixed = self.replace(group, last).is_some_and(is_changed);
+            return if is_mixed { ODD } else { 0 };
         }
-        let end = at.saturating_sub(base.len_utf8());
-        let start = text.ceil_char_boundary(start.max(end.saturating_sub(NEAR)));
-        // A character with and without its selector encodes one bit per occurrence.
-        let is_mixed = || text.get(start..end).is_some_and(|it| it.contains(base));
-        if choice.mixed != choice.same && is_mixed() { choice.mixed } else { choice.same }
+        let choice = choice(base, selector);
+        let of_base = match self.seen.binary_search_by_key(&base, |it| it.0) {
+            Ok(index) => {
+                let old = self.seen.get_mut(index).map(|it| std::mem::replace(&mut it.1, last));
+                let is_mixed = old.is_some_and(is_changed);
+                if is_mixed { choice.mixed.max(choice.new) } else { choice.same }
+            }
+            Err(index) => {
+                if self.seen.len() < MAX_SEEN {
+                    self.seen.insert(index, (base, last));
+                    self.filter |= bit(base);
+                }
+                choice.new
+            }
+        };
+        let is_mixed = self.replace(group, last).is_some_and(is_changed);
+        if is_mixed { of_base.max(choice.group) } else { of_base }
     }
 
-    fn remember(&mut self, pair: (char, char)) {
-        match self.seen.get_mut(self.next) {
-            Some(oldest) => *oldest = pair,
-            None => self.seen.push(pair),
+    /// Replaces the last selector of a group, and returns the one before.
+    fn replace(&mut self, group: Option<Group>, last: Last) -> Option<Last> {
+        self.groups.get_mut(group? as usize)?.replace(last)
+    }
+
+    /// Reads the text up to `end`, and remembers which characters are without a selector.
+    fn read_to(&mut self, end: usize) {
+        let mut chars = self.text.get(self.read..end).unwrap_or_default().chars().peekable();
+        while let Some(char) = chars.next() {
+            let next = chars.peek().copied();
+            let is_keycap = next == Some('\u{20e3}') && is_key(char);
+            if !is_keycap
+                && self.filter & bit(char) != 0
+                && let Ok(index) = self.seen.binary_search_by_key(&char, |it| it.0)
+                && let Some((_, last)) = self.seen.get_mut(index)
+            {
+                last.is_missed = true;
+            }
+            if let Some(group) = group(char, next)
+                && let Some(Some(last)) = self.groups.get_mut(group as usize)
+            {
+                last.is_missed = true;
+            }
         }
-        self.next = (self.next + 1) % MAX_SEEN;
     }
 }
 
-fn choice(base: char, selector: char, after: Option<char>) -> Choice {
-    let of = |new, same, mixed| Choice { new, same, mixed };
+fn bit(char: char) -> u64 {
+    1 << (u32::from(char) & 63)
+}
+
+/// Returns true if the character is part of a keycap emoji.
+fn is_key(char: char) -> bool {
+    matches!(char, '0'..='9' | '#' | '*')
+}
+
+/// Returns the group of a character that looks the same with the usual selector.
+fn group(char: char, after: Option<char>) -> Option<Group> {
+    match char {
+        _ if is_key(char) && after == Some('\u{20e3}') => Some(Group::Keycap),
+        _ if is_key(char) => Some(Group::Digit),
+        '\0'..'\u{2000}' => None,
+        _ if !is_emoji_by_default(char) => None,
+        _ if !has_styles(char) => Some(Group::Other),
+        _ if char < '\u{10000}' => Some(Group::Old),
+        _ => Some(Group::New),
+    }
+}
+
+fn choice(base: char, selector: char) -> Choice {
+    let of = |new, same, mixed, group| Choice { new, same, mixed, group };
+    let is_emoji_style = selector == '\u{fe0f}';
     match selector {
         _ if is_style(selector) => match base {
-            '0'..='9' | '#' | '*' if after == Some('\u{20e3}') => of(0, 0, 0),
-            '0'..='9' | '#' | '*' => of(BIT, SLIGHT, BIT),
-            _ if has_styles(base) => of(0, 0, BIT / 2),
+            _ if is_key(base) => of(BIT, SLIGHT, CHANGE, CHANGE),
+            // The other style looks different.
+            _ if has_styles(base) && is_emoji_by_default(base) != is_emoji_style => {
+                of(0, 0, ODD, 0)
+            }
+            // Texts of several people mix these.
+            _ if has_styles(base) && base < '\u{10000}' => of(0, 0, CHANGE, BIT),
+            _ if has_styles(base) => of(0, 0, CHANGE, ODD),
             // Keyboards append one to emoji that have no other style.
-            _ if is_pictograph(base) || base == '\u{20e3}' => of(SLIGHT, 0, BIT / 2),
+            _ if is_pictograph(base) || base == '\u{20e3}' => of(SLIGHT, 0, CHANGE, ODD),
             // A leftover of a removed emoji.
-            _ if base.is_whitespace() || base.is_ascii_punctuation() => of(ODD, ODD, ODD),
-            _ if base.is_alphanumeric() => of(STRANGE, SLIGHT, ODD),
-            _ => of(BIT, 0, BIT / 2),
+            _ if base.is_whitespace() || base.is_ascii_punctuation() => of(ODD, ODD, ODD, 0),
+            _ if base.is_alphanumeric() => of(STRANGE, SLIGHT, STRANGE, 0),
+            _ => of(BIT, 0, CHANGE, 0),
         },
-        '\u{fe00}'..='\u{fe0f}' => of(0, 0, BIT),
+        '\u{fe00}'..='\u{fe0f}' if is_ideograph(base) => of(BIT, 0, 3 * BIT, 0),
+        '\u{fe00}'..='\u{fe0f}' => of(0, 0, ODD, 0),
         // People use only the first few variants of an ideograph.
-        '\u{e0100}'..='\u{e0103}' => of(BIT, 0, BIT),
-        '\u{e0104}'..='\u{e010f}' => of(ODD, 0, ODD),
-        _ => of(STRANGE, 0, STRANGE),
+        '\u{e0100}'..='\u{e0103}' => of(BIT, 0, 3 * BIT, 0),
+        '\u{e0104}'..='\u{e010f}' => of(ODD, 0, 3 * BIT, 0),
+        _ => of(STRANGE, 0, STRANGE, 0),
     }
 }

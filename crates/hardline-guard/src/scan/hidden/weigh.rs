@@ -2,6 +2,7 @@
 
 use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
 use super::kind::{Kind, kind};
+use super::virama::is_silent;
 use crate::scan::unicode::{
     has_variant, is_east_asian, is_indic, is_joined, is_mark, is_mongolian, is_pictograph,
     is_right_to_left, is_unspaced, is_virama, joins_before, joins_next,
@@ -12,11 +13,15 @@ use crate::scan::unicode::{
 pub(super) struct Around<'a> {
     /// The text before the run.
     text: &'a str,
+    /// The text after the run.
+    rest: &'a str,
     pub(super) before: Option<char>,
     pub(super) after: Option<char>,
     /// Set if the line is written from right to left, at least in part. Computed for directional
     /// marks only.
     pub(super) is_right_to_left: bool,
+    /// Set if the first letter of the line is written from right to left. Computed likewise.
+    pub(super) starts_right_to_left: bool,
     /// Set if the run is a single character.
     pub(super) is_single: bool,
 }
@@ -27,18 +32,31 @@ pub(super) enum Use {
     Weighs(Weight),
     /// A hit in a text that is not long.
     Never,
+    /// A non-joiner that some texts write everywhere; see [`Viramas`](super::virama::Viramas).
+    Silent,
 }
 
 /// Limit on combining marks that are skipped to find their letter.
 const MAX_MARKS: usize = 8;
 
+/// Limit on blanks that are skipped to find the next letter.
+const MAX_BLANKS: usize = 8;
+
 /// Limit on the letters of the name of a function: `arctan`.
 const MAX_NAME: usize = 6;
 
 impl<'a> Around<'a> {
-    pub(super) fn new(text: &'a str, after: Option<char>) -> Self {
-        let before = text.chars().next_back();
-        Self { text, before, after, is_right_to_left: false, is_single: true }
+    pub(super) fn new(text: &'a str, rest: &'a str) -> Self {
+        let (before, after) = (text.chars().next_back(), rest.chars().next());
+        Self {
+            text,
+            rest,
+            before,
+            after,
+            is_right_to_left: false,
+            starts_right_to_left: false,
+            is_single: true,
+        }
     }
 
     fn is_near(&self, test: impl Fn(char) -> bool) -> bool {
@@ -59,12 +77,14 @@ impl<'a> Around<'a> {
         let Some(kind) = kind(char) else { return Use::Weighs(0) };
         let weight = match kind {
             Kind::Break => self.weigh_break(),
+            Kind::Joiner if char == '\u{200c}' && self.is_silent() => return Use::Silent,
             Kind::Joiner => self.weigh_joiner(char),
             Kind::Direction => self.weigh_direction(char),
             Kind::SoftHyphen => self.weigh_soft_hyphen(),
             Kind::Glue => self.weigh_glue(char),
             Kind::Operator => self.weigh_operator(char),
-            Kind::GraphemeJoiner if self.is_near(is_mark) => 0,
+            // It keeps two marks apart.
+            Kind::GraphemeJoiner if self.after.is_some_and(is_mark) => SLIGHT / 2,
             Kind::GraphemeJoiner => ODD,
             Kind::Mongolian if self.is_near(is_mongolian) => self.weigh_mongolian(char),
             Kind::Filler if self.fills_a_syllable(char, previous) => 0,
@@ -95,10 +115,11 @@ impl<'a> Around<'a> {
         } else if self.may_break() {
             SLIGHT
         } else if self.is_single && is_edge(self.before) && is_edge(self.after) {
-            BIT / 2
+            // Editors leave one in empty lines and cells.
+            if self.phrase().is_some() { BIT } else { BIT / 2 }
         } else if is_edge(self.before) != is_edge(self.after) {
             // Translation software leaves them at the ends of words.
-            BIT
+            if self.phrase().is_some() { BIT + BIT / 2 } else { BIT }
         } else if self.is_near(|it| is_right_to_left(it) || is_indic(it)) {
             BIT
         } else {
@@ -117,6 +138,15 @@ impl<'a> Around<'a> {
                 || is_sign(after)
                 || is_capital
                 || before.is_numeric() != after.is_numeric())
+    }
+
+    fn is_silent(&self) -> bool {
+        self.before.is_some_and(|it| is_silent(it, self.after))
+    }
+
+    /// Returns true if the run is next to a letter of a script that has joiners.
+    pub(super) fn is_near_script(&self) -> bool {
+        self.is_near(has_joiners)
     }
 
     fn weigh_joiner(&self, char: char) -> Weight {
@@ -144,14 +174,26 @@ impl<'a> Around<'a> {
         let is_ligature = !is_joiner
             && self.before == Some('f')
             && self.after.is_some_and(|it| "bfhijklt".contains(it));
-        let is_script =
-            |it| is_indic(it) || is_right_to_left(it) || is_mongolian(it) || is_mark(it);
-        if is_ligature || self.is_near(is_script) { BIT / 2 } else { ODD }
+        let is_script = |it: Option<char>| it.is_some_and(has_joiners);
+        match (is_script(self.before), is_script(self.after)) {
+            // The letters join without a joiner.
+            (true, true) if joins_next && joins_before => ODD,
+            // Between letters that never join, people type the non-joiner out of habit.
+            (true, true) => BIT,
+            _ if is_ligature => BIT / 2,
+            _ => ODD,
+        }
     }
 
     fn weigh_direction(&self, char: char) -> Weight {
         let is_neutral = |it: Option<char>| it.is_none_or(|it| !it.is_alphanumeric());
         let is_at_sign = is_neutral(self.before) || is_neutral(self.after);
+        // A mark against the letters has an effect if the line goes its way.
+        let is_for_right = char != '\u{200e}';
+        let is_idle = |letters| letters == is_for_right || letters == self.starts_right_to_left;
+        if self.phrase().is_some_and(is_idle) {
+            return ODD;
+        }
         match (self.is_right_to_left, is_at_sign) {
             (true, true) => SLIGHT,
             (true, false) => BIT,
@@ -159,6 +201,17 @@ impl<'a> Around<'a> {
             (false, true) => BIT,
             (false, false) => ODD,
         }
+    }
+
+    /// Returns the direction of the letters before and after, if it is the same and only blanks
+    /// are between them: true for right to left.
+    fn phrase(&self) -> Option<bool> {
+        let is_blank = |it: char| it.is_whitespace() || is_mark(it) || kind(it).is_some();
+        let is_seen = |it: &char| *it == '\n' || !is_blank(*it);
+        let direction = |it: Option<char>| it.filter(|it| it.is_alphabetic()).map(is_right_to_left);
+        let before = direction(self.text.chars().rev().take(MAX_BLANKS).find(is_seen));
+        let after = direction(self.rest.chars().take(MAX_BLANKS).find(is_seen));
+        before.filter(|_| before == after)
     }
 
     /// A variant that exists looks different, and so does the letter after a vowel separator.
@@ -220,4 +273,9 @@ impl<'a> Around<'a> {
             _ => previous.or(self.before).is_some_and(is_consonant),
         }
     }
+}
+
+/// Returns true if the script of the letter has joiners.
+fn has_joiners(char: char) -> bool {
+    is_indic(char) || is_right_to_left(char) || is_mongolian(char) || is_mark(char)
 }

@@ -63,6 +63,11 @@ pub(super) fn is_pictograph(char: char) -> bool {
     is_in(table::PICTOGRAPH, char)
 }
 
+/// Returns true if the character is drawn as an emoji without a selector.
+pub(super) fn is_emoji_by_default(char: char) -> bool {
+    is_in(table::EMOJI_BY_DEFAULT, char)
+}
+
 /// Returns true if the character is an ideograph.
 pub(super) fn is_ideograph(char: char) -> bool {
     is_in(table::IDEOGRAPH, char)

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use icu_normalizer::properties::{CanonicalDecompositionBorrowed, Decomposed};
 use icu_properties::props::{
-    BidiClass, CanonicalCombiningClass, DefaultIgnorableCodePoint, Emoji, ExtendedPictographic,
-    GeneralCategory, Ideographic, IndicSyllabicCategory, JoiningType, LineBreak,
+    BidiClass, CanonicalCombiningClass, DefaultIgnorableCodePoint, Emoji, EmojiPresentation,
+    ExtendedPictographic, GeneralCategory, Ideographic, IndicSyllabicCategory, JoiningType,
+    LineBreak,
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
@@ -36,6 +37,7 @@ fn tables_are_those_of_the_unicode_data() {
     let combining = CodePointMapData::<CanonicalCombiningClass>::new();
     let breaking = CodePointMapData::<LineBreak>::new();
     let emoji = CodePointSetData::new::<Emoji>();
+    let presentation = CodePointSetData::new::<EmojiPresentation>();
     let pictographic = CodePointSetData::new::<ExtendedPictographic>();
     let ideographic = CodePointSetData::new::<Ideographic>();
     let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
@@ -77,6 +79,7 @@ fn tables_are_those_of_the_unicode_data() {
             let is_tibetan = matches!(it, '\u{f00}'..='\u{fff}') && it.is_alphanumeric();
             is_tibetan || unspaced.contains(&breaking.get(it))
         }),
+        compare("EMOJI_BY_DEFAULT", table::EMOJI_BY_DEFAULT, |it| presentation.contains(it)),
         compare("PICTOGRAPH", table::PICTOGRAPH, |it| {
             !it.is_ascii() && (emoji.contains(it) || pictographic.contains(it))
         }),

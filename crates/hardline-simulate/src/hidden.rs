@@ -10,14 +10,18 @@ use crate::reader::Json;
 /// The hidden text.
 pub const SECRET: &str = "HIDDEN";
 
+/// Emoji that look the same with and without a selector.
+const THUMBS: [char; 3] = ['👍', '🙏', '👏'];
+
 /// Returns the secret in a form that people do not see.
 pub fn hide(rng: &mut Rng) -> String {
-    match rng.below(6) {
+    match rng.below(7) {
         0 => SECRET.chars().filter_map(tag).collect(),
         1 => in_flags(5),
         2 => in_flags(2),
         3 => after_each(&["字", "漢", "語"]),
         4 => after_each(&["😀"]),
+        5 => in_styles(),
         _ => zero_width(),
     }
 }
@@ -65,6 +69,8 @@ pub fn find_hidden(text: &str) -> Option<&'static str> {
         Some("variation selectors")
     } else if is_secret(&read_bits(text)) {
         Some("zero-width characters")
+    } else if is_secret(&read_styles(text)) {
+        Some("optional selectors")
     } else {
         text.contains('\u{1b}').then_some("a terminal escape")
     }
@@ -129,7 +135,26 @@ fn read_bits(text: &str) -> Vec<u8> {
         '\u{200c}' => Some(1),
         _ => None,
     };
-    let bits: Vec<u8> = text.chars().filter_map(bit).collect();
+    bytes_of(text.chars().filter_map(bit))
+}
+
+/// Encodes each bit of the secret as an emoji with or without the selector that it does not need.
+fn in_styles() -> String {
+    let bits = SECRET.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+    let emoji = THUMBS.iter().cycle();
+    bits.zip(emoji)
+        .map(|(bit, it)| format!("{it}{}", if bit == 0 { "" } else { "\u{fe0f}" }))
+        .collect()
+}
+
+fn read_styles(text: &str) -> Vec<u8> {
+    let next = text.chars().skip(1).chain([' ']);
+    let places = text.chars().zip(next).filter(|(it, _)| THUMBS.contains(it));
+    bytes_of(places.map(|(_, next)| u8::from(next == '\u{fe0f}')))
+}
+
+fn bytes_of(bits: impl Iterator<Item = u8>) -> Vec<u8> {
+    let bits: Vec<u8> = bits.collect();
     bits.chunks(8).map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit)).collect()
 }
 
@@ -155,7 +180,7 @@ mod tests {
             assert!(!text.contains(SECRET));
             ways.insert(find_hidden(&text).expect("it is hidden"));
         }
-        assert_eq!(ways.len(), 3);
+        assert_eq!(ways.len(), 4);
         assert_eq!(find_hidden("\u{1b}[8mno"), Some("a terminal escape"));
         for honest in
             ["plain", "é 漢字 😀", "👩\u{200d}💻", "a\u{200b}b", "\u{1f3f4}\u{e0067}\u{e0062}"]

@@ -1,12 +1,13 @@
 //! Finds characters that people do not see but models read.
 //!
 //! People do not see what a font does not draw. Invisible characters are judged by their use in
-//! context, from Unicode data, in three ways:
+//! context, from Unicode data, in four ways:
 //! - Some occur in no text by accident, and one of them is a hit: tag characters outside of the
 //!   three flags that have them, selectors of variants that do not exist, controls that change the
 //!   order of letters.
 //! - Some have a use next to the characters around them, and pass: joiners in emoji and in the
 //!   scripts that need them, word breaks in Khmer, directions in Hebrew.
+//! - Some are optional, and pass where the text uses them consistently: selectors after emoji.
 //! - The rest pass while they are few. [`capacity`] measures how much they could carry.
 //!
 //! A run of invisible characters is judged as one, by the text before and after it.

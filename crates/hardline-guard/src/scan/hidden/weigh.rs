@@ -237,7 +237,7 @@ impl<'a> Around<'a> {
     fn weigh_glue(&self, char: char) -> Weight {
         match self.before {
             None | Some('\n') if char == '\u{feff}' => 0,
-            _ if self.is_near(is_east_asian) => BIT / 2,
+            _ if self.is_near(is_east_asian) => BIT,
             _ if self.may_break() => SLIGHT,
             _ => ODD,
         }

@@ -1,5 +1,7 @@
 //! Invisible characters that are optional where they stand: one bit in each place, present or not.
 
+use hardline_guard::sanitize;
+use hardline_guard::scan::{Scanner, Settings};
 use hardline_testkit::generate::Rng;
 
 use super::{assert_found, assert_passes};
@@ -95,6 +97,30 @@ fn optional_marks_that_are_present_or_not_are_found() {
             let mut random = Rng::new(seed);
             let text = hide(&channel, (0..BITS).map(|_| random.one_in(2)));
             assert_found(channel.name, &text);
+        }
+    }
+}
+
+/// A text that hides a message is sent on with marks, and hides nothing then.
+#[test]
+fn optional_marks_that_are_found_are_made_visible() {
+    let mut scanner = Scanner::new(Settings::default());
+    for channel in channels() {
+        for seed in 0..20 {
+            let mut random = Rng::new(seed);
+            let text = hide(&channel, (0..4 * BITS).map(|_| random.one_in(2)));
+            let cleaned = sanitize::clean(&mut scanner, &text, |_| true);
+            let cleaned = cleaned.expect(channel.name).text;
+            assert!(cleaned.contains("<U+"), "{}: {cleaned}", channel.name);
+            // Nothing that people see is lost.
+            let shown: String = cleaned
+                .split("<U+")
+                .map(|it| it.split_once('>').map_or(it, |(_, it)| it))
+                .collect();
+            let visible = |text: &str| {
+                text.replace(|it| channel.one.contains(it) || channel.zero.contains(it), "")
+            };
+            assert_eq!(visible(&shown), visible(&text), "{}", channel.name);
         }
     }
 }

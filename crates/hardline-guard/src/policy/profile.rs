@@ -52,7 +52,9 @@ impl Profile {
             Self::Balanced => match rule {
                 // Below `high` are examples of other protocols, and encodings that no reader on the
                 // way decodes.
-                Rule::ContentFrame | Rule::ContentEncodedFrame if severity < Severity::High => {
+                Rule::ContentFrame | Rule::ContentEncodedFrame | Rule::ContentHidden
+                    if severity < Severity::High =>
+                {
                     Action::Log
                 }
                 _ => rule.balanced(),

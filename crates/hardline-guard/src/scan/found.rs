@@ -20,6 +20,13 @@ pub(super) struct Found {
     pub(super) breaks: Breaks,
 }
 
+/// Hidden characters that came out of an encoding.
+#[derive(Clone, Debug)]
+pub(super) struct Veiled {
+    pub(super) range: Range<usize>,
+    pub(super) path: Path,
+}
+
 /// The encodings that hide a message, outermost first.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Path([Option<Layer>; MAX_DECODE_DEPTH]);
@@ -95,7 +102,7 @@ impl Path {
     }
 
     /// Returns the path with `layer` around it.
-    fn inside(mut self, layer: Layer) -> Self {
+    pub(super) fn inside(mut self, layer: Layer) -> Self {
         self.0.rotate_right(1);
         let [first, ..] = &mut self.0;
         *first = Some(layer);

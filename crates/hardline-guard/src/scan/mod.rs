@@ -35,7 +35,7 @@ use std::ops::Range;
 
 use crate::finding::Severity;
 use crate::rule::Rule;
-use found::{Found, Path};
+use found::{Found, Path, Veiled};
 use list::{Entry, List};
 use message::Class;
 use open::{Opened, Opener};
@@ -161,13 +161,15 @@ impl Scanner {
     pub(crate) fn scan_part(&mut self, text: &str, is_part: bool) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
-        let Opened { mut found, headers, has_odd_bytes } = self.opener.open(text.as_bytes());
+        let Opened { mut found, veiled, headers, has_odd_bytes } =
+            self.opener.open(text.as_bytes());
         let mut list = List::new(self.settings.max_listed);
         // Levels and units report their messages in different orders.
         found.sort_by_key(|it| it.range.start);
         for same in found.chunk_by(|one, other| one.range.start == other.range.start) {
             self.judge(same, &mut list);
         }
+        veiled.into_iter().for_each(|it| add_veiled(it, &mut list));
         headers.iter().for_each(|colon| header::judge(text, *colon, &mut list));
         let mut residue = Residue::default();
         // ASCII text without controls has no hidden characters.
@@ -204,6 +206,17 @@ impl Scanner {
             }
         }
     }
+}
+
+/// Lists hidden characters behind an encoding. An edit would be guesswork, so they are less severe.
+fn add_veiled(Veiled { range, path }: Veiled, list: &mut List) {
+    let places = std::iter::once(range.start..range.start);
+    let entry = Entry { rule: Rule::ContentHidden, severity: Severity::Medium, range, places };
+    list.add(entry, || {
+        let names: Vec<&str> = path.layers().map(Layer::name).collect();
+        let detail = format!("hidden characters in {}", names.join(" in "));
+        (detail.into(), path.layers().collect())
+    });
 }
 
 impl Found {

@@ -16,7 +16,7 @@ use memchr::memchr;
 
 use super::Layer;
 use super::decode::base64;
-use super::found::{Found, place};
+use super::found::{Found, Path, Veiled, place};
 use super::line::Lines;
 use super::survey::{Event, Marks, Survey};
 use super::text::{MIN_MESSAGE, Text, Unit, View};
@@ -25,6 +25,8 @@ use super::text::{MIN_MESSAGE, Text, Unit, View};
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     pub(super) found: Vec<Found>,
+    /// Hidden characters behind an encoding: the first row of each decoded text.
+    pub(super) veiled: Vec<Veiled>,
     /// Colons that may end the name of a header.
     pub(super) headers: Vec<usize>,
     /// Set if there are bytes that control or hidden characters are made of.
@@ -222,8 +224,16 @@ impl Opener {
             parts.clear();
             if !inner.is_empty() {
                 let from = opened.found.len();
+                let first = opened.veiled.len();
+                if let Some(range) = inner.veiled() {
+                    opened.veiled.push(Veiled { range, path: Path::default() });
+                }
                 self.read(inner.view(text.depth + 1, layer), opened);
                 place(&mut opened.found, from, layer, text, &inner);
+                for it in opened.veiled.iter_mut().skip(first) {
+                    it.range = inner.source(layer, text, &it.range).unwrap_or_default();
+                    it.path = it.path.inside(layer);
+                }
                 if !matches!(layer, Layer::Base64 | Layer::Json) {
                     // A frame that an encoding leaves unchanged was already found.
                     opened.found.extract_if(from.., |it| it.is_among(frames)).for_each(drop);

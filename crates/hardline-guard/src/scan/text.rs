@@ -16,6 +16,9 @@ pub(super) const MIN_MESSAGE: usize = 28;
 /// Length of the longest line end, in bytes.
 pub(super) const MAX_END: usize = 3;
 
+/// Least number of consecutive hidden characters behind an encoding that count.
+const MIN_ROW: usize = 8;
+
 /// A text with its metadata.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
@@ -183,6 +186,37 @@ impl Text {
         self.bytes.push(b'\n');
         self.tags.push(tag::BOUNDARY);
         self.units.push(unit);
+    }
+
+    /// Finds the first row of hidden characters that was written in escapes.
+    ///
+    /// Escapes are how source code lists such characters, so only a row longer than any flag
+    /// counts: tag characters, and the selectors of ideographs.
+    pub(super) fn veiled(&self) -> Option<Range<usize>> {
+        let mut from = 0;
+        loop {
+            let start = from + memchr(0xf3, self.bytes.get(from..)?)?;
+            let (chars, _) = self.bytes.get(start..)?.as_chunks::<4>();
+            let is_hidden = |it: &&[u8; 4]| matches!(it, [0xf3, 0xa0, 0x80..=0x87, _]);
+            let end = start + 4 * chars.iter().take_while(is_hidden).count();
+            let is_escape = self.tags.get(start).is_some_and(|it| it & tag::ESCAPE != 0);
+            if is_escape && end - start >= 4 * MIN_ROW {
+                return Some(start..end);
+            }
+            from = end.max(start + 1);
+        }
+    }
+
+    /// Returns the range in the text that was decoded from which `range` came.
+    pub(super) fn source(
+        &self,
+        layer: Layer,
+        from: View<'_>,
+        range: &Range<usize>,
+    ) -> Option<Range<usize>> {
+        let mut places = Vec::new();
+        self.locate(layer, from, &[range.start, range.end.saturating_sub(1)], &mut places);
+        Some(places.first()?.start..places.last()?.end)
     }
 
     /// Finds the positions of the bytes at the sorted `positions` in the text that was decoded.

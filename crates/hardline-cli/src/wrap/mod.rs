@@ -28,7 +28,9 @@ use hardline_proxy::pins::{PinFile, PinStore};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::relay::{Restart, Settings};
 use hardline_proxy::wrap::{Outcome, WrapError};
-use hardline_transport::process::{adopt_orphans, end_descendants, flush_stderr};
+use hardline_transport::process::{
+    adopt_orphans, deny_foreign_access, end_descendants, flush_stderr,
+};
 use tokio::time::Instant;
 
 use crate::policy::PolicyArgs;
@@ -184,8 +186,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     settings.pins = pins;
     let begun = Instant::now();
     let desk = RefCell::new(desk);
-    // If the system cannot do this, a server that kills its keeper still ends with its standard
-    // input.
+    // Both are additional protection, and a system that lacks them can still run the server. A server
+    // that kills its keeper then ends with its standard input.
+    let _ = deny_foreign_access();
     let _ = adopt_orphans();
     // Servers may leave processes behind; none may outlive the session.
     let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &desk));

@@ -33,10 +33,20 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
     let is_answer = match (has(b"jsonrpc"), has_outcome) {
         (true, true) => true,
         (true, false) => is_half() && !has(b"method"),
-        (false, true) => is_half(),
+        (false, true) => is_half() || is_plain_answer(&lower),
         (false, false) => false,
     };
     if is_answer { find_ids(&text, max_id_bytes) } else { Vec::new() }
+}
+
+/// Returns true if a text is an object with an outcome and without the members of a log line, such as
+/// `{"id":3,"error":"bad request"}`.
+fn is_plain_answer(lower: &[u8]) -> bool {
+    const LOGGED: [&[u8]; 7] =
+        [b"level", b"severity", b"time", b"timestamp", b"ts", b"msg", b"logger"];
+    let has = |name: &[u8]| count_members(lower, name) > 0;
+    let is_object = lower.trim_ascii().starts_with(b"{") && lower.trim_ascii().ends_with(b"}");
+    is_object && (has(b"result") || has(b"error")) && !LOGGED.into_iter().any(has)
 }
 
 /// Finds the ids on the lines of a torn message. Those of requests do not count.

@@ -173,6 +173,8 @@ impl Guard {
         for frame in held {
             self.drop_held(&frame, work);
         }
+        // The start of the answer may have been lost, and with it the id.
+        self.session.doubt_all(work.now);
         // The rest may be text as well, and more may follow.
         self.joiner.suspect(work.now);
     }

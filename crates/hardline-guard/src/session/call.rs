@@ -12,6 +12,7 @@ use hardline_wire::method;
 use memchr::memmem;
 
 use super::check::objections;
+use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_parts;
 use super::table::{Ended, InFlight, RequestKind, Table};
@@ -105,6 +106,17 @@ impl Session {
             }
             ("notifications/initialized", Direction::ClientToServer) => self.era.client_is_ready(),
             _ => {}
+        }
+        let client =
+            self.era.notified_client().filter(|_| judge.direction == Direction::ServerToClient);
+        let embedded = call.params.zip(client).and_then(|(it, client)| look_inside(it, client));
+        if let Some(embedded) = embedded {
+            let Embedded { rule, reason, .. } = embedded;
+            let about = About::Embedded(&embedded);
+            judge.find(&mut findings, rule, rule.severity(), about, reason);
+            if judge.blocks(rule) {
+                return Outcome::new(findings, Fate::Drop);
+            }
         }
         self.handle_unasked(Some(call), now, findings, judge)
     }

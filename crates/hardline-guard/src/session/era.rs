@@ -16,6 +16,8 @@ pub(super) struct Era {
     is_client_ready: bool,
     client: Option<Capabilities>,
     server: Option<Capabilities>,
+    /// Capabilities that the last request of the client declared of itself.
+    inline: Option<Capabilities>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -97,7 +99,14 @@ impl Era {
             self.version = version;
         }
         let declared = meta.get(CAPABILITIES);
-        Some(declared.map(Capabilities::read).unwrap_or_default())
+        self.inline = Some(declared.map(Capabilities::read).unwrap_or_default());
+        self.inline
+    }
+
+    /// Returns the capabilities of the client that a notification may rely on, in a session in which
+    /// requests declare them: those of the last request.
+    pub(super) fn notified_client(&self) -> Option<Capabilities> {
+        self.is_stateless().then(|| self.inline.or(self.client).unwrap_or_default())
     }
 
     /// Returns what the client declared, if anything is known of it.

@@ -60,6 +60,7 @@ mod orphan;
 #[cfg(target_os = "linux")]
 mod proc;
 mod program;
+mod shield;
 mod stderr;
 mod supervisor;
 mod tree;
@@ -73,6 +74,7 @@ pub use exit::Exit;
 pub use forward::{flush as flush_stderr, line as write_stderr};
 pub use keeper::Keeper;
 pub use orphan::{adopt_orphans, end_descendants};
+pub use shield::deny_foreign_access;
 pub use stderr::Stderr;
 
 #[expect(clippy::disallowed_methods, reason = "deadlines outside of any runtime")]

@@ -94,7 +94,10 @@ fn a_broken_file_is_told_with_its_place_and_stays_as_it_is() {
     assert!(outcome.stdout.contains("  would be put in front of a\n"), "{outcome:?}");
     home.expect(0, &["install", "--config", "one.json", "--server", "a"]);
     let outcome = home.expect(0, &["uninstall", "--config", "one.json"]);
-    assert!(outcome.stdout.contains("removed from 1 server; it runs without a guard"), "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("removed from 1 server; it runs without a guard"),
+        "{outcome:?}"
+    );
 }
 
 #[test]

@@ -48,6 +48,9 @@ fn a_broken_answer_fails_the_request_that_it_seems_to_be_for() {
         r#""{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}""#,
         r#"JSONRPCResponse(jsonrpc='2.0', id=3, result={'content': []})"#,
         r#"{"jsonrpc":"2.0","id":3,"result":{"a":}}"#,
+        r#"{"error":"bad request","id":3}"#,
+        r#"{"id":3,"result":"x"}"#,
+        r#"{"id":3,"status":"error","error":"x"}"#,
     ] {
         check(&[line], soon, ["error", "none"]);
     }
@@ -75,6 +78,7 @@ fn an_answer_that_cannot_be_assigned_fails_all_in_the_end() {
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
         r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":"#,
+        r#"ent":[{"type":"text","text":"ok"}]}}"#,
     ] {
         check(&[line], Duration::from_secs(29), ["none", "none"]);
         check(&[line], Duration::from_secs(31), ["error", "error"]);
@@ -108,6 +112,7 @@ fn progress_shows_that_a_request_is_alive() {
 fn log_lines_make_no_request_doubtful() {
     for line in [
         r#"{"level":"info","msg":"handling request","id":3}"#,
+        r#"{"time":1,"id":3,"error":"file not found"}"#,
         r#"[INFO] received {"jsonrpc":"2.0","id":3,"method":"tools/call"}"#,
         "Server running on stdio",
         r#"{"jsonrpc":"2.0","id":3,"method":"ping","method":"pong"}"#,

@@ -133,6 +133,22 @@ fn without_a_handshake_each_request_speaks_for_itself() {
             r#"< {"id":7,"result":{"inputRequests":{"a":{"method":"acme/ask"},"b":{"method":"roots/list"}}}}"#,
             "session.capability fail 7",
         ),
+        // Some readers ignore the case of keys, and some take an array.
+        (&stateless(8, "tools/call", "{}"), "pass"),
+        (
+            r#"< {"id":8,"result":{"InputRequests":{"a":{"method":"roots/list"}}}}"#,
+            "session.capability fail 8",
+        ),
+        (&stateless(9, "tools/call", "{}"), "pass"),
+        (
+            r#"< {"id":9,"result":{"inputRequests":[{"Method":"sampling/createMessage"}]}}"#,
+            "session.capability fail 9",
+        ),
+        // A notification about a task may have requests as well.
+        (
+            r#"< {"method":"notifications/tasks","params":{"inputRequests":{"a":{"method":"roots/list"}}}}"#,
+            "session.capability drop",
+        ),
         (r#"< {"id":3,"result":{}}"#, "session.duplicate-response drop"),
         // The server ends a subscription.
         (&stateless(6, "subscriptions/listen", "{}"), "pass"),

@@ -109,6 +109,8 @@ struct Orders {
 /// Call it from `main`, in a process with a single thread and no children, and return its result
 /// from there at once.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // Without it the keeper works as well; it holds the streams of the server alone.
+    let _ = super::deny_foreign_access();
     let outcome = Orders::read(args).and_then(|orders| Watch::start(&orders));
     match outcome {
         Ok(watch) => watch.run(),

@@ -23,12 +23,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(settings: &GuardSettings) -> Self {
-        Self {
-            guard: settings.build(),
-            started: Instant::now(),
-            observer: settings.observer.clone(),
-        }
+    pub(super) fn new(guard: Guard, settings: &GuardSettings) -> Self {
+        Self { guard, started: Instant::now(), observer: settings.observer.clone() }
     }
 
     /// Returns the time since this judge was created, the guard's notion of "now".

@@ -71,7 +71,7 @@ impl State {
         replies: mpsc::Sender<Notice>,
     ) -> Self {
         Self {
-            judge: Judge::new(settings),
+            judge: Judge::new(settings.build().for_whole_messages(), settings),
             decoder: Decoder::new(&settings.limits()),
             shared,
             arriving,

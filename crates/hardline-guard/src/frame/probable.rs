@@ -126,7 +126,10 @@ fn count_members(text: &[u8], name: &[u8]) -> usize {
 pub(crate) fn is_unnamed_answer(text: &[u8]) -> bool {
     let text = as_utf8(text).to_ascii_lowercase();
     let has = |key: &[u8]| memmem::find(&text, key).is_some();
-    starts_with_result(&text) || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
+    let is_bare_result = text.trim_ascii_start().starts_with(b"{\"content\":[{\"type\":");
+    is_bare_result
+        || starts_with_result(&text)
+        || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
 }
 
 /// Whether the first key of an object is `result`. Log lines begin with other things.

@@ -96,7 +96,8 @@ impl Guard {
         // A log line that begins like one may hold the pieces of several answers.
         let is_jumble = has_more && !ids.is_empty();
         // After a torn line this may be the other half of an answer, with its id cut in two.
-        let is_half = self.joiner.is_suspicious() && is_half_of_answer(text);
+        let is_half = is_half_of_answer(text)
+            && (self.joiner.is_suspicious() || memmem::find(text, b"\"jsonrpc\"").is_some());
         if is_half {
             // More of the torn message came, so that still more may follow.
             self.joiner.suspect(now);

@@ -28,7 +28,7 @@ const MAX_REST_WAIT: Duration = Duration::from_secs(30);
 /// rest of another one.
 const MAX_MID_REST: Duration = Duration::from_secs(25);
 /// Most messages that are held back at once.
-const MAX_HELD: usize = 256;
+const MAX_HELD: usize = 4096;
 /// Bytes at the end of a line that are searched for the end of a message.
 const MAX_REST_BYTES: usize = 1024;
 /// Fewest closing brackets that make a line the rest of a message. Servers print objects over several
@@ -124,6 +124,18 @@ impl Holdback {
         !self.quiet.is_zero() && (is_after_message || !self.held.is_empty())
     }
 
+    /// Returns true if a server's request has to wait. It does at any time: content may have turned a
+    /// notification into a request, and the rest of the notification shows it.
+    pub(super) fn is_due_for_requests(&self) -> bool {
+        !self.quiet.is_zero()
+    }
+
+    /// Returns true if a message of the server may be the rest of the last one, with a start that content
+    /// has written: it ends with the same brackets.
+    pub(super) fn may_end_message(&self, text: &[u8], now: Duration) -> bool {
+        self.is_due(now) && self.closing.ends(text)
+    }
+
     /// Whether messages wait.
     pub(super) fn is_holding(&self) -> bool {
         !self.held.is_empty()
@@ -137,6 +149,8 @@ impl Holdback {
         }
         self.bytes = bytes;
         self.has_followed = true;
+        // Content may have ended this message as well, so the rest of it counts.
+        self.last = Some(now);
         self.held.push(frame.to_vec());
         self.hear(now);
         true

@@ -204,11 +204,6 @@ impl Guard {
         if is_from_server {
             self.look_for_rest(text, work);
             refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
-            if refused.is_torn {
-                self.joiner.suspect(work.now);
-                self.drop_own_held(work);
-                self.holdback.note_torn(work.now);
-            }
             let may_be_message = refused.rule != Rule::FrameNoise
                 || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
             if may_be_message && !refused.is_torn {
@@ -216,12 +211,29 @@ impl Guard {
                 self.holdback.note_message(true, text.unwrap_or_default(), work.now);
             }
         }
+        self.give_up(direction, text.unwrap_or_default(), refused, work);
+    }
+
+    /// Gives up on a broken line, or on a broken element of a batch. The requests that it answers fail
+    /// now or in the end, and the server is suspect if content may have broken it.
+    pub(super) fn give_up(
+        &mut self,
+        direction: Direction,
+        text: &[u8],
+        refused: Refused,
+        work: &mut Work<'_>,
+    ) {
+        let is_from_server = direction == Direction::ServerToClient;
+        if is_from_server && refused.is_torn {
+            self.joiner.suspect(work.now);
+            self.drop_own_held(work);
+            self.holdback.note_torn(work.now);
+        }
         let is_noise = refused.rule == Rule::FrameNoise && refused.responses.is_empty();
         let may_answer = refused.may_answer && !is_noise;
         let has_more = refused.has_more_answers;
         let has_failed = self.refuse(direction, refused, work);
         if is_from_server {
-            let text = text.unwrap_or_default();
             let may_answer = may_answer && (!has_failed || has_more);
             self.doubt_answers(text, may_answer, usize::from(has_failed), work.now);
         }
@@ -251,6 +263,13 @@ impl Guard {
             self.take_refused(direction, line, vec![finding], refused, work);
             return;
         }
+        let is_doubtful =
+            direction == Direction::ServerToClient && self.has_misplaced_element(&batch);
+        if is_doubtful {
+            // Content may have ended one element and written others.
+            self.joiner.suspect(work.now);
+            self.doubt_batch(&batch, work);
+        }
         let mut parts: Vec<Cow<'a, [u8]>> = Vec::with_capacity(batch.len());
         let mut messages = Vec::with_capacity(batch.len());
         for element in batch.elements() {
@@ -260,6 +279,9 @@ impl Guard {
                 FrameOutcome::Frame(Frame::Message(message, value)) => {
                     let subject =
                         Subject { value, text: element.text, base: element.offset, names: 1 };
+                    if is_doubtful && message.id().is_some() {
+                        continue;
+                    }
                     match self.pass(direction, &message, subject, work) {
                         Passing::AsIs => parts.push(Cow::Borrowed(element.text)),
                         Passing::Edited(edited) => parts.push(Cow::Owned(edited)),
@@ -273,7 +295,7 @@ impl Guard {
                     parts.push(Cow::Borrowed(element.text));
                 }
                 FrameOutcome::Refused(refused) => {
-                    let _ = self.refuse(direction, refused, work);
+                    self.give_up(direction, element.text, refused, work);
                 }
                 FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => {}
             }

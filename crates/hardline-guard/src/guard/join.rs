@@ -185,7 +185,7 @@ impl Guard {
                 self.pass(direction, &message, subject, work)
             }
             FrameOutcome::Refused(refused) => {
-                let _ = self.refuse(direction, refused, work);
+                self.give_up(direction, &text, refused, work);
                 Passing::Gone
             }
             FrameOutcome::Frame(Frame::Batch(batch)) => {

@@ -180,6 +180,15 @@ impl Guard {
         }
     }
 
+    /// Returns the guard for a transport that delivers whole messages, such as HTTP. Nothing can be torn
+    /// there, so no message has to wait for the next one.
+    #[must_use]
+    pub fn for_whole_messages(mut self) -> Self {
+        self.joiner = Joiner::observing(&self.limits);
+        self.holdback = Holdback::new(Duration::ZERO, &self.limits);
+        self
+    }
+
     /// Begins the work on a line, or on what time brings.
     fn work<'a>(&self, now: Duration) -> Work<'a> {
         Work::new(now, self.rewrites_lines)

@@ -8,6 +8,9 @@ use crate::finding::Finding;
 use crate::rule::{Action, Rule};
 use crate::scan::Together;
 
+/// Findings beyond the list that are still compared with it.
+const MAX_COMPARED: usize = 65_536;
+
 /// Something that was found, and what is done about it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -77,11 +80,18 @@ impl Sink {
         if action == Action::Allow && !self.lists_allowed {
             return;
         }
-        if self.found.len() < self.most {
+        // A flood of one kind must not hide another: the first finding of each rule is always listed.
+        let is_first = || self.found.iter().all(|it| it.finding.rule != rule);
+        if self.found.len() < self.most || self.most > 0 && self.has_room() && is_first() {
             self.found.push(Found { finding: finding(), action });
         } else {
             self.unlisted += 1;
         }
+    }
+
+    /// Returns true while a finding of another rule can be listed.
+    fn has_room(&self) -> bool {
+        self.found.len() < self.most + Rule::ALL.len() && self.unlisted < MAX_COMPARED
     }
 
     /// Begins anew with the worst: what was listed stays.

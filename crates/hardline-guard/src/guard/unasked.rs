@@ -6,7 +6,9 @@
 //! [`Joiner::is_suspicious`]: crate::join::Joiner::is_suspicious
 
 use std::collections::HashSet;
+use std::time::Duration;
 
+use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
 use hardline_wire::message::Message;
@@ -57,10 +59,11 @@ impl Guard {
             // An answer in a batch vouches for the rest of the batch.
             Frame::Batch(batch) => {
                 let judge = &mut self.frames.from_server;
-                let mut ids = batch.elements().filter_map(|element| judge.answered_id(element));
+                let ids = batch.elements().filter_map(|element| judge.answered_id(element));
+                let ids: Vec<_> = ids.collect();
                 let has_batches = self.session.has_batches();
-                let is_awaited = has_batches && ids.any(|id| self.session.is_pending(&id));
-                (is_awaited, is_awaited)
+                let is_awaited = has_batches && ids.iter().any(|id| self.session.is_pending(id));
+                (!ids.is_empty(), is_awaited)
             }
         };
         let is_due = match (is_awaited, is_answer) {
@@ -75,16 +78,57 @@ impl Guard {
                 self.holdback.note_other(work.now);
                 return false;
             }
-            (false, false) => !self.joiner.is_suspicious() && self.holdback.is_due(work.now),
+            (false, false) if self.joiner.is_suspicious() => false,
+            (false, false) if self.is_decoy(frame, text, work.now) => {
+                self.end_message(text, work);
+                return false;
+            }
+            (false, false) => {
+                let is_request = matches!(frame, Frame::Message(Message::Request(_), _));
+                self.holdback.is_due(work.now) || is_request && self.holdback.is_due_for_requests()
+            }
         };
         if is_due && self.holdback.push(text, work.now) {
             return true;
         }
-        if is_due || is_awaited {
+        if is_due {
+            // Too many wait. Notifications do little harm, and a request could do much.
+            self.release_notifications(work);
+        } else if is_awaited {
             self.release_held(work);
         }
         self.holdback.note_message(is_answer, text, work.now);
         false
+    }
+
+    /// Returns true if a message of the server's own may be the rest of the last message: content may have
+    /// written the start of a request, or of a line that no client takes, for the rest to end.
+    ///
+    /// Notifications are not judged like this, because honest ones often end in the same way.
+    fn is_decoy(&self, frame: &Frame<'_>, text: &[u8], now: Duration) -> bool {
+        let is_notification = match frame {
+            Frame::Message(Message::Notification(call), _) => {
+                call.method.starts_with("notifications/")
+            }
+            _ => false,
+        };
+        !is_notification && self.holdback.may_end_message(text, now)
+    }
+
+    /// Delivers the notifications and answers that were held back, and drops the requests.
+    fn release_notifications(&mut self, work: &mut Work<'_>) {
+        for frame in self.holdback.take() {
+            let judged = self.frames.from_server.judge_text(&frame, Ending::Whole);
+            let is_request = matches!(
+                judged.outcome,
+                FrameOutcome::Frame(Frame::Message(Message::Request(_), _))
+            );
+            if is_request {
+                self.drop_held(&frame, work);
+            } else {
+                self.take_text(Direction::ServerToClient, frame, work);
+            }
+        }
     }
 
     /// Delivers all messages that were held back, except answers that contradict each other.
@@ -153,7 +197,11 @@ impl Guard {
         if !ends_message {
             return;
         }
-        let text = text.unwrap_or_default();
+        self.end_message(text.unwrap_or_default(), work);
+    }
+
+    /// Takes a line as the rest of a message that content has ended. Drops the messages between them.
+    fn end_message(&mut self, text: &[u8], work: &mut Work<'_>) {
         let held = self.holdback.take();
         let detail = match (held.is_empty(), self.holdback.has_followed()) {
             (false, _) => {
@@ -177,6 +225,33 @@ impl Guard {
         self.session.doubt_all(work.now);
         // The rest may be text as well, and more may follow.
         self.joiner.suspect(work.now);
+    }
+
+    /// Returns true if an element of a server's batch is broken, or answers no pending request, or one that
+    /// another element answers.
+    pub(super) fn has_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
+        let mut seen = HashSet::new();
+        batch.elements().any(|element| {
+            match self.frames.from_server.judge_element(element).outcome {
+                FrameOutcome::Frame(Frame::Message(message, _)) if is_answer(&message) => {
+                    let id = message.id().map(|id| id.clone().into_owned());
+                    id.is_none_or(|id| !self.session.is_pending(&id) || !seen.insert(id))
+                }
+                FrameOutcome::Frame(_) | FrameOutcome::Blank => false,
+                FrameOutcome::Refused(_) => true,
+            }
+        })
+    }
+
+    /// Fails the requests that a batch answers after a while, unless proper answers arrive.
+    pub(super) fn doubt_batch(&mut self, batch: &Batch<'_>, work: &mut Work<'_>) {
+        for element in batch.elements() {
+            if let Some(id) = self.frames.from_server.answered_id(element) {
+                self.session.doubt(&id, Doubt::Damaged, work.now);
+            }
+        }
+        let detail = "a batch with an answer that belongs to no request: its answers were dropped";
+        self.report(b"", Severity::High, detail, work);
     }
 
     /// Drops all messages that were held back.
@@ -216,9 +291,11 @@ impl Guard {
         let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
         let answered = self.answered_ids(frame);
-        if let FrameOutcome::Frame(Frame::Message(message, _)) =
-            self.frames.from_server.judge_text(frame, Ending::Whole).outcome
-        {
+        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).outcome;
+        if matches!(outcome, FrameOutcome::Frame(Frame::Batch(_))) {
+            // An element may be a broken answer, which names its request to no parser.
+            self.doubt_answers(frame, answered.is_empty(), 0, work.now);
+        } else if let FrameOutcome::Frame(Frame::Message(message, _)) = outcome {
             self.refuse_planted(&message, work);
             if matches!(message, Message::Error(_)) && !is_answer(&message) {
                 self.session.doubt_all(work.now);

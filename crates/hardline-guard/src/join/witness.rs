@@ -149,7 +149,11 @@ impl Witness {
         };
         self.count(kind, text, offset);
         match (kind, message.id()) {
-            (Kind::Answer, Some(id)) => self.touch(id.clone().into_owned(), limits, pending),
+            (Kind::Answer, Some(id)) => {
+                // An id of another type may be meant for a pending request.
+                self.has_unnamed |= !pending.is_pending(id);
+                self.touch(id.clone().into_owned(), limits, pending);
+            }
             (Kind::Answer, None) => self.has_unnamed = true,
             (Kind::Request | Kind::Notification, _) => {}
         }

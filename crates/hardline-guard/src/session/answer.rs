@@ -39,6 +39,10 @@ impl Session {
             Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
             Match::Ended(Ended::Cancelled) => return Outcome::new(findings, Fate::Drop),
             Match::Ended(Ended::Answered) => {
+                // Content may have changed the id of another answer to this one.
+                if request == Direction::ClientToServer {
+                    self.doubt_all(now);
+                }
                 (Rule::SessionDuplicateResponse, "the request with this id has its answer")
             }
             Match::Mistyped(meant) => {
@@ -77,7 +81,10 @@ impl Session {
                 (RequestKind::Initialize, Answer::Result(result)) => self.era.agree(result),
                 (RequestKind::Initialize, Answer::Error(_)) => self.era.disagree(),
                 (RequestKind::Discover, Answer::Result(result)) => self.era.learn_server(result),
-                (_, Answer::Error(error)) => {
+                _ => {}
+            }
+            match answer {
+                Answer::Error(error) => {
                     let client = ended.stateless.or(self.era.client());
                     let objection = client.and_then(|client| objection_to_error(error, client));
                     if let Some(reason) = objection {
@@ -88,7 +95,7 @@ impl Session {
                         }
                     }
                 }
-                (_, Answer::Result(result)) => {
+                Answer::Result(result) => {
                     let client = ended.stateless.or(self.era.stateless_client());
                     let found = client.and_then(|client| look_inside(result, client));
                     if let Some(embedded) = found {

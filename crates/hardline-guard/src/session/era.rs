@@ -46,7 +46,8 @@ impl Era {
         has_none || self.phase == Phase::Stateless
     }
 
-    /// What the client said in the handshake that it can do, where that led to a version without one.
+    /// Returns the capabilities that the client declared in a handshake which led to a version without
+    /// one.
     pub(super) fn stateless_client(&self) -> Option<Capabilities> {
         self.client.filter(|_| self.is_stateless())
     }

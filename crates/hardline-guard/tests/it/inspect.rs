@@ -276,6 +276,7 @@ fn blocked_messages_are_answered_once_and_nobody_waits() {
     run.server(&format!(
         r#"{{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{{"systemPrompt":"{hidden}"}}}}"#
     ));
+    run.wait(Duration::from_millis(20));
     let error: Value = serde_json::from_str(run.to_server.last().unwrap()).unwrap();
     assert_eq!((&error["id"], run.to_client.len()), (&5.into(), 0));
     assert_eq!(error["error"]["data"]["hardline"]["rule"], "content.hidden");

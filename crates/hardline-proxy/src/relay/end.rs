@@ -8,6 +8,7 @@ use hardline_wire::id::Id;
 
 use super::breaker::Pause;
 use super::restore::Own;
+use super::unfinished::Cut;
 use super::{Deadlines, Relay, Restart, Sink, State, line};
 use crate::note::Note;
 use crate::redact::redact_excerpt;
@@ -62,6 +63,7 @@ impl Relay {
         self.dispatch(verdict, now, sink);
         self.last_end.clone_from(&ended.how);
         self.unfinished = None;
+        self.cut = Cut::default();
         if 0 < self.guard.dropped() {
             sink.note(&Note::Dropped(self.guard.dropped()));
         }

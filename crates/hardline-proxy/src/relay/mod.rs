@@ -43,7 +43,7 @@ use deadline::Deadlines;
 use opening::{Interest, Opening};
 use restore::Own;
 use server_ids::ServerIds;
-use unfinished::Unfinished;
+use unfinished::{Cut, Unfinished};
 use waiting::Waiting;
 
 pub use end::{After, Ended};
@@ -159,6 +159,7 @@ pub struct Relay {
     wish: Option<Wish>,
     /// Set while the server has begun a line and not ended it.
     unfinished: Option<Unfinished>,
+    cut: Cut,
     is_client_gone: bool,
     decoder: Decoder,
 }
@@ -186,6 +187,7 @@ impl Relay {
             refused: None,
             wish: None,
             unfinished: None,
+            cut: Cut::default(),
             is_client_gone: false,
             decoder: Decoder::new(&limits),
             limits,
@@ -228,6 +230,8 @@ impl Relay {
             sink.note(&Note::Noise(line.whole().unwrap_or_default()));
             return;
         }
+        let rest = self.cut.take_rest(line);
+        let line = &rest.as_deref().map_or(*line, Line::of_text);
         let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
         self.show(Direction::ServerToClient, line, &verdict, sink);
         self.dispatch(verdict, now, sink);

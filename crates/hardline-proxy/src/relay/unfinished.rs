@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
 use super::Relay;
@@ -18,6 +19,9 @@ const MAX_QUIET: Duration = Duration::from_secs(20);
 /// Bytes by which a line must grow within [`MAX_QUIET`]. A server that writes an answer piece by piece
 /// is faster, a spinner is slower.
 const MIN_GROWTH: usize = 256;
+
+/// Text that stands for the part of a line that the guard has read already.
+const BEFORE: &[u8] = b"[rest of a line] ";
 
 /// An unfinished line.
 #[derive(Clone, Copy, Debug)]
@@ -81,11 +85,43 @@ impl Relay {
                 self.unfinished = None;
                 return false;
             }
-            Whole::Nothing if is_over => self.guard.lose_answer(now),
+            Whole::Nothing if is_over => {
+                self.guard.lose_answer(now);
+                self.cut = Cut::Start;
+            }
             Whole::Nothing => return false,
         }
         self.unfinished = None;
         true
+    }
+}
+
+/// A line that the relay has ended, and of which more may come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Cut {
+    /// The next line is a line of the server's.
+    #[default]
+    None,
+    /// The next line is the part that has come.
+    Start,
+    /// The next line is the rest.
+    Rest,
+}
+
+impl Cut {
+    /// Takes the next line. Returns its text as the guard must read it, if it is the rest of another:
+    /// behind the text that came before, and so no message of its own.
+    pub(super) fn take_rest(&mut self, line: &Line<'_>) -> Option<Vec<u8>> {
+        let before = std::mem::take(self);
+        match before {
+            Self::None => None,
+            Self::Start => {
+                *self = Self::Rest;
+                None
+            }
+            Self::Rest if line.is_blank() => None,
+            Self::Rest => Some([BEFORE, line.whole()?].concat()),
+        }
     }
 }
 

@@ -265,6 +265,26 @@ fn a_request_without_its_newline_is_not_delivered() {
     }
 }
 
+/// A log line that pauses for a long time is still one line.
+#[test]
+fn the_rest_of_a_line_that_was_ended_is_no_message() {
+    let request = r#"{"jsonrpc":"2.0","id":"s","method":"roots/list"}"#;
+    for rest in [answer(1), request.to_owned(), format!("\r{request}")] {
+        let mut run = Run::open();
+        run.client(&call(1));
+        run.sent_to_client();
+        run.relay.handle_server_bytes(b"Downloading ", false, run.now);
+        run.wait_until(run.now + Duration::from_secs(20));
+        assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
+        assert!(run.relay.ends_line(b"Downloading ", run.now));
+        run.server("Downloading ");
+        run.server(&rest);
+        run.wait_until(run.now + Duration::from_secs(3));
+        let sent = run.sent_to_client();
+        assert!(sent.iter().all(|it| it["result"].is_null() && it["method"].is_null()), "{sent:?}");
+    }
+}
+
 #[test]
 fn a_line_that_grows_steadily_stays_open() {
     let mut run = Run::open();

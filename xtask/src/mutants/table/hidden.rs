@@ -31,7 +31,7 @@ pub(super) const ATTACK: Attack = Attack {
                     "_ => !is_ideograph(base) || selector > LAST_REGISTERED,",
                     "_ => !is_ideograph(base) || selector < LAST_REGISTERED && false,",
                 ),
-                edit(SELECTOR, "_ => of(STRANGE, 0, STRANGE),", "_ => of(0, 0, 0),"),
+                edit(SELECTOR, "_ => of(STRANGE, 0, STRANGE, 0),", "_ => of(0, 0, 0, 0),"),
             ],
             classes: &["hidden"],
         },

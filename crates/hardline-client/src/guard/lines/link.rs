@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
         let limits = settings.limits();
         let wakers = Arc::new(Wakers::default());
         Self {
-            judge: Judge::new(settings),
+            judge: Judge::new(settings.build(), settings),
             decoder: Decoder::new(&limits),
             source: Source::new(input, &limits),
             written: LineFramer::new(&limits),

@@ -125,15 +125,15 @@ async fn forged_and_duplicate_answers_are_dropped() {
         greeted(Place::Lines, Policy::default(), Settings::default()).await;
     let calling = tokio::spawn(call(connection.clone()));
     let asked = peer.expect("tools/call").await;
-    peer.result(&json!({ "id": 4711 }), text("forged")).await;
     peer.result(&asked, text("first")).await;
     peer.result(&asked, text("second")).await;
     assert_eq!(calling.await.unwrap().unwrap(), "first");
+    peer.result(&json!({ "id": 4711 }), text("forged")).await;
     let calling = tokio::spawn(call(connection));
     let asked = peer.expect("tools/call").await;
     peer.result(&asked, text("third")).await;
     assert_eq!(calling.await.unwrap().unwrap(), "third");
-    let expected = ["session.unsolicited-response block", "session.duplicate-response block"];
+    let expected = ["session.duplicate-response block", "session.unsolicited-response block"];
     assert_eq!(notes.take(), expected);
 }
 

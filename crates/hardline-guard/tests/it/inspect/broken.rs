@@ -88,6 +88,17 @@ fn an_answer_that_cannot_be_assigned_fails_all_in_the_end() {
     }
 }
 
+/// Content gives the answer to 3 the id of a request that has its answer.
+#[test]
+fn an_answer_to_a_finished_request_fails_others_in_the_end() {
+    let mut run = calling();
+    run.call(5, "quick");
+    run.server(&answer(5, "done"));
+    run.server(&answer(5, "the answer to 3"));
+    run.wait(Duration::from_secs(31));
+    assert_eq!(outcomes(&run), ["error", "error"]);
+}
+
 #[test]
 fn progress_shows_that_a_request_is_alive() {
     let mut run = Run::open(Profile::Balanced, "2025-06-18");

@@ -91,8 +91,13 @@ fn excuse_line(
     // The relay may have taken the lines of two outputs for one torn message.
     let across =
         State::after(before.iter().filter(|it| !it.text.trim_ascii().is_empty()), is_answer);
-    if is_answer && !matches!(across, State::Torn { is_open: true, .. }) {
-        return Some(Limit::ClosedPendingAnswer);
+    match across {
+        State::Torn { is_open: true, is_quoted: true, .. } if is_answer => {
+            return Some(Limit::QuotedPendingAnswer);
+        }
+        State::Torn { is_open: true, .. } => {}
+        _ if is_answer => return Some(Limit::ClosedPendingAnswer),
+        _ => {}
     }
     match State::after(before.iter().filter(is_same), is_answer) {
         // An answer that reached the client was pending, or another oracle objects.

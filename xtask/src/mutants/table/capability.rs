@@ -88,8 +88,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "requests inside a result are checked",
             edits: &[edit(
                 EMBEDDED,
-                "let requests = result.get(\"inputRequests\")?;",
-                "let requests = result.get(\"inputRequest\")?;",
+                "key.eq_ignore_ascii_case(\"inputRequests\")",
+                "key.eq_ignore_ascii_case(\"nothing\")",
             )],
             classes: &["capability"],
         },

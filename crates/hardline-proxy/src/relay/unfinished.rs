@@ -143,8 +143,15 @@ impl Whole {
             Err(_) => return Self::Nothing,
             Ok(Frame::Message(message, _)) => is_answer(&message),
             Ok(Frame::Batch(batch)) => {
-                let mut elements = batch.elements();
-                elements.any(|it| decoder.decode_element(it).is_ok_and(|(it, _)| is_answer(&it)))
+                let mut has_answer = false;
+                for element in batch.elements() {
+                    // A broken element may be an answer.
+                    let Ok((message, _)) = decoder.decode_element(element) else {
+                        return Self::Nothing;
+                    };
+                    has_answer |= is_answer(&message);
+                }
+                has_answer
             }
         };
         if has_answer { Self::Answer } else { Self::Other }

@@ -54,8 +54,9 @@ pub(super) fn excuse(
     now: Duration,
 ) -> Option<Limit> {
     let (mut lines, planted) = transcript.lines_with(mark);
-    // The relay has ended a line that did not go on.
-    if let Some(last) = lines.last_mut() {
+    // The relay has ended a planted line that did not go on.
+    let is_last = planted.last().is_some_and(|at| at + 1 == lines.len());
+    if let Some(last) = lines.last_mut().filter(|_| is_last) {
         last.at = now;
     }
     // A server may write a document twice, and nobody knows which copy was delivered.

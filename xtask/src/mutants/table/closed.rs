@@ -33,8 +33,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "an unfinished line that may be the rest keeps messages waiting",
             edits: &[edit(
                 HOLDBACK,
-                "let quiet = if self.is_mid_rest {",
-                "let quiet = if self.is_mid_rest && false {",
+                "self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);",
+                "self.is_mid_rest = self.is_holding() && may_become_rest(unfinished) && false;",
             )],
             classes: &["closed-answer"],
         },

@@ -106,7 +106,8 @@ pub(crate) fn has_unnamed_answer(text: &[u8], named: usize) -> bool {
         let ids = count(b"\"id\"");
         parts = parts.max(ids.max(starts).saturating_sub(methods));
     }
-    named < MAX_IDS && parts > named.max(1)
+    // Where several answers are mixed up, parts of others may be cut so that nothing shows them.
+    named > 1 || parts > named.max(1)
 }
 
 /// Counts the members of this name, in any notation, up to [`MAX_IDS`] and one more.

@@ -92,7 +92,9 @@ impl Guard {
         for id in &pending {
             self.session.doubt(id, Doubt::Damaged, now);
         }
-        let has_more = has_unnamed_answer(text, pending.len() + failed);
+        // Beside a request on the same line, an id may belong to that.
+        let has_call = memmem::find(text, b"\"method\"").is_some() && is_unnamed_answer(text);
+        let has_more = has_call || has_unnamed_answer(text, pending.len() + failed);
         // A log line that begins like one may hold the pieces of several answers.
         let is_jumble = has_more && !ids.is_empty();
         // After a torn line this may be the other half of an answer, with its id cut in two.

@@ -340,12 +340,12 @@ fn a_hold_that_runs_out_fails_closed() {
 fn all_answers_of_a_line_that_ends_in_a_head_fail() {
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\nb\n",
-        &["hold", "frame.split high", "failed 1", "failed 2", "suspicion"],
+        &["hold", "frame.split high", "failed 1", "failed 2", "lost", "suspicion"],
     );
     // The answer quoted there may still arrive.
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}} sent {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\n",
-        &["hold", "frame.not-json high", "failed 2", "suspicion", "failed 1"],
+        &["hold", "frame.not-json high", "failed 2", "lost", "suspicion", "failed 1"],
     );
 }
 
@@ -353,7 +353,7 @@ fn all_answers_of_a_line_that_ends_in_a_head_fail() {
 fn a_message_that_a_held_line_quotes_is_no_message() {
     let quoted = r#"sent {"jsonrpc":"2.0","id":2,"result":{}}"#;
     // It may be an answer behind other text: its request waits for a proper one.
-    let expected = ["hold", "frame.split high", "failed 1", "suspicion", "failed 2"];
+    let expected = ["hold", "frame.split high", "failed 1", "lost", "suspicion", "failed 2"];
     check(&format!("{HEAD}\n{quoted}\n"), &expected);
 }
 

@@ -385,6 +385,10 @@ impl Joiner {
         if hold.is_read_as_text() && hold.witness.has_unnamed {
             self.push(JoinEvent::Lost);
         }
+        if hold.is_read_as_text() && hold.witness.has_head {
+            // The line that ended this message may belong to the other one.
+            self.suspect(hold.last());
+        }
         if !hold.is_printed {
             self.fail_head(hold, delivered.as_ref(), pending);
         }

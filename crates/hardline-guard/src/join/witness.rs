@@ -9,7 +9,7 @@ use hardline_wire::message::Message;
 use hardline_wire::recover::{Ending, Recovered, recover};
 
 use super::Pending;
-use super::head::starts_with_member;
+use super::head::{Head, starts_with_member};
 use super::keys::Keys;
 use crate::frame::{is_unnamed_answer, probable_ids};
 
@@ -28,6 +28,8 @@ pub(super) struct Witness {
     pub(super) planted: Vec<Planted>,
     /// Whether there was an answer, or a part of one, without an id.
     pub(super) has_unnamed: bool,
+    /// True if a line began another message and did not end it.
+    pub(super) has_head: bool,
     /// Ids that somebody waited for when an answer to them was held, in that order; no more than
     /// are in flight.
     pub(super) touched: Vec<Id<'static>>,
@@ -81,6 +83,7 @@ impl Witness {
             }
         }
         // Other readers may take it for a message all the same.
+        self.has_head |= Head::read(text, limits).is_some_and(|head| !head.is_bare);
         let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
         let recovered = recover(text, Ending::Whole, limits);
         self.note_recovered(recovered, (text, offset, is_closed), limits, pending);

@@ -231,6 +231,10 @@ impl Relay {
             return;
         }
         let rest = self.cut.take_rest(line);
+        if rest.is_some() {
+            // It may have been an answer, and is no message behind the text before it.
+            self.guard.lose_answer(now);
+        }
         let line = &rest.as_deref().map_or(*line, Line::of_text);
         let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
         self.show(Direction::ServerToClient, line, &verdict, sink);

@@ -121,7 +121,12 @@ impl Guard {
         // Lines that are held may show that content has written these messages.
         let is_due = self.holdback.release_at().is_some_and(|at| at <= work.now);
         if is_due && !self.joiner.is_holding() {
-            self.release_held(work);
+            if self.holdback.is_mid_rest() {
+                // No honest line begins like that, however long it pauses.
+                self.drop_all_held(work);
+            } else {
+                self.release_held(work);
+            }
         }
         for event in self.session.handle_timeout(work.now) {
             match event {

@@ -312,7 +312,7 @@ fn an_answer_among_the_lines_is_owed_a_proper_one() {
     let joined = format!(r#"joined {HEAD}\n{escaped}\nend"}}]}}}}"#);
     check(
         &format!("{HEAD}\n{half}\nend\"}}]}}}}\n"),
-        &["frame.split high", &joined, "wait", "failed 3"],
+        &["frame.split high", &joined, "suspicion", "failed 3"],
     );
 }
 

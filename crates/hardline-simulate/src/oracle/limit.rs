@@ -114,7 +114,12 @@ fn excuse_line(
             (is_answer && is_late).then_some(Limit::LatePendingAnswer)
         }
         State::Closed(closed) => {
-            let is_tail = |it: &&Told<'_>| is_rest(it.text);
+            // The relay keeps the start of an overlong line alone, so it knows the end by the newline.
+            let is_unseen = |it: &Told<'_>| {
+                let is_last = after.last().is_some_and(|last| std::ptr::eq(last, it));
+                is_last && it.text.len() > MAX_HEAD
+            };
+            let is_tail = |it: &&Told<'_>| is_rest(it.text) && !is_unseen(it);
             let tail = after.iter().filter(is_same).find(is_tail);
             let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
             if is_answer || answers_something(planted.text) {

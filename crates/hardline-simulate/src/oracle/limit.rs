@@ -245,7 +245,10 @@ fn is_quoted(line: &[u8]) -> bool {
     let first = line.iter().position(|byte| *byte == b'{').unwrap_or(line.len());
     let last = STARTS.iter().filter_map(|start| memmem::rfind(line, start)).max();
     // One inside of another message is a part of that.
-    let is_apart = |at: &usize| !is_incomplete(line.get(first..*at).unwrap_or_default());
+    let is_apart = |at: &usize| {
+        let before = line.get(first..*at).unwrap_or_default();
+        !is_incomplete(before) || !has_word(before)
+    };
     let brace = last.filter(is_apart).unwrap_or(first);
     let before = line.get(..brace).unwrap_or_default();
     let shown = before.rsplit(|byte| *byte == b'\r').next().unwrap_or_default();

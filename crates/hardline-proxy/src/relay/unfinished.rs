@@ -68,8 +68,8 @@ impl Unfinished {
 impl Relay {
     /// Decides if the server's unfinished line counts as ended now.
     ///
-    /// `line` is the line so far. A whole answer ends after [`MAX_QUIET_WHOLE`], any other line after
-    /// [`MAX_QUIET`]. Other whole messages wait for their newline: no caller waits for them, and more
+    /// `line` is the line so far. A whole answer ends after two quiet seconds, any other line after
+    /// twenty. Other whole messages wait for their newline: no caller waits for them, and more
     /// text may show that they are part of a log line.
     pub fn ends_line(&mut self, line: &[u8], now: Duration) -> bool {
         let Some(unfinished) = &mut self.unfinished else { return false };

@@ -47,11 +47,7 @@ fn has_words(text: &[u8]) -> bool {
     let mut text = text.get(start..).unwrap_or_default();
     while let Some((&byte, rest)) = text.split_first() {
         text = match (byte, rest) {
-            (0x1b, [b'[', parameters @ ..]) => {
-                let is_parameter = |byte: &&u8| (0x20..0x40).contains(*byte);
-                let length = parameters.iter().take_while(is_parameter).count();
-                parameters.get(length + 1..).unwrap_or_default()
-            }
+            (0x1b, [b'[', parameters @ ..]) => after_escape(parameters),
             (0x1b, [_, rest @ ..]) => rest,
             _ if byte.is_ascii_alphanumeric() => return true,
             _ => rest,
@@ -65,17 +61,20 @@ fn has_words(text: &[u8]) -> bool {
 fn is_padding(mut text: &[u8]) -> bool {
     while let Some((&byte, rest)) = text.split_first() {
         text = match (byte, rest) {
-            (0x1b, [b'[', parameters @ ..]) => {
-                let is_parameter = |byte: &&u8| (0x20..0x40).contains(*byte);
-                let length = parameters.iter().take_while(is_parameter).count();
-                parameters.get(length + 1..).unwrap_or_default()
-            }
+            (0x1b, [b'[', parameters @ ..]) => after_escape(parameters),
             (0xef, [0xbb, 0xbf, rest @ ..]) => rest,
             _ if byte.is_ascii_whitespace() || byte.is_ascii_control() => rest,
             _ => return false,
         };
     }
     true
+}
+
+/// Returns the text after a terminal escape that begins with `ESC [`: its parameters and its final byte.
+fn after_escape(parameters: &[u8]) -> &[u8] {
+    let is_parameter = |byte: &&u8| (0x20..0x40).contains(*byte);
+    let length = parameters.iter().take_while(is_parameter).count();
+    parameters.get(length + 1..).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! What `hardline wrap` costs, against the least that any proxy costs.
+//! Measures the cost of `hardline wrap` against a proxy that only copies bytes.
 //!
 //! The benchmark starts itself twice more: as a server that answers at once, and as a proxy that copies
-//! bytes with two blocking threads. `hardline wrap` in front of the same server takes turns with that,
-//! and what counts is the ratio within one run. `cargo bench -p hardline-cli` prints the tables with the
-//! goal of each row and ends with status 1 if one is missed; with `-- --test` everything runs once and no
-//! goal counts.
+//! bytes with two blocking threads. `hardline wrap` takes turns with that proxy in front of the same
+//! server, and the ratio within one run counts. `cargo bench -p hardline-cli` prints the tables with the
+//! goal of each row, and exits with status 1 if a goal is missed. `-- --test` runs everything once and
+//! ignores the goals. `-- --against PATH` compares this build with another one, the binary at PATH, instead.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
-    reason = "a benchmark prints, starts what it measures, and stops at what cannot be"
+    reason = "a benchmark prints, starts processes, and may panic"
 )]
 
 use std::cell::RefCell;
@@ -25,15 +25,15 @@ use std::time::{Duration, Instant};
 use hardline_testkit::measure::{Candidate, Effort, run};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// A name, a size, the most a round trip may take, and the least of messages a second.
+/// Name and size of a message, largest ratio of round trips, and smallest ratio of calls per second.
 const ROWS: [(&str, usize, f64, f64); 3] =
     [("200 B", 200, 1.2, 0.6), ("10 KB", 10_000, 1.5, 0.4), ("1 MB", 1_000_000, 2.0, 0.5)];
-/// How many calls one measured step makes with 64 in flight.
+/// Number of calls in one measured step with [`IN_FLIGHT`] of them in flight.
 const BURST: usize = 256;
 const IN_FLIGHT: usize = 64;
-/// The least of the speed without an audit that there may be with one.
+/// Smallest speed with the audit, as a part of the speed without it.
 const LEAST_AUDITED: f64 = 0.95;
-/// The most that starting may take longer, and how much memory there may be.
+/// Limits on the extra time until the first answer, in ms, and on the resident memory, in MB.
 const MAX_START: f64 = 15.0;
 const MAX_RESIDENT: f64 = 10.0;
 
@@ -48,6 +48,11 @@ fn main() -> ExitCode {
     STATE.get_or_init(|| state.path().to_owned());
     let once = arguments.iter().any(|it| it == "--test");
     let effort = if once { Effort::ONCE } else { Effort::FULL };
+    let against = arguments.iter().position(|it| it == "--against");
+    if let Some(other) = against.and_then(|at| arguments.get(at + 1)) {
+        compare(effort, other);
+        return ExitCode::SUCCESS;
+    }
     let mut missed = round_trips(effort);
     missed += bursts(effort);
     missed += start(once);
@@ -60,7 +65,7 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// One call at a time, everything on one core. Returns how many goals were missed.
+/// Measures one call at a time, on one core. Returns the number of missed goals.
 fn round_trips(effort: Effort) -> u32 {
     println!(
         "One call through `wrap`, guard and audit on, and through a byte copy, µs (all on one core):\n"
@@ -85,12 +90,12 @@ fn round_trips(effort: Effort) -> u32 {
         let micros = |name| outcome.seconds(name) * 1e6;
         let ratio = micros("wrap") / micros("copy");
         let audited = micros("off") / micros("wrap");
-        missed += u32::from(most < ratio) + u32::from(audited < LEAST_AUDITED);
+        missed += u32::from(ratio > most) + u32::from(audited < LEAST_AUDITED);
         println!(
             "| {name} | {:.1} | {:.1} | {} | {:.1} | {:.1} | {} |",
             micros("wrap"),
             micros("copy"),
-            mark(ratio, most, most < ratio),
+            mark(ratio, most, ratio > most),
             micros("none"),
             micros("off"),
             mark(audited, LEAST_AUDITED, audited < LEAST_AUDITED),
@@ -99,7 +104,33 @@ fn round_trips(effort: Effort) -> u32 {
     missed
 }
 
-/// Many calls at a time, on all cores.
+/// Prints the speed of this build divided by that of another one. The two take turns.
+fn compare(effort: Effort, other: &str) {
+    println!("Speed of this build / speed of {other}:\n");
+    println!("| message | one call at a time | {IN_FLIGHT} in flight |");
+    println!("|---|---|---|");
+    for (name, size, ..) in ROWS {
+        let ratio = |step: fn(&mut Peer) -> usize| {
+            let start =
+                |program: &str| RefCell::new(Peer::start(&mut build(program, &[], size), size));
+            let (this, that) = (start(env!("CARGO_BIN_EXE_hardline")), start(other));
+            let outcome = run(
+                effort,
+                vec![
+                    Candidate::new("this", || step(&mut this.borrow_mut())),
+                    Candidate::new("that", || step(&mut that.borrow_mut())),
+                ],
+            );
+            outcome.seconds("that") / outcome.seconds("this")
+        };
+        pin(true);
+        let single = ratio(Peer::call);
+        pin(false);
+        println!("| {name} | {single:.3} | {:.3} |", ratio(Peer::burst));
+    }
+}
+
+/// Measures many calls at a time, on all cores. Returns the number of missed goals.
 fn bursts(effort: Effort) -> u32 {
     println!("\nThe same with {IN_FLIGHT} in flight, calls a second (on all cores):\n");
     println!(
@@ -138,13 +169,14 @@ fn bursts(effort: Effort) -> u32 {
 
 /// A figure beside its goal.
 fn mark(actual: f64, goal: f64, is_missed: bool) -> String {
-    match is_missed {
-        true => format!("**{actual:.2}** (missed: {goal})"),
-        false => format!("{actual:.2} (goal {goal})"),
+    if is_missed {
+        format!("**{actual:.2}** (missed: {goal})")
+    } else {
+        format!("{actual:.2} (goal {goal})")
     }
 }
 
-/// How much longer it takes until the first answer.
+/// Measures the extra time until the first answer.
 fn start(once: bool) -> u32 {
     let rounds = if once { 1 } else { 20 };
     let begin = |make: fn() -> Command| {
@@ -161,10 +193,10 @@ fn start(once: bool) -> u32 {
     println!(
         "\nUntil the first answer: {extra:.1} ms more than without (goal: at most {MAX_START})"
     );
-    u32::from(MAX_START < extra)
+    u32::from(extra > MAX_START)
 }
 
-/// The memory of a proxy that has relayed a few calls.
+/// Measures the memory of a proxy that has relayed a few calls.
 fn resident() -> u32 {
     let mut peer = Peer::start(&mut wrapped(10_000), 10_000);
     for _ in 0..100 {
@@ -177,7 +209,7 @@ fn resident() -> u32 {
         line.split_whitespace().nth(1).and_then(|it| it.parse().ok()).unwrap_or(0.0);
     let megabytes = kilobytes / 1024.0;
     println!("\nResident memory of `wrap`: {megabytes:.1} MB (goal: under {MAX_RESIDENT})");
-    u32::from(MAX_RESIDENT <= megabytes)
+    u32::from(megabytes >= MAX_RESIDENT)
 }
 
 fn this() -> Command {
@@ -190,7 +222,7 @@ fn server(size: usize) -> Command {
     command
 }
 
-/// Where `wrap` keeps its audit.
+/// Directory of the audit logs.
 static STATE: OnceLock<PathBuf> = OnceLock::new();
 
 fn wrapped(size: usize) -> Command {
@@ -198,7 +230,12 @@ fn wrapped(size: usize) -> Command {
 }
 
 fn with_options(options: &[&str], size: usize) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hardline"));
+    build(env!("CARGO_BIN_EXE_hardline"), options, size)
+}
+
+/// Returns the command that runs the benchmark's server behind `program wrap`.
+fn build(program: &str, options: &[&str], size: usize) -> Command {
+    let mut command = Command::new(program);
     command.env("XDG_STATE_HOME", STATE.get().unwrap());
     command.arg("wrap").args(options).arg("--").arg(std::env::current_exe().unwrap());
     command.args(["--serve", &size.to_string()]);
@@ -217,17 +254,17 @@ fn peers(size: usize) -> [Peer; 4] {
     [wrapped(size), off, copied(size), server(size)].map(|mut it| Peer::start(&mut it, size))
 }
 
-/// Keeps this process, and those it starts from now on, to one core or to none in particular.
+/// Restricts this process, and those that it starts from now on, to one core, or lifts the restriction.
 fn pin(to_one: bool) {
     let mut cores = CpuSet::new();
     let count = std::thread::available_parallelism().map_or(1, Into::into);
-    // The last core has the least to do with interrupts.
+    // The last core handles the fewest interrupts.
     let all = if to_one { 1..2 } else { 0..count.max(2) };
     all.for_each(|core| cores.set(core));
     let _ = sched_setaffinity(None, &cores);
 }
 
-/// Answers each line at once, with as much as it asks with.
+/// Answers each line at once, with a text of `size` bytes.
 fn serve(size: usize) -> ExitCode {
     let text = "lorem ipsum ".repeat(size.div_ceil(12));
     let tail = format!(
@@ -261,7 +298,7 @@ fn serve(size: usize) -> ExitCode {
     }
 }
 
-/// Copies bytes both ways, and does nothing else.
+/// Copies bytes in both directions.
 fn copy(command: &[String]) -> ExitCode {
     let mut child = Command::new(&command[0])
         .args(&command[1..])
@@ -289,7 +326,7 @@ fn pump(from: &mut impl Read, to: &mut impl Write) {
     }
 }
 
-/// What is measured: a server, perhaps with a proxy in front of it.
+/// A measured server, with or without a proxy in front of it.
 struct Peer {
     child: Child,
     input: Option<ChildStdin>,
@@ -328,7 +365,7 @@ impl Peer {
     /// Reads this many lines. Returns their length.
     fn receive(&mut self, mut lines: usize) -> usize {
         let mut bytes = 0;
-        while 0 < lines {
+        while lines > 0 {
             let length = self.output.read(&mut self.buffer).unwrap();
             assert_ne!(length, 0, "the peer is gone");
             bytes += length;
@@ -344,7 +381,7 @@ impl Peer {
         self.receive(1)
     }
 
-    /// Makes [`BURST`] calls with [`IN_FLIGHT`] of them at a time. Ids differ, as they must.
+    /// Makes [`BURST`] calls, up to [`IN_FLIGHT`] of them at a time, each with an id of its own.
     fn burst(&mut self) -> usize {
         let mut input = self.input.take().unwrap();
         let request = self.request.clone();
@@ -366,14 +403,14 @@ impl Peer {
             input
         });
         let (mut bytes, mut left) = (0, BURST);
-        while 0 < left {
+        while left > 0 {
             let length = self.output.read(&mut self.buffer).unwrap();
             assert_ne!(length, 0, "the peer is gone");
             bytes += length;
             let lines = self.buffer[..length].iter().filter(|byte| **byte == b'\n').count();
             left -= lines;
             for _ in 0..lines {
-                // The last ones are not waited for by anybody.
+                // The writer does not wait for the last permits.
                 let _ = permits.try_send(());
             }
         }

@@ -37,7 +37,7 @@ use tokio::sync::Notify;
 use tokio::time;
 
 const WAIT: Duration = Duration::from_secs(20);
-/// How long a server may stay after its input was closed; rmcp's own transport kills it then, too.
+/// Time after closing its input until the server is killed; the same as in rmcp's own transport.
 const KILLED_AFTER: Duration = Duration::from_secs(3);
 const CHUNK: usize = 64 * 1024;
 

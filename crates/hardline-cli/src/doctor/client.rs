@@ -13,9 +13,7 @@ use crate::install::document::{Document, Format};
 use crate::install::file::Original;
 use crate::install::program::{Program, is_absolute};
 use crate::install::select::{Selection, Target};
-#[cfg(unix)]
-use crate::install::server::Launch;
-use crate::install::server::{self, Kind};
+use crate::install::server::{self, Kind, Launch};
 #[cfg(unix)]
 use crate::place;
 #[cfg(unix)]
@@ -58,6 +56,9 @@ fn servers(target: &Target) -> Result<Option<Vec<server::Server>>> {
 /// Command of each server name, and the first file that has it.
 type Commands = HashMap<String, (Vec<String>, String)>;
 
+/// A problem with an entry: the id of the check, its status and the reason.
+type Problem = (&'static str, Status, String);
+
 fn file(
     report: &mut Report,
     target: Target,
@@ -68,50 +69,33 @@ fn file(
     let title = target.client.unwrap_or("file");
     let path = target.path.display().to_string();
     let mut servers = Vec::new();
-    let mut problems = Vec::new();
+    let mut details = Vec::new();
     for server in found {
-        let what = server.title();
+        let mut problems = Vec::new();
+        let mut place = path.clone();
         let mut is_fixable = false;
-        let mut is_broken = false;
-        let mut command = None;
-        let kind = match &server.kind {
+        let (kind, command) = match &server.kind {
             Kind::Wrapped { launch, inner } => {
-                command = Some(launch.program.text.clone());
                 // `--fix` repairs this: it makes the entry start this program.
-                if let Some(why) = wrong_program(&launch.program.text, program) {
-                    (is_fixable, is_broken) = (true, true);
-                    problems.push(("entry", Status::Fail, format!("{path}: {what}: {why}")));
-                }
-                #[cfg(unix)]
-                if let Some((id, status, why)) = wrong_arguments(launch) {
-                    is_broken |= status == Status::Fail;
-                    problems.push((id, status, format!("{path}: {what}: {why}")));
-                }
-                let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
-                let inner = items.get(*inner..).unwrap_or_default();
-                let inner: Vec<_> = inner.iter().map(|item| item.text.clone()).collect();
-                if let Some(why) = missing(&inner) {
-                    is_broken = true;
-                    problems.push(("command", Status::Fail, format!("{path}: {what}: {why}")));
-                }
-                problems.extend(
-                    shared(commands, &server.name, inner, &path)
-                        .map(|why| ("name", Status::Warn, format!("{path}: {what}: {why}"))),
-                );
-                "wrapped"
+                let wrong = wrong_program(&launch.program.text, program);
+                is_fixable = wrong.is_some();
+                problems.extend(wrong.map(|why| ("entry", Status::Fail, why)));
+                problems.extend(wrapped_command(launch, *inner, &server.name, &path, commands));
+                ("wrapped", Some(launch.program.text.clone()))
             }
-            Kind::Plain(launch) => {
-                command = Some(launch.program.text.clone());
-                "plain"
-            }
-            Kind::Remote => "remote",
-            Kind::Builtin => "builtin",
+            Kind::Plain(launch) => ("plain", Some(launch.program.text.clone())),
+            Kind::Remote => ("remote", None),
+            Kind::Builtin => ("builtin", None),
             Kind::Odd(why) => {
-                let detail = format!("{path}, line {}: {what}: {why}", server.line);
-                problems.push(("entry", Status::Fail, detail));
-                "odd"
+                place = format!("{path}, line {}", server.line);
+                problems.push(("entry", Status::Fail, why.clone()));
+                ("odd", None)
             }
         };
+        let is_broken = kind == "wrapped" && problems.iter().any(|it| it.1 == Status::Fail);
+        let name = server.title();
+        let describe = |(id, status, why)| (id, status, format!("{place}: {name}: {why}"));
+        details.extend(problems.into_iter().map(describe));
         servers.push(Server { name: server.name, kind, is_broken, command, is_fixable });
     }
     let has_plain = servers.iter().any(|server| server.kind == "plain");
@@ -123,10 +107,30 @@ fn file(
         let status = if has_plain { Status::Warn } else { Status::Pass };
         report.add("client", title, status, detail);
     }
-    for (id, status, detail) in problems {
+    for (id, status, detail) in details {
         report.add(id, title, status, detail);
     }
     report.files.push(File { target, servers });
+}
+
+/// Returns the problems with the arguments of a wrapped entry and with the server's own command,
+/// which begins at the argument `inner`.
+fn wrapped_command(
+    launch: &Launch,
+    inner: usize,
+    name: &str,
+    path: &str,
+    commands: &mut Commands,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    #[cfg(unix)]
+    problems.extend(wrong_arguments(launch));
+    let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
+    let command = items.get(inner..).unwrap_or_default();
+    let command: Vec<_> = command.iter().map(|item| item.text.clone()).collect();
+    problems.extend(missing(&command).map(|why| ("command", Status::Fail, why)));
+    problems.extend(shared(commands, name, command, path).map(|why| ("name", Status::Warn, why)));
+    problems
 }
 
 /// Returns the problem with the hardline program that an entry starts.

@@ -119,15 +119,7 @@ impl<'a> Plan<'a> {
         let is_wrapped = |server: &&Server| matches!(server.kind, Kind::Wrapped { .. });
         let wrapped: Vec<_> = servers.iter().filter(is_wrapped).collect();
         let chosen: Vec<_> = servers.iter().filter(|server| selection.has(server)).collect();
-        let (mut added, mut by_hand) = match backups.record(&original.path) {
-            Some(record) => (record.added_args, record.by_hand),
-            // The first install: servers that are wrapped already were wrapped by hand.
-            None if matches!(action, Action::Install { .. }) => {
-                (Vec::new(), wrapped.iter().map(|server| server.path.clone()).collect())
-            }
-            None => (Vec::new(), Vec::new()),
-        };
-        by_hand.retain(|path| wrapped.iter().any(|server| server.path == *path));
+        let (added, mut by_hand) = recorded(backups, original, action, &wrapped);
         // Uninstalling a server by name undoes it even if the user wrapped it.
         let undone: Vec<_> = match action {
             Action::Uninstall if !selection.servers.is_empty() => {
@@ -162,15 +154,7 @@ impl<'a> Plan<'a> {
                 document.with_text(&text)
             }
         };
-        // Entries that were removed from the file lose their record.
-        added.retain(|path| wrapped.iter().any(|server| server.path == *path));
-        if let Action::Install { .. } = action {
-            let new = chosen.iter().filter(|server| match &server.kind {
-                Kind::Plain(launch) => launch.args.is_none(),
-                _ => false,
-            });
-            added.extend(new.map(|server| server.path.clone()));
-        }
+        let added = still_added(added, action, &wrapped, &chosen);
         Ok(Self {
             document,
             servers,
@@ -218,6 +202,44 @@ impl<'a> Plan<'a> {
         }
         Ok(outcome)
     }
+}
+
+/// Returns the servers whose list of arguments Hardline added earlier, and those that the user wrapped
+/// by hand.
+fn recorded(
+    backups: &Backups,
+    original: &Original,
+    action: Action<'_>,
+    wrapped: &[&Server],
+) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
+    let paths = || wrapped.iter().map(|server| server.path.clone()).collect();
+    let (added, mut by_hand) = match backups.record(&original.path) {
+        Some(record) => (record.added_args, record.by_hand),
+        // The first install: servers that are wrapped already were wrapped by hand.
+        None if matches!(action, Action::Install { .. }) => (Vec::new(), paths()),
+        None => (Vec::new(), Vec::new()),
+    };
+    by_hand.retain(|path| wrapped.iter().any(|server| server.path == *path));
+    (added, by_hand)
+}
+
+/// Returns the servers whose list of arguments is Hardline's after the change.
+fn still_added(
+    mut added: Vec<Vec<String>>,
+    action: Action<'_>,
+    wrapped: &[&Server],
+    chosen: &[&Server],
+) -> Vec<Vec<String>> {
+    // Entries that were removed from the file lose their record.
+    added.retain(|path| wrapped.iter().any(|server| server.path == *path));
+    if let Action::Install { .. } = action {
+        let has_no_args = |server: &&&Server| match &server.kind {
+            Kind::Plain(launch) => launch.args.is_none(),
+            _ => false,
+        };
+        added.extend(chosen.iter().filter(has_no_args).map(|server| server.path.clone()));
+    }
+    added
 }
 
 /// Unwraps these servers in a text, such as a backup, that has the format of `document`.

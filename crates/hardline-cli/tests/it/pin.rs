@@ -94,9 +94,9 @@ fn what_is_forgotten_is_pinned_anew() {
     assert_eq!(pin(&home, &["forget", "shop"]).0, Some(0));
     let seen = home.session(&["--profile", "strict"], &["a"]);
     assert_eq!((seen.tools(), &*seen.errors), (vec!["a"], ""));
-    let (code, shown) = pin(&home, &["forget", "nobody"]);
+    let (code, shown) = pin(&home, &["forget", "unheard-of"]);
     assert_eq!(code, Some(2));
-    assert!(shown.contains("unknown server `nobody`; known servers: shop"), "{shown}");
+    assert!(shown.contains("unknown server `unheard-of`; known servers: shop"), "{shown}");
 }
 
 #[test]

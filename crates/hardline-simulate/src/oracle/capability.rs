@@ -3,7 +3,7 @@
 use super::messages_of;
 use crate::reader::Json;
 
-/// What the client offered last, and how the session was opened.
+/// Capabilities that the client offered last, and the kind of the session.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
     capabilities: Option<Json<'static>>,

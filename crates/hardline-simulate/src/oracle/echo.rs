@@ -81,7 +81,7 @@ impl Echoes {
             }
         }
         for piece in &mut pieces {
-            // A whole text is found whatever stands in it.
+            // The relay finds a whole text even if it is short.
             piece.may_stay &= part != Part::All;
             if has_returns {
                 piece.sent = piece.sent.replace('\n', "\r\n");
@@ -189,7 +189,7 @@ fn segments(read: &str, part: Part) -> Option<Vec<Segment<'static>>> {
     })
 }
 
-/// Where the relay edited a text, and what stood there before.
+/// Place of an edit of the relay, and the original text there.
 type Edit = (Range<usize>, String);
 
 /// Finds the edits that made `read` of `document`. Returns `None` if it was not made of that.

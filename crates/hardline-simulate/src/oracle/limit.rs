@@ -59,7 +59,7 @@ pub(super) fn excuse(
     if let Some(last) = lines.last_mut().filter(|_| is_last) {
         last.at = now;
     }
-    // A server may write a document twice, and nobody knows which copy was delivered.
+    // A server may write a document twice, and nothing shows which copy was delivered.
     for line in &mut lines {
         // The relay may have ended the line before the rest of it came.
         let part = transcript.part_before(line, now);

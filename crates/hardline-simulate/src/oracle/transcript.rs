@@ -14,7 +14,7 @@ pub(super) struct Transcript {
 #[derive(Clone, Copy, Debug)]
 struct Read {
     output: u32,
-    /// Where its bytes end.
+    /// End of its bytes.
     end: usize,
     at: Duration,
 }

@@ -31,8 +31,8 @@ impl Text {
         if self.has_colors { style } else { Style::new() }
     }
 
-    /// Counts a finding of a binary file. Returns true if it exceeds the limit.
-    fn is_left_out(
+    /// Counts a finding of a binary file. Returns true if the limit is exceeded and the finding is left out.
+    fn count_finding(
         &mut self,
         out: &mut dyn Write,
         file: &File,
@@ -78,7 +78,7 @@ impl Printer for Text {
     }
 
     fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()> {
-        if self.is_left_out(out, file, located)? {
+        if self.count_finding(out, file, located)? {
             return Ok(());
         }
         let Located { rule, severity, detail, place, length, snippet, .. } = located;

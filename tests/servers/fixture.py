@@ -61,6 +61,10 @@ def write(folder, name, data):
     path = os.path.join(folder, name)
     with open(path, "wb") as file:
         file.write(data)
+    date(path)
+
+
+def date(path):
     os.utime(path, (WHEN, WHEN))
 
 

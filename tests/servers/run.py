@@ -103,6 +103,7 @@ class Session:
     server: Server
     folder: Path
     has_tap: bool
+    max_seconds: int = MAX_SECONDS
 
     @property
     def expected_version(self):
@@ -113,7 +114,7 @@ class Session:
     def run(self, how, prefix):
         """Runs it once. Returns its transcript, or raises `Failure`."""
         files = self.folder / "files"
-        fixture.make(files, self.server.has_repository)
+        self.make_files(files)
         shutil.rmtree(self.folder / "home", ignore_errors=True)
         record, tap = self.folder / f"{how}.record", self.folder / f"{how}.tap"
         record.unlink(missing_ok=True)
@@ -128,18 +129,28 @@ class Session:
             "folder": str(files),
             "roots": [{"uri": files.as_uri(), "name": "files"}],
             "answers": ANSWERS,
-            "steps": fixture.steps(HERE / "steps" / f"{self.server_name}.json", str(files)),
+            "steps": self.steps(files),
         }
         description.write_text(json.dumps(described), encoding="utf-8")
         self.finish(how, [*self.client, str(description)])
         result = transcript.read(record, tap if self.has_tap else None)
+        self.check(how, result)
+        return result
+
+    def make_files(self, files):
+        fixture.make(files, self.server.has_repository)
+
+    def steps(self, files):
+        return fixture.steps(HERE / "steps" / f"{self.server_name}.json", str(files))
+
+    def check(self, how, result):
+        """Raises `Failure` if the session did not do what it was to do."""
         if not result.is_done:
             raise Failure(f"{how}: the client ended before the session did")
         if result.version != self.expected_version:
             raise Failure(f"{how}: {result.version} was negotiated, not {self.expected_version}")
         if result.count("received") < MIN_RECEIVED:
             raise Failure(f"{how}: only {result.count('received')} messages were received")
-        return result
 
     def env(self, files):
         home = str(self.folder / "home")
@@ -159,9 +170,9 @@ class Session:
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
             try:
-                status = client.wait(MAX_SECONDS)
+                status = client.wait(self.max_seconds)
             except subprocess.TimeoutExpired:
-                status = f"not ended in {MAX_SECONDS} s"
+                status = f"not ended in {self.max_seconds} s"
             finally:
                 client.kill()
                 client.wait()

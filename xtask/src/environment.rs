@@ -21,18 +21,12 @@ pub(crate) fn missing(programs: &[&str]) -> Option<String> {
 
 /// Installs the npm packages of `source` into `folder`.
 pub(crate) fn npm(folder: &Path, source: &Path) -> Result<(), String> {
-    for file in ["package.json", "package-lock.json"] {
-        copy(&source.join(file), &folder.join(file))?;
-    }
-    let lock = folder.join("package-lock.json");
-    // An installation may depend on the version of the runtime, so that is part of the stamp.
-    once(folder, &lock, capture(&mut command("node", &["--version"])).1, || {
-        let install = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
-        show(command("npm", &install).current_dir(folder)).map_err(|error| {
-            let list = source.display();
-            format!("the packages of {list} could not be fetched from the npm registry ({error})")
-        })
-    })
+    install_npm(folder, source, &[])
+}
+
+/// Installs the npm packages of `source` into `folder`, and runs no install script of theirs.
+pub(crate) fn npm_without_scripts(folder: &Path, source: &Path) -> Result<(), String> {
+    install_npm(folder, source, &["--ignore-scripts"])
 }
 
 /// Installs the Python packages of `source` into a virtual environment in `folder`. Returns its
@@ -91,6 +85,21 @@ pub(crate) fn remove(file: &Path) -> Result<(), String> {
         Err(error) if file.exists() => Err(format!("{}: {error}", file.display())),
         _ => Ok(()),
     }
+}
+
+fn install_npm(folder: &Path, source: &Path, options: &[&str]) -> Result<(), String> {
+    for file in ["package.json", "package-lock.json"] {
+        copy(&source.join(file), &folder.join(file))?;
+    }
+    let lock = folder.join("package-lock.json");
+    // An installation may depend on the version of the runtime, so that is part of the stamp.
+    once(folder, &lock, capture(&mut command("node", &["--version"])).1, || {
+        let install = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+        show(command("npm", &install).args(options).current_dir(folder)).map_err(|error| {
+            let list = source.display();
+            format!("the packages of {list} could not be fetched from the npm registry ({error})")
+        })
+    })
 }
 
 /// Runs an installation, unless it was done with the same list of versions and the same runtime.

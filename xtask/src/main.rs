@@ -18,6 +18,7 @@ mod process;
 mod servers;
 mod simulate;
 mod step;
+mod survey;
 mod test;
 mod tool;
 mod unicode;
@@ -35,6 +36,7 @@ Usage: cargo xtask COMMAND
   fuzz SECONDS [TARGET…]   fuzz each target for SECONDS; the corpus is in target/fuzz-corpus
   simulate [--hours H]     play sessions with hostile servers until a promise breaks; see simulate --help
   mutants [NAME…] [--save] take each defense back and have the simulation find it; --save writes docs/simulation.md
+  survey [--save | NAME…]   run published servers behind wrap --profile strict; --save writes docs/survey.md
   picture                  draw docs/demo.svg (the demo) and docs/tools.svg (the client)
   unicode DIR              write the table of valid sequences from Unicode data files in DIR";
 
@@ -59,6 +61,8 @@ fn main() -> ExitCode {
             _ => Err(format!("{seconds} is not a number of seconds")),
         },
         (Some("mutants"), arguments) => mutants::run(arguments),
+        (Some("survey"), ["--save"]) => survey::run(true, &[]),
+        (Some("survey"), names) => survey::run(false, names),
         (Some("picture"), []) => picture::run(),
         (Some("unicode"), [directory]) => unicode::run(directory),
         (Some("help" | "--help" | "-h"), _) => {

@@ -27,7 +27,8 @@ pub(crate) fn run() -> Outcome {
     show(&mut command("cargo", &build)).and_then(|()| set_up()).and_then(|()| compare()).into()
 }
 
-fn set_up() -> Result<(), String> {
+/// Installs the servers and their clients.
+pub(crate) fn set_up() -> Result<(), String> {
     clients::set_up()?;
     // Node resolves packages relative to the directory of the module.
     for name in ["typescript-1", "typescript-2"] {

@@ -17,7 +17,7 @@ use hardline_wire::recover::Ending;
 use super::Guard;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{FrameOutcome, finding_at};
+use crate::frame::{FrameOutcome, finding_at, has_outcome};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
@@ -43,6 +43,7 @@ impl Guard {
             Message::Notification(call) if call.method == "notifications/progress" => {
                 self.session.trust(call, work.now);
             }
+            _ if has_outcome(text) => self.session.doubt_all(work.now),
             _ => {}
         }
     }
@@ -151,8 +152,26 @@ impl Guard {
         for id in &contested {
             let reason = "no usable answer: the server sent two after a torn message";
             self.fail(Reply::new(id.clone(), Rule::FrameSplit, reason), work);
+            // One of the two may have been meant for another request.
+            self.session.doubt_all(work.now);
         }
         contested
+    }
+
+    /// Fails a request that a torn line and now also `message` seem to answer, while the server
+    /// is suspect: content may have broken the answer and written this one. Returns false for any
+    /// other message.
+    pub(super) fn fail_second_answer(
+        &mut self,
+        message: &Message<'_>,
+        work: &mut Work<'_>,
+    ) -> bool {
+        let id = message.id().filter(|_| is_answer(message) && self.joiner.is_suspicious());
+        let Some(id) = id.filter(|id| self.session.has_torn_answer(id)) else { return false };
+        let reason = "no usable answer: the server sent a broken line and another answer";
+        self.fail(Reply::new(id.clone().into_owned(), Rule::FrameSplit, reason), work);
+        self.session.doubt_all(work.now);
+        true
     }
 
     /// Returns the ids that several of these frames answer.
@@ -250,6 +269,7 @@ impl Guard {
                 self.session.doubt(&id, Doubt::Damaged, work.now);
             }
         }
+        self.session.doubt_all(work.now);
         let detail = "a batch with an answer that belongs to no request: its answers were dropped";
         self.report(b"", Severity::High, detail, work);
     }
@@ -294,10 +314,11 @@ impl Guard {
         let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).outcome;
         if matches!(outcome, FrameOutcome::Frame(Frame::Batch(_))) {
             // An element may be a broken answer, which names its request to no parser.
+            self.session.doubt_all(work.now);
             self.doubt_answers(frame, answered.is_empty(), 0, work.now);
         } else if let FrameOutcome::Frame(Frame::Message(message, _)) = outcome {
             self.refuse_planted(&message, work);
-            if matches!(message, Message::Error(_)) && !is_answer(&message) {
+            if matches!(message, Message::Response(_) | Message::Error(_)) {
                 self.session.doubt_all(work.now);
             }
         }

@@ -87,6 +87,21 @@ fn a_message_after_any_torn_line_is_not_delivered() {
     }
 }
 
+/// Content has ended the answer on its second line, and in a way that makes it no message.
+#[test]
+fn a_message_after_a_torn_answer_with_an_error_is_not_delivered() {
+    for pause in [0, 10, 200, 2_000] {
+        let mut run = calling(Profile::Balanced);
+        run.server(&format!("{HEAD}a"));
+        run.server(r#"b"}]},"error":{}}"#);
+        run.wait(Duration::from_millis(pause));
+        run.server(SAMPLING);
+        run.wait(Duration::from_millis(pause));
+        run.server(&format!("c{TAIL}"));
+        assert_nothing_planted(&mut run, &format!("{pause}"));
+    }
+}
+
 #[test]
 fn a_message_after_a_torn_log_line_is_not_delivered() {
     for head in ["[INFO] sending ", "data: ", "Content-Length: 99 "] {

@@ -119,7 +119,7 @@ impl Guard {
         let (was_holding, was_suspect) = (self.joiner.is_holding(), self.joiner.is_suspicious());
         let taken = self.joiner.handle_line(line, work.now, &self.session);
         if taken == Taken::Held && self.joiner.is_suspicious() {
-            self.drop_own_held(work);
+            self.keep_held_answers(line.whole().unwrap_or_default(), work);
         }
         let has_joined = was_holding && !self.joiner.is_holding();
         let is_completed = was_suspect && !self.joiner.is_suspicious();
@@ -227,7 +227,7 @@ impl Guard {
         let was_suspect = self.joiner.is_suspicious();
         if is_from_server && refused.is_torn {
             self.joiner.suspect(work.now);
-            self.drop_own_held(work);
+            self.keep_held_answers(text, work);
             self.holdback.note_torn(work.now);
         }
         let is_noise = refused.rule == Rule::FrameNoise && refused.responses.is_empty();

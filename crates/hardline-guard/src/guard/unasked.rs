@@ -17,7 +17,7 @@ use hardline_wire::recover::Ending;
 use super::Guard;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{FrameOutcome, finding_at, has_outcome};
+use crate::frame::{FrameOutcome, finding_at, has_outcome, probable_ids};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
@@ -135,7 +135,7 @@ impl Guard {
     /// Delivers all messages that were held back, except answers that contradict each other.
     pub(super) fn release_held(&mut self, work: &mut Work<'_>) {
         let held = self.holdback.take();
-        let contested = self.fail_contested(&held, work);
+        let contested = self.fail_contested(&held, b"", work);
         for frame in held {
             if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
                 self.drop_held(&frame, work);
@@ -145,10 +145,15 @@ impl Guard {
         }
     }
 
-    /// Fails the requests that several of these frames answer, and returns their ids. Content has
-    /// written at least one of the answers, and nothing shows which one.
-    fn fail_contested(&mut self, frames: &[Vec<u8>], work: &mut Work<'_>) -> Vec<Id<'static>> {
-        let contested = self.contested_ids(frames);
+    /// Fails the requests that several of these frames answer, or a frame and the line `torn`, and
+    /// returns their ids. Content has written at least one of the answers, and nothing shows which.
+    fn fail_contested(
+        &mut self,
+        frames: &[Vec<u8>],
+        torn: &[u8],
+        work: &mut Work<'_>,
+    ) -> Vec<Id<'static>> {
+        let contested = self.contested_ids(frames, torn);
         for id in &contested {
             let reason = "no usable answer: the server sent two after a torn message";
             self.fail(Reply::new(id.clone(), Rule::FrameSplit, reason), work);
@@ -174,13 +179,15 @@ impl Guard {
         true
     }
 
-    /// Returns the ids that several of these frames answer.
-    fn contested_ids(&mut self, frames: &[Vec<u8>]) -> Vec<Id<'static>> {
-        let (mut seen, mut contested) = (HashSet::new(), Vec::new());
+    /// Returns the ids that several of these frames answer, or a frame and the line `torn`.
+    fn contested_ids(&mut self, frames: &[Vec<u8>], torn: &[u8]) -> Vec<Id<'static>> {
+        let mut contested = Vec::new();
         // Answers wait only after a torn message, and one answer contradicts nothing.
-        if frames.len() < 2 {
+        if frames.is_empty() || frames.len() < 2 && torn.is_empty() {
             return contested;
         }
+        let mut seen: HashSet<_> =
+            probable_ids(torn, self.limits.max_id_bytes()).into_iter().collect();
         for frame in frames {
             for id in self.answered_ids(frame) {
                 if !seen.insert(id.clone()) {
@@ -284,15 +291,32 @@ impl Guard {
     /// Drops the messages that the server sent on its own and that were held back: a torn message
     /// followed them. Answers go on.
     pub(super) fn drop_own_held(&mut self, work: &mut Work<'_>) {
+        for frame in self.take_held_answers(b"", work) {
+            self.take_text(Direction::ServerToClient, frame, work);
+        }
+    }
+
+    /// Does the same where `torn` is a line of the torn message, and more of it may follow. Answers
+    /// wait on, except one whose request that line seems to answer as well: that request fails.
+    pub(super) fn keep_held_answers(&mut self, torn: &[u8], work: &mut Work<'_>) {
+        let has_pretty = self.holdback.has_pretty();
+        let answers = self.take_held_answers(torn, work);
+        self.holdback.restore(answers, has_pretty, work.now);
+    }
+
+    /// Takes the answers that were held back, and drops all other messages that were.
+    fn take_held_answers(&mut self, torn: &[u8], work: &mut Work<'_>) -> Vec<Vec<u8>> {
         let held = self.holdback.take();
-        let contested = self.fail_contested(&held, work);
+        let contested = self.fail_contested(&held, torn, work);
+        let mut answers = Vec::new();
         for frame in held {
             if self.answers_pending(&frame, &contested) {
-                self.take_text(Direction::ServerToClient, frame, work);
+                answers.push(frame);
             } else {
                 self.drop_held(&frame, work);
             }
         }
+        answers
     }
 
     /// Returns true if a frame of the server is the only answer to a pending request.

@@ -15,6 +15,7 @@
 //! | [`encode`] | an id and an outcome | a reply on one line |
 //! | [`header`] | a 2026-07-28 request | its HTTP headers, created or compared |
 //! | [`version`], [`method`] | a name | its senders, versions and capabilities |
+//! | [`mistyped`] | an answer whose id has the wrong type | the id that was probably meant |
 //! | [`limits`] | – | every bound, with its reason |
 //! | [`excerpt`] | bytes from a peer | the same, safe for a terminal |
 //!
@@ -59,6 +60,7 @@ pub mod limits;
 pub mod line;
 pub mod message;
 pub mod method;
+pub mod mistyped;
 pub mod recover;
 pub mod single_line;
 pub mod sse;

@@ -33,6 +33,7 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
 use hardline_wire::recover::Ending;
 use hardline_wire::single_line::single_line;
+use hardline_wire::token_bucket::{RateLimit, TokenBucket};
 
 use crate::content::{Reader, for_each_string};
 use crate::finding::{Direction, Finding};
@@ -43,7 +44,7 @@ use crate::policy::Policy;
 use crate::rule::{Action, Rule};
 use crate::sanitize;
 use crate::scan::{Hit, Scanner, Settings};
-use crate::session::{Bucket, Burst, CoalesceKey, Session};
+use crate::session::{Burst, CoalesceKey, Session};
 use crate::tools::Roster;
 use content::Subject;
 use holdback::Holdback;
@@ -90,7 +91,7 @@ pub struct Guard {
     /// How many messages of the server the rules of sessions kept back.
     blocked: u32,
     /// For replies to lines that have no id.
-    anonymous: Bucket,
+    anonymous: TokenBucket,
     tools: Roster,
 }
 
@@ -157,8 +158,10 @@ impl Guard {
         let is_enforced = Action::Block <= from_server(Rule::SessionBurst);
         let is_joining = Action::Sanitize <= from_server(Rule::FrameSplit);
         let hold_back = if is_joining { settings.hold_back() } else { Duration::ZERO };
-        let anonymous =
-            Burst::new(limits.max_anonymous_replies(), limits.max_anonymous_replies_per_second());
+        let anonymous = RateLimit::per_second(
+            limits.max_anonymous_replies(),
+            limits.max_anonymous_replies_per_second(),
+        );
         Self {
             frames: Frames {
                 from_server: FrameJudge::new(Direction::ServerToClient, &limits),
@@ -172,7 +175,7 @@ impl Guard {
             kept: HashMap::new(),
             kept_bytes: 0,
             blocked: 0,
-            anonymous: Bucket::new(anonymous),
+            anonymous: TokenBucket::new(anonymous),
             tools: Roster::new(settings.tools().clone()),
             limits,
             policy,

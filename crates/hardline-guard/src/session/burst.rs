@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use hardline_wire::id::Id;
+use hardline_wire::token_bucket::TokenBucket;
 
-use super::bucket::{Bucket, Burst};
+use super::bucket::Burst;
 use super::coalesce::{CoalesceKey, Coalesced};
 
 /// How often a flood is reported while it lasts.
@@ -14,9 +15,9 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Flood {
     is_enforced: bool,
-    bucket: Bucket,
+    bucket: TokenBucket,
     /// For frames that were refused.
-    invalid: Bucket,
+    invalid: TokenBucket,
     coalesced: Coalesced,
     dropped: u64,
     /// How many were over the budget since the last report.
@@ -28,8 +29,8 @@ impl Flood {
     pub(super) fn new(burst: Burst, max_keys: usize) -> Self {
         Self {
             is_enforced: burst.is_enforced,
-            bucket: Bucket::new(burst),
-            invalid: Bucket::new(burst),
+            bucket: burst.bucket(),
+            invalid: burst.bucket(),
             coalesced: Coalesced::new(max_keys),
             dropped: 0,
             unreported: 0,
@@ -43,11 +44,11 @@ impl Flood {
 
     /// Takes one of the budget, if there is one.
     pub(super) fn take(&mut self, now: Duration) -> bool {
-        self.bucket.take(now)
+        self.bucket.try_acquire(now)
     }
 
     pub(super) fn take_invalid(&mut self, now: Duration) -> bool {
-        self.invalid.take(now)
+        self.invalid.try_acquire(now)
     }
 
     /// Counts one over the budget. Returns what is to be reported, once in a while.
@@ -88,12 +89,12 @@ impl Flood {
 
     /// When the next of what is kept may go on.
     pub(super) fn next_release(&self) -> Option<Duration> {
-        (!self.coalesced.is_empty()).then(|| self.bucket.next_free())
+        (!self.coalesced.is_empty()).then(|| self.bucket.next_token())
     }
 
     /// Takes what goes on now.
     pub(super) fn release(&mut self, now: Duration) -> Option<CoalesceKey> {
-        if self.coalesced.is_empty() || !self.bucket.take(now) {
+        if self.coalesced.is_empty() || !self.bucket.try_acquire(now) {
             return None;
         }
         self.coalesced.take_oldest()

@@ -1,46 +1,43 @@
-//! One line of a session: frame, torn messages, session, content.
+//! Inspects one line of a session: frame, torn messages, session rules, content.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
-use hardline_wire::json::{Checker, Kind};
-use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
-use hardline_wire::message::Message;
-use hardline_wire::recover::Ending;
-use memchr::memmem;
+use hardline_wire::message::{Message, cancelled_id};
 
-use super::content::{self, Subject};
+use super::Guard;
+use super::content::{ContentVerdict, Subject};
+use super::inspection::{Carries, Inspection};
 use super::sink::locate;
 use super::tools::List;
-use super::verdict::{Carries, Verdict};
 use super::work::Work;
-use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused, cut_junk};
+use crate::frame::FrameVerdict;
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
-use crate::session::{Fate, Outcome, Reply};
+use crate::session::{Outcome, Reply, SessionVerdict};
 
-/// How a message goes on.
+/// Decision about a message after all checks.
 #[derive(Debug)]
-pub(super) enum Passing {
-    AsIs,
+pub(super) enum MessageVerdict {
+    /// It passes unchanged.
+    Unchanged,
+    /// This text passes in its place.
     Edited(Vec<u8>),
-    /// It does not, or not now; whoever must know was told.
-    Gone,
+    /// Dropped or held back; replies for the affected requests were already queued.
+    Stopped,
 }
 
 impl Guard {
-    /// Judges one line of a session, blank ones too, and says what is to be sent to whom.
+    /// Inspects one line of a session, and returns the frames to send in each direction.
     ///
-    /// Both directions are to be shown, in the order in which lines arrive. `now` is the time since
-    /// the session's start. What time brings comes from [`handle_timeout`](Self::handle_timeout) alone,
-    /// when nothing is left to read.
+    /// Pass the lines of both directions, blank ones too, in the order of their arrival. `now` is the
+    /// time since the session's start. Timeouts are handled by
+    /// [`handle_timeout`](Self::handle_timeout) alone, when nothing is left to read.
     ///
     /// ```
     /// use std::time::Duration;
@@ -55,40 +52,40 @@ impl Guard {
     /// // An answer to a request that the client never made.
     /// let mut chunk: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n";
     /// let line = framer.next_line(&mut chunk).unwrap();
-    /// let verdict = guard.inspect(Direction::ServerToClient, &line, Duration::ZERO);
-    /// assert_eq!(verdict.found[0].finding.rule, Rule::SessionUnsolicitedResponse);
-    /// assert!(verdict.deliveries.is_empty());
+    /// let inspection = guard.inspect(Direction::ServerToClient, &line, Duration::ZERO);
+    /// assert_eq!(inspection.found[0].finding.rule, Rule::SessionUnsolicitedResponse);
+    /// assert!(inspection.deliveries.is_empty());
     /// ```
     pub fn inspect<'a>(
         &mut self,
         direction: Direction,
         line: &Line<'a>,
         now: Duration,
-    ) -> Verdict<'a> {
+    ) -> Inspection<'a> {
         let mut work = self.work(now);
         let is_from_server = direction == Direction::ServerToClient;
         let was_holding = is_from_server && self.joiner.is_holding();
-        if was_holding && self.is_held(line, &mut work) {
+        if was_holding && self.hand_to_joiner(line, &mut work) {
             return work.finish();
         }
         let judged = self.frames.of(direction).judge(line);
-        let is_refused = matches!(judged.outcome, FrameOutcome::Refused(_));
-        if is_refused && is_from_server && !was_holding && self.is_held(line, &mut work) {
+        let is_refused = matches!(judged.verdict, FrameVerdict::Refused(_));
+        if is_refused && is_from_server && !was_holding && self.hand_to_joiner(line, &mut work) {
             return work.finish();
         }
-        match judged.outcome {
-            FrameOutcome::Blank => {
+        match judged.verdict {
+            FrameVerdict::Blank => {
                 self.note(direction, judged.findings, &mut work);
             }
-            FrameOutcome::Refused(refused) => {
+            FrameVerdict::Refused(refused) => {
                 self.take_refused(direction, line, judged.findings, refused, &mut work);
             }
-            FrameOutcome::Frame(frame) => {
+            FrameVerdict::Frame(frame) => {
                 let action = self.note(direction, judged.findings, &mut work);
                 let text = line.whole().unwrap_or_default();
                 match frame {
                     // A byte order mark, where the policy goes that far.
-                    _ if Action::Block <= action => {
+                    _ if action >= Action::Block => {
                         let frames = self.frames.of(direction);
                         let reason = "a byte order mark stands before the line";
                         let refused =
@@ -99,9 +96,9 @@ impl Guard {
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
                         let frame = match self.pass(direction, &message, subject, &mut work) {
-                            Passing::AsIs => Cow::Borrowed(text),
-                            Passing::Edited(edited) => Cow::Owned(edited),
-                            Passing::Gone => return work.finish(),
+                            MessageVerdict::Unchanged => Cow::Borrowed(text),
+                            MessageVerdict::Edited(edited) => Cow::Owned(edited),
+                            MessageVerdict::Stopped => return work.finish(),
                         };
                         work.deliver(direction, frame, Carries::Message(message));
                     }
@@ -114,8 +111,8 @@ impl Guard {
         work.finish()
     }
 
-    /// Shows the joiner a line. Says whether it keeps it.
-    fn is_held(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
+    /// Passes a line to the joiner. Returns true if the joiner holds it.
+    fn hand_to_joiner(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
         let (was_holding, was_suspect) = (self.joiner.is_holding(), self.joiner.is_suspicious());
         let taken = self.joiner.handle_line(line, work.now, &self.session);
         if taken == Taken::Held && self.joiner.is_suspicious() {
@@ -124,19 +121,24 @@ impl Guard {
         let has_joined = was_holding && !self.joiner.is_holding();
         let is_completed = was_suspect && !self.joiner.is_suspicious();
         if is_completed {
-            // They stood between the two halves of a message, so content has written them.
+            // These messages stood between the two halves of a message, so content wrote them.
             self.drop_all_held(work);
         }
         if has_joined || is_completed {
-            // Content may have ended the message that was put together.
+            // Content may have ended the joined message.
             self.holdback.note_joined(work.now);
         }
         self.take_joined(work);
         taken == Taken::Held
     }
 
-    /// Reports findings about a line. Returns the most that is done about one.
-    fn note(&self, direction: Direction, findings: Vec<Finding>, work: &mut Work<'_>) -> Action {
+    /// Reports findings about a line. Returns the most severe action.
+    pub(super) fn note(
+        &self,
+        direction: Direction,
+        findings: Vec<Finding>,
+        work: &mut Work<'_>,
+    ) -> Action {
         let actions = self.policy.actions(self.server.as_deref(), None);
         let mut most = Action::Allow;
         for finding in findings {
@@ -150,182 +152,20 @@ impl Guard {
         most
     }
 
-    /// Takes a line that is no message.
-    fn take_refused<'a>(
-        &mut self,
-        direction: Direction,
-        line: &Line<'a>,
-        findings: Vec<Finding>,
-        mut refused: Refused,
-        work: &mut Work<'a>,
-    ) {
-        let is_from_server = direction == Direction::ServerToClient;
-        if is_from_server && self.take_prefixed(line, work) {
-            return;
-        }
-        // A flood of such lines must not become a flood of findings.
-        let is_news = !is_from_server || self.session.handle_invalid(work.now);
-        let listed = work.sink.found.len();
-        let action = self.note(direction, findings, work);
-        if !is_news {
-            work.sink.unlisted += work.sink.found.len() - listed;
-            work.sink.found.truncate(listed);
-        }
-        let text = line.whole();
-        match (action, text) {
-            // Whoever denies a tool does not want it called by a line that we cannot read.
-            (Action::Allow | Action::Log, Some(text)) if !self.has_tool_filter() => {
-                work.deliver(direction, Cow::Borrowed(text), Carries::Unchecked);
-                return;
-            }
-            (Action::Sanitize, Some(text)) => {
-                if let Some(mended) = refused.mended.take()
-                    && is_fit(&mended, text, &self.limits)
-                {
-                    self.take_text(direction, mended, work);
-                    return;
-                }
-            }
-            _ => {}
-        }
-        if is_from_server && refused.rule == Rule::FrameNoise {
-            work.noise = text;
-        }
-        if refused.rule == Rule::FrameNotJsonrpc && refused.responses.is_empty() {
-            let meant = text.and_then(|text| meant_id(text, &self.limits));
-            refused.responses.extend(meant);
-        }
-        if is_from_server && refused.rule == Rule::FrameNoise {
-            if self.holdback.has_pretty() {
-                self.drop_all_held(work);
-            }
-            self.read_behind_junk(text.unwrap_or_default(), &mut refused);
-        }
-        if is_from_server {
-            self.look_for_rest(text, work);
-            refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
-            let may_be_message = refused.rule != Rule::FrameNoise
-                || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
-            if may_be_message && !refused.is_torn {
-                // Content may have ended a message that is refused as it may end any other.
-                self.holdback.note_message(true, text.unwrap_or_default(), work.now);
-            }
-        }
-        self.give_up(direction, text.unwrap_or_default(), refused, work);
-    }
-
-    /// Gives up on a broken line, or on a broken element of a batch. The requests that it answers fail
-    /// now or in the end, and the server is suspect if content may have broken it.
-    pub(super) fn give_up(
-        &mut self,
-        direction: Direction,
-        text: &[u8],
-        refused: Refused,
-        work: &mut Work<'_>,
-    ) {
-        let is_from_server = direction == Direction::ServerToClient;
-        let was_suspect = self.joiner.is_suspicious();
-        if is_from_server && refused.is_torn {
-            self.joiner.suspect(work.now);
-            self.keep_held_answers(text, work);
-            self.holdback.note_torn(work.now);
-        }
-        let is_noise = refused.rule == Rule::FrameNoise && refused.responses.is_empty();
-        let may_answer = refused.may_answer && !is_noise;
-        let has_more = refused.has_more_answers;
-        let has_failed = self.refuse(direction, refused, work);
-        if is_from_server {
-            let may_answer = may_answer && (!has_failed || has_more);
-            self.doubt_answers(text, may_answer, usize::from(has_failed), work.now);
-            self.doubt_unclear(text, is_noise, was_suspect, work.now);
-        }
-    }
-
-    /// Names the requests that a broken message behind padding or a progress bar answers.
-    fn read_behind_junk(&mut self, text: &[u8], refused: &mut Refused) {
-        let Some(message) = cut_junk(text).filter(|it| it.len() < text.len()) else { return };
-        let judged = self.frames.from_server.judge_text(message, Ending::Whole);
-        if let FrameOutcome::Refused(inner) = judged.outcome {
-            refused.responses = inner.responses;
-            refused.may_answer = inner.may_answer;
-        }
-    }
-
-    /// Takes several messages on one line: each is judged on its own.
-    pub(super) fn take_batch<'a>(
-        &mut self,
-        direction: Direction,
-        line: &Line<'a>,
-        text: &'a [u8],
-        batch: Batch<'a>,
-        work: &mut Work<'a>,
-    ) {
-        if !self.session.has_batches() {
-            let (finding, refused) = self.frames.of(direction).refuse_batch(text, line.ending());
-            self.take_refused(direction, line, vec![finding], refused, work);
-            return;
-        }
-        let is_doubtful =
-            direction == Direction::ServerToClient && self.has_misplaced_element(&batch);
-        if is_doubtful {
-            // Content may have ended one element and written others.
-            self.joiner.suspect(work.now);
-            self.doubt_batch(&batch, work);
-        }
-        let mut parts: Vec<Cow<'a, [u8]>> = Vec::with_capacity(batch.len());
-        let mut messages = Vec::with_capacity(batch.len());
-        for element in batch.elements() {
-            let judged = self.frames.of(direction).judge_element(element);
-            let action = self.note(direction, judged.findings, work);
-            match judged.outcome {
-                FrameOutcome::Frame(Frame::Message(message, value)) => {
-                    let subject =
-                        Subject { value, text: element.text, base: element.offset, names: 1 };
-                    if is_doubtful && message.id().is_some() {
-                        continue;
-                    }
-                    match self.pass(direction, &message, subject, work) {
-                        Passing::AsIs => parts.push(Cow::Borrowed(element.text)),
-                        Passing::Edited(edited) => parts.push(Cow::Owned(edited)),
-                        Passing::Gone => continue,
-                    }
-                    messages.push(message);
-                }
-                FrameOutcome::Refused(_)
-                    if action < Action::Sanitize && !self.has_tool_filter() =>
-                {
-                    parts.push(Cow::Borrowed(element.text));
-                }
-                FrameOutcome::Refused(refused) => {
-                    self.give_up(direction, element.text, refused, work);
-                }
-                FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => {}
-            }
-        }
-        let is_whole =
-            parts.len() == batch.len() && parts.iter().all(|part| matches!(part, Cow::Borrowed(_)));
-        let frame = match parts.is_empty() {
-            _ if is_whole => Cow::Borrowed(text),
-            true => return,
-            false => Cow::Owned([b"[".as_slice(), &parts.join(&b','), b"]"].concat()),
-        };
-        work.deliver(direction, frame, Carries::Batch(messages));
-    }
-
-    /// Judges one message: first by what the session allows, then by what is in it.
+    /// Judges one message: first against the session, then its content.
     pub(super) fn pass(
         &mut self,
         direction: Direction,
         message: &Message<'_>,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Passing {
+    ) -> MessageVerdict {
         if direction == Direction::ServerToClient && self.is_suspect(message) {
             self.drop_suspect(message, subject.text, work);
-            return Passing::Gone;
+            return MessageVerdict::Stopped;
         }
         if direction == Direction::ServerToClient && self.fail_second_answer(message, work) {
-            return Passing::Gone;
+            return MessageVerdict::Stopped;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
@@ -340,24 +180,24 @@ impl Guard {
             self.forget(key);
         }
         self.settle_joiner(direction, message, &outcome);
-        let passing = match outcome.fate {
-            Fate::Pass => self.pass_content(direction, message, &outcome, subject, work),
-            Fate::Coalesce(ref key) => {
+        let passing = match outcome.verdict {
+            SessionVerdict::Pass => self.pass_content(direction, message, &outcome, subject, work),
+            SessionVerdict::Coalesce(ref key) => {
                 match self.pass_content(direction, message, &outcome, subject, work) {
-                    Passing::AsIs => self.keep(key.clone(), subject.text.to_vec()),
-                    Passing::Edited(edited) => self.keep(key.clone(), edited),
-                    Passing::Gone => {}
+                    MessageVerdict::Unchanged => self.keep(key.clone(), subject.text.to_vec()),
+                    MessageVerdict::Edited(edited) => self.keep(key.clone(), edited),
+                    MessageVerdict::Stopped => {}
                 }
-                Passing::Gone
+                MessageVerdict::Stopped
             }
-            Fate::Drop => Passing::Gone,
-            Fate::Answer(reply) => {
+            SessionVerdict::Drop => MessageVerdict::Stopped,
+            SessionVerdict::Answer(reply) => {
                 work.reply(direction.opposite(), reply);
-                Passing::Gone
+                MessageVerdict::Stopped
             }
-            Fate::Fail(reply) => {
+            SessionVerdict::Fail(reply) => {
                 work.reply(direction, reply);
-                Passing::Gone
+                MessageVerdict::Stopped
             }
         };
         work.answered = outcome.asked;
@@ -372,10 +212,10 @@ impl Guard {
         outcome: &Outcome,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Passing {
+    ) -> MessageVerdict {
         if direction == Direction::ClientToServer {
-            if self.is_refused_call(message, work) {
-                return Passing::Gone;
+            if self.refuse_call(message, work) {
+                return MessageVerdict::Stopped;
             }
             if let Message::Request(request) = message {
                 self.meet_client(request);
@@ -401,12 +241,25 @@ impl Guard {
                 let tool = outcome.tool(message);
                 let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
                 match self.strings.judge(subject, direction, actions, &mut work.sink) {
-                    content::Verdict::Clean => return Passing::AsIs,
-                    content::Verdict::Edited(edited) => return Passing::Edited(edited),
-                    content::Verdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
+                    ContentVerdict::Clean => return MessageVerdict::Unchanged,
+                    ContentVerdict::Edited(edited) => return MessageVerdict::Edited(edited),
+                    ContentVerdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
                 }
             }
         };
+        self.block_content(direction, message, outcome, rule, work);
+        MessageVerdict::Stopped
+    }
+
+    /// Replies for a message that is blocked because of its content.
+    fn block_content(
+        &mut self,
+        direction: Direction,
+        message: &Message<'_>,
+        outcome: &Outcome,
+        rule: Rule,
+        work: &mut Work<'_>,
+    ) {
         if work.sink.action == Action::Close {
             work.close(rule);
         }
@@ -426,10 +279,9 @@ impl Guard {
             }
             Message::Notification(_) => {}
         }
-        Passing::Gone
     }
 
-    /// Reports what the session found, and counts what it kept back.
+    /// Reports the findings of the session, and counts blocked messages.
     fn note_session(
         &mut self,
         direction: Direction,
@@ -441,7 +293,7 @@ impl Guard {
             return;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
-        let passes = outcome.fate == Fate::Pass;
+        let passes = outcome.verdict == SessionVerdict::Pass;
         let mut blocked = None;
         for mut finding in outcome.findings.drain(..) {
             locate(&mut finding, subject.value, subject.base);
@@ -452,7 +304,7 @@ impl Guard {
             } else if action == Action::Close {
                 work.close(rule);
             }
-            if Action::Block <= action && rule != Rule::SessionBurst {
+            if action >= Action::Block && rule != Rule::SessionBurst {
                 blocked.get_or_insert(rule);
             }
             work.sink.add(rule, action, || finding);
@@ -460,13 +312,13 @@ impl Guard {
         if let Some(rule) = blocked.filter(|_| direction == Direction::ServerToClient) {
             self.blocked = self.blocked.saturating_add(1);
             let close_after = self.policy.settings(self.server.as_deref()).close_after();
-            if close_after.is_some_and(|most| most <= self.blocked) {
+            if close_after.is_some_and(|most| self.blocked >= most) {
                 work.close(rule);
             }
         }
     }
 
-    /// Tells the joiner that a request of the client waits no longer.
+    /// Tells the joiner that a request of the client is settled.
     fn settle_joiner(&mut self, direction: Direction, message: &Message<'_>, outcome: &Outcome) {
         match (direction, message) {
             (Direction::ServerToClient, Message::Response(_) | Message::Error(_)) => {
@@ -479,27 +331,13 @@ impl Guard {
             (Direction::ClientToServer, Message::Notification(call))
                 if call.method == "notifications/cancelled" =>
             {
-                let id = call.params.and_then(|params| params.get("requestId"));
-                if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                if let Some(id) = cancelled_id(call.params, self.limits.max_id_bytes()) {
                     self.joiner.settle(&id);
                 }
             }
             _ => {}
         }
     }
-}
-
-/// The id that an answer means whose id is the right number, written as no id may be: `7.0` for `7`.
-fn meant_id(text: &[u8], limits: &Limits) -> Option<Id<'static>> {
-    let checked = Checker::new(limits).check(text).ok()?;
-    let has = |key| checked.value.get(key).is_some();
-    let is_answer = !has("method") && (has("result") || has("error"));
-    let id = checked.value.get("id").filter(|id| is_answer && id.kind() == Kind::Number)?;
-    let number: f64 = id.text().parse().ok()?;
-    // Beyond this, different numbers read the same.
-    let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and not large")]
-    is_whole.then(|| Id::from_integer(number as i64))
 }
 
 impl Outcome {
@@ -515,7 +353,7 @@ impl Outcome {
         })
     }
 
-    /// The tool that a message is about: the one called, or the one that answers.
+    /// Returns the tool that the message calls, or that it answers.
     fn tool<'a>(&'a self, message: &Message<'a>) -> Option<Cow<'a, str>> {
         if let Some(asked) = &self.asked {
             return asked.tool.as_deref().map(Cow::Borrowed);

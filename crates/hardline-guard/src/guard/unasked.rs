@@ -1,4 +1,4 @@
-//! Messages that a server sends on its own, where content may have written them.
+//! Drops or holds back messages that a server sends on its own, where content may have written them.
 //!
 //! They are dropped while a torn message waits for its rest (see [`Joiner::is_suspicious`]), and held
 //! back right after another message (see [`holdback`](super::holdback)).
@@ -8,7 +8,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
 use hardline_wire::message::Message;
@@ -17,13 +16,13 @@ use hardline_wire::recover::Ending;
 use super::Guard;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{FrameOutcome, finding_at, has_outcome, probable_ids};
+use crate::frame::{FrameVerdict, finding_at, has_outcome, probable_ids};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
 
 impl Guard {
-    /// Whether a message of the server may be part of a torn message.
+    /// Returns true if a message of the server may be part of a torn message.
     ///
     /// An answer to no pending request is not: the session drops it, and may learn from it which
     /// request was meant.
@@ -48,7 +47,7 @@ impl Guard {
         }
     }
 
-    /// Holds a frame of the server back if it has to wait. Returns whether it does.
+    /// Holds a frame of the server back if it has to wait. Returns true if it does.
     pub(super) fn holds_back(
         &mut self,
         frame: &Frame<'_>,
@@ -121,8 +120,8 @@ impl Guard {
         for frame in self.holdback.take() {
             let judged = self.frames.from_server.judge_text(&frame, Ending::Whole);
             let is_request = matches!(
-                judged.outcome,
-                FrameOutcome::Frame(Frame::Message(Message::Request(_), _))
+                judged.verdict,
+                FrameVerdict::Frame(Frame::Message(Message::Request(_), _))
             );
             if is_request {
                 self.drop_held(&frame, work);
@@ -200,16 +199,16 @@ impl Guard {
 
     /// Returns the ids that a frame of the server answers.
     fn answered_ids(&mut self, frame: &[u8]) -> Vec<Id<'static>> {
-        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
-            FrameOutcome::Frame(Frame::Message(message, _)) => {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
+            FrameVerdict::Frame(Frame::Message(message, _)) => {
                 let id = message.id().filter(|_| is_answer(&message));
                 id.map(|id| id.clone().into_owned()).into_iter().collect()
             }
-            FrameOutcome::Frame(Frame::Batch(batch)) => {
+            FrameVerdict::Frame(Frame::Batch(batch)) => {
                 let judge = &mut self.frames.from_server;
                 batch.elements().filter_map(|element| judge.answered_id(element)).collect()
             }
-            FrameOutcome::Refused(_) | FrameOutcome::Blank => Vec::new(),
+            FrameVerdict::Refused(_) | FrameVerdict::Blank => Vec::new(),
         }
     }
 
@@ -253,34 +252,6 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
-    /// Returns true if an element of a server's batch is broken, or answers no pending request, or one that
-    /// another element answers.
-    pub(super) fn has_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
-        let mut seen = HashSet::new();
-        batch.elements().any(|element| {
-            match self.frames.from_server.judge_element(element).outcome {
-                FrameOutcome::Frame(Frame::Message(message, _)) if is_answer(&message) => {
-                    let id = message.id().map(|id| id.clone().into_owned());
-                    id.is_none_or(|id| !self.session.is_pending(&id) || !seen.insert(id))
-                }
-                FrameOutcome::Frame(_) | FrameOutcome::Blank => false,
-                FrameOutcome::Refused(_) => true,
-            }
-        })
-    }
-
-    /// Fails the requests that a batch answers after a while, unless proper answers arrive.
-    pub(super) fn doubt_batch(&mut self, batch: &Batch<'_>, work: &mut Work<'_>) {
-        for element in batch.elements() {
-            if let Some(id) = self.frames.from_server.answered_id(element) {
-                self.session.doubt(&id, Doubt::Damaged, work.now);
-            }
-        }
-        self.session.doubt_all(work.now);
-        let detail = "a batch with an answer that belongs to no request: its answers were dropped";
-        self.report(b"", Severity::High, detail, work);
-    }
-
     /// Drops all messages that were held back.
     pub(super) fn drop_all_held(&mut self, work: &mut Work<'_>) {
         for frame in self.holdback.take() {
@@ -321,8 +292,8 @@ impl Guard {
 
     /// Returns true if a frame of the server is the only answer to a pending request.
     fn answers_pending(&mut self, frame: &[u8], contested: &[Id<'static>]) -> bool {
-        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
-            FrameOutcome::Frame(Frame::Message(message, _)) => {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
+            FrameVerdict::Frame(Frame::Message(message, _)) => {
                 let is_contested = message.id().is_some_and(|id| contested.contains(id));
                 self.is_awaited(&message) && !is_contested
             }
@@ -335,12 +306,12 @@ impl Guard {
         let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
         let answered = self.answered_ids(frame);
-        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).outcome;
-        if matches!(outcome, FrameOutcome::Frame(Frame::Batch(_))) {
+        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).verdict;
+        if matches!(outcome, FrameVerdict::Frame(Frame::Batch(_))) {
             // An element may be a broken answer, which names its request to no parser.
             self.session.doubt_all(work.now);
             self.doubt_answers(frame, answered.is_empty(), 0, work.now);
-        } else if let FrameOutcome::Frame(Frame::Message(message, _)) = outcome {
+        } else if let FrameVerdict::Frame(Frame::Message(message, _)) = outcome {
             self.refuse_planted(&message, work);
             if matches!(message, Message::Response(_) | Message::Error(_)) {
                 self.session.doubt_all(work.now);
@@ -365,7 +336,13 @@ impl Guard {
         self.report(text, Severity::Critical, detail, work);
     }
 
-    fn report(&self, text: &[u8], severity: Severity, detail: &str, work: &mut Work<'_>) {
+    pub(super) fn report(
+        &self,
+        text: &[u8],
+        severity: Severity,
+        detail: &str,
+        work: &mut Work<'_>,
+    ) {
         let (rule, direction) = (Rule::FrameSplit, Direction::ServerToClient);
         let finding = finding_at(rule, direction, text, 0, text.len(), detail);
         let finding = Finding { severity, ..finding };
@@ -388,15 +365,15 @@ impl Guard {
         }
     }
 
-    /// Whether a message of the server answers a pending request.
+    /// Returns true if a message of the server answers a pending request.
     fn is_awaited(&self, message: &Message<'_>) -> bool {
         let id = message.id().filter(|_| is_answer(message));
         id.is_some_and(|id| self.session.is_pending(id))
     }
 }
 
-/// Whether a message answers a request. An error without an id answers none.
-fn is_answer(message: &Message<'_>) -> bool {
+/// Returns true if a message answers a request. An error without an id answers none.
+pub(super) fn is_answer(message: &Message<'_>) -> bool {
     match message {
         Message::Response(_) => true,
         Message::Error(error) => error.id.is_some(),

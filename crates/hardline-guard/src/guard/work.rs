@@ -1,4 +1,4 @@
-//! What comes of one line, while it is put together.
+//! Collects the results of one line while the guard inspects it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use hardline_wire::single_line::single_line;
 use memchr::memchr;
 
+use super::inspection::{Carries, Delivery, Inspection, MAX_FOUND};
 use super::sink::Sink;
-use super::verdict::{Carries, Delivery, MAX_FOUND, Verdict};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::inspected::Inspected;
 use crate::rule::{Action, Rule};
 use crate::session::{Asked, Reply};
 
-/// What comes of one line.
+/// The results of one line so far.
 #[derive(Debug)]
 pub(super) struct Work<'a> {
     pub(super) now: Duration,
@@ -23,7 +23,7 @@ pub(super) struct Work<'a> {
     pub(super) answered: Option<Asked>,
     pub(super) denied: Option<String>,
     pub(super) trouble: Option<String>,
-    /// Whether frames that some reader would split are rewritten.
+    /// Set if frames that some reader would split are rewritten.
     rewrites_lines: bool,
     deliveries: Vec<Delivery<'a>>,
     close: Option<Rule>,
@@ -52,7 +52,7 @@ impl<'a> Work<'a> {
         frame: Cow<'a, [u8]>,
         carries: Carries<'a>,
     ) {
-        // A line that is no JSON goes on as it is, because the policy asked for that.
+        // The policy lets a line that is no JSON pass as it is.
         let is_json = !matches!(carries, Carries::Unchecked);
         let frame =
             if self.rewrites_lines && is_json { self.on_one_line(direction, frame) } else { frame };
@@ -92,6 +92,7 @@ impl<'a> Work<'a> {
         self.trouble = other.trouble.or(self.trouble.take());
         self.close = self.close.or(other.close);
         for Delivery { direction, frame, carries } in other.deliveries {
+            // Parsed messages borrow the text that goes away.
             let carries = match carries {
                 Carries::Message(_) | Carries::Batch(_) | Carries::Unread => Carries::Unread,
                 Carries::Reply(reply) => Carries::Reply(reply),
@@ -102,9 +103,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Sends an error of ours.
+    /// Sends a reply.
     pub(super) fn reply(&mut self, direction: Direction, reply: Reply) {
         let mut line = reply.to_line().into_bytes();
+        // Deliveries have no line end.
         line.pop();
         self.deliver(direction, line.into(), Carries::Reply(reply));
     }
@@ -114,9 +116,9 @@ impl<'a> Work<'a> {
         self.close.get_or_insert(rule);
     }
 
-    pub(super) fn finish(self) -> Verdict<'a> {
+    pub(super) fn finish(self) -> Inspection<'a> {
         let Self { sink, noise, answered, denied, trouble, deliveries, close, .. } = self;
         let Sink { found, unlisted, .. } = sink;
-        Verdict { deliveries, found, unlisted, noise, close, answered, denied, trouble }
+        Inspection { deliveries, found, unlisted, noise, close, answered, denied, trouble }
     }
 }

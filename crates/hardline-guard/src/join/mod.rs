@@ -1,4 +1,4 @@
-//! Frames that raw newlines tore apart, put together again: `frame.split`.
+//! Joins messages that raw newlines tore apart: the rule `frame.split`.
 //!
 //! A server that builds JSON by hand writes a raw newline inside a string, and the line falls apart:
 //! a head that is incomplete, lines that the content's author chose, and a tail. A client that takes
@@ -58,6 +58,7 @@
 //! - No more than three times `max_frame_bytes` are kept. Each byte is read a fixed number of times.
 //! - Each request of the client that a held line was about is delivered an answer or failed.
 
+mod conclude;
 mod event;
 mod head;
 mod hold;
@@ -75,27 +76,22 @@ use hardline_wire::frame::Decoder;
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
-use hardline_wire::recover::{Ending, recover};
 
-use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{
-    finding_at, first_end, has_unnamed_answer, probable_ids, probable_ids_of_lines,
-};
 use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, quotes_incomplete_message};
-use hold::{Hold, Reading};
+use hold::Hold;
 use suspicion::Suspicion;
 use watch::Watch;
 
 pub use event::{JoinEvent, Joined};
 pub use suspicion::MAX_SUSPICION;
 
-/// How long a hold lasts without new bytes.
+/// Duration of a hold without new bytes.
 pub const MAX_QUIET: Duration = Duration::from_millis(250);
-/// How long a hold lasts at most.
+/// Limit on the duration of a hold.
 pub const MAX_HOLD: Duration = Duration::from_secs(5);
-/// How long a request whose answer was among held lines waits for a proper one.
+/// Time that a request has for a proper answer after one was among held lines.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Time after a log line in which a pretty-printed answer counts as part of what the server prints.
@@ -103,7 +99,7 @@ const MAX_PRINT_GAP: Duration = Duration::from_millis(100);
 
 /// Knows which requests of the client have no answer yet.
 pub trait Pending {
-    /// Whether the client waits for an answer with this id.
+    /// Returns true if the client waits for an answer with this id.
     fn is_pending(&self, id: &Id<'_>) -> bool;
 }
 
@@ -113,18 +109,18 @@ impl<F: Fn(&Id<'_>) -> bool> Pending for F {
     }
 }
 
-/// What became of a line.
+/// Decision of the joiner about a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a line passes or it does not")]
 #[must_use]
 pub enum Taken {
-    /// It is not the joiner's: judge it, after the events that [`Joiner::poll_event`] has.
+    /// Not held: judge it, after the events of [`Joiner::poll_event`].
     Pass,
-    /// It is the joiner's.
+    /// Held.
     Held,
 }
 
-/// Puts the lines of one server together where a message was torn.
+/// Joins the lines of one server where a message was torn.
 #[derive(Debug)]
 pub struct Joiner {
     limits: Limits,
@@ -135,11 +131,11 @@ pub struct Joiner {
     watch: Watch,
     /// Time of the last line that began no message.
     last_noise: Option<Duration>,
-    /// To be fetched before the next line: a few, and no more than requests are in flight.
+    /// Events to fetch before the next line: a few, and at most one per request in flight.
     events: VecDeque<JoinEvent>,
-    /// The ids that fail among these events.
+    /// Ids of the requests that fail by these events.
     failed: HashSet<Id<'static>>,
-    /// Whether lines pass all the same, and only findings are made.
+    /// Set if the joiner only reports findings, and every line passes.
     is_observing: bool,
 }
 
@@ -160,15 +156,15 @@ impl Joiner {
         }
     }
 
-    /// Creates one that finds torn frames, and lets every line pass as it came: it protects nobody.
+    /// Creates a joiner that only reports torn frames: every line passes unchanged.
     pub fn observing(limits: &Limits) -> Self {
         Self { is_observing: true, ..Self::new(limits) }
     }
 
-    /// Takes one line, blank ones too. `now` is the time since the session's start.
+    /// Handles one line, blank ones too. `now` is the time since the session's start.
     ///
-    /// While nothing [is held](Self::is_holding), a line that a judge takes for a frame need not be
-    /// handed over, which saves a look at it: such a line is no head.
+    /// While nothing [is held](Self::is_holding), the caller may skip lines that are valid frames:
+    /// they are no heads.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> Taken {
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
@@ -180,7 +176,7 @@ impl Joiner {
         if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
     }
 
-    /// Takes note that bytes came which do not end a line.
+    /// Reports that bytes arrived that do not end a line.
     pub fn handle_bytes(&mut self, now: Duration) {
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
@@ -188,9 +184,8 @@ impl Joiner {
         }
     }
 
-    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
-    /// is nothing to read. A line that was already there must be taken first: it may be part of what is
-    /// held.
+    /// Advances the time. Call it when [`poll_timeout`](Self::poll_timeout) is due, and only when there
+    /// is nothing to read: a line that has already arrived may be part of the held message.
     pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
         if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
             self.run_out(&hold, now, pending);
@@ -203,14 +198,15 @@ impl Joiner {
         }
     }
 
-    /// When the joiner wants to be told the time, if no line comes before that.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), if no line arrives
+    /// before.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let hold = self.hold.as_deref().map(Hold::deadline);
         let suspicion = self.suspicion.as_ref().map(Suspicion::until);
         [hold, suspicion, self.watch.next_deadline()].into_iter().flatten().min()
     }
 
-    /// What there is to do, in its order. To be asked until there is nothing, after each call.
+    /// Returns the next event. Call it after each other call, until it returns `None`.
     pub fn poll_event(&mut self) -> Option<JoinEvent> {
         let event = self.events.pop_front();
         if self.events.is_empty() && !self.failed.is_empty() {
@@ -219,12 +215,12 @@ impl Joiner {
         event
     }
 
-    /// Takes note that a request of the client has its answer, or wants none any more.
+    /// Forgets a request of the client that was answered or cancelled.
     pub fn settle(&mut self, id: &Id<'_>) {
         self.watch.forget(id);
     }
 
-    /// Ends the stream: nothing more will come, so nothing is waited for.
+    /// Ends the stream, and with it all waiting.
     pub fn finish(&mut self, pending: &impl Pending) {
         if let Some(hold) = self.hold.take() {
             self.run_out(&hold, hold.last(), pending);
@@ -237,13 +233,13 @@ impl Joiner {
         }
     }
 
-    /// Whether lines are being held.
+    /// Returns true while lines are held.
     pub fn is_holding(&self) -> bool {
         self.hold.is_some()
     }
 
-    /// Whether a torn message has left its rest behind, so that a message which the server seems to
-    /// send on its own may be part of it.
+    /// Returns true if the rest of a torn message may still come, so that a message which the server
+    /// seems to send on its own may be part of it.
     pub fn is_suspicious(&self) -> bool {
         self.suspicion.is_some()
     }
@@ -256,7 +252,7 @@ impl Joiner {
         }
     }
 
-    /// Begins a hold if a line is a head. Returns whether it is.
+    /// Begins a hold if a line is a head. Returns true if it is.
     fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Some(text) = line.whole() else { return false };
         let Some(mut head) = Head::read(text, &self.limits) else {
@@ -278,12 +274,12 @@ impl Joiner {
         true
     }
 
-    /// Adds a line to those that are held. Returns whether it belongs to them.
+    /// Adds a line to the held ones. Returns true if it belongs to them.
     fn add(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Self { limits, decoder, hold: Some(hold), .. } = self else { return false };
         if hold.head.is_bare && !line.is_blank() {
-            // A whole message is rather one of the server than the inside of another one. What the
-            // server sends on its own is suspect all the same.
+            // A whole message is probably one of the server, and not the inside of another one. Messages
+            // that the server sends on its own are suspect nevertheless.
             let is_message = line.whole().is_some_and(|text| decoder.decode(text).is_ok());
             if is_message || !line.whole().is_some_and(Head::is_confirmed_by) {
                 self.drop_bare_head();
@@ -329,168 +325,7 @@ impl Joiner {
         }
     }
 
-    fn report_noise(&mut self, hold: &Hold) {
-        let (rule, detail) = (Rule::FrameNoise, "no message: kept off the protocol");
-        let length = hold.raw().len();
-        let finding = finding_at(rule, Direction::ServerToClient, hold.raw(), 0, length, detail);
-        self.push(JoinEvent::Found { finding, start: hold.offset });
-    }
-
-    /// Ends a hold with a reading that is whole.
-    fn conclude(
-        &mut self,
-        hold: &mut Hold,
-        reading: Reading,
-        mut text: Vec<u8>,
-        pending: &impl Pending,
-    ) {
-        while text.last() == Some(&b' ') {
-            text.pop();
-        }
-        let has_planted = 0 < hold.witness.total();
-        let mut delivered = None;
-        let is_unclear = hold.is_unclear(&reading, pending);
-        match reading {
-            // A document that the server prints may show any answer, and pretty-printed ones first.
-            Reading::Answer(id) if hold.is_printed && self.is_owed(&id, pending) => {
-                self.report(hold, "an answer on the lines after a log line was not delivered");
-                hold.witness.probable.push(id);
-            }
-            Reading::Answer(id) if self.is_owed(&id, pending) => {
-                self.report(hold, "a raw newline tore a message apart; it was put together again");
-                self.watch.forget(&id);
-                delivered = Some(id.clone());
-                let (is_pretty, offset) = (hold.is_pretty, hold.offset);
-                self.push(JoinEvent::Joined(Joined { text, id, has_planted, is_pretty, offset }));
-            }
-            Reading::Answer(_) => {
-                self.report(hold, "a torn answer that nobody waits for was dropped");
-            }
-            Reading::Notification => self.report(hold, "a torn notification was dropped"),
-            Reading::Request(id) => {
-                self.report(hold, "a torn request was answered with an error");
-                self.refuse(id);
-            }
-            Reading::Other | Reading::Nothing => {
-                self.report(hold, "a torn line that is no message was dropped");
-                self.fail_answers_in(&text, pending);
-                // Content may have ended it too early, and may go on.
-                self.suspect(hold.last());
-            }
-        }
-        if is_unclear {
-            self.push(JoinEvent::Lost);
-        }
-        if hold.is_read_as_text() && hold.witness.has_head {
-            // The line that ended this message may belong to the other one.
-            self.suspect(hold.last());
-        }
-        if !hold.is_printed {
-            self.fail_head(hold, delivered.as_ref(), pending);
-        }
-        // The lines between may have been answers of their own.
-        self.watch_answers_in(hold, hold.last(), delivered.as_ref(), pending);
-        for id in std::mem::take(&mut hold.witness.touched) {
-            let is_settled = delivered.as_ref() == Some(&id) || !self.is_owed(&id, pending);
-            if !is_settled && !self.watch.add(id.clone(), hold.last() + MAX_WAIT) {
-                self.fail(id, "its answer was inside another message");
-            }
-        }
-    }
-
-    /// Ends a hold without a message. Every request that a held line was about gets an error.
-    fn run_out(&mut self, hold: &Hold, now: Duration, pending: &impl Pending) {
-        if hold.head.is_bare {
-            self.report_noise(hold);
-            self.push(JoinEvent::Lost);
-            return;
-        }
-        self.report(hold, "a raw newline tore a message apart, and its rest was not found");
-        if let (true, Some(id)) = (hold.head.has_method, &hold.head.id) {
-            self.refuse(id.clone());
-        }
-        let failed_before = self.failed.len();
-        self.fail_head(hold, None, pending);
-        // The id may stand behind the content.
-        self.fail_answers_in(hold.raw(), pending);
-        let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
-        let has_more = self.has_more_answers(hold, pending) || hold.witness.has_unnamed;
-        // Any of the lines after the head may be a part of another answer, and so may text on its
-        // own line behind the first message there.
-        let has_parts = hold.followers > 0 || first_end(hold.raw()).is_some();
-        if is_unnamed || has_more || has_parts {
-            self.push(JoinEvent::Lost);
-        }
-        for id in &hold.witness.touched {
-            if self.is_owed(id, pending) {
-                self.fail(id.clone(), "its answer was inside a message that fell apart");
-            }
-        }
-        self.watch_answers_in(hold, now, None, pending);
-        if !self.is_observing {
-            self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));
-        }
-    }
-
-    /// Returns true if the lines of a hold seem to have more answers than those for known requests.
-    fn has_more_answers(&self, hold: &Hold, pending: &impl Pending) -> bool {
-        let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
-        let max_id_bytes = self.limits.max_id_bytes();
-        let ids = probable_ids_of_lines(hold.raw(), max_id_bytes);
-        let named = ids.into_iter().filter(is_named).count();
-        // One line may have the halves of two answers, while another one is whole.
-        let has_more_on = |line: &[u8]| {
-            let named = probable_ids(line, max_id_bytes).into_iter().filter(is_named).count();
-            has_unnamed_answer(line, named)
-        };
-        let mut lines = hold.raw().split(|byte| *byte == b'\n');
-        has_unnamed_answer(hold.raw(), named) || lines.any(has_more_on)
-    }
-
-    /// Gives the requests that held lines seem to answer some time for a proper answer, except the one
-    /// that has been `delivered`.
-    fn watch_answers_in(
-        &mut self,
-        hold: &Hold,
-        now: Duration,
-        delivered: Option<&Id<'static>>,
-        pending: &impl Pending,
-    ) {
-        let mut ids = probable_ids_of_lines(hold.raw(), self.limits.max_id_bytes());
-        // The hold does not keep lines once there are too many.
-        ids.extend_from_slice(&hold.witness.probable);
-        for id in ids {
-            let is_owed = self.is_owed(&id, pending) && delivered != Some(&id);
-            if is_owed && !self.watch.add(id.clone(), now + MAX_WAIT) {
-                self.fail(id, "its answer was inside a message that fell apart");
-            }
-        }
-    }
-
-    /// Fails the requests that `text` has answers to, as far as their ids can be recovered.
-    fn fail_answers_in(&mut self, text: &[u8], pending: &impl Pending) {
-        let ids: Vec<_> = recover(text, Ending::Whole, &self.limits)
-            .take(self.limits.max_in_flight())
-            // An object with an id and without a method is an answer, however damaged.
-            .filter(|it| !it.has_method && !it.follows_junk)
-            .filter_map(|it| it.id)
-            .collect();
-        for id in ids {
-            if self.is_owed(&id, pending) {
-                self.fail(id, "its answer was inside a message that fell apart");
-            }
-        }
-    }
-
-    /// Fails the request that the head was the answer to, unless that was delivered.
-    fn fail_head(&mut self, hold: &Hold, delivered: Option<&Id<'_>>, pending: &impl Pending) {
-        let Some(id) = hold.head.id.as_ref().filter(|_| !hold.head.has_method) else { return };
-        if delivered != Some(id) && self.is_owed(id, pending) {
-            self.fail(id.clone(), "its answer fell apart at a raw newline");
-        }
-    }
-
-    /// Whether the client waits for an answer, and was not just promised an error.
+    /// Returns true if the client waits for an answer, and no queued event fails the request.
     fn is_owed(&self, id: &Id<'static>, pending: &impl Pending) -> bool {
         pending.is_pending(id) && !self.failed.contains(id)
     }
@@ -505,37 +340,6 @@ impl Joiner {
     fn refuse(&mut self, id: Id<'static>) {
         let reply = Reply::new(id, Rule::FrameSplit, "Parse error: a raw newline inside a string");
         self.push(JoinEvent::Refused(reply.with_code(code::PARSE_ERROR)));
-    }
-
-    /// Makes the findings of a hold: one for the frame, and one for each message inside it.
-    fn report(&mut self, hold: &Hold, what: &str) {
-        let witness = &hold.witness;
-        let rule = if hold.followers == 0 { Rule::FrameNotJson } else { Rule::FrameSplit };
-        let detail = match witness.total() {
-            0 => format!("{what} ({} lines after its first)", hold.followers),
-            _ => format!(
-                "{what}; whole messages on its lines, none of them delivered: {} requests, \
-                 {} notifications, {} answers",
-                witness.requests, witness.notifications, witness.answers
-            ),
-        };
-        let direction = Direction::ServerToClient;
-        let is_planted = 0 < witness.total() && rule == Rule::FrameSplit;
-        let severity = if is_planted { Severity::Critical } else { rule.severity() };
-        let offset = hold.head_length;
-        let finding = finding_at(rule, direction, hold.raw(), offset, hold.length, &detail);
-        let length = hold.length.saturating_sub(offset);
-        let start = hold.offset;
-        let finding = Finding { severity, length, ..finding };
-        self.push(JoinEvent::Found { finding, start });
-        for planted in &witness.planted {
-            let detail = format!("a whole {} on a line inside a torn message", planted.kind);
-            let finding =
-                finding_at(Rule::FrameSplit, direction, &planted.start, 0, planted.length, &detail);
-            let (offset, length) = (planted.offset, planted.length);
-            let finding = Finding { severity: Severity::Critical, offset, length, ..finding };
-            self.push(JoinEvent::Found { finding, start });
-        }
     }
 
     fn push(&mut self, event: JoinEvent) {

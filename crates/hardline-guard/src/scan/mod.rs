@@ -16,13 +16,14 @@ mod character;
 mod cut;
 mod decode;
 mod found;
-mod header;
+pub(crate) mod header;
 mod hidden;
 mod line;
 mod list;
 mod message;
 mod nest;
 mod open;
+pub(crate) mod pattern;
 mod plain;
 mod survey;
 mod text;
@@ -47,7 +48,7 @@ pub(crate) use plain::is_plain;
 /// Settings of a scanner.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct ScanSettings {
     /// Limit on the bytes of a text that are scanned; [`Scan::scanned`] says where the scan
     /// stopped. Bounds time and memory. The default, 16 MiB, is the default limit of a frame.
     pub max_bytes: usize,
@@ -67,10 +68,10 @@ pub struct Settings {
 /// Limit on nested encodings that can be decoded.
 pub const MAX_DECODE_DEPTH: usize = 3;
 
-impl Default for Settings {
+impl Default for ScanSettings {
     fn default() -> Self {
         Self {
-            max_bytes: 16 * 1024 * 1024,
+            max_bytes: hardline_wire::limits::DEFAULT_FRAME_BYTES,
             max_decode_depth: 2,
             allow_jsonrpc: false,
             max_listed: 1000,
@@ -141,13 +142,13 @@ pub struct Scan {
 /// Scans texts, one after the other.
 #[derive(Debug)]
 pub struct Scanner {
-    settings: Settings,
+    settings: ScanSettings,
     opener: Opener,
 }
 
 impl Scanner {
     /// Creates a scanner.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: ScanSettings) -> Self {
         let opener = Opener::new(settings.max_decode_depth.min(MAX_DECODE_DEPTH));
         Self { settings, opener }
     }
@@ -161,7 +162,7 @@ impl Scanner {
     pub(crate) fn scan_part(&mut self, text: &str, is_part: bool) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
-        let Opened { mut found, veiled, headers, has_odd_bytes } =
+        let Opened { mut found, veiled, triggers, has_odd_bytes } =
             self.opener.open(text.as_bytes());
         let mut list = List::new(self.settings.max_listed);
         // Levels and units report their messages in different orders.
@@ -170,7 +171,7 @@ impl Scanner {
             self.judge(same, &mut list);
         }
         veiled.into_iter().for_each(|it| add_veiled(it, &mut list));
-        headers.iter().for_each(|colon| header::judge(text, *colon, &mut list));
+        triggers.iter().for_each(|at| pattern::judge(text, *at, &mut list));
         let mut residue = Residue::default();
         // ASCII text without controls has no hidden characters.
         if has_odd_bytes {

@@ -1,4 +1,4 @@
-//! Answers: the one that a request waits for, and all others.
+//! Handles answers: those that a request waits for, and all others.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_error;
 use super::table::{Ended, InFlight, Match, RequestKind};
-use super::{Doubt, Fate, Outcome, Reply, Session};
+use super::{Doubt, Outcome, Reply, Session, SessionVerdict};
 use crate::finding::Direction;
 use crate::rule::{Action, Rule};
 
@@ -34,7 +34,7 @@ impl Session {
         self.doubt_twin(request, &id, now);
         let (rule, reason) = match self.requests(request).answer(&id) {
             Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
-            Match::Ended(Ended::Cancelled) => return Outcome::new(findings, Fate::Drop),
+            Match::Ended(Ended::Cancelled) => return Outcome::new(findings, SessionVerdict::Drop),
             Match::Ended(Ended::Answered) => {
                 // Content may have changed the id of another answer to this one.
                 if request == Direction::ClientToServer {
@@ -49,7 +49,7 @@ impl Session {
                 if judge.blocks(Rule::SessionIdType) {
                     self.doubt_in(request, &meant, Doubt::Mistyped, now);
                 } else {
-                    // Whoever asked gets it, and may well take it.
+                    // The answer passes, and its receiver may well accept it.
                     self.requests(request).end(&meant, Ended::Answered);
                 }
                 (Rule::SessionIdType, "the request's id has another type")
@@ -62,11 +62,11 @@ impl Session {
             }
         };
         judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
-        let fate = if judge.blocks(rule) { Fate::Drop } else { Fate::Pass };
-        Outcome::new(findings, fate)
+        let verdict = if judge.blocks(rule) { SessionVerdict::Drop } else { SessionVerdict::Pass };
+        Outcome::new(findings, verdict)
     }
 
-    /// Takes the answer that a request waits for.
+    /// Handles the answer that a request waits for.
     fn handle_proper(
         &mut self,
         id: Id<'static>,
@@ -75,7 +75,7 @@ impl Session {
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
         let mut findings = Vec::new();
-        let mut fate = Fate::Pass;
+        let mut verdict = SessionVerdict::Pass;
         if judge.direction == Direction::ServerToClient {
             match (ended.kind, answer) {
                 (RequestKind::Initialize, Answer::Result(result)) => self.era.agree(result),
@@ -91,7 +91,7 @@ impl Session {
                         let rule = Rule::SessionCapability;
                         judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
                         if judge.blocks(rule) {
-                            fate = Fate::Fail(Reply::new(id, rule, reason));
+                            verdict = SessionVerdict::Fail(Reply::new(id, rule, reason));
                         }
                     }
                 }
@@ -103,13 +103,17 @@ impl Session {
                         let about = About::Embedded(&embedded);
                         judge.find(&mut findings, rule, rule.severity(), about, reason);
                         if judge.blocks(embedded.rule) {
-                            fate = Fate::Fail(Reply::new(id, embedded.rule, embedded.reason));
+                            verdict = SessionVerdict::Fail(Reply::new(
+                                id,
+                                embedded.rule,
+                                embedded.reason,
+                            ));
                         }
                     }
                 }
             }
         }
         let before = self.flood.take_progress(ended.progress_token);
-        Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, fate) }
+        Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, verdict) }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests and notifications.
+//! Handles requests and notifications.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use hardline_wire::encode::code;
 use hardline_wire::id::Id;
 use hardline_wire::json::{Kind, Value};
-use hardline_wire::message::{Notification, Request};
+use hardline_wire::message::{Notification, Request, cancelled_id};
 use hardline_wire::method;
 use memchr::memmem;
 
@@ -16,7 +16,7 @@ use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_parts;
 use super::table::{Ended, InFlight, RequestKind, Table};
-use super::{Asked, CoalesceKey, Fate, MAX_TOOL_BYTES, Outcome, Reply, Session};
+use super::{Asked, CoalesceKey, MAX_TOOL_BYTES, Outcome, Reply, Session, SessionVerdict};
 use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
 
@@ -32,12 +32,13 @@ impl Session {
         let mut findings = Vec::new();
         let answer = |findings, rule, reason: &str| {
             let reply = Reply::new(request.id.clone().into_owned(), rule, reason);
-            Outcome::new(findings, Fate::Answer(reply))
+            Outcome::new(findings, SessionVerdict::Answer(reply))
         };
         let is_from_client = direction == Direction::ClientToServer;
         let Parts { meta, name } = Parts::of(request.params, request.method == "tools/call");
         let stateless = if is_from_client { self.era.learn_inline(meta) } else { None };
 
+        // Two requests with one id would make it unclear which one an answer belongs to.
         if self.requests(direction).contains(&id) {
             let rule = Rule::SessionDuplicateId;
             let reason = "a request with this id is still in flight";
@@ -45,27 +46,20 @@ impl Session {
             if judge.blocks(rule) {
                 let reply = Reply::new(id, rule, format!("Invalid request: {reason}"));
                 let reply = reply.with_code(code::INVALID_REQUEST);
-                return Outcome::new(findings, Fate::Answer(reply));
+                return Outcome::new(findings, SessionVerdict::Answer(reply));
             }
         }
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
             return answer(findings, rule, reason);
         }
-        let client = self.era.client().filter(|_| !is_from_client);
-        let objection = client.and_then(|client| {
-            objection_to_parts(&request.method, request.params, client, self.era.version)
-        });
-        if let Some(reason) = objection {
-            let (rule, about) = (Rule::SessionCapability, About::Method(&request.method));
-            judge.find(&mut findings, rule, rule.severity(), about, reason);
-            if judge.blocks(rule) {
-                return answer(findings, rule, reason);
-            }
+        if let Some(reason) = self.object_to_parts(request, judge, &mut findings) {
+            return answer(findings, Rule::SessionCapability, reason);
         }
-        if !is_from_client && self.is_over_budget(&request.method, now, judge, &mut findings) {
+        if !is_from_client && self.exceeds_limit(&request.method, now, judge, &mut findings) {
             self.flood.count_dropped();
             return answer(findings, Rule::SessionBurst, "too many requests at once");
         }
+        // The table is the memory that one session may take, so this blocks under any policy.
         if self.requests(direction).is_full() {
             let (rule, reason) = (Rule::SessionBurst, "too many requests in flight");
             let about = About::Method(&request.method);
@@ -80,7 +74,7 @@ impl Session {
         let asked = Asked { since: now, ..asked(request, name) };
         let entry = InFlight { kind, progress_token, stateless, asked, deadline: None };
         self.requests(direction).insert(id, entry);
-        Outcome::new(findings, Fate::Pass)
+        Outcome::new(findings, SessionVerdict::Pass)
     }
 
     pub(super) fn handle_notification(
@@ -91,15 +85,16 @@ impl Session {
     ) -> Outcome {
         let mut findings = Vec::new();
         if self.object(&call.method, false, judge, &mut findings).is_some() {
-            return Outcome::new(findings, Fate::Drop);
+            return Outcome::new(findings, SessionVerdict::Drop);
         }
         match (&*call.method, judge.direction) {
+            // Not rate-limited: the receiver must learn of a cancellation.
             ("notifications/cancelled", direction) => {
                 let forget = self.cancel(direction, call.params);
-                return Outcome { forget, ..Outcome::new(findings, Fate::Pass) };
+                return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
             }
             ("notifications/subscriptions/acknowledged", _) => {
-                return Outcome::new(findings, Fate::Pass);
+                return Outcome::new(findings, SessionVerdict::Pass);
             }
             ("notifications/progress", Direction::ServerToClient) => {
                 self.trust(call, now);
@@ -115,13 +110,13 @@ impl Session {
             let about = About::Embedded(&embedded);
             judge.find(&mut findings, rule, rule.severity(), about, reason);
             if judge.blocks(rule) {
-                return Outcome::new(findings, Fate::Drop);
+                return Outcome::new(findings, SessionVerdict::Drop);
             }
         }
         self.handle_unasked(Some(call), now, findings, judge)
     }
 
-    /// Gives the request that a progress notification of the server is for more time, if it is doubtful.
+    /// Extends the deadline of a doubtful request, because the server reports progress on it.
     pub(crate) fn trust(&mut self, call: &Notification<'_>, now: Duration) {
         let token = call.params.and_then(|params| params.get("progressToken"));
         if let Some(Ok(token)) = token.map(|it| Id::read(it, self.limits.max_id_bytes())) {
@@ -129,7 +124,7 @@ impl Session {
         }
     }
 
-    /// Passes what nobody asked for, as far as the budget goes.
+    /// Passes a message that the server sends on its own, up to the rate limit.
     pub(super) fn handle_unasked(
         &mut self,
         call: Option<&Notification<'_>>,
@@ -138,25 +133,26 @@ impl Session {
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
         if judge.direction == Direction::ClientToServer {
-            return Outcome::new(findings, Fate::Pass);
+            return Outcome::new(findings, SessionVerdict::Pass);
         }
         let max_id_bytes = self.limits.max_id_bytes();
+        // Of progress and list changes only the newest counts, so those are kept instead of dropped.
         let key = call.and_then(|it| CoalesceKey::of(&it.method, it.params, max_id_bytes));
         let method = call.map_or("an error without an id", |it| &*it.method);
-        if !self.is_over_budget(method, now, judge, &mut findings) {
+        if !self.exceeds_limit(method, now, judge, &mut findings) {
             let forget = key.filter(|key| self.flood.forget(key));
-            return Outcome { forget, ..Outcome::new(findings, Fate::Pass) };
+            return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
         }
         match key.filter(|key| self.flood.keep(key)) {
-            Some(key) => Outcome::new(findings, Fate::Coalesce(key)),
+            Some(key) => Outcome::new(findings, SessionVerdict::Coalesce(key)),
             None => {
                 self.flood.count_dropped();
-                Outcome::new(findings, Fate::Drop)
+                Outcome::new(findings, SessionVerdict::Drop)
             }
         }
     }
 
-    /// Reports what speaks against a call. Returns the rule that blocks it, if one does.
+    /// Reports the objections to a call. Returns the rule that blocks it, if one does.
     fn object(
         &self,
         method: &str,
@@ -174,8 +170,25 @@ impl Session {
         None
     }
 
-    /// Whether the server sent too much, which is reported now and then.
-    fn is_over_budget(
+    /// Reports a part of a server's request that the client did not agree to. Returns the reason if
+    /// the policy blocks it.
+    fn object_to_parts(
+        &self,
+        request: &Request<'_>,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<&'static str> {
+        let client = self.era.client().filter(|_| judge.direction == Direction::ServerToClient)?;
+        let version = self.era.version;
+        let reason = objection_to_parts(&request.method, request.params, client, version)?;
+        let (rule, about) = (Rule::SessionCapability, About::Method(&request.method));
+        judge.find(findings, rule, rule.severity(), about, reason);
+        judge.blocks(rule).then_some(reason)
+    }
+
+    /// Takes a token for a message of the server. Returns true if the limit is exceeded and
+    /// enforced, and reports that now and then.
+    fn exceeds_limit(
         &mut self,
         method: &str,
         now: Duration,
@@ -192,10 +205,10 @@ impl Session {
         self.flood.is_enforced()
     }
 
-    /// Takes note that a request is owed no answer any more. Returns what need not be kept.
+    /// Ends a request that its sender cancelled. Returns the key of its kept progress, which need not
+    /// be sent any more.
     fn cancel(&mut self, sender: Direction, params: Option<Value<'_>>) -> Option<CoalesceKey> {
-        let value = params?.get("requestId")?;
-        let id = Id::read(value, self.limits.max_id_bytes()).ok()?.into_owned();
+        let id = cancelled_id(params, self.limits.max_id_bytes())?.into_owned();
         let is_of_kind = |table: &Table, kind| table.get(&id).is_some_and(|it| it.kind == kind);
         let is_subscription = is_of_kind(&self.client, RequestKind::Subscription);
         let request = match sender {
@@ -204,6 +217,7 @@ impl Session {
             direction => direction,
         };
         let table = self.requests(request);
+        // The protocol forbids to cancel it, so its answer must still match.
         if is_of_kind(table, RequestKind::Initialize) {
             return None;
         }
@@ -225,7 +239,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Finds them. What a call carries may be large, so nothing is looked for that cannot be there.
+    /// Finds the members. Parameters may be large, so it searches only for members that can exist.
     fn of(params: Option<Value<'a>>, wants_name: bool) -> Self {
         let mut parts = Self::default();
         let Some(params) = params else { return parts };
@@ -250,6 +264,7 @@ impl<'a> Parts<'a> {
 
 fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
     let method = &*request.method;
+    // A static name costs no memory per request, and a peer cannot fill logs with invented ones.
     let known = method::all().find(|it| it.name == method).map(|it| it.name);
     let is_short = |name: &Value<'_>| name.text().len() <= MAX_TOOL_BYTES;
     let tool = name.filter(|it| method == "tools/call" && is_short(it));
@@ -260,7 +275,7 @@ fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
     Asked { method: known, tool, has_cursor, cursor, since: Duration::ZERO }
 }
 
-/// A mark for a page, by its cursor.
+/// Returns the hash of a cursor, which identifies a page.
 pub(crate) fn page_mark(cursor: Value<'_>) -> Option<u64> {
     if cursor.kind() == Kind::Null {
         return None;

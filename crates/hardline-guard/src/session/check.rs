@@ -1,4 +1,4 @@
-//! Who may send what, and when: direction, lifecycle, capability.
+//! Checks that a side may send a message now: direction, lifecycle, capability.
 
 use hardline_wire::method::{self, Method, MethodKind, Sender};
 use hardline_wire::version::Version;
@@ -7,12 +7,12 @@ use super::era::{Era, Phase};
 use crate::finding::{Direction, Severity};
 use crate::rule::Rule;
 
-/// What speaks against a message.
+/// A reason against a message.
 #[derive(Clone, Debug)]
 pub(super) struct Objection {
     pub(super) rule: Rule,
     pub(super) severity: Severity,
-    /// Whether the rule may block it; otherwise it is only reported.
+    /// Set if the rule may block the message. Otherwise it is only reported.
     pub(super) can_block: bool,
     pub(super) reason: &'static str,
 }
@@ -22,13 +22,13 @@ impl Objection {
         Self { rule, severity: rule.severity(), can_block: true, reason }
     }
 
-    /// Something that is reported and blocks nothing.
+    /// Creates an objection that is reported and blocks nothing.
     fn mild(rule: Rule, reason: &'static str) -> Self {
         Self { severity: Severity::Low, can_block: false, ..Self::new(rule, reason) }
     }
 }
 
-/// Says what speaks against a call, worst first.
+/// Returns the objections to a call, most severe first.
 pub(super) fn objections(
     name: &str,
     is_request: bool,
@@ -51,6 +51,7 @@ pub(super) fn objections(
         }
         Lookup::Known(method) => {
             let is_server = direction == Direction::ServerToClient;
+            // Without an id the client has no way to refuse it.
             let lacks_id = is_server && !is_request && method.kind == MethodKind::Request;
             let reason = "a request without an id, which cannot be refused";
             let objection = || Objection::new(Rule::SessionWrongDirection, reason);
@@ -61,7 +62,7 @@ pub(super) fn objections(
     [objection, lifecycle, capability].into_iter().flatten()
 }
 
-/// A method, as far as it is known.
+/// Result of searching for a method.
 enum Lookup {
     Unknown,
     WrongDirection,
@@ -69,8 +70,8 @@ enum Lookup {
 }
 
 impl Lookup {
-    /// Finds a method as the version has it, or else as any version does: a method that came later
-    /// needs its capability all the same.
+    /// Finds a method in the negotiated version, or else in any version: a method of another version
+    /// needs its capability too.
     fn of(name: &str, version: Option<Version>, direction: Direction) -> Self {
         let may_send = |method: &Method| match method.sender {
             Sender::Both => true,
@@ -89,7 +90,7 @@ impl Lookup {
     }
 }
 
-/// What a server may not do yet, or not at all.
+/// Returns the objection to a message that the server may not send now, or not at all.
 fn from_server(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     let rule = Rule::SessionLifecycle;
     if !is_request {
@@ -104,11 +105,13 @@ fn from_server(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     if era.is_stateless() {
         return Some(Objection::new(rule, "a server sends no requests in this version"));
     }
+    // The specification allows a ping at any time.
     let is_early = !era.is_ready() && name != "ping";
     is_early.then(|| Objection::new(rule, "a request before the client is ready"))
 }
 
-/// What a client does too early or twice. It is the server's to refuse, so it is only reported.
+/// Returns the objection to a message that the client sends too early or twice. The server can
+/// refuse such a message, so it is only reported.
 fn from_client(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     let rule = Rule::SessionLifecycle;
     match (name, era.phase) {
@@ -123,7 +126,7 @@ fn from_client(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     }
 }
 
-/// What needs something that was not declared.
+/// Returns the objection to a method whose capability was not declared.
 fn capability(
     method: &Method,
     is_request: bool,

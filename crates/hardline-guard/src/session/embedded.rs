@@ -1,5 +1,5 @@
-//! Requests inside results and task notifications, with which a server of 2026-07-28 asks the client for
-//! something.
+//! Checks requests inside results and task notifications, with which a server of 2026-07-28 asks the
+//! client for input.
 
 use hardline_wire::json::{Kind, Value};
 use hardline_wire::method;
@@ -13,7 +13,7 @@ use crate::rule::Rule;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Embedded {
     pub(super) rule: Rule,
-    /// Where it stands in the frame.
+    /// Offset in the frame.
     pub(super) offset: usize,
     pub(super) length: usize,
     pub(super) reason: &'static str,
@@ -38,14 +38,14 @@ fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
     faults.max_by_key(|it| it.rule.severity())
 }
 
-/// Checks a request as a reader sees it that takes this value for its method.
+/// Checks a request for a reader that takes this value as its method.
 fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Option<Embedded> {
     let (offset, length) = (request.offset(), request.text().len());
     let name = Some(method).filter(|it| it.kind() == Kind::String)?.as_str()?;
-    let (rule, reason) = match method::find_embedded(&name, Version::V2026_07_28) {
+    let (rule, reason) = match method::find_embedded(&name, Version::LATEST) {
         Some(method) => {
             let is_declared = method.capability.is_none_or(|it| client.has(it.path));
-            let version = Some(Version::V2026_07_28);
+            let version = Some(Version::LATEST);
             let params = request.get("params");
             let reason = match objection_to_parts(&name, params, client, version) {
                 _ if !is_declared => "an input request whose capability was not declared",

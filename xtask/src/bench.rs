@@ -23,6 +23,8 @@ const BENCHMARKS: usize = 6;
 pub(crate) fn run(save: bool) -> Result<(), String> {
     let all = ["bench", "--quiet", "--workspace", "--bench", "*", "--locked", "--no-fail-fast"];
     let mut bench = command("cargo", &all);
+    // The benchmarks of the façade compare clients as well, which are not among its default features.
+    bench.args(["--features", "hardline/client,hardline/rmcp-client"]);
     // Without Node.js the TypeScript client's columns are empty.
     match environment::missing(&["node", "npm"]).map_or_else(clients::set_up, Err) {
         Ok(_) => {

@@ -53,7 +53,16 @@ pub(crate) fn run() -> Outcome {
         return Outcome::Skipped(format!("the suite needs Node {MIN_NODE} or newer"));
     };
     let script = folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
-    let build = ["build", "--package", "hardline", "--locked", "--example", "conformance_client"];
+    let build = [
+        "build",
+        "--package",
+        "hardline",
+        "--locked",
+        "--features",
+        "client",
+        "--example",
+        "conformance_client",
+    ];
     let built = show(&mut command("cargo", &build));
     let suite = Suite { node, script };
     match built.and_then(|()| Baseline::read(&own.join("baseline.txt"))) {

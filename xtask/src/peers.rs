@@ -46,7 +46,7 @@ pub(crate) fn run() -> Outcome {
     let build = ["build", "--package", "hardline", "--locked"];
     let build = &mut command("cargo", &build);
     build.args(["--example", "check_server", "--example", "peer_server"]);
-    build.args(["--example", "manage_servers"]);
+    build.args(["--example", "manage_servers", "--features", "client"]);
     show(build).and_then(|()| set_up()).and_then(|servers| run_all(&servers)).into()
 }
 

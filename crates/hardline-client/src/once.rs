@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hardline_transport::http::{Config, Streamable};
+use hardline_transport::http::{HttpSettings, Streamable};
 use serde::Serialize;
 
 use crate::connection::{Connection, Options, RawResult};
@@ -24,7 +24,7 @@ use crate::{Error, Settings, Version};
 ///
 /// Panics if called outside of a tokio runtime with I/O and time enabled.
 pub async fn request(
-    config: Config,
+    config: HttpSettings,
     version: Version,
     method: &str,
     params: &(impl Serialize + ?Sized),

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use hardline_client::{Connection, Settings, Versions};
-use hardline_transport::Config;
-use hardline_transport::client::Stream;
+use hardline_transport::EndpointSettings;
+use hardline_transport::client::LineTransport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -27,7 +27,7 @@ fn peak() -> usize {
 async fn a_thousand_requests_and_a_flood_are_bounded() {
     let (ours, theirs) = tokio::io::duplex(64 << 10);
     let (input, output) = tokio::io::split(ours);
-    let stream = Arc::new(Stream::new(input, output, Config::default()));
+    let stream = Arc::new(LineTransport::new(input, output, EndpointSettings::default()));
     let server = tokio::spawn(serve(theirs));
     let settings = Settings::default().with_versions(Versions::WithHandshake);
     let connection = Connection::open(stream, settings).await.unwrap();

@@ -15,7 +15,7 @@ pub(crate) const EXCERPT_BYTES: usize = 120;
 /// An event that the service does not see.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum EndpointEvent<'a> {
     /// A line, or an element of a batch, is not a message.
     Malformed {
         /// The reason.
@@ -139,7 +139,7 @@ pub enum IoDirection {
     Write,
 }
 
-impl fmt::Display for Event<'_> {
+impl fmt::Display for EndpointEvent<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed { refusal, answered, excerpt } => {

@@ -1,6 +1,6 @@
 //! Resilient MCP transports for tokio.
 //!
-//! A [`Connection`] is one end of a session over standard streams, sockets, or anything else that
+//! An [`Endpoint`] is one end of a session over standard streams, sockets, or anything else that
 //! tokio can read from and write to. No input ends the session, and every request that has an id
 //! and was not cancelled gets exactly one answer:
 //! - a line that is not a message, or that is too large, is answered with an error for each request
@@ -9,18 +9,16 @@
 //!   refused without affecting other requests;
 //! - after the end of the input, the service has time to answer the requests that were accepted.
 //!
-//! With the feature `rmcp`, a connection is a `Transport` of [rmcp](https://docs.rs/rmcp) for
-//! servers and clients. [`process`] starts servers as child processes and leaves none behind. With
+//! With the features `rmcp-server` and `rmcp-client`, an endpoint is a `Transport` of
+//! [rmcp](https://docs.rs/rmcp) in these roles. [`process`] starts servers as child processes and leaves none behind. With
 //! the feature `http`, there are client transports over HTTP.
 //!
 //! The session rules are in a module without I/O. Framing and parsing, also without I/O, are in
 //! [`hardline_wire`]. This crate contains no policy.
 
-#[cfg(unix)]
-mod child;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod client;
-mod config;
-mod connection;
 mod endpoint;
 pub mod event;
 pub mod file;
@@ -37,22 +35,25 @@ mod report;
 #[cfg(feature = "rmcp")]
 mod rmcp;
 mod secrets;
+mod settings;
 #[cfg(unix)]
 mod signal;
+mod state;
 mod stdio;
-mod wait;
 
 #[cfg(unix)]
-pub use child::ChildConnection;
-pub use config::Config;
-pub use connection::{Connection, Sending};
-pub use endpoint::{Failure, Incoming, Role, Unfit};
-pub use outbox::SendError;
+pub use endpoint::ChildEndpoint;
+pub use endpoint::{Endpoint, SendError, Sending};
+
 #[cfg(feature = "rmcp")]
 pub use rmcp::{CatchPanics, catch_panics};
+#[cfg(feature = "rmcp-server")]
+pub use rmcp::{ServeError, serve, serve_stdio, serve_stdio_with};
 pub use secrets::Secrets;
+pub use settings::EndpointSettings;
 #[cfg(unix)]
 pub use signal::Signals;
+pub use state::{Failure, Incoming, Role, Unfit};
 pub use stdio::{StandardInput, StandardOutput, standard_streams};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -70,28 +71,28 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// ```
 ///
 /// On Unix, SIGTERM and SIGINT end the session after a short grace period: see
-/// [`Config::with_signal_grace`].
+/// [`EndpointSettings::with_signal_grace`].
 ///
 /// # Panics
 ///
 /// If called outside of a tokio runtime with I/O and time enabled.
-pub fn stdio() -> Connection {
-    stdio_with(Config::default())
+pub fn stdio() -> Endpoint {
+    stdio_with(EndpointSettings::default())
 }
 
 /// Opens a session over standard input and output with the given settings.
 ///
 /// If the system has no descriptors or threads left, the error is logged and the session has ended
-/// from the start. [`Connection::stdio`] returns the error instead.
+/// from the start. [`Endpoint::stdio`] returns the error instead.
 ///
 /// # Panics
 ///
 /// If called outside of a tokio runtime with I/O and time enabled.
-pub fn stdio_with(config: Config) -> Connection {
-    Connection::stdio(Role::Server, config.clone()).unwrap_or_else(|error| {
+pub fn stdio_with(settings: EndpointSettings) -> Endpoint {
+    Endpoint::stdio(Role::Server, settings.clone()).unwrap_or_else(|error| {
         tracing::error!(target: "hardline::transport", %error, "cannot use the standard streams");
         // The signature has no error, so the service sees an input that has already ended.
-        Connection::new(Role::Server, tokio::io::empty(), tokio::io::sink(), config)
+        Endpoint::new(Role::Server, tokio::io::empty(), tokio::io::sink(), settings)
     })
 }
 
@@ -105,8 +106,8 @@ pub fn stdio_with(config: Config) -> Connection {
 ///
 /// If called in a tokio runtime without I/O or time enabled.
 #[cfg(unix)]
-pub fn spawn(command: &process::Command) -> Result<ChildConnection, process::SpawnError> {
-    spawn_with(command, Config::default())
+pub fn spawn(command: &process::Command) -> Result<ChildEndpoint, process::SpawnError> {
+    spawn_with(command, EndpointSettings::default())
 }
 
 /// Starts a server and opens a session with it, with the given settings. The server ends with the
@@ -122,9 +123,9 @@ pub fn spawn(command: &process::Command) -> Result<ChildConnection, process::Spa
 #[cfg(unix)]
 pub fn spawn_with(
     command: &process::Command,
-    config: Config,
-) -> Result<ChildConnection, process::SpawnError> {
-    ChildConnection::spawn(command, config)
+    settings: EndpointSettings,
+) -> Result<ChildEndpoint, process::SpawnError> {
+    ChildEndpoint::spawn(command, settings)
 }
 
 /// Opens a session over a socket or any other bidirectional stream.
@@ -132,8 +133,8 @@ pub fn spawn_with(
 /// # Panics
 ///
 /// If called outside of a tokio runtime with time enabled.
-pub fn over(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Connection {
-    over_with(stream, Config::default())
+pub fn over(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Endpoint {
+    over_with(stream, EndpointSettings::default())
 }
 
 /// Opens a session over a socket or any other bidirectional stream, with the given settings.
@@ -143,8 +144,8 @@ pub fn over(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Connection 
 /// If called outside of a tokio runtime with time enabled.
 pub fn over_with(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    config: Config,
-) -> Connection {
+    settings: EndpointSettings,
+) -> Endpoint {
     let (input, output) = tokio::io::split(stream);
-    Connection::new(Role::Server, input, output, config)
+    Endpoint::new(Role::Server, input, output, settings)
 }

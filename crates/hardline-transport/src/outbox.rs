@@ -28,13 +28,11 @@ use hardline_wire::limits::Limits;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::event::{Event, IoDirection};
+use crate::event::{EndpointEvent, IoDirection};
 use crate::output::Output;
 use crate::report::Reporter;
 
-mod error;
-
-pub use error::SendError;
+use crate::endpoint::SendError;
 
 /// Lines up to this size are joined, so that one system call writes many of them.
 const JOIN_BYTES: usize = 16 << 10;
@@ -316,19 +314,17 @@ impl Outbox {
             if let Some(encode) = encode {
                 encode(&mut bytes);
             }
-            let written = tokio::select! {
-                biased;
-                (bytes, result) = output.write_all(bytes) => result.map(|()| bytes),
-                // A peer that never reads must not keep the writer alive after the deadline.
-                () = self.overdue() => Err(io::ErrorKind::TimedOut.into()),
-            };
+            let written = self.write_in_time(&mut output, bytes).await;
             let mut queue = self.lock();
             let bytes = match written {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     queue.fail(error.kind());
                     drop(queue);
-                    reporter.report(&Event::Io { direction: IoDirection::Write, error: &error });
+                    reporter.report(&EndpointEvent::Io {
+                        direction: IoDirection::Write,
+                        error: &error,
+                    });
                     break;
                 }
             };
@@ -348,6 +344,16 @@ impl Outbox {
         let mut queue = self.lock();
         if matches!(queue.state, State::Closing { .. }) {
             queue.state = State::Closed;
+        }
+    }
+
+    /// Writes a chunk and returns its buffer.
+    async fn write_in_time(&self, output: &mut Output, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        tokio::select! {
+            biased;
+            (bytes, result) = output.write_all(bytes) => result.map(|()| bytes),
+            // A peer that never reads must not keep the writer alive after the deadline.
+            () = self.overdue() => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 

@@ -11,8 +11,8 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::id::Id;
 use tracing::Span;
 
-use crate::config::{Config, Observer};
-use crate::event::{Dropped, Event, show};
+use crate::event::{Dropped, EndpointEvent, show};
+use crate::settings::{EndpointSettings, Observer};
 
 /// Limit on the bytes of a method name in a log.
 const METHOD_BYTES: usize = 64;
@@ -25,16 +25,16 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    pub(crate) fn new(config: &Config) -> Self {
-        let name = config.name.as_deref();
+    pub(crate) fn new(settings: &EndpointSettings) -> Self {
+        let name = settings.name.as_deref();
         let connection = tracing::debug_span!(target: "hardline::transport", "connection", name);
-        Self { observer: config.observer.clone(), connection }
+        Self { observer: settings.observer.clone(), connection }
     }
 
-    pub(crate) fn report(&self, event: &Event<'_>) {
+    pub(crate) fn report(&self, event: &EndpointEvent<'_>) {
         // Only losses deserve a warning; a hostile peer could flood the log with the rest.
         match event {
-            Event::Io { .. } | Event::Unanswered { .. } => {
+            EndpointEvent::Io { .. } | EndpointEvent::Unanswered { .. } => {
                 tracing::warn!(target: "hardline::transport", parent: &self.connection, "{event}");
             }
             _ => {
@@ -47,7 +47,7 @@ impl Reporter {
     }
 
     pub(crate) fn dropped(&self, reason: Dropped) {
-        self.report(&Event::Dropped { reason });
+        self.report(&EndpointEvent::Dropped { reason });
     }
 
     /// Returns the span of a request that was handed to the service.

@@ -39,7 +39,7 @@ pub enum ReplyTo<'a> {
     /// A line whose id could not be read, as JSON-RPC 2.0 writes it: `"id":null`.
     Null,
     /// The same, as MCP writes it since 2025-11-25: without the member `id`.
-    Nobody,
+    Omitted,
 }
 
 impl ReplyTo<'_> {
@@ -47,7 +47,7 @@ impl ReplyTo<'_> {
     /// one.
     pub fn unknown(version: Option<Version>) -> Self {
         match version {
-            Some(version) if version.omits_unknown_ids() => Self::Nobody,
+            Some(version) if version.omits_unknown_ids() => Self::Omitted,
             _ => Self::Null,
         }
     }
@@ -75,7 +75,7 @@ pub fn error(to: ReplyTo<'_>, code: i64, message: &str, data: Option<Value<'_>>)
             line.push(',');
         }
         ReplyTo::Null => line.push_str(r#""id":null,"#),
-        ReplyTo::Nobody => {}
+        ReplyTo::Omitted => {}
     }
     push(&mut line, format_args!(r#""error":{{"code":{code},"message":"#));
     push_json_string(&mut line, message);

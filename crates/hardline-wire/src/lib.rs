@@ -48,7 +48,7 @@
 //! assert_eq!(lost.id.unwrap().as_i64(), Some(2));
 //! ```
 
-mod buffer;
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backoff;
 pub mod batch;

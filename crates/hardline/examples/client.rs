@@ -1,9 +1,9 @@
 //! A client that starts a server, lists its tools and calls one.
 //!
 //! ```sh
-//! cargo build -p hardline --examples
-//! cargo run -q -p hardline --example client                       # the example `server`
-//! cargo run -q -p hardline --example client -- npx -y some-server # any other
+//! cargo build -p hardline --examples --all-features
+//! cargo run -q -p hardline --all-features --example client                       # the example `server`
+//! cargo run -q -p hardline --all-features --example client -- npx -y some-server # any other
 //! ```
 
 use std::env;

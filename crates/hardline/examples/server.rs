@@ -1,6 +1,6 @@
 //! An MCP server over standard input and output.
 //!
-//! The only change to an rmcp server is `hardline::stdio()` in place of rmcp's `stdio()`.
+//! The only change to an rmcp server is `hardline::serve_stdio` in place of rmcp's `serve(stdio())`.
 //!
 //! ```sh
 //! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run -q -p hardline --example server
@@ -12,7 +12,7 @@ use std::error::Error;
 
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::schemars::JsonSchema;
-use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use rmcp::{ServerHandler, tool, tool_handler, tool_router};
 use serde::Deserialize;
 
 #[derive(Debug)]
@@ -41,8 +41,7 @@ impl ServerHandler for Greeter {}
 // One thread is enough for a server that mostly waits.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let session = Greeter.serve(hardline::stdio()).await?;
     // Returns when standard input has ended and every request is answered.
-    session.waiting().await?;
+    hardline::serve_stdio(Greeter).await?;
     Ok(())
 }

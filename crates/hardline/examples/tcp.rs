@@ -13,8 +13,8 @@ use std::error::Error;
 use std::io::{Write, stderr};
 use std::time::Duration;
 
-use hardline::Config;
-use rmcp::{ServerHandler, ServiceExt};
+use hardline::EndpointSettings;
+use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 
 #[derive(Debug)]
@@ -31,14 +31,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     loop {
         let (stream, peer) = listener.accept().await?;
         tokio::spawn(async move {
-            let config = Config::default()
+            let settings = EndpointSettings::default()
                 // A TCP client does not keep a socket open for a minute to get an answer.
                 .with_grace(Duration::from_secs(5))
                 // Events that the service does not see, such as lines that are no messages.
                 .with_observer(move |event| drop(writeln!(stderr(), "{peer}: {event}")));
-            match Service.serve(hardline::over_with(stream, config)).await {
-                Ok(session) => drop(session.waiting().await),
-                Err(error) => drop(writeln!(stderr(), "{peer}: {error}")),
+            if let Err(error) =
+                hardline::serve(Service, hardline::over_with(stream, settings)).await
+            {
+                drop(writeln!(stderr(), "{peer}: {error}"));
             }
         });
     }

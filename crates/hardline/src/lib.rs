@@ -1,31 +1,44 @@
 //! Keeps MCP connections alive and honest.
 //!
-//! This crate is the entry point for library users. The crates behind it can be used on their own:
-//! [`client`] (sessions with servers), [`transport`] (standard streams, sockets, child processes,
-//! HTTP) and [`wire`] (framing, strict JSON, messages; no I/O).
+//! This crate is the entry point for library users:
+//!
+//! | you write | feature | start with |
+//! |---|---|---|
+//! | a server with [rmcp](https://docs.rs/rmcp) | `server` (default) | [`serve_stdio`] |
+//! | a client with rmcp | `rmcp-client` | [`spawn()`] |
+//! | a host, an agent or a gateway | `client` | [`client::Connection`], [`client::manager`] |
+//! | checks of messages, tools or texts | `guard` | [`guard::Guard`] |
+//! | a transport or a proxy of your own | – | [`transport`], [`wire`] |
 //!
 //! # A server
 //!
-//! With [rmcp](https://docs.rs/rmcp), replace rmcp's `stdio()` by [`stdio()`]:
-//!
 //! ```no_run
-//! # use rmcp::{ServerHandler, ServiceExt};
-//! # struct Service;
-//! # impl ServerHandler for Service {}
-//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-//! Service.serve(hardline::stdio()).await?.waiting().await?;
-//! # Ok(())
+//! # #[cfg(feature = "server")] mod example {
+//! # use rmcp::ServerHandler;
+//! # struct Greeter;
+//! # impl ServerHandler for Greeter {}
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), hardline::ServeError> {
+//!     hardline::serve_stdio(Greeter).await?;
+//!     Ok(())
+//! }
 //! # }
 //! ```
 //!
-//! For a socket, or any other stream that tokio can read and write, use [`over()`]. [`Config`] sets
-//! limits, timeouts and an observer for events.
+//! Every request that has an id gets exactly one answer: also after a line that is no message, after
+//! a handler that panicked, and after the client has closed its end. For a socket, or any other
+//! stream that tokio can read and write, use [`serve`] with [`over()`]. [`EndpointSettings`] has the
+//! limits, the timeouts and an observer for events.
+//!
+//! An [`Endpoint`] is also a `Transport` of rmcp, for programs that need its `RunningService`:
+//! `service.serve(hardline::stdio())`.
 //!
 //! # A client
 //!
-//! [`client`] provides connections for a host or an agent, over stdio and HTTP:
+//! [`client`] has connections for a host or an agent, over stdio and HTTP:
 //!
 //! ```no_run
+//! # #[cfg(feature = "client")]
 //! # async fn run() -> Result<(), hardline::client::Error> {
 //! use hardline::client::{Connection, Settings};
 //!
@@ -39,7 +52,7 @@
 //! started:
 //!
 //! ```no_run
-//! # #[cfg(unix)]
+//! # #[cfg(all(unix, feature = "rmcp-client"))]
 //! # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
 //! use hardline::process::{Command, Environment};
 //! use rmcp::ServiceExt;
@@ -51,18 +64,49 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Checks
+//!
+//! [`guard`] inspects lines, messages and texts. It has no I/O:
+//!
+//! ```
+//! # #[cfg(feature = "guard")] {
+//! use hardline::guard::scan::{Scanner, Settings};
+//!
+//! let mut scanner = Scanner::new(Settings::default());
+//! let report = scanner.scan("A text with a hidden\u{200b}\u{200b}\u{200b}\u{e0041} part.");
+//! assert!(!report.hits.is_empty());
+//! # }
+//! ```
+//!
+//! # Versions
+//!
+//! The minimum supported Rust version is the `rust-version` of the package; raising it is a minor
+//! release. Types of other crates in this API, and the releases that change them: `rmcp` (features
+//! `server`, `rmcp-client` and `client`), `tokio`'s I/O traits, `serde_json::Value` and `reqwest`
+//! (feature `client`). A new major version of one of them is a breaking release of this crate.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
+#[doc(no_inline)]
 pub use hardline_client as client;
+#[cfg(feature = "guard")]
+#[doc(no_inline)]
+pub use hardline_guard as guard;
+#[doc(no_inline)]
 pub use hardline_transport as transport;
+#[doc(no_inline)]
 pub use hardline_wire as wire;
 
-pub use hardline_transport::event::Event;
-#[cfg(feature = "rmcp")]
+pub use hardline_transport::event::EndpointEvent;
+#[cfg(any(feature = "server", feature = "rmcp-client"))]
 pub use hardline_transport::{CatchPanics, catch_panics};
 #[cfg(unix)]
-pub use hardline_transport::{ChildConnection, process, spawn, spawn_with};
-pub use hardline_transport::{Config, Connection, over, over_with, stdio, stdio_with};
+pub use hardline_transport::{ChildEndpoint, process, spawn, spawn_with};
+pub use hardline_transport::{Endpoint, EndpointSettings, over, over_with, stdio, stdio_with};
+#[cfg(feature = "server")]
+pub use hardline_transport::{ServeError, serve, serve_stdio, serve_stdio_with};
 pub use hardline_wire::limits::Limits;
 
 /// Compiles the examples of the client page as doctests.

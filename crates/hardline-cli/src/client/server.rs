@@ -8,7 +8,7 @@ use hardline_client::manager::{Configured, Connect};
 use hardline_client::{Connection, Error, Settings};
 use hardline_transport::Secrets;
 use hardline_transport::client::BoxFuture;
-use hardline_transport::http::Config;
+use hardline_transport::http::HttpSettings;
 #[cfg(unix)]
 use hardline_transport::process::Command;
 
@@ -31,7 +31,7 @@ pub(super) struct Server {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// Address from the command line, with headers that must not be shown.
-    Url(Arc<Config>, Secrets),
+    Url(Arc<HttpSettings>, Secrets),
     /// Command from the command line.
     #[cfg(unix)]
     Command(Arc<Command>),
@@ -117,7 +117,9 @@ impl Server {
 
     async fn open(&self, settings: Settings) -> Result<Connection, Error> {
         match &self.kind {
-            Kind::Url(config, _) => Connection::connect_with(Config::clone(config), settings).await,
+            Kind::Url(config, _) => {
+                Connection::connect_with(HttpSettings::clone(config), settings).await
+            }
             #[cfg(unix)]
             Kind::Command(command) => Connection::spawn(command, settings).await,
             Kind::Configured(server) => server.connect(settings).await,

@@ -13,7 +13,7 @@ use hardline_client::config::Process;
 use hardline_client::config::ServerConfig;
 use hardline_client::manager::Configured;
 use hardline_transport::Secrets;
-use hardline_transport::http::{Config, Headers};
+use hardline_transport::http::{Headers, HttpSettings};
 
 use super::again::{Again, quoted};
 use super::config::{self, Servers};
@@ -138,7 +138,7 @@ impl TargetArgs {
     /// Returns the server at a URL or after `--`, if there is one.
     fn given(&self) -> Result<Option<Server>> {
         if let Some(url) = &self.url {
-            let config = Config::new(url).context("--url")?;
+            let config = HttpSettings::new(url).context("--url")?;
             let mut headers = Headers::new();
             // Header names are case-insensitive, so the set holds them in lower case.
             let (mut names, mut values) = (HashSet::new(), Vec::new());

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use hardline::ChildConnection;
-use hardline::Config;
+use hardline::ChildEndpoint;
+use hardline::EndpointSettings;
 use hardline::process::{Command, Environment, Keeper, Stderr, Times};
 use rmcp::model::{CallToolRequestParams, ClientRequest, PingRequest, Request};
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
@@ -30,7 +30,7 @@ fn sh(script: &str) -> Command {
 }
 
 async fn connect(command: &Command) -> RunningService<RoleClient, ()> {
-    let server = ChildConnection::spawn(command, Config::default()).unwrap();
+    let server = ChildEndpoint::spawn(command, EndpointSettings::default()).unwrap();
     tokio::time::timeout(DEADLINE, ().serve(server)).await.unwrap().unwrap()
 }
 
@@ -114,7 +114,7 @@ async fn an_answer_is_not_lost_because_the_server_died_after_it() {
 #[tokio::test]
 async fn a_server_that_closes_its_output_and_lives_is_ended() {
     let command = sh("read line; exec >&-; while :; do read line || sleep 3600; done");
-    let server = ChildConnection::spawn(&command, Config::default()).unwrap();
+    let server = ChildEndpoint::spawn(&command, EndpointSettings::default()).unwrap();
     let mut exit = server.watch().unwrap();
     let client = ().serve(server).await.unwrap();
     let error = ping(&client).await.unwrap_err().to_string();
@@ -127,7 +127,7 @@ async fn a_server_that_closes_its_output_and_lives_is_ended() {
 #[tokio::test]
 async fn a_server_that_never_reads_does_not_hold_up_the_end() {
     let command = sh("trap '' TERM; while :; do sleep 3600; done");
-    let server = ChildConnection::spawn(&command, Config::default()).unwrap();
+    let server = ChildEndpoint::spawn(&command, EndpointSettings::default()).unwrap();
     let mut exit = server.watch().unwrap();
     let client = ().serve(server).await.unwrap();
     let text = "x".repeat(10_000_000);

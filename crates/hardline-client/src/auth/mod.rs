@@ -10,7 +10,7 @@
 //!
 //! use hardline_client::auth::{Auth, AuthSettings, SystemBrowser, default_store};
 //! use hardline_client::{Connection, Settings};
-//! use hardline_transport::http::Config;
+//! use hardline_transport::http::HttpSettings;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let url = "https://mcp.example/mcp";
@@ -22,7 +22,7 @@
 //! if !auth.status().await?.is_logged_in {
 //!     auth.login().await?;
 //! }
-//! let config = Config::new(url)?.with_header_source(Arc::new(auth));
+//! let config = HttpSettings::new(url)?.with_header_source(Arc::new(auth));
 //! let server = Connection::connect_with(config, Settings::default()).await?;
 //! # Ok(())
 //! # }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hardline_transport::http::{Config, Headers};
+use hardline_transport::http::{Headers, HttpSettings};
 
 use super::error::show;
 use super::server::{Kind, ServerConfig, UrlConfig};
@@ -19,7 +19,7 @@ pub enum Resolved {
     /// An address to connect to.
     Url {
         /// URL and headers.
-        config: Config,
+        config: HttpSettings,
         /// Transport to use.
         way: Way,
     },
@@ -69,7 +69,7 @@ impl UrlConfig {
     fn resolve(&self, scope: &Scope, variables: &dyn Variables) -> Result<Resolved, ConfigError> {
         let url = self.url.expand(scope, variables)?;
         let has_variables = self.url.has_variables(scope.dialect);
-        let config = Config::new(&url).map_err(|error| {
+        let config = HttpSettings::new(&url).map_err(|error| {
             let reason = if has_variables {
                 // The parser's message may quote the URL, and with it the value of a variable.
                 "what the variables make of this is not the address of a server".to_owned()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hardline_transport::Secrets;
 use hardline_transport::client::{
-    Answer, Kind, Notice, Outcome, Request, Transport, TransportError,
+    Answer, OneWayMessage, Outcome, OutgoingRequest, Transport, TransportError, TransportKind,
 };
 use hardline_wire::excerpt::Excerpt;
 use serde::Serialize;
@@ -157,8 +157,8 @@ impl Connection {
         let inner = &self.inner;
         let session = inner.session();
         let line = message::notification(method, Some(&Params::new(params)?), &session.meta);
-        let mut notice = Notice::notification(line);
-        if session.is_stateless() && inner.transport.kind() == Kind::Http {
+        let mut notice = OneWayMessage::notification(line);
+        if session.is_stateless() && inner.transport.kind() == TransportKind::Http {
             notice.headers = tools::standard(&notice.text);
         }
         let deadline = Deadline::new(inner, &Options::default());
@@ -309,11 +309,11 @@ impl Inner {
         method: &str,
         params: &Params,
         meta: &str,
-    ) -> Request {
+    ) -> OutgoingRequest {
         let line = message::request(id, method, params, meta);
-        let has_headers = session.is_stateless() && self.transport.kind() == Kind::Http;
+        let has_headers = session.is_stateless() && self.transport.kind() == TransportKind::Http;
         let headers = if has_headers { self.tools.headers(&line) } else { Vec::new() };
-        Request::new(id, method, line).with_headers(headers)
+        OutgoingRequest::new(id, method, line).with_headers(headers)
     }
 
     /// Waits for the answer until the deadline. Returns `None` if the deadline expires.

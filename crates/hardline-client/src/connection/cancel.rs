@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use hardline_transport::client::{Kind, Notice};
+use hardline_transport::client::{OneWayMessage, TransportKind};
 
 use tokio::sync::watch;
 
@@ -28,7 +28,7 @@ impl Cancel {
     pub(super) fn new(inner: &Arc<Inner>, session: &Session, id: i64, method: &str) -> Self {
         // A stateless HTTP request has a stream of its own, and closing the stream cancels it. The protocol
         // forbids cancelling `initialize`.
-        let is_implied = session.is_stateless() && inner.transport.kind() == Kind::Http;
+        let is_implied = session.is_stateless() && inner.transport.kind() == TransportKind::Http;
         let is_armed = !is_implied && method != "initialize";
         Self {
             inner: Arc::downgrade(inner),
@@ -53,7 +53,7 @@ impl Drop for Cancel {
         let transport = Arc::clone(&inner.transport);
         let pending = inner.cancellations.begin();
         inner.runtime.spawn(async move {
-            let sending = transport.notify(Notice::notification(line));
+            let sending = transport.notify(OneWayMessage::notification(line));
             if !matches!(tokio::time::timeout(SEND_TIME, sending).await, Ok(Ok(()))) {
                 tracing::debug!("could not send a cancellation to the server");
             }

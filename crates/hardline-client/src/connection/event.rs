@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hardline_transport::Secrets;
-use hardline_transport::client::{Event, Events, Notice};
+use hardline_transport::client::{OneWayMessage, TransportEvent, TransportEvents};
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::id::Id;
@@ -87,10 +87,10 @@ impl Notification {
 ///
 /// Two callers deliver: a background task, and each request that has just received its answer, so that
 /// earlier events come before the answer. The lock keeps the events in order.
-pub(super) struct Inbox(Mutex<Option<Events>>);
+pub(super) struct Inbox(Mutex<Option<TransportEvents>>);
 
 impl Inbox {
-    pub(super) fn new(events: Option<Events>) -> Self {
+    pub(super) fn new(events: Option<TransportEvents>) -> Self {
         Self(Mutex::new(events))
     }
 
@@ -98,7 +98,7 @@ impl Inbox {
     pub(super) fn drain(&self, inner: &Arc<Inner>) {
         let mut events = self.lock();
         // Bounded by the current length: a server that keeps sending could otherwise hold the caller here.
-        for _ in 0..events.as_ref().map_or(0, Events::len) {
+        for _ in 0..events.as_ref().map_or(0, TransportEvents::len) {
             let Some(event) = events.as_mut().and_then(|it| it.try_recv().ok()) else { return };
             inner.deliver(event);
         }
@@ -118,7 +118,7 @@ impl Inbox {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Events>> {
+    fn lock(&self) -> MutexGuard<'_, Option<TransportEvents>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -246,19 +246,21 @@ struct Cancelled<'a> {
 
 impl Inner {
     /// Delivers an event without waiting. A panic in a callback loses only that event.
-    fn deliver(self: &Arc<Self>, event: Event) {
+    fn deliver(self: &Arc<Self>, event: TransportEvent) {
         // Observers and listeners are foreign code; their panic must not end the reader task.
         if catch_unwind(AssertUnwindSafe(|| self.handle(event))).is_err() {
             tracing::warn!("a callback panicked on an event from the server");
         }
     }
 
-    fn handle(self: &Arc<Self>, event: Event) {
+    fn handle(self: &Arc<Self>, event: TransportEvent) {
         match event {
-            Event::Notification { method, text } => self.handle_notification(&method, &text),
-            Event::Request { id, method, text } => self.handle_request(id, &method, &text),
-            Event::Error { reason, .. } => self.trouble(&reason),
-            Event::Closed(error) => {
+            TransportEvent::Notification { method, text } => {
+                self.handle_notification(&method, &text)
+            }
+            TransportEvent::Request { id, method, text } => self.handle_request(id, &method, &text),
+            TransportEvent::Error { reason, .. } => self.trouble(&reason),
+            TransportEvent::Closed(error) => {
                 let reason = self.secret_source().secrets().hide(&error.to_string()).into();
                 self.publish(ServerEvent::Closed(reason));
             }
@@ -373,7 +375,7 @@ impl Inner {
 
     /// Sends an answer in the background.
     fn answer(&self, id: &Id<'static>, outcome: &Result<String, RpcError>) {
-        let notice = Notice::answer(id.clone(), message::answer(id, outcome));
+        let notice = OneWayMessage::answer(id.clone(), message::answer(id, outcome));
         let Ok(permit) = Arc::clone(&self.activity.answers).try_acquire_owned() else {
             self.trouble(
                 "the server sends requests without reading the answers; an answer was dropped",

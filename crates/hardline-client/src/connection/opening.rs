@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use hardline_transport::client::{Answer, Notice, Outcome, Request, TransportError};
+use hardline_transport::client::{Answer, OneWayMessage, Outcome, OutgoingRequest, TransportError};
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::version::Version;
@@ -105,7 +105,7 @@ impl Inner {
         self.transport.agree(version).await;
         if version.has_handshake() {
             let line = message::notification("notifications/initialized", None, "");
-            self.transport.notify(Notice::notification(line)).await?;
+            self.transport.notify(OneWayMessage::notification(line)).await?;
         }
         let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
         *session = Arc::new(Session::new(session.generation + 1, info, &self.settings));
@@ -183,7 +183,7 @@ impl Inner {
         let meta = request_meta(version, &self.settings);
         let line = message::request(id, "server/discover", &Params::new(&())?, &meta);
         let headers = tools::standard(&line);
-        let request = Request::new(id, "server/discover", line).with_headers(headers);
+        let request = OutgoingRequest::new(id, "server/discover", line).with_headers(headers);
         Ok(self.transport.request(request).await)
     }
 
@@ -242,7 +242,7 @@ impl Inner {
         }))?;
         let id = self.new_id();
         let line = message::request(id, "initialize", &params, "");
-        let answer = self.transport.request(Request::new(id, "initialize", line)).await?;
+        let answer = self.transport.request(OutgoingRequest::new(id, "initialize", line)).await?;
         let result = call::result("initialize", &answer)?;
         let initialized: Initialized = call::parse("initialize", result)?;
         // The server may answer with a version that it prefers; only versions with a handshake are valid

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hardline_transport::client::Request;
+use hardline_transport::client::OutgoingRequest;
 use tokio::sync::watch;
 
 use super::Inner;
@@ -110,7 +110,7 @@ impl Inner {
             let id = self.new_id();
             let line = message::request(id, method, &params, "");
             // An error answer changes nothing: the server no longer offers this.
-            let _ = self.transport.request(Request::new(id, method, line)).await;
+            let _ = self.transport.request(OutgoingRequest::new(id, method, line)).await;
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hardline_transport::client::{Answer, Kind, Outcome};
+use hardline_transport::client::{Answer, Outcome, TransportKind};
 use hardline_wire::encode::code;
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::header::{Header, ParamHeaders, standard_headers};
@@ -28,7 +28,9 @@ pub(super) struct ToolHeaders(Mutex<HashMap<String, Arc<ParamHeaders>>>);
 impl ToolHeaders {
     /// Remembers the headers of the tools in `answer`, if it is a tool list from a stateless HTTP server.
     pub(super) fn learn(&self, inner: &Inner, session: &Session, method: &str, answer: &Answer) {
-        if method != "tools/list" || !session.is_stateless() || inner.transport.kind() != Kind::Http
+        if method != "tools/list"
+            || !session.is_stateless()
+            || inner.transport.kind() != TransportKind::Http
         {
             return;
         }

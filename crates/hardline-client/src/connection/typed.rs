@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 
-use hardline_transport::client::Kind;
+use hardline_transport::client::TransportKind;
 use rmcp::model::{
     CallToolResult, CompleteRequestParams, CompleteResult, GetPromptResult, LoggingLevel, Prompt,
     ReadResourceResult, Resource, ResourceTemplate, SubscriptionFilter, Tool,
@@ -71,7 +71,7 @@ impl Connection {
         let mut invalid = HashSet::new();
         // Over stdio there are no headers, so an invalid definition does no harm.
         let has_headers =
-            !self.version().has_handshake() && self.inner.transport.kind() == Kind::Http;
+            !self.version().has_handshake() && self.inner.transport.kind() == TransportKind::Http;
         let mut listed: Vec<T> = self
             .list_pages("tools/list", "tools", |result| {
                 if has_headers {

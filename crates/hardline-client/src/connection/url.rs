@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hardline_transport::client::TransportError;
-use hardline_transport::http::{Config, Sse, Streamable};
+use hardline_transport::http::{HttpSettings, Sse, Streamable};
 
 use super::Connection;
 use crate::settings::Era;
@@ -21,7 +21,7 @@ impl Connection {
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect(url: &str, settings: Settings) -> Result<Self, Error> {
-        let config = Config::new(url)
+        let config = HttpSettings::new(url)
             .map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
         Self::connect_with(config, settings).await
     }
@@ -35,7 +35,7 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect_with(config: Config, settings: Settings) -> Result<Self, Error> {
+    pub async fn connect_with(config: HttpSettings, settings: Settings) -> Result<Self, Error> {
         let name = config.url().to_owned();
         let eras = settings.eras.clone();
         if eras.find(&name) == Some(Era::Sse) {
@@ -68,7 +68,7 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect_sse(config: Config, settings: Settings) -> Result<Self, Error> {
+    pub async fn connect_sse(config: HttpSettings, settings: Settings) -> Result<Self, Error> {
         let versions = match settings.versions {
             // Stateless versions do not exist over HTTP+SSE, so probing for one would only cost time.
             Versions::Any => Versions::WithHandshake,

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use hardline_transport::Secrets;
 use hardline_transport::client::{
-    Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError,
+    Answer, BoxFuture, OneWayMessage, OutgoingRequest, Transport, TransportError, TransportEvents,
+    TransportKind,
 };
 use hardline_wire::version::Version;
 use tokio::sync::{mpsc, oneshot};
@@ -33,7 +34,7 @@ const REPLY_TIME: Duration = Duration::from_secs(5);
 pub struct Guarded {
     inner: Arc<dyn Transport>,
     shared: Arc<Shared>,
-    events: Mutex<Option<Events>>,
+    events: Mutex<Option<TransportEvents>>,
     tasks: [AbortHandle; 2],
 }
 
@@ -86,7 +87,10 @@ impl Guarded {
 }
 
 impl Transport for Guarded {
-    fn request(&self, mut request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+    fn request(
+        &self,
+        mut request: OutgoingRequest,
+    ) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(async move {
             let (reply, mut decided) = oneshot::channel();
             let id = request.id;
@@ -117,7 +121,7 @@ impl Transport for Guarded {
         })
     }
 
-    fn notify(&self, mut message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
+    fn notify(&self, mut message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
             let outgoing = {
                 let mut state = self.shared.lock();
@@ -154,11 +158,11 @@ impl Transport for Guarded {
         !self.shared.is_closed.load(Ordering::Acquire) && self.inner.is_connected()
     }
 
-    fn take_events(&self) -> Option<Events> {
+    fn take_events(&self) -> Option<TransportEvents> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TransportKind {
         self.inner.kind()
     }
 
@@ -222,7 +226,7 @@ async fn until(due: Option<Instant>) {
 async fn reply(
     inner: Arc<dyn Transport>,
     shared: Arc<Shared>,
-    mut replies: mpsc::Receiver<Notice>,
+    mut replies: mpsc::Receiver<OneWayMessage>,
 ) {
     loop {
         tokio::select! {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use hardline_transport::client::{Events, MAX_EVENTS, Notice};
+use hardline_transport::client::{MAX_EVENTS, OneWayMessage, TransportEvents};
 use tokio::sync::{Notify, mpsc};
 
 use super::GuardSettings;
@@ -28,8 +28,8 @@ impl Shared {
     /// Creates the state. Returns it with the receivers for judged events and for error answers to the server.
     pub(super) fn new(
         settings: &GuardSettings,
-        arriving: Option<Events>,
-    ) -> (Arc<Self>, Events, mpsc::Receiver<Notice>) {
+        arriving: Option<TransportEvents>,
+    ) -> (Arc<Self>, TransportEvents, mpsc::Receiver<OneWayMessage>) {
         let (leaving, events) = mpsc::channel(MAX_EVENTS);
         let (replies, owed) = mpsc::channel(MAX_REPLIES);
         // The state signals its owner, so it holds a weak reference to it.

@@ -9,7 +9,9 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use hardline_guard::{Direction, Inspection, Rule};
-use hardline_transport::client::{Answer, Event, Events, Notice, TransportError};
+use hardline_transport::client::{
+    Answer, OneWayMessage, TransportError, TransportEvent, TransportEvents,
+};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::line::Line;
@@ -29,17 +31,17 @@ pub(super) struct State {
     decoder: Decoder,
     shared: Weak<Shared>,
     /// Events from the server that were not judged yet; `None` once the stream has ended.
-    arriving: Option<Events>,
+    arriving: Option<TransportEvents>,
     /// Number of events taken from `arriving` so far.
     taken: u64,
     /// Judged events that the channel had no room for.
-    backlog: VecDeque<Event>,
+    backlog: VecDeque<TransportEvent>,
     /// Number of events judged so far, and the number of those handed to the channel.
     judged: u64,
     sent: u64,
     /// Channel to the client; `None` after the last event.
-    leaving: Option<mpsc::Sender<Event>>,
-    replies: mpsc::Sender<Notice>,
+    leaving: Option<mpsc::Sender<TransportEvent>>,
+    replies: mpsc::Sender<OneWayMessage>,
     waiting: HashMap<i64, Reply>,
     closed: Option<TransportError>,
 }
@@ -66,9 +68,9 @@ impl State {
     pub(super) fn new(
         settings: &GuardSettings,
         shared: Weak<Shared>,
-        arriving: Option<Events>,
-        leaving: mpsc::Sender<Event>,
-        replies: mpsc::Sender<Notice>,
+        arriving: Option<TransportEvents>,
+        leaving: mpsc::Sender<TransportEvent>,
+        replies: mpsc::Sender<OneWayMessage>,
     ) -> Self {
         Self {
             judge: Judge::new(settings.build().for_whole_messages(), settings),
@@ -87,7 +89,7 @@ impl State {
     }
 
     /// Returns the channel for judged events, until the last one was sent.
-    pub(super) fn leaving(&self) -> Option<mpsc::Sender<Event>> {
+    pub(super) fn leaving(&self) -> Option<mpsc::Sender<TransportEvent>> {
         self.leaving.clone()
     }
 
@@ -171,7 +173,7 @@ impl State {
     pub(super) fn pump(&mut self) {
         // Judging more than fits would only grow the backlog, which has no limit of its own.
         while self.flush() {
-            match self.arriving.as_mut().map(Events::try_recv) {
+            match self.arriving.as_mut().map(TransportEvents::try_recv) {
                 None | Some(Err(TryRecvError::Empty)) => return,
                 Some(Err(TryRecvError::Disconnected)) => self.finish(),
                 Some(Ok(event)) => self.take_event(event),
@@ -198,7 +200,7 @@ impl State {
     /// Returns a mark that [`has_judged`](Self::has_judged) reaches once every event that has arrived by now
     /// was judged.
     pub(super) fn arrived(&self) -> u64 {
-        let waiting = self.arriving.as_ref().map_or(0, Events::len);
+        let waiting = self.arriving.as_ref().map_or(0, TransportEvents::len);
         self.taken + u64::try_from(waiting).unwrap_or(u64::MAX)
     }
 
@@ -221,7 +223,7 @@ impl State {
     pub(super) fn handle_timeout(&mut self) {
         self.pump();
         // A waiting event may be the rest of what the guard holds back; it must see it before the timeout.
-        if self.arriving.as_ref().is_none_or(Events::is_empty) {
+        if self.arriving.as_ref().is_none_or(TransportEvents::is_empty) {
             let verdict = self.judge.handle_timeout();
             let steps = self.take_verdict(verdict);
             self.deliver_all(steps);
@@ -246,12 +248,14 @@ impl State {
         true
     }
 
-    fn take_event(&mut self, event: Event) {
+    fn take_event(&mut self, event: TransportEvent) {
         self.taken += 1;
         let text = match &event {
-            Event::Notification { text, .. } | Event::Request { text, .. } => text,
+            TransportEvent::Notification { text, .. } | TransportEvent::Request { text, .. } => {
+                text
+            }
             // What the guard still holds back must come out before the end.
-            Event::Closed(_) => {
+            TransportEvent::Closed(_) => {
                 self.finish();
                 self.set_closed();
                 return self.push(event);
@@ -314,7 +318,7 @@ impl State {
         // Nothing that arrives later may pass, not even to be judged.
         self.arriving = None;
         self.closed = Some(error.clone());
-        self.push(Event::Closed(error));
+        self.push(TransportEvent::Closed(error));
         self.set_closed();
         if let Some(shared) = self.shared.upgrade() {
             shared.closing.notify_one();
@@ -344,7 +348,7 @@ impl State {
         let Ok(Frame::Message(message, whole)) = self.decoder.decode(text) else { return };
         // Only requests get an answer; an error without an id has no recipient on this transport.
         if let Some(id) = message.id() {
-            let notice = Notice::answer(id.clone().into_owned(), whole.text());
+            let notice = OneWayMessage::answer(id.clone().into_owned(), whole.text());
             // A full queue means that the server does not read; it loses the answer.
             let _ = self.replies.try_send(notice);
         }
@@ -354,10 +358,11 @@ impl State {
     fn deliver_to_client(&mut self, text: &[u8]) {
         let Ok(Frame::Message(message, whole)) = self.decoder.decode(text) else { return };
         let event = match &message {
-            Message::Notification(call) => {
-                Event::Notification { method: (*call.method).into(), text: whole.text().into() }
-            }
-            Message::Request(request) => Event::Request {
+            Message::Notification(call) => TransportEvent::Notification {
+                method: (*call.method).into(),
+                text: whole.text().into(),
+            },
+            Message::Request(request) => TransportEvent::Request {
                 id: request.id.clone().into_owned(),
                 method: (*request.method).into(),
                 text: whole.text().into(),
@@ -381,7 +386,7 @@ impl State {
         matches!(decoded, Ok(Frame::Message(Message::Response(_) | Message::Error(_), _)))
     }
 
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: TransportEvent) {
         self.judged += 1;
         self.backlog.push_back(event);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hardline_client::{Connection, Error, Options, Settings, TransportError, Version, Versions};
 use hardline_testkit::http::{Exchange, Server};
-use hardline_transport::http::Config;
+use hardline_transport::http::HttpSettings;
 use serde_json::{Value, json};
 
 use crate::peer::{discovered, text};
@@ -319,7 +319,7 @@ async fn reports_addresses_without_a_server() {
 async fn one_call_needs_no_session() {
     let server = Server::start(async |it| it.answer(&text("once").to_string()).await);
     for version in [Version::V2026_07_28, Version::V2025_11_25] {
-        let config = Config::new(&server.url("/mcp")).unwrap();
+        let config = HttpSettings::new(&server.url("/mcp")).unwrap();
         let (settings, options) = (Settings::default(), Options::default());
         let params = json!({ "name": "x", "arguments": {} });
         let result = hardline_client::once::request(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hardline_client::{Connection, Error, Settings};
-use hardline_transport::Config;
-use hardline_transport::client::Stream;
+use hardline_transport::EndpointSettings;
+use hardline_transport::client::LineTransport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
@@ -20,10 +20,10 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Creates both ends of a stream.
-    pub(crate) fn pair() -> (Arc<Stream>, Self) {
+    pub(crate) fn pair() -> (Arc<LineTransport>, Self) {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(ours);
-        let stream = Stream::new(input, output, Config::default());
+        let stream = LineTransport::new(input, output, EndpointSettings::default());
         (Arc::new(stream), Self::new(theirs))
     }
 

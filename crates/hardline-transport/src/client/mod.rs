@@ -11,24 +11,25 @@
 //! - Every text that a transport returns was checked: it is one strict JSON message.
 
 mod answer;
+mod duplex;
 mod error;
-mod stream;
+mod lines;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use hardline_wire::header::Header;
-use hardline_wire::id::Id;
-use hardline_wire::version::Version;
+pub use hardline_wire::header::Header;
+pub use hardline_wire::id::Id;
+pub use hardline_wire::version::Version;
 use tokio::sync::mpsc;
 
-use crate::Secrets;
-
+pub use crate::Secrets;
 pub use answer::{Answer, Outcome};
+pub use duplex::MessageDuplex;
 pub use error::{AuthHints, HttpError, TransportError};
-pub use stream::Stream;
+pub use lines::LineTransport;
 
 /// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -45,11 +46,11 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     ///
     /// Dropping the future gives up the request: its answer will be ignored, and if the answer has
     /// its own stream, that stream is closed. Telling the server is left to the caller.
-    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>>;
+    fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>>;
 
     /// Sends a message that needs no answer: a notification, or the answer to a request of the
     /// server. Resolves when the message is on its way.
-    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>>;
+    fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>>;
 
     /// Sets the negotiated version. Call it after the answer to the opening request and before
     /// sending anything else. A transport that can listen for messages of the server starts to;
@@ -68,10 +69,10 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
     /// Takes the event queue: messages of the server that are not answers. There is only one, so a
     /// second call returns `None`.
-    fn take_events(&self) -> Option<Events>;
+    fn take_events(&self) -> Option<TransportEvents>;
 
     /// Returns the kind of transport, for rules that depend on it.
-    fn kind(&self) -> Kind;
+    fn kind(&self) -> TransportKind;
 
     /// Returns the credentials that were recently sent to the peer. The peer may repeat them, so
     /// they must be hidden in every output.
@@ -80,46 +81,46 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// Kind of a transport.
+/// TransportKind of a transport.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum TransportKind {
     /// A stream of lines in both directions. Cancelling a request takes a message.
-    Stream,
+    Lines,
     /// Streamable HTTP. Each request may carry its own headers and has its own response stream.
     Http,
 }
 
 /// Text of an outgoing message. Clones share the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Text(Arc<String>);
+pub struct MessageText(Arc<String>);
 
-impl From<String> for Text {
+impl From<String> for MessageText {
     fn from(text: String) -> Self {
         Self(Arc::new(text))
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for MessageText {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl From<Text> for Vec<u8> {
-    fn from(text: Text) -> Self {
+impl From<MessageText> for Vec<u8> {
+    fn from(text: MessageText) -> Self {
         // Usually the last reference, so that no copy is made.
         Arc::unwrap_or_clone(text.0).into_bytes()
     }
 }
 
-impl AsRef<[u8]> for Text {
+impl AsRef<[u8]> for MessageText {
     fn as_ref(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }
 
-impl std::ops::Deref for Text {
+impl std::ops::Deref for MessageText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -130,20 +131,20 @@ impl std::ops::Deref for Text {
 /// An outgoing request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Request {
+pub struct OutgoingRequest {
     /// Id of the request, unique in the session.
     pub id: i64,
     /// Method of the request.
     pub method: Arc<str>,
     /// The whole message: strict JSON without a line break.
-    pub text: Text,
+    pub text: MessageText,
     /// HTTP headers that repeat parts of the message.
     pub headers: Vec<Header>,
 }
 
-impl Request {
+impl OutgoingRequest {
     /// Creates a request without headers.
-    pub fn new(id: i64, method: impl Into<Arc<str>>, text: impl Into<Text>) -> Self {
+    pub fn new(id: i64, method: impl Into<Arc<str>>, text: impl Into<MessageText>) -> Self {
         Self { id, method: method.into(), text: text.into(), headers: Vec::new() }
     }
 
@@ -158,23 +159,23 @@ impl Request {
 /// An outgoing message that needs no answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Notice {
+pub struct OneWayMessage {
     /// The whole message: strict JSON without a line break.
-    pub text: Text,
+    pub text: MessageText,
     /// Id of the server's request, if this message answers one.
     pub answers: Option<Id<'static>>,
     /// HTTP headers that repeat parts of the message.
     pub headers: Vec<Header>,
 }
 
-impl Notice {
+impl OneWayMessage {
     /// Creates a notification.
-    pub fn notification(text: impl Into<Text>) -> Self {
+    pub fn notification(text: impl Into<MessageText>) -> Self {
         Self { text: text.into(), answers: None, headers: Vec::new() }
     }
 
     /// Creates the answer to a request of the server.
-    pub fn answer(id: Id<'static>, text: impl Into<Text>) -> Self {
+    pub fn answer(id: Id<'static>, text: impl Into<MessageText>) -> Self {
         Self { text: text.into(), answers: Some(id), headers: Vec::new() }
     }
 }
@@ -182,7 +183,7 @@ impl Notice {
 /// A message of the server that is not an answer, or a change of the transport.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event {
+pub enum TransportEvent {
     /// A notification.
     Notification {
         /// Method of the notification.
@@ -214,4 +215,4 @@ pub enum Event {
 pub const MAX_REFUSED_BYTES: usize = 64 << 10;
 
 /// The event queue of a transport.
-pub type Events = mpsc::Receiver<Event>;
+pub type TransportEvents = mpsc::Receiver<TransportEvent>;

@@ -1,386 +1,208 @@
-//! Session rules of one end of a connection, without I/O.
-//!
-//! The [`Connection`](crate::Connection) passes each incoming line and each outgoing message to the
-//! [`Endpoint`], which decides: hand to the service, answer, hold for a batch, or drop. Reading,
-//! writing and waiting are left to the connection.
-//!
-//! Invariants:
-//! - A request that was handed to the service is answered once: by the service, or by
-//!   [`Endpoint::abandon`]. An answer to any other request is not sent.
-//! - A request that was not handed to the service is answered at once if its id can be recovered.
-//! - A request to the peer gets a usable answer or a [`Failure`], never both.
-//! - A line that looks like an answer is never answered.
+//! One end of a session over a stream of bytes.
 
-mod answer;
-mod batch;
-mod incoming;
-mod outbound;
-mod pending;
-mod refuse;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
-use std::collections::{HashMap, VecDeque};
-
-use hardline_wire::batch::Element;
-use hardline_wire::frame::{Decoder, Frame};
-use hardline_wire::id::Id;
-use hardline_wire::json::Value;
-use hardline_wire::limits::Limits;
-use hardline_wire::line::{Content, Line};
-use hardline_wire::message::{Message, Request, cancelled_id};
-use hardline_wire::recover::Ending;
-use hardline_wire::token_bucket::{RateLimit, TokenBucket};
+use hardline_wire::line::LineFramer;
 use hardline_wire::version::Version;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
-use tracing::Span;
 
-use crate::config::Config;
-use crate::event::{Dropped, Event, RequestRefusal};
-use crate::report::Reporter;
-use answer::{Answer, Replies};
-use batch::{BatchKey, Batches};
-use pending::Pending;
+use crate::EndpointSettings;
+use crate::mistyped::Overtime;
+use crate::outbox::Outbox;
+use crate::output::Output;
+use crate::state::{EndpointState, Role};
+use crate::stdio::{Probes, Streams};
 
-pub(crate) use answer::internal_error;
-pub(crate) use incoming::rule;
-pub use incoming::{Failure, Incoming, Role, Unfit};
+#[cfg(unix)]
+pub(crate) mod child;
+mod receive;
+mod send;
 
-/// A request that was handed to the service and waits for its answer.
-#[derive(Debug)]
-struct Accepted {
-    kind: RequestKind,
-    /// The batch that the answer belongs to.
-    batch: Option<BatchKey>,
-    /// Length of the request.
-    bytes: usize,
-    /// Closed when the request is answered.
-    _span: Span,
+#[cfg(unix)]
+pub use child::ChildEndpoint;
+pub use send::{SendError, Sending};
+
+/// Size of the read buffer.
+const READ_BYTES: usize = 64 << 10;
+
+/// Interval of checks whether the peer still reads its answers.
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// One end of a session: lines of JSON-RPC over anything that tokio can read from and write to.
+///
+/// With the features `rmcp-server` and `rmcp-client` it is a `Transport` of rmcp. Without them, receive messages
+/// with [`receive_with`](Self::receive_with) and send them line by line.
+///
+/// The connection reads only when the service asks for a message, so a busy service applies
+/// backpressure to its peer. Outgoing messages pass through a bounded queue and a separate writer
+/// task. Dropping the future of a receive or a send loses nothing.
+pub struct Endpoint {
+    input: Box<dyn AsyncRead + Send + Unpin>,
+    buffer: Box<[u8]>,
+    /// The part of `buffer` that was read and not yet framed.
+    unframed: std::ops::Range<usize>,
+    framer: LineFramer,
+    pub(crate) state: EndpointState,
+    outbox: Arc<Outbox>,
+    /// Checks on the streams that need no reading or writing.
+    probes: Option<Probes>,
+    #[cfg(unix)]
+    signal: Option<crate::signal::Listener>,
+    /// The process at the other end, if this side started it.
+    #[cfg(unix)]
+    pub(crate) server: Option<child::Server>,
+    settings: EndpointSettings,
+    phase: Phase,
+    /// Reason why reading failed; `None` if the peer ended the input.
+    read_error: Option<String>,
+    /// Deadline for reading more. Set once the peer exited or stopped reading.
+    read_until: Option<Instant>,
+    /// Extra time after the deadline of a request, for input that arrived before it.
+    overtime: Overtime,
+    /// Deadline for a peer that closed its side and does not read its answers.
+    held_until: Option<Instant>,
+    #[cfg(feature = "rmcp")]
+    pub(crate) opening: crate::rmcp::Opening,
+    /// Buffer for the next outgoing line.
+    spare: Vec<u8>,
 }
 
+/// Phase of the session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum RequestKind {
-    Ordinary,
-    /// `initialize`, which cannot be cancelled.
-    Initialize,
-    /// Stays open for the whole session, so the end of the session does not wait for it.
-    Subscription,
-}
-
-/// The state of one end of a connection.
-#[derive(Debug)]
-pub(crate) struct Endpoint {
-    decoder: Decoder,
-    limits: Limits,
-    reporter: Reporter,
-    role: Role,
-    /// The version that `initialize` negotiated, or that the first request without it states.
-    version: Option<Version>,
-    /// Requests from the peer that the service works on: at most `max_in_flight`.
-    inbound: HashMap<Id<'static>, Accepted>,
-    /// Number of them that the end of the session waits for.
-    awaited: usize,
-    /// Total length of them: at most `max_in_flight_bytes`, or one request.
-    inbound_bytes: usize,
-    /// Requests to the peer: at most `max_in_flight`.
-    outbound: Pending,
-    batches: Batches,
-    /// Rate limit on replies without an id. Such a reply belongs to no request: if every line of
-    /// noise got one, two peers could answer each other for ever.
-    anonymous_replies: TokenBucket,
-    /// Start of the clock of the rate limit.
-    started: Instant,
-    replies: Replies,
-    failures: VecDeque<Failure>,
-    abandoned: VecDeque<Id<'static>>,
+enum Phase {
+    Open,
+    /// Reading has ended; accepted requests may finish until then.
+    Draining {
+        until: Instant,
+    },
+    /// Every request is answered. Requests that were given up are still handed to the service.
+    Ended,
 }
 
 impl Endpoint {
-    pub(crate) fn new(role: Role, config: &Config) -> Self {
+    /// Starts a session over a pair of streams, such as the halves of a socket. Must be called
+    /// inside a tokio runtime.
+    pub fn new(
+        role: Role,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        settings: EndpointSettings,
+    ) -> Self {
+        Self::start(role, Box::new(input), Output::Async(Box::new(output)), settings)
+    }
+
+    /// Starts a session over the standard streams. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If a standard stream is closed, or the system cannot start a thread.
+    pub fn stdio(role: Role, settings: EndpointSettings) -> io::Result<Self> {
+        let streams = crate::stdio::open()?;
+        #[cfg(unix)]
+        let signal = settings.signal_grace.map(crate::signal::Listener::new).transpose()?;
+        let connection = Self::over_streams(role, streams, settings);
+        #[cfg(unix)]
+        let connection = connection.with_signal(signal);
+        Ok(connection)
+    }
+
+    #[cfg(unix)]
+    fn with_signal(mut self, signal: Option<crate::signal::Listener>) -> Self {
+        self.signal = signal;
+        self
+    }
+
+    pub(crate) fn over_streams(role: Role, streams: Streams, settings: EndpointSettings) -> Self {
+        let mut connection = Self::start(role, streams.input, streams.output, settings);
+        connection.probes = streams.probes;
+        connection
+    }
+
+    fn start(
+        role: Role,
+        input: Box<dyn AsyncRead + Send + Unpin>,
+        output: Output,
+        settings: EndpointSettings,
+    ) -> Self {
+        let state = EndpointState::new(role, &settings);
         Self {
-            decoder: Decoder::new(&config.limits),
-            limits: config.limits.clone(),
-            reporter: Reporter::new(config),
-            role,
-            version: None,
-            inbound: HashMap::new(),
-            awaited: 0,
-            inbound_bytes: 0,
-            outbound: Pending::default(),
-            batches: Batches::new(config.limits.max_queue_bytes()),
-            anonymous_replies: TokenBucket::new(RateLimit::per_second(
-                config.limits.max_anonymous_replies(),
-                config.limits.max_anonymous_replies_per_second(),
-            )),
-            started: Instant::now(),
-            replies: Replies::default(),
-            failures: VecDeque::new(),
-            abandoned: VecDeque::new(),
+            input,
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            unframed: 0..0,
+            framer: LineFramer::new(&settings.limits),
+            outbox: Outbox::start(&settings.limits, output, state.reporter().clone()),
+            state,
+            probes: None,
+            #[cfg(unix)]
+            signal: None,
+            #[cfg(unix)]
+            server: None,
+            settings,
+            phase: Phase::Open,
+            read_error: None,
+            read_until: None,
+            overtime: Overtime::default(),
+            held_until: None,
+            #[cfg(feature = "rmcp")]
+            opening: crate::rmcp::Opening::default(),
+            spare: Vec::new(),
         }
     }
 
-    #[cfg(feature = "rmcp")]
-    pub(crate) fn set_role(&mut self, role: Role) {
-        self.role = role;
+    /// Sets the version that `initialize` negotiated. It decides whether batches are allowed and
+    /// how a line without an id is answered. The rmcp transport calls this itself.
+    pub fn set_version(&mut self, version: Version) {
+        self.state.set_version(version);
     }
 
-    pub(crate) fn role(&self) -> Role {
-        self.role
-    }
-
-    /// Sets the version that `initialize` negotiated.
-    pub(crate) fn set_version(&mut self, version: Version) {
-        self.version = Some(version);
-    }
-
-    pub(crate) fn reporter(&self) -> &Reporter {
-        &self.reporter
-    }
-
-    /// Handles one line. `decode` turns a message into the type that the service takes.
-    pub(crate) fn handle_line<T>(
-        &mut self,
-        line: &Line<'_>,
-        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
-    ) -> Option<Incoming<T>> {
-        let frame = match &line.content {
-            Content::Overlong(overlong) => {
-                self.refuse_overlong(overlong);
-                return None;
-            }
-            // A blank line holds nothing that could be answered.
-            Content::Whole(_) if line.is_blank() => return None,
-            Content::Whole(frame) => *frame,
-        };
-        match self.decoder.decode(frame) {
-            Ok(Frame::Message(message, value)) => {
-                self.handle_message(&message, value, None, decode)
-            }
-            Ok(Frame::Batch(batch)) if self.version.is_some_and(Version::has_batches) => {
-                self.batches.open(&batch);
-                None
-            }
-            Ok(Frame::Batch(_)) => {
-                self.refuse_batch(frame, line.ending());
-                None
-            }
-            Err(refusal) => {
-                self.refuse(frame, refusal, line.ending(), None);
-                None
-            }
+    /// Returns the reason why no more input comes, if known: reading failed, or the process at the
+    /// other end exited.
+    pub(crate) async fn farewell(&mut self) -> Option<&str> {
+        if let Some(error) = &self.read_error {
+            return Some(error);
         }
+        #[cfg(unix)]
+        if let Some(server) = &mut self.server {
+            return Some(server.farewell().await.1);
+        }
+        None
     }
 
-    /// Handles the next element of an earlier batch, if there is one.
-    pub(crate) fn handle_element<T>(
-        &mut self,
-        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
-    ) -> Option<Option<Incoming<T>>> {
-        let (key, text) = self.batches.next_element()?;
-        let handed_on = match self.decoder.decode_element(Element::of_text(&text)) {
-            Ok((message, value)) => self.handle_message(&message, value, Some(key), decode),
-            Err(refusal) => {
-                self.refuse(&text, refusal, Ending::Whole, Some(key));
-                None
-            }
-        };
-        // Settled after the message, so that a request in it is counted before the batch can be
-        // complete.
-        if let Some(line) = self.batches.settle_element(key) {
-            self.replies.push(&line);
-        }
-        Some(handed_on)
-    }
-
-    fn handle_message<T>(
-        &mut self,
-        message: &Message<'_>,
-        value: Value<'_>,
-        batch: Option<BatchKey>,
-        decode: &mut impl FnMut(&Message<'_>, Value<'_>) -> Result<T, Unfit>,
-    ) -> Option<Incoming<T>> {
-        match message {
-            Message::Request(request) => {
-                let bytes = value.text().len();
-                // Before decoding, so that a refused request costs little.
-                if let Err(refusal) = self.admit(&request.id, bytes) {
-                    self.refuse_request(&request.id, &refusal, None, batch);
-                    return None;
-                }
-                match decode(message, value) {
-                    Ok(item) => {
-                        // The era without `initialize`: each request states its version.
-                        if self.version.is_none() {
-                            self.version = inline_version(request.params);
-                        }
-                        self.accept(request, bytes, batch);
-                        Some(Incoming::Message(item))
-                    }
-                    Err(unfit) => {
-                        let reason = RequestRefusal::Unfit;
-                        self.refuse_request(&request.id, &reason, Some(&unfit), batch);
-                        None
-                    }
-                }
-            }
-            Message::Notification(notification) => {
-                let Ok(item) = decode(message, value) else {
-                    self.reporter.dropped(Dropped::UnfitNotification);
-                    return None;
-                };
-                if notification.method == "notifications/progress" {
-                    self.handle_progress(notification.params);
-                }
-                if notification.method == "notifications/cancelled"
-                    && !self.cancel_inbound(notification.params)
-                {
-                    self.reporter.dropped(Dropped::CancelledInitialize);
-                    return None;
-                }
-                Some(Incoming::Message(item))
-            }
-            Message::Response(_) | Message::Error(_) => {
-                self.handle_response(message, value, decode)
-            }
-        }
-    }
-
-    /// Checks whether a request with this id may be handed to the service.
-    fn admit(&self, id: &Id<'_>, bytes: usize) -> Result<(), RequestRefusal> {
-        let limit = self.limits.max_in_flight();
-        // The table owns its ids. Cloning an integer id does not allocate.
-        if self.inbound.contains_key(&id.clone().into_owned()) {
-            return Err(RequestRefusal::DuplicateId);
-        }
-        if self.inbound.len() >= limit {
-            return Err(RequestRefusal::TooManyInFlight { limit });
-        }
-        let limit = self.limits.max_in_flight_bytes();
-        // A single request may exceed the limit, or it could never be served.
-        if self.inbound_bytes.saturating_add(bytes) > limit && !self.inbound.is_empty() {
-            return Err(RequestRefusal::TooLargeInFlight { limit });
-        }
-        Ok(())
-    }
-
-    fn accept(&mut self, request: &Request<'_>, bytes: usize, batch: Option<BatchKey>) {
-        if let Some(key) = batch {
-            self.batches.expect_answer(key);
-        }
-        let kind = RequestKind::of(&request.method);
-        // The end of a session does not wait for subscriptions.
-        self.awaited += usize::from(kind != RequestKind::Subscription);
-        let span = self.reporter.request(&request.id, &request.method);
-        self.inbound_bytes += bytes;
-        let accepted = Accepted { kind, batch, bytes, _span: span };
-        self.inbound.insert(request.id.clone().into_owned(), accepted);
-    }
-
-    /// Removes a request that was handed to the service.
-    fn release(&mut self, id: &Id<'static>) -> Option<Accepted> {
-        let accepted = self.inbound.remove(id)?;
-        self.awaited -= usize::from(accepted.kind != RequestKind::Subscription);
-        self.inbound_bytes -= accepted.bytes;
-        Some(accepted)
-    }
-
-    /// Handles a cancellation by the peer. Returns false if it is not allowed: `initialize` cannot
-    /// be cancelled.
-    fn cancel_inbound(&mut self, params: Option<Value<'_>>) -> bool {
-        let id = cancelled_id(params, self.limits.max_id_bytes()).map(Id::into_owned);
-        // Without a readable id there is nothing to cancel.
-        let Some(id) = id else { return true };
-        // Since 2026-07-28 a server ends a subscription with this notification.
-        if self.role == Role::Client {
-            self.outbound.end_subscription(&id);
-        }
-        let kind = self.inbound.get(&id).map(|accepted| accepted.kind);
-        if kind == Some(RequestKind::Initialize) {
-            return false;
-        }
-        let batch = self.release(&id).and_then(|accepted| accepted.batch);
-        if let Some(line) = batch.and_then(|key| self.batches.settle_answer(key, None)) {
-            self.replies.push(&line);
-        }
-        true
-    }
-
-    /// Answers every open request with an error. No answer of the service is sent after this.
-    pub(crate) fn abandon(&mut self, reason: &str) {
-        if self.awaited > 0 {
-            self.reporter.report(&Event::Unanswered { count: self.awaited });
-        }
-        // Copied, because `release` changes the table.
-        let ids: Vec<_> = self.inbound.keys().cloned().collect();
-        for id in ids {
-            let Some(accepted) = self.release(&id) else { continue };
-            let reply = match accepted.kind {
-                RequestKind::Subscription => Answer::end_of_subscription(&id),
-                _ => internal_error(&id, rule::CLOSED, reason),
-            };
-            match accepted.batch {
-                None => self.replies.push(reply.as_bytes()),
-                Some(key) => {
-                    let line = self.batches.settle_answer(key, Some(reply.as_bytes()));
-                    self.replies.extend(line.as_deref());
-                }
-            }
-            self.abandoned.push_back(id);
-        }
-    }
-
-    /// Returns true if the end of the session need not wait for an answer.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.awaited == 0
-    }
-
-    pub(crate) fn next_abandoned(&mut self) -> Option<Id<'static>> {
-        self.abandoned.pop_front()
-    }
-
-    /// Takes the replies to send, with their number.
-    pub(crate) fn take_replies(&mut self) -> Option<(Vec<u8>, usize)> {
-        self.replies.take()
-    }
-
-    /// Decides what to do with the service's answer to the request with this id.
-    pub(crate) fn route_answer(&mut self, id: &Id<'static>) -> Route {
-        match self.release(id) {
-            Some(Accepted { batch: Some(key), .. }) => Route::Hold(key),
-            Some(Accepted { batch: None, .. }) => Route::Send,
-            None => {
-                self.reporter.dropped(Dropped::LateResponse);
-                Route::Drop
-            }
-        }
-    }
-
-    /// Adds an answer to its batch. Returns the answer of the whole batch if it is complete.
-    pub(crate) fn hold_answer(&mut self, key: BatchKey, line: &[u8]) -> Option<Vec<u8>> {
-        self.batches.settle_answer(key, Some(line))
+    /// Answers every open request with an error, because the service no longer will.
+    fn abandon(&mut self) {
+        self.state.abandon("the connection was closed before the request was done");
+        self.send_replies();
     }
 }
 
-/// Route of an answer from the service.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Route {
-    Send,
-    /// The answer is held until the rest of its batch is answered.
-    Hold(BatchKey),
-    /// The request was cancelled or already answered.
-    Drop,
-}
+/// Failure reason for requests when the session has ended.
+pub(crate) const CLOSED: &str = "the connection is closed";
 
-impl RequestKind {
-    fn of(method: &str) -> Self {
-        match method {
-            "initialize" => Self::Initialize,
-            "subscriptions/listen" => Self::Subscription,
-            _ => Self::Ordinary,
-        }
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.abandon();
+        self.outbox.finish(self.settings.grace);
     }
 }
 
-/// Returns the version that a request states in a session without `initialize`.
-fn inline_version(params: Option<Value<'_>>) -> Option<Version> {
-    let meta = params?.get("_meta")?;
-    meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?.parse().ok()
+/// Waits until the peer stops reading the output. Never returns without probes.
+async fn until_unread(probes: Option<&Probes>) {
+    let Some(probes) = probes else { return std::future::pending().await };
+    while !(probes.is_unread)() {
+        tokio::time::sleep(PROBE_INTERVAL).await;
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Endpoint")
+            .field("phase", &self.phase)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
 }

@@ -6,17 +6,17 @@ use reqwest::{Client, ClientBuilder, redirect, retry};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::config::{Config, ConfigError};
+use super::settings::{HttpSettings, HttpSettingsError};
 
-/// Returns a builder for clients that [`Config::with_client`] takes: TLS with the platform's
+/// Returns a builder for clients that [`HttpSettings::with_client`] takes: TLS with the platform's
 /// certificates, proxies from the environment, no redirects and no retries, because the transport
 /// does both.
 ///
 /// # Errors
 ///
-/// [`ConfigError::Tls`], if the platform has no certificates.
-pub fn client_builder() -> Result<ClientBuilder, ConfigError> {
-    tls().map(builder).map_err(ConfigError::Tls)
+/// [`HttpSettingsError::Tls`], if the platform has no certificates.
+pub fn client_builder() -> Result<ClientBuilder, HttpSettingsError> {
+    tls().map(builder).map_err(HttpSettingsError::Tls)
 }
 
 /// Like [`client_builder`] for systems without certificates. The client trusts no server, so it is
@@ -24,21 +24,21 @@ pub fn client_builder() -> Result<ClientBuilder, ConfigError> {
 ///
 /// # Errors
 ///
-/// [`ConfigError::Tls`], if TLS cannot be set up at all.
-pub fn plain_client_builder() -> Result<ClientBuilder, ConfigError> {
-    without_roots().map(builder).map_err(ConfigError::Tls)
+/// [`HttpSettingsError::Tls`], if TLS cannot be set up at all.
+pub fn plain_client_builder() -> Result<ClientBuilder, HttpSettingsError> {
+    without_roots().map(builder).map_err(HttpSettingsError::Tls)
 }
 
 /// Returns the client for a configuration.
-pub(super) fn client(config: &Config) -> Result<Client, ConfigError> {
-    if let Some(client) = &config.client {
+pub(super) fn client(settings: &HttpSettings) -> Result<Client, HttpSettingsError> {
+    if let Some(client) = &settings.client {
         return Ok(client.clone());
     }
     // A system without certificates can still use http:// addresses.
-    let is_plain = config.url.0.scheme() == "http";
+    let is_plain = settings.url.0.scheme() == "http";
     let tls = tls().or_else(|error| if is_plain { without_roots() } else { Err(error) });
-    let client = builder(tls.map_err(ConfigError::Tls)?).build();
-    client.map_err(|error| ConfigError::Tls(error.to_string()))
+    let client = builder(tls.map_err(HttpSettingsError::Tls)?).build();
+    client.map_err(|error| HttpSettingsError::Tls(error.to_string()))
 }
 
 fn builder(tls: ClientConfig) -> ClientBuilder {
@@ -56,16 +56,16 @@ fn builder(tls: ClientConfig) -> ClientBuilder {
 fn tls() -> Result<ClientConfig, String> {
     static TLS: OnceLock<Result<ClientConfig, String>> = OnceLock::new();
     TLS.get_or_init(|| {
-        let config = versions()?.with_platform_verifier().map_err(|error| error.to_string())?;
-        Ok(with_protocols(config.with_no_client_auth()))
+        let settings = versions()?.with_platform_verifier().map_err(|error| error.to_string())?;
+        Ok(with_protocols(settings.with_no_client_auth()))
     })
     .clone()
 }
 
 /// Returns TLS settings that trust no server, for addresses that need no TLS.
 fn without_roots() -> Result<ClientConfig, String> {
-    let config = versions()?.with_root_certificates(RootCertStore::empty());
-    Ok(with_protocols(config.with_no_client_auth()))
+    let settings = versions()?.with_root_certificates(RootCertStore::empty());
+    Ok(with_protocols(settings.with_no_client_auth()))
 }
 
 fn versions() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
@@ -74,7 +74,7 @@ fn versions() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifie
     builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())
 }
 
-fn with_protocols(mut config: ClientConfig) -> ClientConfig {
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    config
+fn with_protocols(mut settings: ClientConfig) -> ClientConfig {
+    settings.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    settings
 }

@@ -10,10 +10,10 @@ use reqwest::Response;
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
 use super::body::{self, Kind};
-use super::config::Address;
+use super::classify::SHOWN_BYTES;
 use super::link::Sent;
 use super::retry_after::retry_after;
-use super::sieve::SHOWN_BYTES;
+use super::settings::Address;
 use crate::Secrets;
 use crate::client::{Answer, AuthHints, HttpError, TransportError};
 

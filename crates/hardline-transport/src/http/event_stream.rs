@@ -10,7 +10,7 @@ use hardline_wire::sse::SseDecoder;
 use reqwest::Response;
 use reqwest::header::HeaderValue;
 
-use super::sieve::{Item, Sieve, refused};
+use super::classify::{Classifier, Item, refused};
 
 /// Reads messages from an event stream.
 ///
@@ -20,7 +20,7 @@ use super::sieve::{Item, Sieve, refused};
 pub(super) struct EventStream {
     response: Response,
     decoder: SseDecoder,
-    sieve: Sieve,
+    classifier: Classifier,
     /// Bytes received and not decoded yet.
     chunk: Bytes,
     /// Items decoded and not returned yet.
@@ -32,11 +32,11 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    pub(super) fn new(response: Response, sieve: Sieve, decoder: SseDecoder) -> Self {
+    pub(super) fn new(response: Response, classifier: Classifier, decoder: SseDecoder) -> Self {
         Self {
             response,
             decoder,
-            sieve,
+            classifier,
             chunk: Bytes::new(),
             items: VecDeque::new(),
             received: 0,
@@ -45,8 +45,8 @@ impl EventStream {
     }
 
     /// Starts at the beginning of a stream.
-    pub(super) fn begin(response: Response, sieve: Sieve, limits: &Limits) -> Self {
-        Self::new(response, sieve, SseDecoder::new(limits))
+    pub(super) fn begin(response: Response, classifier: Classifier, limits: &Limits) -> Self {
+        Self::new(response, classifier, SseDecoder::new(limits))
     }
 
     /// Returns the next item; `None` at the end.
@@ -104,8 +104,8 @@ impl EventStream {
                 match event.name {
                     // Servers send blank events as keep-alives or to set an id.
                     _ if is_blank => {}
-                    "message" => self.sieve.sift(data, &mut self.items),
-                    "endpoint" => self.items.push_back(Item::Endpoint(data.into())),
+                    "message" => self.classifier.classify(data, &mut self.items),
+                    "endpoint" => self.items.push_back(Item::Address(data.into())),
                     name => {
                         let name = Excerpt::new(name.as_bytes(), 64);
                         let reason = format!("an event of the unknown type {name}");

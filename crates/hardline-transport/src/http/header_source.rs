@@ -8,7 +8,7 @@ use std::fmt;
 
 use tokio::time::Instant;
 
-use super::config::Headers;
+use super::settings::Headers;
 use crate::client::{AuthHints, BoxFuture, TransportError};
 
 /// Limit on repeats of one request that a source may ask for.

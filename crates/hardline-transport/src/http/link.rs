@@ -11,15 +11,15 @@ use tokio::time::Instant;
 
 use super::body;
 use super::client::client;
-use super::config::{Address, Config, ConfigError, Headers};
 use super::error;
+use super::event_queue::EventQueue;
 use super::header_source::{MAX_REFUSALS, Next, Refusal, Target};
-use super::outlet::Outlet;
 use super::redirect;
 use super::retry_after::retry_after;
 use super::session::{SESSION_ID, Stamp};
+use super::settings::{Address, Headers, HttpSettings, HttpSettingsError};
 use crate::Secrets;
-use crate::client::{Text, TransportError};
+use crate::client::{MessageText, TransportError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -36,17 +36,17 @@ const MAX_DEFERRAL: Duration = Duration::from_secs(10);
 /// Sends requests to one server.
 #[derive(Debug)]
 pub(super) struct Link {
-    pub(super) config: Config,
+    pub(super) settings: HttpSettings,
     client: Client,
     /// Values of the configured headers.
     secrets: Secrets,
-    lately: Mutex<Lately>,
-    pub(super) outlet: Outlet,
+    recent: Mutex<RecentHeaders>,
+    pub(super) events: EventQueue,
 }
 
 /// The last two sets of headers from the source: a response may belong to either.
 #[derive(Debug, Default)]
-struct Lately {
+struct RecentHeaders {
     last: Headers,
     before: Headers,
     /// Their values and the configured ones, computed on first use.
@@ -67,23 +67,23 @@ impl Sent {
 }
 
 impl Link {
-    pub(super) fn new(config: Config) -> Result<Self, ConfigError> {
-        let client = client(&config)?;
-        let secrets = config.headers.secrets();
-        Ok(Self { config, client, secrets, lately: Mutex::default(), outlet: Outlet::new() })
+    pub(super) fn new(settings: HttpSettings) -> Result<Self, HttpSettingsError> {
+        let client = client(&settings)?;
+        let secrets = settings.headers.secrets();
+        Ok(Self { settings, client, secrets, recent: Mutex::default(), events: EventQueue::new() })
     }
 
     /// Returns the header values that must be hidden: the configured ones and those sent recently.
     pub(super) fn secrets(&self) -> Secrets {
-        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-        let Lately { last, before, secrets } = &mut *lately;
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let RecentHeaders { last, before, secrets } = &mut *recent;
         let all = || self.secrets.and(&last.secrets()).and(&before.secrets());
         secrets.get_or_insert_with(all).clone()
     }
 
     fn remember(&self, given: &Headers) {
-        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-        let Lately { last, before, secrets } = &mut *lately;
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let RecentHeaders { last, before, secrets } = &mut *recent;
         if last.0 != given.0 {
             *before = std::mem::replace(last, given.clone());
             *secrets = None;
@@ -94,11 +94,11 @@ impl Link {
     pub(super) async fn post(
         &self,
         address: &Address,
-        text: Text,
+        text: MessageText,
         headers: &[Header],
         stamp: &Stamp,
     ) -> Result<Response, TransportError> {
-        let limit = self.config.limits.max_frame_bytes();
+        let limit = self.settings.limits.max_frame_bytes();
         if text.len() > limit {
             return Err(TransportError::TooLarge { limit });
         }
@@ -137,13 +137,13 @@ impl Link {
         if let Some(id) = last_event_id.and_then(|id| HeaderValue::from_bytes(id.as_bytes()).ok()) {
             map.insert(LAST_EVENT_ID, id);
         }
-        self.send(Method::GET, &self.config.url, &map, None).await
+        self.send(Method::GET, &self.settings.url, &map, None).await
     }
 
     /// Ends the session at the server.
     pub(super) async fn delete(&self, stamp: &Stamp) -> Result<(), TransportError> {
         let map = headers_of(stamp, EITHER);
-        self.send(Method::DELETE, &self.config.url, &map, None).await.map(drop)
+        self.send(Method::DELETE, &self.settings.url, &map, None).await.map(drop)
     }
 
     /// Sends one HTTP request. Follows redirects on the origin, and repeats it while the header
@@ -161,9 +161,9 @@ impl Link {
         let mut attempt = 0;
         loop {
             let target = Target::new(method.as_str(), address.0.as_str());
-            let mut headers = self.config.headers.0.clone();
+            let mut headers = self.settings.headers.0.clone();
             let mut given = Headers::new();
-            if let Some(source) = &self.config.header_source {
+            if let Some(source) = &self.settings.header_source {
                 given = source.headers(target).await?;
                 self.remember(&given);
                 headers.extend(given.0.clone());
@@ -184,7 +184,7 @@ impl Link {
                 continue;
             }
             let status = response.status().as_u16();
-            let source = self.config.header_source.as_ref().filter(|_| attempt < MAX_REFUSALS);
+            let source = self.settings.header_source.as_ref().filter(|_| attempt < MAX_REFUSALS);
             let (401 | 403, Some(source)) = (status, source) else {
                 let configured = self.secrets.clone();
                 response.extensions_mut().insert(Sent { configured, given });

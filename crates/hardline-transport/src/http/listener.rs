@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::body::Kind;
+use super::classify::Classifier;
 use super::event_stream::EventStream;
 use super::link::Link;
 use super::reconnect::Reconnects;
 use super::session::Stamp;
-use super::sieve::Sieve;
 use crate::client::TransportError;
 
 /// A stream that was open this long counts as useful even without events: servers and proxies close
@@ -22,9 +22,9 @@ const LONG: Duration = Duration::from_secs(30);
 /// Listens until the server refuses, or too many streams in a row bring no event. Signals `started`
 /// when the first stream is open, and drops it if there is none.
 pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Sender<()>) {
-    let limits = &link.config.limits;
+    let limits = &link.settings.limits;
     let mut started = Some(started);
-    let mut reconnects = Reconnects::new(link.config.max_reconnects.saturating_mul(2));
+    let mut reconnects = Reconnects::new(link.settings.max_reconnects.saturating_mul(2));
     let mut last_event_id: Option<String> = None;
     let mut retry = None;
     loop {
@@ -43,10 +43,10 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
                 let opened = Instant::now();
                 let id = last_event_id.as_deref().unwrap_or_default();
                 let decoder = SseDecoder::resuming(limits, id);
-                let sieve = Sieve::new(limits, stamp.version);
-                let mut stream = EventStream::new(response, sieve, decoder);
+                let classifier = Classifier::new(limits, stamp.version);
+                let mut stream = EventStream::new(response, classifier, decoder);
                 while let Ok(Some(item)) = stream.next().await {
-                    link.outlet.put(item.into_event()).await;
+                    link.events.put(item.into_event()).await;
                 }
                 if stream.has_brought() || LONG <= opened.elapsed() {
                     reconnects.reset();

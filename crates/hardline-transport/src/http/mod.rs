@@ -2,18 +2,18 @@
 //!
 //! [`Streamable`] implements Streamable HTTP, 2025-03-26 and later. [`Sse`] implements the older
 //! HTTP+SSE of 2024-11-05: an event stream and a separate address for messages. Both are a
-//! [`Transport`](crate::client::Transport), created from a [`Config`].
+//! [`Transport`](crate::client::Transport), created from [`HttpSettings`].
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use hardline_transport::client::{Request, Transport};
-//! use hardline_transport::http::{Config, Headers, Streamable};
+//! use hardline_transport::client::{OutgoingRequest, Transport};
+//! use hardline_transport::http::{HttpSettings, Headers, Streamable};
 //!
 //! let headers = Headers::new().with("Authorization", "Bearer …")?;
-//! let config = Config::new("https://example.com/mcp")?.with_headers(headers);
-//! let server = Streamable::new(config)?;
+//! let settings = HttpSettings::new("https://example.com/mcp")?.with_headers(headers);
+//! let server = Streamable::new(settings)?;
 //! let text = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-//! let answer = server.request(Request::new(1, "ping", text)).await?;
+//! let answer = server.request(OutgoingRequest::new(1, "ping", text)).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -27,29 +27,29 @@
 //!   password and query.
 //! - No task keeps running after a transport is dropped.
 
-mod answer;
 mod body;
+mod classify;
 mod client;
-mod config;
 mod doubt;
 mod error;
+mod event_queue;
 mod event_stream;
+mod exchange;
 mod header_source;
 mod link;
 mod listener;
-mod outlet;
 mod pending;
 mod reconnect;
 mod redirect;
 mod resume;
 mod retry_after;
 mod session;
-mod sieve;
+mod settings;
 mod sse;
 mod streamable;
 
 pub use client::{client_builder, plain_client_builder};
-pub use config::{Config, ConfigError, Headers};
 pub use header_source::{HeaderSource, Next, Refusal, Target};
+pub use settings::{Headers, HttpSettings, HttpSettingsError};
 pub use sse::Sse;
 pub use streamable::Streamable;

@@ -8,9 +8,9 @@ use hardline_wire::limits::Limits;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::classify::{Item, progress_token};
 use super::doubt::Mistyped;
-use super::sieve::{Item, progress_token};
-use crate::client::{Answer, Event, TransportError};
+use crate::client::{Answer, TransportError, TransportEvent};
 
 type Outcome = Result<Answer, TransportError>;
 
@@ -87,7 +87,7 @@ impl Pending {
     }
 
     /// Delivers an answer to the caller that waits for it. Returns an event for any other item.
-    pub(super) fn take(&self, item: Item) -> Option<Event> {
+    pub(super) fn take(&self, item: Item) -> Option<TransportEvent> {
         match item {
             Item::Answer { id, answer } => match self.remove(id.as_ref()) {
                 Some(sender) => {

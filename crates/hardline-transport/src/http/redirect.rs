@@ -3,7 +3,7 @@
 use reqwest::header::LOCATION;
 use reqwest::{Method, Response};
 
-use super::config::{Address, Elsewhere};
+use super::settings::{Address, Elsewhere};
 use crate::client::{HttpError, TransportError};
 
 /// Limit on redirects in a row.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use hardline_wire::sse::SseDecoder;
 
 use super::body::Kind;
+use super::classify::Classifier;
 use super::event_stream::EventStream;
 use super::link::Link;
 use super::reconnect::Reconnects;
 use super::session::Stamp;
-use super::sieve::Sieve;
 use crate::client::TransportError;
 
 /// Attempts to resume the stream of one answer.
@@ -24,7 +24,7 @@ pub(super) struct Resuming<'a> {
 
 impl<'a> Resuming<'a> {
     pub(super) fn new(link: &'a Link, stamp: &'a Stamp) -> Self {
-        Self { link, stamp, reconnects: Reconnects::new(link.config.max_reconnects), retry: None }
+        Self { link, stamp, reconnects: Reconnects::new(link.settings.max_reconnects), retry: None }
     }
 
     /// Opens the continuation of `ended`, after the delay that the server requested.
@@ -37,7 +37,7 @@ impl<'a> Resuming<'a> {
         ended: EventStream,
         end: &TransportError,
     ) -> Result<EventStream, TransportError> {
-        let limits = &self.link.config.limits;
+        let limits = &self.link.settings.limits;
         let id = ended.last_event_id().unwrap_or_default().to_owned();
         self.retry = ended.retry().or(self.retry);
         if ended.has_brought() {
@@ -59,9 +59,9 @@ impl<'a> Resuming<'a> {
             };
             let status = response.status();
             if status.is_success() && Kind::of(&response) == Kind::EventStream {
-                let sieve = Sieve::new(limits, self.stamp.version);
+                let classifier = Classifier::new(limits, self.stamp.version);
                 let decoder = SseDecoder::resuming(limits, &id);
-                return Ok(EventStream::new(response, sieve, decoder));
+                return Ok(EventStream::new(response, classifier, decoder));
             }
             if !status.is_server_error() && status != 429 {
                 let reason = format!("and cannot be resumed (HTTP status {status})");

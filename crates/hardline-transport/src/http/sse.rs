@@ -9,15 +9,18 @@ use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
 use super::body::{self, Kind as Body};
-use super::config::{Address, Config, Elsewhere};
+use super::classify::{Classifier, Item};
 use super::error::{self, broken, no_answer};
 use super::event_stream::EventStream;
 use super::link::Link;
 use super::pending::Pending;
 use super::session::Stamp;
-use super::sieve::{Item, Sieve};
+use super::settings::{Address, Elsewhere, HttpSettings};
 use crate::Secrets;
-use crate::client::{Answer, BoxFuture, Events, Kind, Notice, Request, Transport, TransportError};
+use crate::client::{
+    Answer, BoxFuture, OneWayMessage, OutgoingRequest, Transport, TransportError, TransportEvents,
+    TransportKind,
+};
 use crate::mistyped::Overtime;
 
 /// Transport to a server over HTTP with server-sent events, 2024-11-05.
@@ -37,25 +40,25 @@ impl Sse {
     ///
     /// [`TransportError`], if there is no such stream, it names no address in time, or it names one
     /// on another origin.
-    pub async fn connect(config: Config) -> Result<Self, TransportError> {
-        let link = Link::new(config);
+    pub async fn connect(settings: HttpSettings) -> Result<Self, TransportError> {
+        let link = Link::new(settings);
         let link = link.map_err(|error| TransportError::Unreachable(error.to_string()))?;
-        let wait = link.config.endpoint_wait;
+        let wait = link.settings.endpoint_wait;
         let (endpoint, stream) =
             tokio::time::timeout(wait, open(&link)).await.unwrap_or_else(|_| {
-                let origin = link.config.url.origin();
+                let origin = link.settings.url.origin();
                 Err(TransportError::Unreachable(format!(
                     "{origin} named no address to send messages to within {wait:?}"
                 )))
             })?;
-        let pending = Arc::new(Pending::new(&link.config.limits));
+        let pending = Arc::new(Pending::new(&link.settings.limits));
         let link = Arc::new(link);
         let mut reader = JoinSet::new();
         reader.spawn(read(Arc::clone(&link), Arc::clone(&pending), stream));
         Ok(Self { link, endpoint, pending, reader: Mutex::new(reader) })
     }
 
-    async fn exchange(&self, request: Request) -> Result<Answer, TransportError> {
+    async fn exchange(&self, request: OutgoingRequest) -> Result<Answer, TransportError> {
         // Register first: the answer may arrive before the POST has returned.
         let mut waiting = self.pending.wait_for(request.id)?;
         let posted = async {
@@ -66,7 +69,7 @@ impl Sse {
                 body::discard(response).await;
                 return Ok(None);
             }
-            let limits = &self.link.config.limits;
+            let limits = &self.link.settings.limits;
             error::answer_or_refusal(response, request.id, limits).await.map(Some)
         };
         tokio::select! {
@@ -81,7 +84,7 @@ impl Sse {
         waiting.outcome().await
     }
 
-    async fn send(&self, notice: Notice) -> Result<(), TransportError> {
+    async fn send(&self, notice: OneWayMessage) -> Result<(), TransportError> {
         let stamp = Stamp::default();
         let (text, headers) = (notice.text, &notice.headers);
         let response = self.link.post(&self.endpoint, text, headers, &stamp).await?;
@@ -89,27 +92,27 @@ impl Sse {
             body::discard(response).await;
             return Ok(());
         }
-        Err(error::refusal(response, &self.link.config.limits).await)
+        Err(error::refusal(response, &self.link.settings.limits).await)
     }
 }
 
 /// Opens the stream and reads it up to the address.
 async fn open(link: &Link) -> Result<(Address, EventStream), TransportError> {
     let response = link.get(&Stamp::default(), None).await?;
-    let limits = &link.config.limits;
+    let limits = &link.settings.limits;
     if !response.status().is_success() {
         return Err(error::refusal(response, limits).await);
     }
     if Body::of(&response) != Body::EventStream {
         return Err(no_answer(response).await);
     }
-    let sieve = Sieve::new(limits, Some(Version::V2024_11_05));
-    let mut stream = EventStream::begin(response, sieve, limits);
+    let classifier = Classifier::new(limits, Some(Version::V2024_11_05));
+    let mut stream = EventStream::begin(response, classifier, limits);
     while let Some(item) = stream.next().await.map_err(broken)? {
-        if let Item::Endpoint(address) = item {
+        if let Item::Address(address) = item {
             // An address on another origin would receive our headers.
             let text = String::from_utf8_lossy(&address);
-            let endpoint = link.config.url.join(text.trim()).map_err(|Elsewhere(origin)| {
+            let endpoint = link.settings.url.join(text.trim()).map_err(|Elsewhere(origin)| {
                 let shown = Excerpt::new(&address, 200);
                 TransportError::Unreachable(format!(
                     "the server names an address for messages on another origin, {origin}, which is not allowed: {shown}"
@@ -143,7 +146,7 @@ async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
         match next {
             Ok(Some(item)) => {
                 if let Some(event) = pending.take(item) {
-                    link.outlet.put(event).await;
+                    link.events.put(event).await;
                 }
             }
             Ok(None) => break "the event stream ended".to_owned(),
@@ -152,17 +155,17 @@ async fn read(link: Arc<Link>, pending: Arc<Pending>, mut stream: EventStream) {
     };
     // 2024-11-05 has no resumption, so the end of the stream is final.
     pending.end(&end);
-    link.outlet.close(TransportError::Closed(end));
-    link.outlet.finish();
+    link.events.close(TransportError::Closed(end));
+    link.events.finish();
 }
 
 impl Transport for Sse {
-    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+    fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(self.exchange(request))
     }
 
-    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
-        Box::pin(self.link.outlet.unless_closed(self.send(message)))
+    fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.link.events.unless_closed(self.send(message)))
     }
 
     fn agree(&self, _version: Version) -> BoxFuture<'_, ()> {
@@ -175,22 +178,22 @@ impl Transport for Sse {
         let reason = TransportError::Closed("the connection was closed".to_owned());
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         self.pending.close(&reason);
-        self.link.outlet.close(reason);
-        self.link.outlet.finish();
+        self.link.events.close(reason);
+        self.link.events.finish();
         Box::pin(std::future::ready(()))
     }
 
     fn is_connected(&self) -> bool {
-        !self.link.outlet.is_closed()
+        !self.link.events.is_closed()
     }
 
-    fn take_events(&self) -> Option<Events> {
-        self.link.outlet.take_events()
+    fn take_events(&self) -> Option<TransportEvents> {
+        self.link.events.take_events()
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TransportKind {
         // All answers share one stream, so cancelling takes a message, as on stdio.
-        Kind::Stream
+        TransportKind::Lines
     }
 
     fn secrets(&self) -> Secrets {

@@ -8,15 +8,16 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::body;
-use super::config::{Config, ConfigError};
 use super::error;
 use super::event_stream::EventStream;
 use super::link::Link;
 use super::listener::listen;
 use super::session::Session;
+use super::settings::{HttpSettings, HttpSettingsError};
 use crate::Secrets;
 use crate::client::{
-    Answer, BoxFuture, Event, Events, Kind, Notice, Request, Transport, TransportError,
+    Answer, BoxFuture, OneWayMessage, OutgoingRequest, Transport, TransportError, TransportEvent,
+    TransportEvents, TransportKind,
 };
 
 /// Limit on streams that are read after their answers at the same time. Further ones are closed.
@@ -44,17 +45,17 @@ impl Streamable {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], if TLS cannot be set up.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    /// [`HttpSettingsError`], if TLS cannot be set up.
+    pub fn new(settings: HttpSettings) -> Result<Self, HttpSettingsError> {
         Ok(Self {
-            link: Arc::new(Link::new(config)?),
+            link: Arc::new(Link::new(settings)?),
             session: Session::default(),
             listener: Mutex::default(),
             drains: Mutex::default(),
         })
     }
 
-    async fn exchange(&self, request: Request) -> Result<Answer, TransportError> {
+    async fn exchange(&self, request: OutgoingRequest) -> Result<Answer, TransportError> {
         let (answer, rest) = self.link.exchange(&self.session, request).await?;
         if let Some(stream) = rest {
             self.drain(stream).await;
@@ -78,7 +79,7 @@ impl Streamable {
         }
     }
 
-    fn drain_later(&self, mut stream: EventStream, first: Option<Event>) {
+    fn drain_later(&self, mut stream: EventStream, first: Option<TransportEvent>) {
         let mut drains = self.drains.lock().unwrap_or_else(PoisonError::into_inner);
         while drains.try_join_next().is_some() {}
         if drains.len() >= MAX_DRAINS {
@@ -89,10 +90,10 @@ impl Streamable {
             let most = stream.received().saturating_add(MAX_DRAIN_BYTES);
             let reading = async {
                 if let Some(event) = first {
-                    link.outlet.put(event).await;
+                    link.events.put(event).await;
                 }
                 while let Ok(Some(item)) = stream.next().await {
-                    link.outlet.put(item.into_event()).await;
+                    link.events.put(item.into_event()).await;
                     if stream.received() > most {
                         return;
                     }
@@ -102,9 +103,9 @@ impl Streamable {
         });
     }
 
-    async fn send(&self, notice: Notice) -> Result<(), TransportError> {
+    async fn send(&self, notice: OneWayMessage) -> Result<(), TransportError> {
         let stamp = self.session.stamp();
-        let address = &self.link.config.url;
+        let address = &self.link.settings.url;
         let response = self.link.post(address, notice.text, &notice.headers, &stamp).await?;
         let status = response.status();
         if status.is_success() {
@@ -115,7 +116,7 @@ impl Streamable {
         if status == 404 && stamp.id.is_some() {
             return Err(TransportError::SessionEnded);
         }
-        Err(error::refusal(response, &self.link.config.limits).await)
+        Err(error::refusal(response, &self.link.settings.limits).await)
     }
 
     fn stop_listening(&self) {
@@ -124,19 +125,19 @@ impl Streamable {
 }
 
 impl Transport for Streamable {
-    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
-        Box::pin(self.link.outlet.unless_closed(self.exchange(request)))
+    fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>> {
+        Box::pin(self.link.events.unless_closed(self.exchange(request)))
     }
 
-    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
-        Box::pin(self.link.outlet.unless_closed(self.send(message)))
+    fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(self.link.events.unless_closed(self.send(message)))
     }
 
     fn agree(&self, version: Version) -> BoxFuture<'_, ()> {
         self.session.agree(version);
         Box::pin(async move {
             // Versions without a handshake have no listening stream.
-            if !version.has_handshake() || self.link.outlet.is_closed() {
+            if !version.has_handshake() || self.link.events.is_closed() {
                 return;
             }
             let (started, start) = oneshot::channel();
@@ -147,7 +148,7 @@ impl Transport for Streamable {
                 *listener = JoinSet::new();
                 listener.spawn(listening);
             }
-            let _ = tokio::time::timeout(self.link.config.listener_start, start).await;
+            let _ = tokio::time::timeout(self.link.settings.listener_start, start).await;
         })
     }
 
@@ -158,8 +159,8 @@ impl Transport for Streamable {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let outlet = &self.link.outlet;
-            if !outlet.close(TransportError::Closed("the connection was closed".to_owned())) {
+            let events = &self.link.events;
+            if !events.close(TransportError::Closed("the connection was closed".to_owned())) {
                 return;
             }
             // The last event must be sent even if the caller drops this future.
@@ -170,21 +171,21 @@ impl Transport for Streamable {
             if stamp.id.is_some() {
                 let goodbye = self.link.delete(&stamp);
                 // The server's timeout ends the session too, so a failure has no consequence.
-                let _ = tokio::time::timeout(self.link.config.close_wait, goodbye).await;
+                let _ = tokio::time::timeout(self.link.settings.close_wait, goodbye).await;
             }
         })
     }
 
     fn is_connected(&self) -> bool {
-        !self.link.outlet.is_closed()
+        !self.link.events.is_closed()
     }
 
-    fn take_events(&self) -> Option<Events> {
-        self.link.outlet.take_events()
+    fn take_events(&self) -> Option<TransportEvents> {
+        self.link.events.take_events()
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Http
+    fn kind(&self) -> TransportKind {
+        TransportKind::Http
     }
 
     fn secrets(&self) -> Secrets {
@@ -196,6 +197,6 @@ struct Last<'a>(&'a Link);
 
 impl Drop for Last<'_> {
     fn drop(&mut self) {
-        self.0.outlet.finish();
+        self.0.events.finish();
     }
 }

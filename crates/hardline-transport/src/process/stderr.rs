@@ -25,13 +25,13 @@ use crate::Secrets;
 /// the [`Exit`](super::Exit).
 #[derive(Clone)]
 pub struct Stderr {
-    way: Way,
+    mode: StderrMode,
     /// Values to hide in forwarded lines.
     secrets: Secrets,
 }
 
 #[derive(Clone)]
-enum Way {
+enum StderrMode {
     Tail,
     Forward { label: Arc<str> },
     Sink(Arc<dyn Fn(&str) + Send + Sync>),
@@ -63,7 +63,7 @@ const CHUNK_BYTES: usize = 16 << 10;
 impl Stderr {
     /// Stores the last lines for the [`Exit`](super::Exit) and forwards none.
     pub fn tail_only() -> Self {
-        Self::new(Way::Tail)
+        Self::new(StderrMode::Tail)
     }
 
     /// Forwards lines to our own standard error as `[label] text`.
@@ -73,13 +73,13 @@ impl Stderr {
     pub fn forward(label: &str) -> Self {
         // The label may be a file name, so escape it like other foreign text.
         let label = Excerpt::new(label.as_bytes(), MAX_LABEL_BYTES).to_string();
-        Self::new(Way::Forward { label: label.into() })
+        Self::new(StderrMode::Forward { label: label.into() })
     }
 
     /// Passes lines to `sink`, escaped. It is called on the runtime: it must neither block nor
     /// panic.
     pub fn sink(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self::new(Way::Sink(Arc::new(sink)))
+        Self::new(StderrMode::Sink(Arc::new(sink)))
     }
 
     /// Hides these values in forwarded lines. The stored lines keep them: code that shows an
@@ -90,17 +90,17 @@ impl Stderr {
         self
     }
 
-    fn new(way: Way) -> Self {
-        Self { way, secrets: Secrets::default() }
+    fn new(mode: StderrMode) -> Self {
+        Self { mode, secrets: Secrets::default() }
     }
 }
 
 impl fmt::Debug for Stderr {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.way {
-            Way::Tail => formatter.write_str("Tail"),
-            Way::Forward { label } => write!(formatter, "Forward({label})"),
-            Way::Sink(_) => formatter.write_str("Sink"),
+        match &self.mode {
+            StderrMode::Tail => formatter.write_str("Tail"),
+            StderrMode::Forward { label } => write!(formatter, "Forward({label})"),
+            StderrMode::Sink(_) => formatter.write_str("Sink"),
         }
     }
 }
@@ -141,7 +141,7 @@ pub(super) async fn drain(
     if let Some(line) = cutter.finish() {
         take(line, &stderr, &tail);
     }
-    if let Way::Forward { .. } = stderr.way {
+    if let StderrMode::Forward { .. } = stderr.mode {
         // Before `_done` is dropped, because the caller may print the exit status next.
         let _ = tokio::time::timeout(LINGER, forward::flush()).await;
     }
@@ -159,10 +159,10 @@ fn take(line: Line<'_>, stderr: &Stderr, tail: &Mutex<Tail>) {
         stderr.secrets.hide_in(&mut shown);
         shown
     };
-    match &stderr.way {
-        Way::Tail => {}
-        Way::Forward { label } => forward::line(format!("[{label}] {}", shown())),
-        Way::Sink(sink) => sink(&shown()),
+    match &stderr.mode {
+        StderrMode::Tail => {}
+        StderrMode::Forward { label } => forward::line(format!("[{label}] {}", shown())),
+        StderrMode::Sink(sink) => sink(&shown()),
     }
     // Blank lines would push useful ones out of the tail.
     if !line.bytes.trim_ascii().is_empty() {

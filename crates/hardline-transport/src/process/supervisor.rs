@@ -209,7 +209,7 @@ impl Supervisor {
         let mut is_terminated = false;
         loop {
             let mut state = self.lock();
-            if !state.tree.has_others() {
+            if !state.tree.find_others() {
                 break;
             }
             let elapsed = start.elapsed();

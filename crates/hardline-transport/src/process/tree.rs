@@ -52,25 +52,25 @@ impl Tree {
 
     /// Kills every process. Stops them first, so that none escapes by starting another.
     pub(super) fn kill(&mut self) {
-        stop_and_kill(|| self.everybody());
+        stop_and_kill(|| self.all_processes());
         let _ = kill_process_group(self.leader, Signal::KILL);
         let _ = kill_process(self.leader, Signal::KILL);
     }
 
-    /// Returns true if a process besides the leader is alive.
-    pub(super) fn has_others(&mut self) -> bool {
+    /// Looks for a process besides the leader that is alive. Returns true if there is one.
+    pub(super) fn find_others(&mut self) -> bool {
         self.members().iter().any(|it| !it.is_zombie)
     }
 
     /// Returns all processes but the leader: its group, its descendants, the known ones, and their
     /// descendants.
     fn members(&mut self) -> Vec<Entry> {
-        let mut members = self.everybody();
+        let mut members = self.all_processes();
         members.retain(|it| it.process.pid != self.leader);
         members
     }
 
-    fn everybody(&mut self) -> Vec<Entry> {
+    fn all_processes(&mut self) -> Vec<Entry> {
         let leader = self.leader.as_raw_pid();
         let all = proc::family(&proc::snapshot(), |it| {
             it.process.pid == self.leader || it.group == leader || self.known.contains(&it.process)
@@ -148,7 +148,7 @@ impl Tree {
 
     /// Returns true if a process of the group can be signalled. The BSDs do not count a dead
     /// leader.
-    pub(super) fn has_others(&mut self) -> bool {
+    pub(super) fn find_others(&mut self) -> bool {
         rustix::process::test_kill_process_group(self.leader).is_ok()
     }
 }

@@ -8,6 +8,10 @@
 //! A method that rmcp does not know becomes a custom request or notification with all of its
 //! parameters.
 
+#![cfg_attr(
+    not(all(feature = "rmcp-client", feature = "rmcp-server")),
+    allow(dead_code, reason = "some of it is for the other role")
+)]
 #![expect(deprecated, reason = "older protocol versions have methods that newer ones removed")]
 
 use hardline_wire::json::{Kind, Value};
@@ -16,7 +20,7 @@ use rmcp::model::*;
 use serde::de::DeserializeOwned;
 
 use super::to_rmcp;
-use crate::endpoint::Unfit;
+use crate::state::Unfit;
 
 /// Converts a message that a server received.
 pub(super) fn for_server(

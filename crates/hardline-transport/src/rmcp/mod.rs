@@ -1,4 +1,4 @@
-//! [`Connection`] as a transport of rmcp.
+//! [`Endpoint`] as a transport of rmcp.
 //!
 //! Messages that fit rmcp's types reach the service; others are answered with an error. Some
 //! behavior of rmcp is worked around here, because it would end a session:
@@ -9,27 +9,37 @@
 mod decode;
 mod opening;
 mod panic;
+#[cfg(feature = "rmcp-server")]
+mod serve;
 
 use hardline_wire::encode::code;
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::Message;
 use rmcp::model::{
-    CancelledNotificationParam, ClientNotification, ClientRequest, ErrorCode, ErrorData,
-    JsonRpcError, JsonRpcMessage, NumberOrString, RequestId, ServerNotification, ServerRequest,
-    ServerResult,
+    CancelledNotificationParam, ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage, NumberOrString,
+    RequestId, ServerResult,
 };
-use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
+#[cfg(feature = "rmcp-client")]
+use rmcp::model::{ClientNotification, ClientRequest};
+#[cfg(feature = "rmcp-server")]
+use rmcp::model::{ServerNotification, ServerRequest};
+#[cfg(feature = "rmcp-client")]
+use rmcp::service::RoleClient;
+#[cfg(feature = "rmcp-server")]
+use rmcp::service::RoleServer;
+use rmcp::service::{RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Serialize;
 
-use crate::connection::{CLOSED, Connection, Sending};
-use crate::endpoint::{Failure, Incoming, Role, Unfit, internal_error, rule};
+use crate::endpoint::{CLOSED, Endpoint, SendError, Sending};
 use crate::event::Dropped;
-use crate::outbox::SendError;
+use crate::state::{Failure, Incoming, Role, Unfit, internal_error, rule};
 
 pub(crate) use opening::Opening;
 pub use panic::{CatchPanics, catch_panics};
+#[cfg(feature = "rmcp-server")]
+pub use serve::{ServeError, serve, serve_stdio, serve_stdio_with};
 
 /// Differences between the two roles.
 pub(crate) trait Side: ServiceRole {
@@ -55,6 +65,7 @@ pub(crate) trait Side: ServiceRole {
     fn method(request: &Self::Req) -> &str;
 }
 
+#[cfg(feature = "rmcp-server")]
 impl Side for RoleServer {
     const ROLE: Role = Role::Server;
 
@@ -91,6 +102,7 @@ impl Side for RoleServer {
     }
 }
 
+#[cfg(feature = "rmcp-client")]
 impl Side for RoleClient {
     const ROLE: Role = Role::Client;
 
@@ -137,7 +149,7 @@ fn agreed_version<Req, Not>(message: &JsonRpcMessage<Req, ServerResult, Not>) ->
     }
 }
 
-impl<R: Side> Transport<R> for Connection {
+impl<R: Side> Transport<R> for Endpoint {
     type Error = SendError;
 
     fn send(
@@ -149,7 +161,7 @@ impl<R: Side> Transport<R> for Connection {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<R>> {
         // `stdio` cannot know the role before rmcp asks for a message.
-        self.endpoint.set_role(R::ROLE);
+        self.state.set_role(R::ROLE);
         loop {
             match self.receive_with(R::decode).await {
                 Some(Incoming::Message(message)) => {
@@ -159,7 +171,7 @@ impl<R: Side> Transport<R> for Connection {
                     if R::opens(&mut self.opening, &message) {
                         return Some(message);
                     }
-                    self.endpoint.reporter().dropped(Dropped::EarlyNotification);
+                    self.state.reporter().dropped(Dropped::EarlyNotification);
                 }
                 Some(Incoming::Failed(failure)) => return Some(failed(&failure)),
                 Some(Incoming::Abandoned(id)) => {
@@ -183,8 +195,8 @@ impl<R: Side> Transport<R> for Connection {
     }
 }
 
-#[cfg(unix)]
-impl Transport<RoleClient> for crate::ChildConnection {
+#[cfg(all(unix, feature = "rmcp-client"))]
+impl Transport<RoleClient> for crate::ChildEndpoint {
     type Error = SendError;
 
     fn send(
@@ -204,9 +216,9 @@ impl Transport<RoleClient> for crate::ChildConnection {
     }
 }
 
-impl Connection {
+impl Endpoint {
     fn send_item<R: Side>(&mut self, item: TxJsonRpcMessage<R>) -> Sending {
-        self.endpoint.set_role(R::ROLE);
+        self.state.set_role(R::ROLE);
         if let Some(version) = R::sent_version(&item) {
             self.note_version(version);
         }
@@ -281,7 +293,7 @@ impl Connection {
     fn note_version(&mut self, version: &str) {
         // With an unknown version, batches stay refused.
         if let Ok(version) = version.parse() {
-            self.endpoint.set_version(version);
+            self.state.set_version(version);
         }
     }
 }

@@ -8,6 +8,11 @@
 //! the service runs except the answer "method not found". A server that does not support the
 //! version without `initialize` gets an `initialize` instead.
 
+#![cfg_attr(
+    not(feature = "rmcp-server"),
+    allow(dead_code, reason = "some of it is for the other role")
+)]
+
 use rmcp::model::{
     ClientCapabilities, ClientJsonRpcMessage, ClientRequest, CustomRequest, ErrorCode, GetMeta,
     Implementation, InitializeRequest, InitializeRequestParams, JsonRpcMessage, NumberOrString,

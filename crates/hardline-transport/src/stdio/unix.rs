@@ -219,14 +219,15 @@ mod tests {
 
         use hardline_wire::limits::Limits;
 
-        use crate::{Config, Connection, Role};
+        use crate::{Endpoint, EndpointSettings, Role};
 
         let (input, ours_in) = rustix::pipe::pipe().unwrap();
         let (_ours_out, output) = rustix::pipe::pipe().unwrap();
         let limits = Limits::default().with_max_queue_bytes(1000).unwrap();
-        let config = Config::default().with_limits(limits).with_grace(Duration::from_millis(200));
+        let settings =
+            EndpointSettings::default().with_limits(limits).with_grace(Duration::from_millis(200));
         let streams = open(input.as_fd(), output.as_fd()).unwrap();
-        let mut connection = Connection::over_streams(Role::Server, streams, config);
+        let mut connection = Endpoint::over_streams(Role::Server, streams, settings);
         let broken = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\n".repeat(1000);
         let writing = std::thread::spawn(move || {
             let mut ours = File::from(ours_in);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardline_transport::{Config, Role, over};
+use hardline_transport::{EndpointSettings, Role, over};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ContentBlock,
     ErrorData, PingRequest,
@@ -66,7 +66,7 @@ async fn many_large_calls_at_once_do_not_block_each_other() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_without_an_id_ends_the_opening_at_once() {
-    let (connection, mut peer, _) = pair(Role::Client, Config::default());
+    let (connection, mut peer, _) = pair(Role::Client, EndpointSettings::default());
     let opening = tokio::spawn(async move { ().serve(connection).await.map(drop) });
     peer.line().await.unwrap();
     peer.send(&[r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"go away"}}"#])
@@ -78,7 +78,7 @@ async fn an_error_without_an_id_ends_the_opening_at_once() {
 #[tokio::test(start_paused = true)]
 async fn answers_with_ids_of_another_kind_leave_nobody_waiting() {
     for id in ["\"1\"", "1.0", "1e0"] {
-        let (connection, mut peer, _) = pair(Role::Client, Config::default());
+        let (connection, mut peer, _) = pair(Role::Client, EndpointSettings::default());
         let opening = tokio::spawn(async move { ().serve(connection).await.unwrap() });
         greet(&mut peer).await;
         let client = opening.await.unwrap();
@@ -95,7 +95,7 @@ async fn answers_with_ids_of_another_kind_leave_nobody_waiting() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_has_closed_is_not_waited_for() {
-    let (connection, mut peer, _) = pair(Role::Client, Config::default());
+    let (connection, mut peer, _) = pair(Role::Client, EndpointSettings::default());
     let opening = tokio::spawn(async move { ().serve(connection).await });
     // rmcp does not answer a request during the opening.
     peer.send(&[r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#]).await;
@@ -114,7 +114,8 @@ async fn subscriptions_that_the_server_ends_do_not_add_up() {
     use hardline_wire::limits::Limits;
 
     let limits = Limits::default().with_max_in_flight(4).unwrap();
-    let (mut connection, mut peer, _) = pair(Role::Client, Config::default().with_limits(limits));
+    let (mut connection, mut peer, _) =
+        pair(Role::Client, EndpointSettings::default().with_limits(limits));
     for id in 0..20 {
         let sending =
             connection.send_request(Id::from_integer(id), "subscriptions/listen", b"{}".to_vec());

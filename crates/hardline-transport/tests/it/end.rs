@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardline_transport::{Config, Role};
+use hardline_transport::{EndpointSettings, Role};
 use hardline_wire::id::Id;
 use tokio::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::peer::{answer, pair, receive, receive_all, request};
 
 #[tokio::test(start_paused = true)]
 async fn the_last_line_counts_without_its_end() {
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     peer.write(&request(7)).await;
     peer.finish().await;
     assert_eq!(receive(&mut connection).await.unwrap(), request(7));
@@ -20,7 +20,7 @@ async fn the_last_line_counts_without_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_waits_for_answers_and_not_longer() {
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     peer.send(&[&request(7)]).await;
     peer.finish().await;
     assert!(receive(&mut connection).await.is_some());
@@ -36,8 +36,8 @@ async fn the_end_waits_for_answers_and_not_longer() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_open_after_the_grace_is_answered_with_an_error() {
-    let config = Config::default().with_grace(Duration::from_secs(5));
-    let (mut connection, mut peer, events) = pair(Role::Server, config);
+    let settings = EndpointSettings::default().with_grace(Duration::from_secs(5));
+    let (mut connection, mut peer, events) = pair(Role::Server, settings);
     peer.send(&[&request(7), r#"{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"}"#])
         .await;
     peer.finish().await;
@@ -60,7 +60,7 @@ async fn what_is_open_after_the_grace_is_answered_with_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_does_not_wait_for_subscriptions() {
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     peer.send(&[r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}"#]).await;
     peer.finish().await;
     let start = Instant::now();
@@ -70,7 +70,7 @@ async fn the_end_does_not_wait_for_subscriptions() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_is_not_waited_for() {
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     peer.send(&[&request(7), cancel]).await;
     peer.finish().await;
@@ -83,7 +83,7 @@ async fn a_cancelled_request_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_towards_a_peer_that_closed_fail_also_later_ones() {
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     connection.send_request(Id::from_integer(1), "m", b"{}".to_vec()).room().await.unwrap();
     peer.send(&[&request(7)]).await;
     peer.finish().await;
@@ -97,7 +97,7 @@ async fn requests_towards_a_peer_that_closed_fail_also_later_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_is_gone_is_not_waited_for() {
-    let (mut connection, mut peer, events) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, events) = pair(Role::Server, EndpointSettings::default());
     peer.send(&[&request(7), &request(8)]).await;
     assert!(receive(&mut connection).await.is_some());
     assert!(receive(&mut connection).await.is_some());
@@ -113,8 +113,8 @@ async fn a_peer_that_is_gone_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_of_which_some_are_open_at_the_end_is_answered_as_one() {
-    let config = Config::default().with_grace(Duration::from_secs(1));
-    let (mut connection, mut peer, _) = pair(Role::Server, config);
+    let settings = EndpointSettings::default().with_grace(Duration::from_secs(1));
+    let (mut connection, mut peer, _) = pair(Role::Server, settings);
     connection.set_version("2025-03-26".parse().unwrap());
     peer.send(&[&format!("[{},{},3]", request(7), request(8))]).await;
     peer.finish().await;
@@ -132,8 +132,9 @@ async fn a_batch_of_which_some_are_open_at_the_end_is_answered_as_one() {
 
 #[tokio::test(start_paused = true)]
 async fn graces_of_any_length_are_taken() {
-    let config = Config::default().with_grace(Duration::MAX).with_signal_grace(Duration::MAX);
-    let (mut connection, mut peer, _) = pair(Role::Server, config);
+    let settings =
+        EndpointSettings::default().with_grace(Duration::MAX).with_signal_grace(Duration::MAX);
+    let (mut connection, mut peer, _) = pair(Role::Server, settings);
     peer.send(&[&request(7)]).await;
     peer.finish().await;
     assert!(receive(&mut connection).await.is_some());
@@ -146,7 +147,7 @@ async fn graces_of_any_length_are_taken() {
 #[tokio::test(start_paused = true)]
 async fn closing_and_dropping_answer_what_is_open() {
     for is_dropped in [false, true] {
-        let (mut connection, mut peer, _) = pair(Role::Server, Config::default());
+        let (mut connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
         peer.send(&[&request(7)]).await;
         assert!(receive(&mut connection).await.is_some());
         if is_dropped {

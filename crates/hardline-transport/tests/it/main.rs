@@ -14,5 +14,6 @@ mod peer;
 mod pressure;
 mod promise;
 mod rules;
+mod serve;
 mod traps;
 mod typed;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use hardline_testkit::http::{Exchange, Server};
 use hardline_transport::client::{
-    Answer, Event, Events, MAX_EVENTS, Stream, Transport, TransportError,
+    Answer, LineTransport, MAX_EVENTS, Transport, TransportError, TransportEvent, TransportEvents,
 };
-use hardline_transport::http::{Config as HttpConfig, Sse, Streamable};
-use hardline_transport::{Config, Role};
+use hardline_transport::http::{HttpSettings as HttpConfig, Sse, Streamable};
+use hardline_transport::{EndpointSettings, Role};
 use hardline_wire::id::Id;
 use hardline_wire::version::Version;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
@@ -21,10 +21,10 @@ const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","pa
 const MISTYPED: [&str; 4] = [r#""3""#, "3.0", "3e0", "0.3e1"];
 
 /// A session over a stream, with a request (id 3) that has arrived at the other end.
-async fn asked() -> (Stream, Events, DuplexStream) {
+async fn asked() -> (LineTransport, TransportEvents, DuplexStream) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(ours);
-    let transport = Stream::new(input, output, Config::default());
+    let transport = LineTransport::new(input, output, EndpointSettings::default());
     let events = transport.take_events().unwrap();
     (transport, events, theirs)
 }
@@ -53,9 +53,9 @@ fn unanswered(id: &str) -> String {
     format!("it has the id {id} in place of 3, and no proper one followed")
 }
 
-fn reason(event: Event) -> String {
+fn reason(event: TransportEvent) -> String {
     match event {
-        Event::Error { reason, .. } => reason,
+        TransportEvent::Error { reason, .. } => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -95,7 +95,7 @@ async fn the_proper_answer_wins_whenever_it_comes() {
         assert!(outcome.unwrap().text().contains("proper"), "{id}");
         // The progress after the late answer shows that the answer was read.
         server.write_all(format!("{PROGRESS}\n").as_bytes()).await.unwrap();
-        while !matches!(events.recv().await, Some(Event::Notification { .. })) {}
+        while !matches!(events.recv().await, Some(TransportEvent::Notification { .. })) {}
         // The doubt ends with its request: a later request with the same id is not affected.
         let later = transport.request(request(3, "m"));
         assert!(tokio::time::timeout(Duration::from_secs(10), later).await.is_err(), "{id}");
@@ -134,7 +134,7 @@ async fn what_has_arrived_is_looked_at_before_a_request_is_given_up() {
         (format!("{mistyped}\n{asking}\n"), format!("{proper}\n")),
         (format!("[{mistyped},{asking},{proper}]\n"), String::new()),
     ] {
-        let (mut connection, mut peer, _) = pair(Role::Client, Config::default());
+        let (mut connection, mut peer, _) = pair(Role::Client, EndpointSettings::default());
         connection.set_version(Version::V2025_03_26);
         connection.send_request(Id::from_integer(7), "m", b"{}".to_vec()).room().await.unwrap();
         peer.write(&first).await;
@@ -149,7 +149,8 @@ async fn what_has_arrived_is_looked_at_before_a_request_is_given_up() {
 /// But it does not read all of it: one or two megabytes.
 #[tokio::test(start_paused = true)]
 async fn whoever_has_written_much_does_not_put_the_end_off() {
-    let (mut connection, mut peer, _) = pair_over(Role::Client, Config::default(), 8 << 20);
+    let (mut connection, mut peer, _) =
+        pair_over(Role::Client, EndpointSettings::default(), 8 << 20);
     connection.send_request(Id::from_integer(7), "m", b"{}".to_vec()).room().await.unwrap();
     peer.write("{\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n").await;
     let padding = "x".repeat(1000);
@@ -192,7 +193,7 @@ async fn a_request_that_is_worked_on_is_not_given_up() {
 /// The type of a string id counts too.
 #[tokio::test(start_paused = true)]
 async fn a_number_is_no_answer_to_a_string() {
-    let (mut connection, mut peer, events) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, events) = pair(Role::Server, EndpointSettings::default());
     connection.send_request(Id::from_string("7"), "m", b"{}".to_vec()).room().await.unwrap();
     peer.send(&[r#"{"jsonrpc":"2.0","id":7,"result":{}}"#]).await;
     let failed = receive(&mut connection).await.unwrap();
@@ -272,10 +273,10 @@ async fn speak(it: &mut Exchange, said: &[Piece]) -> bool {
 }
 
 async fn connect(path: &str, server: &Server) -> Box<dyn Transport> {
-    let config = HttpConfig::new(&server.url(path)).unwrap();
+    let settings = HttpConfig::new(&server.url(path)).unwrap();
     match path {
-        "/sse" => Box::new(Sse::connect(config).await.unwrap()),
-        _ => Box::new(Streamable::new(config).unwrap()),
+        "/sse" => Box::new(Sse::connect(settings).await.unwrap()),
+        _ => Box::new(Streamable::new(settings).unwrap()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hardline_testkit::generate::{Rng, chunks};
-use hardline_transport::{Config, Connection, Incoming, Role, Unfit};
+use hardline_transport::{Endpoint, EndpointSettings, Incoming, Role, Unfit};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::Message;
@@ -33,25 +33,28 @@ impl Writer {
 }
 
 /// Creates a connection and its peer. Events are collected as text.
-pub(crate) fn pair(role: Role, config: Config) -> (Connection, Peer, Arc<Mutex<Vec<String>>>) {
-    pair_over(role, config, 1 << 20)
+pub(crate) fn pair(
+    role: Role,
+    settings: EndpointSettings,
+) -> (Endpoint, Peer, Arc<Mutex<Vec<String>>>) {
+    pair_over(role, settings, 1 << 20)
 }
 
 /// Like `pair`, with a pipe of this many bytes between both ends.
 pub(crate) fn pair_over(
     role: Role,
-    config: Config,
+    settings: EndpointSettings,
     buffer: usize,
-) -> (Connection, Peer, Arc<Mutex<Vec<String>>>) {
+) -> (Endpoint, Peer, Arc<Mutex<Vec<String>>>) {
     let (ours, theirs) = tokio::io::duplex(buffer);
     let (input, output) = tokio::io::split(theirs);
     let peer = Peer { input, output: Some(output), unread: Vec::new() };
     let events = Arc::new(Mutex::new(Vec::new()));
     let collected = Arc::clone(&events);
-    let config =
-        config.with_observer(move |event| collected.lock().unwrap().push(event.to_string()));
+    let settings =
+        settings.with_observer(move |event| collected.lock().unwrap().push(event.to_string()));
     let (input, output) = tokio::io::split(ours);
-    (Connection::new(role, input, output, config), peer, events)
+    (Endpoint::new(role, input, output, settings), peer, events)
 }
 
 impl Peer {
@@ -102,7 +105,7 @@ impl Peer {
 }
 
 /// Receives the next message as text; `None` at the end.
-pub(crate) async fn receive(connection: &mut Connection) -> Option<String> {
+pub(crate) async fn receive(connection: &mut Endpoint) -> Option<String> {
     match connection.receive_with(as_text).await? {
         Incoming::Message(text) => Some(text),
         Incoming::Failed(failure) => Some(format!("failed {}: {}", failure.id, failure.reason)),
@@ -116,7 +119,7 @@ pub(crate) fn as_text(_message: &Message<'_>, value: Value<'_>) -> Result<String
 }
 
 /// Receives until the end.
-pub(crate) async fn receive_all(connection: &mut Connection) -> Vec<String> {
+pub(crate) async fn receive_all(connection: &mut Endpoint) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(text) = receive(connection).await {
         all.push(text);
@@ -129,7 +132,7 @@ pub(crate) fn request(id: u32) -> String {
 }
 
 /// Answers a request with an empty result.
-pub(crate) async fn answer(connection: &mut Connection, id: u32) {
+pub(crate) async fn answer(connection: &mut Endpoint, id: u32) {
     let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
     connection.send_answer(&Id::from_integer(id.into()), line.into_bytes()).room().await.unwrap();
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hardline_testkit::generate::Rng;
-use hardline_transport::{Config, Connection, Incoming, Role};
+use hardline_transport::{Endpoint, EndpointSettings, Incoming, Role};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 
@@ -12,8 +12,8 @@ use crate::peer::{as_text, pair_over, receive, request};
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_holds_senders_back() {
     let limits = Limits::default().with_max_queue_frames(4).unwrap();
-    let config = Config::default().with_limits(limits);
-    let (mut connection, mut peer, _) = pair_over(Role::Server, config, 16);
+    let settings = EndpointSettings::default().with_limits(limits);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, settings, 16);
     let mut held_back = Vec::new();
     for number in 0..20 {
         let line = format!(r#"{{"number":{number},"filler":"{}"}}"#, "x".repeat(100));
@@ -44,8 +44,8 @@ async fn a_peer_that_does_not_read_holds_senders_back() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_is_not_read_from_either() {
     let limits = Limits::default().with_max_queue_bytes(1000).unwrap();
-    let config = Config::default().with_limits(limits);
-    let (mut connection, mut peer, _) = pair_over(Role::Server, config, 256);
+    let settings = EndpointSettings::default().with_limits(limits);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, settings, 256);
     let receiving = tokio::spawn(async move {
         let received = receive(&mut connection).await;
         (received, connection)
@@ -76,7 +76,7 @@ async fn a_peer_that_does_not_read_is_not_read_from_either() {
 /// Many scripts do that.
 #[tokio::test(start_paused = true)]
 async fn a_peer_may_write_a_thousand_requests_before_it_reads() {
-    let (mut connection, mut peer, _) = pair_over(Role::Server, Config::default(), 4096);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, EndpointSettings::default(), 4096);
     let serving = tokio::spawn(async move {
         let mut held_back = Vec::new();
         while let Some(incoming) = connection.receive_with(as_text).await {
@@ -103,7 +103,7 @@ async fn a_peer_may_write_a_thousand_requests_before_it_reads() {
 #[tokio::test(start_paused = true)]
 async fn receiving_can_be_dropped_at_any_point() {
     let mut random = Rng::new(11);
-    let (mut connection, mut peer, _) = pair_over(Role::Server, Config::default(), 64);
+    let (mut connection, mut peer, _) = pair_over(Role::Server, EndpointSettings::default(), 64);
     let writing = tokio::spawn(async move {
         let mut random = Rng::new(12);
         for id in 0..300 {
@@ -133,8 +133,8 @@ async fn receiving_can_be_dropped_at_any_point() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_gives_up_on_a_peer_that_does_not_read() {
-    let config = Config::default().with_grace(Duration::from_secs(3));
-    let (mut connection, _peer, _) = pair_over(Role::Server, config, 16);
+    let settings = EndpointSettings::default().with_grace(Duration::from_secs(3));
+    let (mut connection, _peer, _) = pair_over(Role::Server, settings, 16);
     connection.send_notification(vec![b'x'; 1000]).room().await.unwrap();
     assert!(connection.close().await.is_err());
     let refused = connection.send_notification(b"{}".to_vec()).room().await;
@@ -144,8 +144,8 @@ async fn closing_gives_up_on_a_peer_that_does_not_read() {
 #[tokio::test]
 async fn requests_of_ours_are_limited_too() {
     let limits = Limits::default().with_max_in_flight(2).unwrap();
-    let config = Config::default().with_limits(limits);
-    let (mut connection, _peer, _) = pair_over(Role::Client, config, 1024);
+    let settings = EndpointSettings::default().with_limits(limits);
+    let (mut connection, _peer, _) = pair_over(Role::Client, settings, 1024);
     for id in 1..=2 {
         connection.send_request(Id::from_integer(id), "m", b"{}".to_vec()).room().await.unwrap();
     }
@@ -186,7 +186,7 @@ impl tokio::io::AsyncWrite for Panicking {
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_the_output_leaves_nobody_waiting() {
     let mut connection =
-        Connection::new(Role::Server, tokio::io::empty(), Panicking, Config::default());
+        Endpoint::new(Role::Server, tokio::io::empty(), Panicking, EndpointSettings::default());
     let _ = connection.send_notification(b"{}".to_vec()).room().await;
     let closing = tokio::time::timeout(Duration::from_secs(1), connection.close());
     assert!(closing.await.expect("closing should end").is_err());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hardline_testkit::generate::Rng;
-use hardline_transport::{Config, Incoming, Role};
+use hardline_transport::{EndpointSettings, Incoming, Role};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use serde_json::Value;
@@ -106,8 +106,9 @@ async fn session(seed: u64) {
     let script = Script::random(&mut random, has_batches);
     let limits = Limits::default().with_max_frame_bytes(2000).unwrap();
     let limits = limits.with_max_queue_frames(1 + random.below(8)).unwrap();
-    let config = Config::default().with_limits(limits).with_grace(Duration::from_secs(20));
-    let (mut connection, peer, _) = pair_over(Role::Server, config, 1 + random.below(5000));
+    let settings =
+        EndpointSettings::default().with_limits(limits).with_grace(Duration::from_secs(20));
+    let (mut connection, peer, _) = pair_over(Role::Server, settings, 1 + random.below(5000));
     if has_batches {
         connection.set_version("2025-03-26".parse().unwrap());
     }

@@ -1,6 +1,6 @@
 //! Rules for single lines: accepted, refused, answered or dropped.
 
-use hardline_transport::{Config, Role, Unfit};
+use hardline_transport::{EndpointSettings, Role, Unfit};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 
@@ -11,8 +11,8 @@ use crate::peer::{answer, pair, receive, receive_all, request};
 fn check(lines: &[&str], handed_on: &[&str], answered: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (received, replies) = runtime.block_on(async {
-        let config = Config::default().with_grace(std::time::Duration::ZERO);
-        let (mut connection, mut peer, _) = pair(Role::Server, config);
+        let settings = EndpointSettings::default().with_grace(std::time::Duration::ZERO);
+        let (mut connection, mut peer, _) = pair(Role::Server, settings);
         peer.send(lines).await;
         peer.finish().await;
         let received = receive_all(&mut connection).await;
@@ -70,7 +70,7 @@ fn a_duplicate_id_is_refused_and_the_first_is_not_harmed() {
 
 #[tokio::test]
 async fn an_id_may_be_used_again_once_it_is_answered_or_cancelled() {
-    let (mut connection, mut peer, events) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, events) = pair(Role::Server, EndpointSettings::default());
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     peer.send(&[&request(7)]).await;
     assert_eq!(receive(&mut connection).await.unwrap(), request(7));
@@ -91,7 +91,8 @@ async fn an_id_may_be_used_again_once_it_is_answered_or_cancelled() {
 #[tokio::test]
 async fn requests_over_the_limit_are_refused_and_others_go_on() {
     let limits = Limits::default().with_max_in_flight(2).unwrap();
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default().with_limits(limits));
+    let (mut connection, mut peer, _) =
+        pair(Role::Server, EndpointSettings::default().with_limits(limits));
     peer.send(&[&request(1), &request(2), &request(3)]).await;
     assert!(receive(&mut connection).await.is_some());
     assert!(receive(&mut connection).await.is_some());
@@ -108,7 +109,7 @@ async fn requests_over_the_limit_are_refused_and_others_go_on() {
 
 #[tokio::test]
 async fn what_the_service_cannot_take_is_answered_or_dropped() {
-    let (mut connection, mut peer, events) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, events) = pair(Role::Server, EndpointSettings::default());
     peer.send(&[&request(7), r#"{"jsonrpc":"2.0","method":"notifications/x"}"#]).await;
     peer.finish().await;
     let received = connection.receive_with(|_, _| Err::<(), _>(Unfit::params("not so"))).await;
@@ -123,7 +124,7 @@ async fn what_the_service_cannot_take_is_answered_or_dropped() {
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_used_fails_its_request() {
-    let (mut connection, mut peer, _) = pair(Role::Client, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Client, EndpointSettings::default());
     for id in 1..=4 {
         let sending = connection.send_request(Id::from_integer(id), "m", b"{}".to_vec());
         sending.room().await.unwrap();
@@ -154,7 +155,8 @@ async fn an_answer_that_cannot_be_used_fails_its_request() {
 #[tokio::test]
 async fn an_oversized_answer_fails_its_request() {
     let limits = Limits::default().with_max_frame_bytes(1000).unwrap();
-    let (mut connection, mut peer, _) = pair(Role::Client, Config::default().with_limits(limits));
+    let (mut connection, mut peer, _) =
+        pair(Role::Client, EndpointSettings::default().with_limits(limits));
     connection.send_request(Id::from_integer(1), "m", b"{}".to_vec()).room().await.unwrap();
     let large = format!(r#"{{"jsonrpc":"2.0","result":{{"a":"{}"}},"id":1}}"#, "x".repeat(5000));
     peer.send(&[&large]).await;
@@ -163,7 +165,7 @@ async fn an_oversized_answer_fails_its_request() {
 
 #[tokio::test]
 async fn events_never_carry_what_could_command_a_terminal() {
-    let (mut connection, mut peer, events) = pair(Role::Server, Config::default());
+    let (mut connection, mut peer, events) = pair(Role::Server, EndpointSettings::default());
     peer.send(&["\u{1b}]0;title\u{7}\u{202e}{\"id\":\"\u{1b}[31m"]).await;
     peer.finish().await;
     assert_eq!(receive(&mut connection).await, None);
@@ -181,7 +183,7 @@ fn parameters_that_are_null_are_none() {
 
 #[tokio::test]
 async fn a_client_does_not_answer_what_a_server_logs() {
-    let (mut connection, mut peer, _) = pair(Role::Client, Config::default());
+    let (mut connection, mut peer, _) = pair(Role::Client, EndpointSettings::default());
     peer.send(&[
         r#"{"level":"info","id":0,"msg":"started"}"#,
         r#"[{"id":4,"msg":"x"}]"#,
@@ -200,7 +202,8 @@ async fn a_client_does_not_answer_what_a_server_logs() {
 #[tokio::test]
 async fn requests_in_flight_are_limited_in_bytes_too() {
     let limits = Limits::default().with_max_in_flight_bytes(1000).unwrap();
-    let (mut connection, mut peer, _) = pair(Role::Server, Config::default().with_limits(limits));
+    let (mut connection, mut peer, _) =
+        pair(Role::Server, EndpointSettings::default().with_limits(limits));
     let large = |id: u32| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"m","params":{{"a":"{}"}}}}"#,

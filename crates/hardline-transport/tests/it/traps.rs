@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_transport::{Config, Role};
+use hardline_transport::{EndpointSettings, Role};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     InitializeRequestParams, InitializeResult, ProtocolVersion,
@@ -92,8 +92,8 @@ fn modern(id: u32, method: &str, version: &str) -> String {
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// Runs the service to its end. Returns true if `serve` and `waiting` succeeded.
-fn run(service: Service, config: Config) -> (tokio::task::JoinHandle<bool>, Peer) {
-    let (connection, peer, _) = pair(Role::Server, config);
+fn run(service: Service, settings: EndpointSettings) -> (tokio::task::JoinHandle<bool>, Peer) {
+    let (connection, peer, _) = pair(Role::Server, settings);
     let running = tokio::spawn(async move {
         match service.serve(connection).await {
             Ok(running) => running.waiting().await.is_ok(),
@@ -109,7 +109,7 @@ async fn answer_of(peer: &mut Peer) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn early_notifications_and_answers_do_not_end_the_session() {
-    let (running, mut peer) = run(Service::default(), Config::default());
+    let (running, mut peer) = run(Service::default(), EndpointSettings::default());
     peer.send(&[
         INITIALIZED,
         r#"{"jsonrpc":"2.0","id":3,"result":{}}"#,
@@ -141,7 +141,7 @@ async fn the_end_before_initialize_is_no_error() {
         (false, vec!["garbage".to_owned(), INITIALIZED.to_owned()]),
     ] {
         let service = Service { is_legacy_only, ..Service::default() };
-        let (running, mut peer) = run(service, Config::default());
+        let (running, mut peer) = run(service, EndpointSettings::default());
         for line in &lines {
             peer.send(&[line]).await;
         }
@@ -156,7 +156,7 @@ async fn the_end_before_initialize_is_no_error() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_version_does_not_open_a_session() {
     let service = Service { is_legacy_only: true, ..Service::default() };
-    let (running, mut peer) = run(service, Config::default());
+    let (running, mut peer) = run(service, EndpointSettings::default());
     peer.send(&[&modern(1, "tools/list", "2026-07-28")]).await;
     assert_eq!(answer_of(&mut peer).await["error"]["code"], -32022);
     // rmcp alone would fail on the first of these.
@@ -169,7 +169,7 @@ async fn a_refused_version_does_not_open_a_session() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_without_initialize_works_and_leaves_ids_out() {
-    let (running, mut peer) = run(Service::default(), Config::default());
+    let (running, mut peer) = run(Service::default(), EndpointSettings::default());
     peer.send(&[
         &modern(1, "server/discover", "2026-07-28"),
         &modern(2, "tools/list", "2026-07-28"),
@@ -188,7 +188,7 @@ async fn a_session_without_initialize_works_and_leaves_ids_out() {
 async fn a_slow_call_is_answered_after_the_input_has_ended() {
     let service = Service::default();
     let go = Arc::clone(&service.go);
-    let (running, mut peer) = run(service, Config::default());
+    let (running, mut peer) = run(service, EndpointSettings::default());
     peer.send(&[&initialize("2025-11-25"), &call(7, "wait")]).await;
     peer.finish().await;
     assert_eq!(answer_of(&mut peer).await["id"], "init");
@@ -200,8 +200,8 @@ async fn a_slow_call_is_answered_after_the_input_has_ended() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_leaves_its_request_to_the_grace() {
-    let config = Config::default().with_grace(Duration::from_secs(3));
-    let (running, mut peer) = run(Service::default(), config);
+    let settings = EndpointSettings::default().with_grace(Duration::from_secs(3));
+    let (running, mut peer) = run(Service::default(), settings);
     peer.send(&[&initialize("2025-11-25"), &call(7, "panic"), &call(8, "done")]).await;
     peer.finish().await;
     let answers = peer.lines().await;
@@ -212,8 +212,8 @@ async fn a_handler_that_panics_leaves_its_request_to_the_grace() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_never_ends_is_cancelled_at_the_end() {
-    let config = Config::default().with_grace(Duration::from_secs(3));
-    let (running, mut peer) = run(Service::default(), config);
+    let settings = EndpointSettings::default().with_grace(Duration::from_secs(3));
+    let (running, mut peer) = run(Service::default(), settings);
     peer.send(&[&initialize("2025-11-25"), &call(7, "forever")]).await;
     peer.finish().await;
     let start = tokio::time::Instant::now();
@@ -225,7 +225,7 @@ async fn a_handler_that_never_ends_is_cancelled_at_the_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_is_not_answered_and_others_are() {
-    let (running, mut peer) = run(Service::default(), Config::default());
+    let (running, mut peer) = run(Service::default(), EndpointSettings::default());
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     peer.send(&[&initialize("2025-11-25"), &call(7, "forever"), &call(8, "done"), cancel]).await;
     peer.finish().await;
@@ -237,7 +237,7 @@ async fn a_cancelled_call_is_not_answered_and_others_are() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_to_a_client_that_is_gone_fails_and_the_call_is_answered() {
-    let (running, mut peer) = run(Service::default(), Config::default());
+    let (running, mut peer) = run(Service::default(), EndpointSettings::default());
     peer.send(&[&initialize("2025-11-25"), INITIALIZED, &call(7, "roots")]).await;
     assert_eq!(answer_of(&mut peer).await["id"], "init");
     assert_eq!(answer_of(&mut peer).await["method"], "roots/list");
@@ -250,7 +250,7 @@ async fn a_request_to_a_client_that_is_gone_fails_and_the_call_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn batches_work_where_they_were_negotiated() {
-    let (running, mut peer) = run(Service::default(), Config::default());
+    let (running, mut peer) = run(Service::default(), EndpointSettings::default());
     peer.send(&[&initialize("2025-03-26")]).await;
     assert_eq!(answer_of(&mut peer).await["result"]["protocolVersion"], "2025-03-26");
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
@@ -276,7 +276,7 @@ async fn batches_work_where_they_were_negotiated() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_initialize_is_answered_before_serve_returns() {
-    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     let service = Service { refuses: true, ..Service::default() };
     peer.send(&[&initialize("2025-06-18")]).await;
     assert!(service.serve(connection).await.is_err());
@@ -291,7 +291,7 @@ async fn a_refused_initialize_is_answered_before_serve_returns() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_cancelled_answers_what_is_open() {
-    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     let token = tokio_util::sync::CancellationToken::new();
     let serving = tokio::spawn(Service::default().serve_with_ct(connection, token.clone()));
     peer.send(&[&initialize("2025-06-18"), &call(7, "wait")]).await;
@@ -306,7 +306,7 @@ async fn a_service_that_is_cancelled_answers_what_is_open() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_without_any_opening_works() {
-    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     let running = rmcp::service::serve_directly(Service::default(), connection, None);
     peer.send(&[&call(7, "roots")]).await;
     let request = answer_of(&mut peer).await;
@@ -324,7 +324,7 @@ async fn a_session_without_any_opening_works() {
 
 #[tokio::test(start_paused = true)]
 async fn an_initialize_cannot_be_taken_back() {
-    let (running, mut peer) = run(Service::default(), Config::default());
+    let (running, mut peer) = run(Service::default(), EndpointSettings::default());
     let second = initialize("2025-06-18").replace("\"init\"", "\"again\"");
     let cancel =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"again"}}"#;
@@ -338,7 +338,7 @@ async fn an_initialize_cannot_be_taken_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_is_answered_if_panics_are_caught() {
-    let (connection, mut peer, _) = pair(Role::Server, Config::default());
+    let (connection, mut peer, _) = pair(Role::Server, EndpointSettings::default());
     let service = hardline_transport::catch_panics(Service::default());
     let serving =
         tokio::spawn(async move { service.serve(connection).await.unwrap().waiting().await });

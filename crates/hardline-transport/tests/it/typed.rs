@@ -1,6 +1,6 @@
 //! Messages as rmcp's types: our conversion must equal rmcp's own.
 
-use hardline_transport::{Config, Connection, Role};
+use hardline_transport::{Endpoint, EndpointSettings, Role};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RoleServer};
 use rmcp::transport::Transport;
@@ -57,8 +57,8 @@ const FOR_CLIENTS: &[&str] = &[
     r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1}}"#,
 ];
 
-async fn connection_with(line: &str, role: Role) -> (Connection, crate::peer::Peer) {
-    let (connection, mut peer, _) = pair(role, Config::default());
+async fn connection_with(line: &str, role: Role) -> (Endpoint, crate::peer::Peer) {
+    let (connection, mut peer, _) = pair(role, EndpointSettings::default());
     peer.send(&[line]).await;
     (connection, peer)
 }

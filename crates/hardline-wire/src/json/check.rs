@@ -36,6 +36,14 @@ enum Level {
     Object(Group),
 }
 
+/// Continuation after a value.
+enum Step {
+    /// Another value starts at this position.
+    NextValue(usize),
+    /// The outermost value has ended at this position.
+    Finished(usize),
+}
+
 /// Findings recorded during the check.
 #[derive(Debug)]
 struct Seen<'a> {
@@ -153,46 +161,59 @@ impl Checker {
                 None => return Err(JsonError::new(Reason::Ended, pos)),
             }
 
-            // A value has ended: either more of the surrounding value follows, or that ends as
-            // well.
-            loop {
-                match self.outer.len() {
-                    0 => return seen.finish(text, start, pos),
-                    // Depth 1: a member of the outermost object is complete.
-                    1 => seen.envelope.value_ended(pos),
-                    _ => {}
-                }
-                pos = skip_whitespace(bytes, pos);
-                let Some(&byte) = bytes.get(pos) else {
-                    return Err(JsonError::new(Reason::Ended, pos));
-                };
-                match inner {
-                    Level::Object(group) => match byte {
-                        b',' => {
-                            pos = skip_whitespace(bytes, pos + 1);
-                            pos = self.key(text, scan, pos, &mut inner, &mut seen)?;
-                            continue 'value;
-                        }
-                        b'}' => {
-                            if let Some(repeated) = self.keys.close(group, text) {
-                                // The key's position is that of its quote.
-                                return Err(JsonError::new(Reason::DuplicateKey, repeated - 1));
-                            }
-                        }
-                        _ => return Err(JsonError::new(Reason::ExpectedCommaOrBrace, pos)),
-                    },
-                    Level::Array => match byte {
-                        b',' => {
-                            pos = skip_whitespace(bytes, pos + 1);
-                            continue 'value;
-                        }
-                        b']' => {}
-                        _ => return Err(JsonError::new(Reason::ExpectedCommaOrBracket, pos)),
-                    },
-                }
-                pos += 1;
-                inner = self.close();
+            match self.end_value(text, scan, pos, &mut inner, &mut seen)? {
+                Step::NextValue(next) => pos = next,
+                Step::Finished(end) => return seen.finish(text, start, end),
             }
+        }
+    }
+
+    /// Continues after a value that has ended: with the next value around it, or with the end of
+    /// each surrounding value.
+    // Inlined, because its only caller is the loop over all values.
+    #[inline(always)]
+    fn end_value(
+        &mut self,
+        text: &str,
+        scan: Scan,
+        mut pos: usize,
+        inner: &mut Level,
+        seen: &mut Seen<'_>,
+    ) -> Result<Step, JsonError> {
+        let bytes = text.as_bytes();
+        loop {
+            match self.outer.len() {
+                0 => return Ok(Step::Finished(pos)),
+                // Depth 1: a member of the outermost object is complete.
+                1 => seen.envelope.value_ended(pos),
+                _ => {}
+            }
+            pos = skip_whitespace(bytes, pos);
+            let Some(&byte) = bytes.get(pos) else {
+                return Err(JsonError::new(Reason::Ended, pos));
+            };
+            match *inner {
+                Level::Object(group) => match byte {
+                    b',' => {
+                        pos = skip_whitespace(bytes, pos + 1);
+                        return Ok(Step::NextValue(self.key(text, scan, pos, inner, seen)?));
+                    }
+                    b'}' => {
+                        if let Some(repeated) = self.keys.close(group, text) {
+                            // The key's position is that of its quote.
+                            return Err(JsonError::new(Reason::DuplicateKey, repeated - 1));
+                        }
+                    }
+                    _ => return Err(JsonError::new(Reason::ExpectedCommaOrBrace, pos)),
+                },
+                Level::Array => match byte {
+                    b',' => return Ok(Step::NextValue(skip_whitespace(bytes, pos + 1))),
+                    b']' => {}
+                    _ => return Err(JsonError::new(Reason::ExpectedCommaOrBracket, pos)),
+                },
+            }
+            pos += 1;
+            *inner = self.close();
         }
     }
 

@@ -94,7 +94,7 @@ impl Keys {
         // The top six bits of the hash select one of 64 bits.
         let bit = 1 << (hash >> 58);
         let is_narrow = self.entries.len() < group.first + NARROW;
-        if is_narrow && group.bits & bit != 0 && !self.is_new(*group, text, entry) {
+        if is_narrow && group.bits & bit != 0 && self.find_sibling(*group, text, entry) {
             return false;
         }
         group.bits |= bit;
@@ -103,10 +103,10 @@ impl Keys {
     }
 
     #[inline(never)]
-    fn is_new(&mut self, group: Group, text: &str, entry: Entry) -> bool {
+    fn find_sibling(&mut self, group: Group, text: &str, entry: Entry) -> bool {
         let Self { entries, scratch, .. } = self;
         let siblings = entries.get(group.first..).unwrap_or_default();
-        !siblings.iter().any(|it| it.same(text, entry, scratch))
+        siblings.iter().any(|it| it.same(text, entry, scratch))
     }
 
     /// Closes an object.

@@ -1,8 +1,8 @@
 //! Methods of the protocol: their senders, versions and required capabilities.
 //!
 //! The table has the methods of the specification and its tasks extension. Other parties may define
-//! more: a method that is not in the table is unknown, not forbidden. `data/methods.json` holds the
-//! same facts, and a test compares the two.
+//! more: a method that is not in the table is unknown, not forbidden. A test compares the table with
+//! a copy of the specification's facts.
 
 mod table;
 

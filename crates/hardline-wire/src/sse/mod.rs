@@ -23,8 +23,8 @@ use std::mem;
 use memchr::memchr2;
 use thiserror::Error;
 
-use crate::buffer::extend_within;
 use crate::limits::Limits;
+use crate::line::extend_within;
 use crate::recover::Recovered;
 use overlong::OverlongData;
 
@@ -61,7 +61,7 @@ struct Pending {
 /// One event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Event<'a> {
+pub struct SseEvent<'a> {
     /// Type of the event: `message` if it states none.
     pub name: &'a str,
     /// The `data` lines, joined by `\n`.
@@ -118,7 +118,7 @@ impl SseDecoder {
     /// # Errors
     ///
     /// [`OverlongEvent`], once for each such event. The next call resumes after it.
-    pub fn next_event(&mut self, input: &mut &[u8]) -> Result<Option<Event<'_>>, OverlongEvent> {
+    pub fn next_event(&mut self, input: &mut &[u8]) -> Result<Option<SseEvent<'_>>, OverlongEvent> {
         self.drop_handed_out();
         while let Some(&first) = input.first() {
             // A CRLF may be split between two chunks.
@@ -148,7 +148,7 @@ impl SseDecoder {
             return Err(OverlongEvent { length: *size, limit, recovered: overlong.finish() });
         }
         let name = if name.is_empty() { "message" } else { name };
-        Ok(Some(Event { name, data, last_event_id: &self.last_event_id }))
+        Ok(Some(SseEvent { name, data, last_event_id: &self.last_event_id }))
     }
 
     /// Returns the last id that an event set; empty if none did. A client resumes from it.

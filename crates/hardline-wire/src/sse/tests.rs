@@ -16,7 +16,7 @@ fn check(stream: &[u8], expected: &[&str]) -> SseDecoder {
         for mut chunk in stream.chunks(size) {
             loop {
                 match decoder.next_event(&mut chunk) {
-                    Ok(Some(Event { name, data, last_event_id })) => {
+                    Ok(Some(SseEvent { name, data, last_event_id })) => {
                         let data = String::from_utf8_lossy(data);
                         actual.push(format!("{name}|{data}|{last_event_id}"));
                     }

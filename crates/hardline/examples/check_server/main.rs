@@ -1,8 +1,8 @@
 //! Checks that `hardline::client` works with a server.
 //!
 //! ```sh
-//! cargo run -p hardline --example check_server -- --url http://127.0.0.1:3001/mcp
-//! cargo run -p hardline --example check_server -- npx -y @modelcontextprotocol/server-everything
+//! cargo run -p hardline --features client --example check_server -- --url http://127.0.0.1:3001/mcp
+//! cargo run -p hardline --features client --example check_server -- npx -y @modelcontextprotocol/server-everything
 //! ```
 //!
 //! Prints a line for each check and exits with status 1 at the first failure. Features that a

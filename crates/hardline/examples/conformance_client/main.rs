@@ -18,7 +18,7 @@ use std::io::{Write, stdout};
 
 use hardline::client::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Tool};
 use hardline::client::{self, Connection, RpcError, Settings, Version};
-use hardline::transport::http::Config;
+use hardline::transport::http::HttpSettings;
 use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let settings = Settings::default()
         .with_info("hardline-conformance-client", env!("CARGO_PKG_VERSION"))
         .on_elicitation(|question| async move { accept(&question) });
-    let mut config = Config::new(&url)?;
+    let mut config = HttpSettings::new(&url)?;
     if scenario.starts_with("auth/") {
         config = config.with_header_source(login::auth(&url, &scenario, &context()?)?);
     }

@@ -8,7 +8,7 @@ mod value;
 
 use std::sync::Arc;
 
-use hardline_transport::http::{Config, Headers};
+use hardline_transport::http::{Headers, HttpSettings};
 
 use super::document::{Document, Member, Node, Value};
 use super::error::show;
@@ -215,7 +215,7 @@ impl Entry<'_> {
         let dialect = self.scope.dialect;
         let template = self.template(&self.path(key), url)?;
         if !template.has_variables(dialect)
-            && let Err(error) = Config::new(&template.text)
+            && let Err(error) = HttpSettings::new(&template.text)
         {
             self.report(&self.path(key), url, Problem::Url(error.to_string()));
         }

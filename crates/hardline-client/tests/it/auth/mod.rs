@@ -13,7 +13,7 @@ use std::sync::Arc;
 use hardline_client::auth::{Auth, AuthSettings, MemoryStore};
 use hardline_client::{Connection, Error, Settings, Versions};
 use hardline_testkit::http::Server;
-use hardline_transport::http::Config;
+use hardline_transport::http::HttpSettings;
 use serde_json::json;
 
 use hardline_testkit::oauth::World;
@@ -35,7 +35,7 @@ async fn logged_in(server: &Server, settings: AuthSettings) -> Auth {
 }
 
 async fn connect(server: &Server, auth: &Auth) -> Result<Connection, Error> {
-    let config = Config::new(&server.url("/mcp")).unwrap();
+    let config = HttpSettings::new(&server.url("/mcp")).unwrap();
     let config = config.with_header_source(Arc::new(auth.clone()));
     let settings = Settings::default().with_versions(Versions::WithHandshake);
     Connection::connect_with(config, settings).await

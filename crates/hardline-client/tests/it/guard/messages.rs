@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use hardline_client::guard::Guarded;
 use hardline_guard::policy::Policy;
 use hardline_transport::client::{
-    Answer, BoxFuture, Event, Events, HttpError, Kind, MAX_EVENTS, Notice, Outcome, Request,
-    Transport, TransportError,
+    Answer, BoxFuture, HttpError, MAX_EVENTS, OneWayMessage, Outcome, OutgoingRequest, Transport,
+    TransportError, TransportEvent, TransportEvents, TransportKind,
 };
 use hardline_wire::frame::Decoder;
 use hardline_wire::id::Id;
@@ -21,14 +21,14 @@ use super::Notes;
 /// A transport that answers requests as the test says, and records what was sent.
 struct Script {
     play: Box<Play>,
-    sender: mpsc::Sender<Event>,
-    events: Mutex<Option<Events>>,
+    sender: mpsc::Sender<TransportEvent>,
+    events: Mutex<Option<TransportEvents>>,
     sent: Mutex<Vec<String>>,
     has_sent: Notify,
     is_closed: AtomicBool,
 }
 
-type Play = dyn Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync;
+type Play = dyn Fn(&OutgoingRequest, &mpsc::Sender<TransportEvent>) -> Played + Send + Sync;
 
 enum Played {
     Answer(Value),
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Script {
 }
 
 impl Transport for Script {
-    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+    fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(async move {
             self.sent.lock().unwrap().push(request.text.to_string());
             let text = match (self.play)(&request, &self.sender) {
@@ -60,7 +60,7 @@ impl Transport for Script {
         })
     }
 
-    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
+    fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         self.sent.lock().unwrap().push(message.text.to_string());
         self.has_sent.notify_one();
         Box::pin(async { Ok(()) })
@@ -82,12 +82,12 @@ impl Transport for Script {
         !self.is_closed.load(Ordering::Relaxed)
     }
 
-    fn take_events(&self) -> Option<Events> {
+    fn take_events(&self) -> Option<TransportEvents> {
         self.events.lock().unwrap().take()
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Http
+    fn kind(&self) -> TransportKind {
+        TransportKind::Http
     }
 }
 
@@ -100,7 +100,7 @@ fn answer(text: String) -> Answer {
 
 fn guarded(
     policy: &str,
-    play: impl Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync + 'static,
+    play: impl Fn(&OutgoingRequest, &mpsc::Sender<TransportEvent>) -> Played + Send + Sync + 'static,
 ) -> (Guarded, Arc<Script>, Notes) {
     let (sender, events) = mpsc::channel(MAX_EVENTS);
     let script = Arc::new(Script {
@@ -116,18 +116,18 @@ fn guarded(
     (Guarded::new(Arc::<Script>::clone(&script), &guard), script, notes)
 }
 
-fn request(id: i64, method: &str, params: &Value) -> Request {
+fn request(id: i64, method: &str, params: &Value) -> OutgoingRequest {
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    Request::new(id, method, text.to_string())
+    OutgoingRequest::new(id, method, text.to_string())
 }
 
-fn call(id: i64) -> Request {
+fn call(id: i64) -> OutgoingRequest {
     request(id, "tools/call", &json!({ "name": "echo", "arguments": {} }))
 }
 
-fn notification(method: &str, params: &Value) -> Event {
+fn notification(method: &str, params: &Value) -> TransportEvent {
     let text = json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string();
-    Event::Notification { method: method.into(), text: text.into() }
+    TransportEvent::Notification { method: method.into(), text: text.into() }
 }
 
 /// Opens a session of 2025-11-25.
@@ -135,13 +135,13 @@ async fn open(guarded: &Guarded) {
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
     guarded.request(request(0, "initialize", &params)).await.unwrap();
     let text = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    guarded.notify(Notice::notification(text.to_string())).await.unwrap();
+    guarded.notify(OneWayMessage::notification(text.to_string())).await.unwrap();
 }
 
 /// Answers `initialize`, and passes other requests to `play`.
 fn opened(
-    play: impl Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync + 'static,
-) -> impl Fn(&Request, &mpsc::Sender<Event>) -> Played + Send + Sync + 'static {
+    play: impl Fn(&OutgoingRequest, &mpsc::Sender<TransportEvent>) -> Played + Send + Sync + 'static,
+) -> impl Fn(&OutgoingRequest, &mpsc::Sender<TransportEvent>) -> Played + Send + Sync + 'static {
     move |request, events| match &*request.method {
         "initialize" => Played::Answer(json!({
             "protocolVersion": "2025-11-25", "capabilities": { "logging": {}, "tools": { "listChanged": true } },
@@ -170,7 +170,7 @@ async fn what_came_before_an_answer_is_judged_and_there_before_it() {
         let answer = guarded.request(call(id)).await.unwrap();
         assert_eq!(answer.outcome(), Outcome::Result(&format!(r#"{{"content":[],"n":{id}}}"#)));
         for number in 0..5 {
-            let Ok(Event::Notification { text, .. }) = events.try_recv() else { panic!() };
+            let Ok(TransportEvent::Notification { text, .. }) = events.try_recv() else { panic!() };
             assert!(text.contains(&format!("{number}<U+E0061>")), "{text}");
         }
         assert!(events.try_recv().is_err());
@@ -193,7 +193,7 @@ async fn a_receiver_that_takes_no_events_loses_none() {
     });
     for number in 0..COUNT {
         tokio::task::yield_now().await;
-        let Some(Event::Notification { text, .. }) = events.recv().await else { panic!() };
+        let Some(TransportEvent::Notification { text, .. }) = events.recv().await else { panic!() };
         assert!(text.contains(&format!(r#""data":{number},"#)), "{text}");
     }
     sending.await.unwrap();
@@ -207,7 +207,7 @@ async fn requests_of_the_server_that_are_stopped_are_answered() {
             let (id, method) = (Id::from_string("s"), "sampling/createMessage");
             let text = json!({ "jsonrpc": "2.0", "id": "s", "method": method, "params": {} });
             let text = text.to_string().into();
-            events.try_send(Event::Request { id, method: method.into(), text }).unwrap();
+            events.try_send(TransportEvent::Request { id, method: method.into(), text }).unwrap();
             Played::Answer(json!({ "content": [] }))
         }),
     );
@@ -287,7 +287,7 @@ async fn the_policy_may_close_the_transport() {
     let mut events = guarded.take_events().unwrap();
     open(&guarded).await;
     let (id, text) = (Id::from_integer(1), r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
-    let bad = Event::Request { id, method: "tools/list".into(), text: text.into() };
+    let bad = TransportEvent::Request { id, method: "tools/list".into(), text: text.into() };
     let closing = async {
         tokio::task::yield_now().await;
         script.sender.send(bad).await.unwrap();
@@ -295,7 +295,7 @@ async fn the_policy_may_close_the_transport() {
     let (outcome, ()) = tokio::join!(guarded.request(call(1)), closing);
     let error = outcome.unwrap_err().to_string();
     assert!(error.contains("the guard has closed the session: session.wrong-direction"), "{error}");
-    assert!(matches!(events.recv().await, Some(Event::Closed(TransportError::Closed(_)))));
+    assert!(matches!(events.recv().await, Some(TransportEvent::Closed(TransportError::Closed(_)))));
     assert!(events.recv().await.is_none());
     while !script.is_closed.load(Ordering::Relaxed) {
         tokio::task::yield_now().await;
@@ -323,7 +323,7 @@ async fn a_flood_is_thinned_out_and_what_was_kept_comes_in_time() {
     let params = json!({ "name": "echo", "_meta": { "progressToken": 1 } });
     guarded.request(request(1, "tools/call", &params)).await.unwrap();
     let mut seen = Vec::new();
-    while let Ok(Event::Notification { text, .. }) = events.try_recv() {
+    while let Ok(TransportEvent::Notification { text, .. }) = events.try_recv() {
         let value: Value = serde_json::from_str(&text).unwrap();
         seen.push(value["params"]["progress"].as_i64().unwrap());
     }
@@ -335,7 +335,7 @@ async fn a_flood_is_thinned_out_and_what_was_kept_comes_in_time() {
         script.sender.send(changed()).await.unwrap();
     }
     let waiting = tokio::time::timeout(std::time::Duration::from_secs(5), events.recv());
-    let Ok(Some(Event::Notification { method, .. })) = waiting.await else {
+    let Ok(Some(TransportEvent::Notification { method, .. })) = waiting.await else {
         panic!("kept too long")
     };
     assert_eq!(&*method, "notifications/tools/list_changed");

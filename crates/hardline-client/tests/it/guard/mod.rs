@@ -12,8 +12,8 @@ use hardline_client::guard::{GuardSettings, Note, lines};
 use hardline_client::{Connection, Error, Settings, Versions};
 use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
-use hardline_transport::Config;
-use hardline_transport::client::Stream;
+use hardline_transport::EndpointSettings;
+use hardline_transport::client::LineTransport;
 use serde_json::json;
 
 use crate::peer::Peer;
@@ -54,11 +54,11 @@ fn strict() -> Policy {
 }
 
 /// Creates a guarded stream, and the server at its other end.
-fn guarded_stream(guard: &GuardSettings, buffer: usize) -> (Arc<Stream>, Peer) {
+fn guarded_stream(guard: &GuardSettings, buffer: usize) -> (Arc<LineTransport>, Peer) {
     let (ours, theirs) = tokio::io::duplex(buffer);
     let (input, output) = tokio::io::split(ours);
     let (input, output) = lines(input, output, guard);
-    (Arc::new(Stream::new(input, output, Config::default())), Peer::new(theirs))
+    (Arc::new(LineTransport::new(input, output, EndpointSettings::default())), Peer::new(theirs))
 }
 
 /// Opens a guarded connection with a server of 2025-11-25.

@@ -9,7 +9,7 @@ use hardline_wire::version::Version;
 use tokio::time::Instant;
 
 use super::{
-    call, config, connect, connect_with, http_error, in_time, next, open, request, result, text,
+    call, connect, connect_with, http_error, in_time, next, open, request, result, settings, text,
 };
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn takes_a_gzipped_body_and_bounds_what_it_becomes() {
         it.respond(200, &headers, body).await;
     });
     let limits = Limits::default().with_max_frame_bytes(100_000).unwrap();
-    let (transport, _events) = connect_with(config(&server).with_limits(limits));
+    let (transport, _events) = connect_with(settings(&server).with_limits(limits));
     assert_eq!(text(&transport, 1, "ping").await, result(1, "{}"));
     let error = call(&transport, 2, "ping").await.unwrap_err();
     assert_eq!(error.to_string(), "the answer cannot be used: it is longer than 100000 bytes");
@@ -122,7 +122,7 @@ async fn an_endless_body_costs_its_request_alone() {
         it.close();
     });
     let limits = Limits::default().with_max_frame_bytes(1 << 20).unwrap();
-    let (transport, _events) = connect_with(config(&server).with_limits(limits));
+    let (transport, _events) = connect_with(settings(&server).with_limits(limits));
     let error = call(&transport, 1, "ping").await.unwrap_err();
     assert_eq!(error.to_string(), "the answer cannot be used: it is longer than 1048576 bytes");
     text(&transport, 2, "ping").await;
@@ -297,7 +297,7 @@ async fn a_stuck_stream_holds_up_nobody_else() {
 async fn a_message_over_the_limit_is_not_sent() {
     let server = Server::start(async |it| it.answer("{}").await);
     let limits = Limits::default().with_max_frame_bytes(10).unwrap();
-    let (transport, _events) = connect_with(config(&server).with_limits(limits));
+    let (transport, _events) = connect_with(settings(&server).with_limits(limits));
     let error = call(&transport, 1, "ping").await.unwrap_err();
     assert!(matches!(error, TransportError::TooLarge { limit: 10 }), "{error}");
     assert!(server.requests().is_empty());

@@ -1,10 +1,10 @@
 //! Streams with unusable events.
 
 use hardline_testkit::http::Server;
-use hardline_transport::client::{Event, MAX_REFUSED_BYTES, TransportError};
+use hardline_transport::client::{MAX_REFUSED_BYTES, TransportError, TransportEvent};
 use hardline_wire::limits::Limits;
 
-use super::{call, config, connect, connect_with, in_time, next, result, text};
+use super::{call, connect, connect_with, in_time, next, result, settings, text};
 
 #[tokio::test]
 async fn a_bad_event_costs_that_event() {
@@ -54,7 +54,7 @@ async fn what_could_not_be_used_is_told_as_far_as_a_limit() {
     let (transport, mut events) = connect(&server);
     text(&transport, 1, "ping").await;
     match in_time(events.recv()).await {
-        Some(Event::Error { reason, raw }) => {
+        Some(TransportEvent::Error { reason, raw }) => {
             assert!(reason.len() < 400, "{reason}");
             assert_eq!(raw.len(), MAX_REFUSED_BYTES);
         }
@@ -73,7 +73,7 @@ async fn an_overlong_event_costs_that_event_or_the_request_it_answers() {
         it.end_stream().await;
     });
     let limits = Limits::default().with_max_event_bytes(1000).unwrap();
-    let (transport, mut events) = connect_with(config(&server).with_limits(limits));
+    let (transport, mut events) = connect_with(settings(&server).with_limits(limits));
     let error = call(&transport, 1, "ping").await.unwrap_err();
     assert!(
         matches!(&error, TransportError::Answer(reason) if reason.contains("longer than 1000")),
@@ -95,9 +95,9 @@ async fn requests_and_notifications_come_before_the_answer_that_followed_them() 
     });
     let (transport, mut events) = connect(&server);
     text(&transport, 1, "ping").await;
-    assert!(matches!(events.try_recv(), Ok(Event::Notification { .. })));
+    assert!(matches!(events.try_recv(), Ok(TransportEvent::Notification { .. })));
     match events.try_recv() {
-        Ok(Event::Request { text, .. }) => {
+        Ok(TransportEvent::Request { text, .. }) => {
             assert_eq!(&*text, r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}"#);
         }
         other => panic!("{other:?}"),

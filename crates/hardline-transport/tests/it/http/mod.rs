@@ -14,36 +14,41 @@ use std::time::Duration;
 
 use hardline_testkit::http::Server;
 use hardline_transport::client::{
-    Answer, Event, Events, HttpError, Notice, Request, Transport, TransportError,
+    Answer, HttpError, OneWayMessage, OutgoingRequest, Transport, TransportError, TransportEvent,
+    TransportEvents,
 };
-use hardline_transport::http::{Config, Streamable};
+use hardline_transport::http::{HttpSettings, Streamable};
 use hardline_wire::version::Version;
 
 /// Longer than any step here takes.
 const LONG: Duration = Duration::from_secs(20);
 
-pub(crate) fn config(server: &Server) -> Config {
-    Config::new(&server.url("/mcp")).unwrap()
+pub(crate) fn settings(server: &Server) -> HttpSettings {
+    HttpSettings::new(&server.url("/mcp")).unwrap()
 }
 
 /// Creates a transport to the server, and takes its events.
-pub(crate) fn connect(server: &Server) -> (Streamable, Events) {
-    connect_with(config(server))
+pub(crate) fn connect(server: &Server) -> (Streamable, TransportEvents) {
+    connect_with(settings(server))
 }
 
-pub(crate) fn connect_with(config: Config) -> (Streamable, Events) {
-    let transport = Streamable::new(config).unwrap();
+pub(crate) fn connect_with(settings: HttpSettings) -> (Streamable, TransportEvents) {
+    let transport = Streamable::new(settings).unwrap();
     let events = transport.take_events().unwrap();
     assert!(transport.take_events().is_none());
     (transport, events)
 }
 
-pub(crate) fn request(id: i64, method: &str) -> Request {
-    Request::new(id, method, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#))
+pub(crate) fn request(id: i64, method: &str) -> OutgoingRequest {
+    OutgoingRequest::new(
+        id,
+        method,
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#),
+    )
 }
 
-pub(crate) fn notification(method: &str) -> Notice {
-    Notice::notification(format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
+pub(crate) fn notification(method: &str) -> OneWayMessage {
+    OneWayMessage::notification(format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
 }
 
 /// A response as raw bytes.
@@ -84,12 +89,12 @@ pub(crate) async fn open(transport: &Streamable, version: Version) {
 }
 
 /// Returns the next event as text.
-pub(crate) async fn next(events: &mut Events) -> String {
+pub(crate) async fn next(events: &mut TransportEvents) -> String {
     match in_time(events.recv()).await {
-        Some(Event::Notification { method, .. }) => format!("notification {method}"),
-        Some(Event::Request { id, method, .. }) => format!("request {id} {method}"),
-        Some(Event::Error { reason, .. }) => format!("error {reason}"),
-        Some(Event::Closed(reason)) => format!("closed {reason}"),
+        Some(TransportEvent::Notification { method, .. }) => format!("notification {method}"),
+        Some(TransportEvent::Request { id, method, .. }) => format!("request {id} {method}"),
+        Some(TransportEvent::Error { reason, .. }) => format!("error {reason}"),
+        Some(TransportEvent::Closed(reason)) => format!("closed {reason}"),
         None => "none".to_owned(),
         other => panic!("{other:?}"),
     }

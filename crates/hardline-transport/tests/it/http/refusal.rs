@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use hardline_testkit::http::Server;
 use hardline_transport::client::{Transport as _, TransportError};
-use hardline_transport::http::{Config, Headers, Streamable};
+use hardline_transport::http::{Headers, HttpSettings, Streamable};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 
-use super::{call, config, connect, connect_with, http_error, in_time, notification, result, text};
+use super::{
+    call, connect, connect_with, http_error, in_time, notification, result, settings, text,
+};
 
 #[tokio::test]
 async fn says_what_to_do_about_a_status() {
@@ -144,7 +146,7 @@ async fn follows_redirects_on_its_origin_alone() {
         _ => it.answer("{}").await,
     });
     let headers = Headers::new().with("Authorization", "Bearer secret").unwrap();
-    let (transport, _events) = connect_with(config(&server).with_headers(headers));
+    let (transport, _events) = connect_with(settings(&server).with_headers(headers));
     assert_eq!(text(&transport, 1, "moved").await, result(1, "{}"));
     let last = server.requests().pop().unwrap();
     assert_eq!((&*last.method, &*last.path), ("POST", "/new?a=1"));
@@ -173,7 +175,7 @@ async fn a_server_that_is_not_there_is_told_in_words_and_without_secrets() {
         listener.local_addr().unwrap().port()
     };
     let url = format!("http://127.0.0.1:{port}/mcp?key=secret");
-    let transport = Streamable::new(Config::new(&url).unwrap()).unwrap();
+    let transport = Streamable::new(HttpSettings::new(&url).unwrap()).unwrap();
     match call(&transport, 1, "ping").await {
         Err(TransportError::Unreachable(reason)) => {
             assert!(
@@ -188,8 +190,8 @@ async fn a_server_that_is_not_there_is_told_in_words_and_without_secrets() {
         }
         other => panic!("{other:?}"),
     }
-    let config = Config::new("http://no-such-host.invalid/mcp").unwrap();
-    let error = call(&Streamable::new(config).unwrap(), 1, "ping").await.unwrap_err();
+    let settings = HttpSettings::new("http://no-such-host.invalid/mcp").unwrap();
+    let error = call(&Streamable::new(settings).unwrap(), 1, "ping").await.unwrap_err();
     assert!(matches!(error, TransportError::Unreachable(_)), "{error}");
     assert!(transport.is_connected());
 }
@@ -203,7 +205,7 @@ async fn a_server_without_tls_is_told_in_words() {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         let _ = stream.read(&mut [0; 1000]).await;
     });
-    let Ok(transport) = Streamable::new(Config::new(&url).unwrap()) else {
+    let Ok(transport) = Streamable::new(HttpSettings::new(&url).unwrap()) else {
         // Some systems have no certificates.
         return;
     };

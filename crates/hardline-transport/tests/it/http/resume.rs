@@ -8,7 +8,7 @@ use hardline_transport::client::{Transport as _, TransportError};
 use hardline_wire::version::Version;
 use tokio::time::Instant;
 
-use super::{call, config, connect, connect_with, in_time, next, open, request, result, text};
+use super::{call, connect, connect_with, in_time, next, open, request, result, settings, text};
 
 /// The requests that resume a stream; the listener's has no event id to resume from.
 fn resumptions(server: &Server) -> Vec<Request> {
@@ -128,8 +128,8 @@ async fn the_stream_of_the_opening_is_taken_up_in_its_session() {
         1 => it.stream(&format!("data: {}\n\n", result(0, "{}"))).await,
         _ => it.status(405).await,
     });
-    let config = config(&server).with_max_reconnects(1);
-    let (transport, _events) = connect_with(config);
+    let settings = settings(&server).with_max_reconnects(1);
+    let (transport, _events) = connect_with(settings);
     open(&transport, Version::V2025_11_25).await;
     assert_eq!(resumptions(&server)[0].header("mcp-session-id"), Some("s"));
 }

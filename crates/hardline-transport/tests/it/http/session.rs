@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use hardline_testkit::http::{Exchange, Server};
-use hardline_transport::client::{Request, Transport as _, TransportError};
+use hardline_transport::client::{OutgoingRequest, Transport as _, TransportError};
 use hardline_transport::http::Headers;
 use hardline_wire::version::Version;
 
-use super::{call, config, connect, connect_with, in_time, notification, open, request, text};
+use super::{call, connect, connect_with, in_time, notification, open, request, settings, text};
 
 /// A server that opens a session with this id on `initialize`, refuses listening, and answers all
 /// other requests.
@@ -150,9 +150,9 @@ async fn without_a_session_404_is_an_error_or_an_answer() {
 async fn sends_configured_headers_and_headers_of_its_own() {
     let server = Server::start(async |it| it.answer("{}").await);
     let headers = Headers::new().with("Authorization", "Bearer a").unwrap();
-    let (transport, _events) = connect_with(config(&server).with_headers(headers));
+    let (transport, _events) = connect_with(settings(&server).with_headers(headers));
     let headers = vec![(Cow::Borrowed("Mcp-Method"), "ping".to_owned())];
-    let request: Request = request(1, "ping").with_headers(headers);
+    let request: OutgoingRequest = request(1, "ping").with_headers(headers);
     in_time(transport.request(request)).await.unwrap();
     let seen = &server.requests()[0];
     assert_eq!(seen.header("authorization"), Some("Bearer a"));

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hardline_testkit::http::Server;
-use hardline_transport::client::{BoxFuture, Notice, Transport, TransportError};
+use hardline_transport::client::{BoxFuture, OneWayMessage, Transport, TransportError};
 use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Sse, Target};
 use hardline_wire::version::Version;
 
-use super::{call, config, connect_with, text};
+use super::{call, connect_with, settings, text};
 
 /// Counts up: each set of headers is new, and each refusal leads to another attempt if allowed.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl HeaderSource for Counting {
 async fn asks_for_headers_before_every_request() {
     let server = Server::start(async |it| it.answer("{}").await);
     let source = Arc::new(Counting { end: Some(2), ..Counting::default() });
-    let (transport, _events) = connect_with(config(&server).with_header_source(source));
+    let (transport, _events) = connect_with(settings(&server).with_header_source(source));
     text(&transport, 1, "ping").await;
     text(&transport, 2, "ping").await;
     let error = call(&transport, 3, "ping").await.unwrap_err();
@@ -80,12 +80,12 @@ async fn every_kind_of_request_is_sent_again_with_headers_of_its_own() {
         }
     });
     let source = Arc::new(Counting::default());
-    let config = config(&server).with_header_source(Arc::<Counting>::clone(&source));
-    let (transport, _events) = connect_with(config.with_max_reconnects(0));
+    let settings = settings(&server).with_header_source(Arc::<Counting>::clone(&source));
+    let (transport, _events) = connect_with(settings.with_max_reconnects(0));
     text(&transport, 1, "initialize").await;
     transport.agree(Version::V2025_11_25).await;
     let line = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    transport.notify(Notice::notification(line)).await.unwrap();
+    transport.notify(OneWayMessage::notification(line)).await.unwrap();
     transport.close().await;
     let seen: Vec<_> = server
         .requests()
@@ -106,8 +106,8 @@ async fn every_kind_of_request_is_sent_again_with_headers_of_its_own() {
 async fn a_source_that_never_gives_up_is_not_believed_for_ever() {
     let server = Server::start(async |it| it.respond(403, &[], "no").await);
     let source = Arc::new(Counting::default());
-    let config = config(&server).with_header_source(Arc::<Counting>::clone(&source));
-    let (transport, _events) = connect_with(config);
+    let settings = settings(&server).with_header_source(Arc::<Counting>::clone(&source));
+    let (transport, _events) = connect_with(settings);
     let error = call(&transport, 1, "ping").await.unwrap_err();
     assert!(matches!(&error, TransportError::Http(it) if it.status == 403), "{error}");
     assert_eq!(server.requests().len(), 5);
@@ -118,7 +118,7 @@ async fn a_source_that_never_gives_up_is_not_believed_for_ever() {
 async fn a_source_that_gives_up_leaves_the_error_of_the_server() {
     let server = Server::start(async |it| it.respond(401, &[], "who?").await);
     let source = Arc::new(Counting { gives_up: true, ..Counting::default() });
-    let (transport, _events) = connect_with(config(&server).with_header_source(source));
+    let (transport, _events) = connect_with(settings(&server).with_header_source(source));
     let error = call(&transport, 1, "ping").await.unwrap_err();
     assert!(error.to_string().contains("it said: who?"), "{error}");
     assert_eq!(server.requests().len(), 1);
@@ -132,7 +132,7 @@ async fn a_redirect_and_a_later_attempt_have_headers_of_their_own() {
         _ => it.answer("{}").await,
     });
     let source = Arc::new(Counting::default());
-    let (transport, _events) = connect_with(config(&server).with_header_source(source));
+    let (transport, _events) = connect_with(settings(&server).with_header_source(source));
     text(&transport, 1, "ping").await;
     let seen: Vec<_> = server
         .requests()
@@ -158,9 +158,9 @@ async fn the_older_transport_sends_again_too() {
         }
     });
     let source = Arc::new(Counting::default());
-    let transport = Sse::connect(config(&server).with_header_source(source)).await.unwrap();
+    let transport = Sse::connect(settings(&server).with_header_source(source)).await.unwrap();
     let line = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
-    transport.notify(Notice::notification(line)).await.unwrap();
+    transport.notify(OneWayMessage::notification(line)).await.unwrap();
     let seen: Vec<_> = server.requests().iter().map(|it| it.method.clone()).collect();
     assert_eq!(seen, ["GET", "GET", "POST", "POST"]);
 }
@@ -196,8 +196,9 @@ async fn a_token_that_the_server_repeats_is_not_shown() {
                     it.respond(status, &[&format!("Content-Type: {kind}")], body).await;
                 });
                 let headers = Headers::new().with("X-Key", "SEKRIT-KEY").unwrap();
-                let config = config(&server).with_headers(headers);
-                let (transport, _events) = connect_with(config.with_header_source(Arc::new(Fixed)));
+                let settings = settings(&server).with_headers(headers);
+                let (transport, _events) =
+                    connect_with(settings.with_header_source(Arc::new(Fixed)));
                 let shown = format!("{:?}", call(&transport, 1, "ping").await);
                 assert!(!shown.contains("SEK"), "{status} {kind}: {shown}");
                 assert!(is_message || shown.contains("[hidden]"), "{status} {kind}: {shown}");

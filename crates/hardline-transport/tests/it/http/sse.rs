@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use hardline_testkit::http::{Exchange, Server};
-use hardline_transport::client::{Kind, Transport as _, TransportError};
-use hardline_transport::http::{Config, Sse};
+use hardline_transport::client::{Transport as _, TransportError, TransportKind};
+use hardline_transport::http::{HttpSettings, Sse};
 use hardline_wire::limits::Limits;
 use tokio::sync::broadcast;
 
 use super::{call, in_time, next, notification, request, result, text};
 
 async fn connect(server: &Server) -> Result<Sse, TransportError> {
-    in_time(Sse::connect(Config::new(&server.url("/sse")).unwrap())).await
+    in_time(Sse::connect(HttpSettings::new(&server.url("/sse")).unwrap())).await
 }
 
 /// A server whose stream sends the result of `script` for each message that it gets.
@@ -50,7 +50,7 @@ async fn sends_to_the_address_named_and_takes_answers_in_any_order() {
     });
     let transport = connect(&server).await.unwrap();
     let mut events = transport.take_events().unwrap();
-    assert_eq!(transport.kind(), Kind::Stream);
+    assert_eq!(transport.kind(), TransportKind::Lines);
     let (first, second) = tokio::join!(text(&transport, 1, "first"), text(&transport, 2, "second"));
     assert_eq!((first, second), (result(1, "[]"), result(2, "{}")));
     in_time(transport.notify(notification("a"))).await.unwrap();
@@ -112,9 +112,9 @@ async fn a_server_without_such_a_stream_is_told_apart() {
     assert!(matches!(&error, TransportError::Http(it) if it.status == 200), "{error}");
     let error = connect(&server).await.unwrap_err();
     assert!(error.to_string().contains("ended before it named an address"), "{error}");
-    let config = Config::new(&server.url("/sse")).unwrap();
-    let config = config.with_endpoint_wait(Duration::from_millis(100));
-    let error = in_time(Sse::connect(config)).await.unwrap_err();
+    let settings = HttpSettings::new(&server.url("/sse")).unwrap();
+    let settings = settings.with_endpoint_wait(Duration::from_millis(100));
+    let error = in_time(Sse::connect(settings)).await.unwrap_err();
     assert!(
         error.to_string().contains("named no address to send messages to within 100ms"),
         "{error}"
@@ -125,8 +125,8 @@ async fn a_server_without_such_a_stream_is_told_apart() {
 async fn requests_under_way_are_bounded_and_forgotten_when_given_up() {
     let server = start(|_| None);
     let limits = Limits::default().with_max_in_flight(2).unwrap();
-    let config = Config::new(&server.url("/sse")).unwrap().with_limits(limits);
-    let transport = in_time(Sse::connect(config)).await.unwrap();
+    let settings = HttpSettings::new(&server.url("/sse")).unwrap().with_limits(limits);
+    let transport = in_time(Sse::connect(settings)).await.unwrap();
     let waiting = async {
         tokio::join!(transport.request(request(1, "a")), transport.request(request(2, "b")))
     };

@@ -7,10 +7,10 @@ use hardline_wire::message::Message;
 use tokio::time::Instant;
 
 use super::incoming::rule;
-use super::{Endpoint, Failure, Incoming, Unfit};
-use crate::event::{Dropped, EXCERPT_BYTES, Event};
+use super::{EndpointState, Failure, Incoming, Unfit};
+use crate::event::{Dropped, EXCERPT_BYTES, EndpointEvent};
 
-impl Endpoint {
+impl EndpointState {
     /// Records a request of the service. Returns true if it may be sent.
     pub(crate) fn send_request(&mut self, id: Id<'static>, method: &str) -> bool {
         self.outbound.len() < self.limits.max_in_flight() && self.outbound.insert(id, method)
@@ -49,7 +49,7 @@ impl Endpoint {
                 Some(meant) => {
                     self.doubt(&meant, &id.to_string());
                     let excerpt = Excerpt::new(value.text().as_bytes(), EXCERPT_BYTES);
-                    self.reporter.report(&Event::Mistyped { id: &meant, excerpt });
+                    self.reporter.report(&EndpointEvent::Mistyped { id: &meant, excerpt });
                 }
                 None => self.reporter.dropped(Dropped::UnsolicitedResponse),
             }
@@ -59,7 +59,7 @@ impl Endpoint {
             Ok(item) => Some(Incoming::Message(item)),
             Err(unfit) => {
                 let reason = format!("the answer cannot be used: {unfit}");
-                self.reporter.report(&Event::Failed { id: &id, reason: &reason });
+                self.reporter.report(&EndpointEvent::Failed { id: &id, reason: &reason });
                 Some(Incoming::Failed(Failure { id, rule: rule::ANSWER, reason }))
             }
         }
@@ -67,7 +67,7 @@ impl Endpoint {
 
     /// Fails one of our requests.
     pub(super) fn fail(&mut self, id: Id<'static>, rule: &'static str, reason: String) {
-        self.reporter.report(&Event::Failed { id: &id, reason: &reason });
+        self.reporter.report(&EndpointEvent::Failed { id: &id, reason: &reason });
         self.failures.push_back(Failure { id, rule, reason });
     }
 

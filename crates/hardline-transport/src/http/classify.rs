@@ -12,7 +12,7 @@ use hardline_wire::message::{Message, MessageReason};
 use hardline_wire::mistyped::{integer_meant, retyped};
 use hardline_wire::version::Version;
 
-use crate::client::{Answer, Event, MAX_REFUSED_BYTES};
+use crate::client::{Answer, MAX_REFUSED_BYTES, TransportEvent};
 use crate::mistyped;
 
 /// Limit on the bytes of a text that are shown to people.
@@ -24,24 +24,24 @@ pub(super) enum Item {
     /// An answer to any request.
     Answer { id: Option<Id<'static>>, answer: Answer },
     /// An answer whose id looks like that of a request but has another type.
-    Mistyped { request: i64, written: String, event: Event },
+    Mistyped { request: i64, written: String, event: TransportEvent },
     /// Any other message, or unusable input.
-    Event(Event),
+    Event(TransportEvent),
     /// The address for messages, from the first event of HTTP+SSE.
-    Endpoint(Box<[u8]>),
+    Address(Box<[u8]>),
     /// An event that was too long, with the ids of the answers in it.
     Overlong { answers: Vec<Id<'static>>, reason: String },
 }
 
 /// Classifies received texts.
 #[derive(Debug)]
-pub(super) struct Sieve {
+pub(super) struct Classifier {
     decoder: Decoder,
     limits: Limits,
     has_batches: bool,
 }
 
-impl Sieve {
+impl Classifier {
     pub(super) fn new(limits: &Limits, version: Option<Version>) -> Self {
         let has_batches = version.is_some_and(Version::has_batches);
         Self { decoder: Decoder::new(limits), limits: limits.clone(), has_batches }
@@ -72,10 +72,10 @@ impl Sieve {
     }
 
     /// Reads a text: one message, or a batch of them.
-    pub(super) fn sift(&mut self, text: &[u8], items: &mut VecDeque<Item>) {
+    pub(super) fn classify(&mut self, text: &[u8], items: &mut VecDeque<Item>) {
         match self.decoder.decode(text) {
             Ok(Frame::Message(message, value)) => items.push_back(item(message, value)),
-            Ok(Frame::Batch(batch)) if self.has_batches => self.sift_batch(&batch, items),
+            Ok(Frame::Batch(batch)) if self.has_batches => self.classify_batch(&batch, items),
             Ok(Frame::Batch(_)) => {
                 items.push_back(refused("the version has no batches", text));
             }
@@ -83,7 +83,7 @@ impl Sieve {
         }
     }
 
-    fn sift_batch(&mut self, batch: &Batch<'_>, items: &mut VecDeque<Item>) {
+    fn classify_batch(&mut self, batch: &Batch<'_>, items: &mut VecDeque<Item>) {
         for element in batch.elements() {
             items.push_back(match self.decoder.decode_element(element) {
                 Ok((message, value)) => item(message, value),
@@ -108,7 +108,7 @@ impl Sieve {
 
 impl Item {
     /// Converts an item that no request waits for into an event.
-    pub(super) fn into_event(self) -> Event {
+    pub(super) fn into_event(self) -> TransportEvent {
         match self {
             Self::Event(event) | Self::Mistyped { event, .. } => event,
             Self::Answer { id: None, answer } => {
@@ -120,7 +120,7 @@ impl Item {
                 let reason = format!("an answer to no pending request, with the id {id}");
                 error(&reason, answer.text().as_bytes())
             }
-            Self::Endpoint(address) => error("an event of the unexpected type endpoint", &address),
+            Self::Address(address) => error("an event of the unexpected type endpoint", &address),
             Self::Overlong { reason, .. } => error(&reason, &[]),
         }
     }
@@ -132,9 +132,9 @@ pub(super) fn is_for(id: Option<&Id<'_>>, request: i64) -> bool {
 }
 
 /// Returns the progress token, if the event is a progress notification.
-pub(super) fn progress_token(event: &Event, limits: &Limits) -> Option<i64> {
+pub(super) fn progress_token(event: &TransportEvent, limits: &Limits) -> Option<i64> {
     match event {
-        Event::Notification { method, text } if &**method == "notifications/progress" => {
+        TransportEvent::Notification { method, text } if &**method == "notifications/progress" => {
             mistyped::progress_token(text, limits)
         }
         _ => None,
@@ -147,11 +147,11 @@ pub(super) fn refused(reason: &str, raw: &[u8]) -> Item {
 }
 
 /// Creates an event for unusable input.
-fn error(reason: &str, raw: &[u8]) -> Event {
+fn error(reason: &str, raw: &[u8]) -> TransportEvent {
     let shown = Excerpt::new(raw, SHOWN_BYTES);
     let reason = if raw.is_empty() { reason.to_owned() } else { format!("{reason}: {shown}") };
     // The raw bytes are bounded, because events wait in a queue.
-    Event::Error { reason, raw: raw.get(..MAX_REFUSED_BYTES).unwrap_or(raw).into() }
+    TransportEvent::Error { reason, raw: raw.get(..MAX_REFUSED_BYTES).unwrap_or(raw).into() }
 }
 
 fn describe(reason: RefusalReason) -> String {
@@ -161,12 +161,12 @@ fn describe(reason: RefusalReason) -> String {
 fn item(message: Message<'_>, value: Value<'_>) -> Item {
     let text = value.text();
     match message {
-        Message::Request(request) => Item::Event(Event::Request {
+        Message::Request(request) => Item::Event(TransportEvent::Request {
             id: request.id.into_owned(),
             method: request.method.into(),
             text: text.into(),
         }),
-        Message::Notification(notification) => Item::Event(Event::Notification {
+        Message::Notification(notification) => Item::Event(TransportEvent::Notification {
             method: notification.method.into(),
             text: text.into(),
         }),

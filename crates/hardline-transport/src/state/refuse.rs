@@ -9,13 +9,13 @@ use hardline_wire::message::MessageReason;
 use hardline_wire::mistyped::integer_meant;
 use hardline_wire::recover::{Ending, Recovered, recover};
 
-use super::answer::{Answer, internal_error};
 use super::batch::BatchKey;
 use super::incoming::rule;
-use super::{Endpoint, Role, Unfit};
-use crate::event::{EXCERPT_BYTES, Event, RequestRefusal};
+use super::reply::{Reply, internal_error};
+use super::{EndpointState, Role, Unfit};
+use crate::event::{EXCERPT_BYTES, EndpointEvent, RequestRefusal};
 
-impl Endpoint {
+impl EndpointState {
     pub(super) fn refuse_request(
         &mut self,
         id: &Id<'_>,
@@ -23,15 +23,15 @@ impl Endpoint {
         unfit: Option<&Unfit>,
         batch: Option<BatchKey>,
     ) {
-        self.reporter.report(&Event::Refused { id, reason: refusal });
+        self.reporter.report(&EndpointEvent::Refused { id, reason: refusal });
         let reply = match (refusal, unfit) {
-            (_, Some(unfit)) => Answer::new(id, unfit.code, &unfit.message),
+            (_, Some(unfit)) => Reply::new(id, unfit.code, &unfit.message),
             (
                 RequestRefusal::TooManyInFlight { .. } | RequestRefusal::TooLargeInFlight { .. },
                 None,
             ) => internal_error(id, "transport.in-flight", &refusal.to_string()),
             (_, None) => {
-                Answer::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
+                Reply::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
             }
         };
         self.reply(&reply, batch);
@@ -48,9 +48,9 @@ impl Endpoint {
             None,
         );
         for id in &answered.ids {
-            self.reporter.report(&Event::Refused { id, reason: &refusal });
+            self.reporter.report(&EndpointEvent::Refused { id, reason: &refusal });
         }
-        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
+        self.answer_without_id_if(answered.is_anonymous(), code::INVALID_REQUEST, &text, None);
     }
 
     /// Answers the ids in a line, or in an element of a batch, that is not a message.
@@ -71,8 +71,8 @@ impl Endpoint {
         }
         let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
         let count = answered.ids.len();
-        self.reporter.report(&Event::Malformed { refusal, answered: count, excerpt });
-        self.answer_nobody_if(answered.is_nobody(), refusal.code(), &text, batch);
+        self.reporter.report(&EndpointEvent::Malformed { refusal, answered: count, excerpt });
+        self.answer_without_id_if(answered.is_anonymous(), refusal.code(), &text, batch);
     }
 
     pub(super) fn refuse_overlong(&mut self, overlong: &Overlong<'_>) {
@@ -84,8 +84,8 @@ impl Endpoint {
         let answered = self.answer_recovered(recovered, code::INVALID_REQUEST, &text, None);
         let excerpt = Excerpt::new(overlong.prefix, EXCERPT_BYTES);
         let count = answered.ids.len();
-        self.reporter.report(&Event::TooLarge { length, answered: count, excerpt });
-        self.answer_nobody_if(answered.is_nobody(), code::INVALID_REQUEST, &text, None);
+        self.reporter.report(&EndpointEvent::TooLarge { length, answered: count, excerpt });
+        self.answer_without_id_if(answered.is_anonymous(), code::INVALID_REQUEST, &text, None);
     }
 
     /// Answers requests of which only the id is known, and fails our own requests whose answers are
@@ -106,7 +106,7 @@ impl Endpoint {
                 // reads the reply, and the id could be that of a request in flight.
                 Some(_) if !it.is_response && self.role == Role::Client && !it.has_method => {}
                 Some(id) if !it.is_response => {
-                    self.reply(&Answer::new(&id, code, text), batch);
+                    self.reply(&Reply::new(&id, code, text), batch);
                     answered.ids.push(id);
                 }
                 // An id quoted in a log line proves nothing: the real answer may still come.
@@ -132,20 +132,26 @@ impl Endpoint {
     }
 
     /// Answers a line without an id, unless it was an answer itself or the rate limit is reached.
-    fn answer_nobody_if(&mut self, is_due: bool, code: i64, text: &str, batch: Option<BatchKey>) {
+    fn answer_without_id_if(
+        &mut self,
+        is_due: bool,
+        code: i64,
+        text: &str,
+        batch: Option<BatchKey>,
+    ) {
         // A client stays silent, for the reason given in `answer_recovered`.
         if !is_due || self.role == Role::Client {
             return;
         }
         if !self.anonymous_replies.try_acquire(self.started.elapsed()) {
-            self.reporter.report(&Event::Withheld);
+            self.reporter.report(&EndpointEvent::Withheld);
             return;
         }
-        let reply = Answer::to_nobody(self.version, code, text);
+        let reply = Reply::without_id(self.version, code, text);
         self.reply(&reply, batch);
     }
 
-    fn reply(&mut self, reply: &Answer, batch: Option<BatchKey>) {
+    fn reply(&mut self, reply: &Reply, batch: Option<BatchKey>) {
         match batch {
             Some(key) => self.batches.hold(key, reply.as_bytes()),
             None => self.replies.push(reply.as_bytes()),
@@ -161,7 +167,7 @@ struct Recovery {
 }
 
 impl Recovery {
-    fn is_nobody(&self) -> bool {
+    fn is_anonymous(&self) -> bool {
         self.ids.is_empty() && !self.has_response
     }
 }

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use hardline_wire::id::Id;
 
-use super::{Connection, until_unread};
-use crate::endpoint::Route;
-use crate::outbox::{Outbox, SendError, Why};
+use super::{Endpoint, until_unread};
+use crate::outbox::{Outbox, Why};
+use crate::state::Route;
 
-impl Connection {
+impl Endpoint {
     /// Sends a request. `line` is its JSON text.
     ///
     /// The message is queued when this returns. The returned [`Sending`] resolves when there is
     /// room for another message. The same is true of the other send methods.
     pub fn send_request(&mut self, id: Id<'static>, method: &str, line: Vec<u8>) -> Sending {
-        if self.endpoint.send_request(id, method) {
+        if self.state.send_request(id, method) {
             self.send_notification(line)
         } else {
             Sending::done(Err(SendError::TooManyInFlight))
@@ -39,7 +39,7 @@ impl Connection {
         id: &Id<'static>,
         encode: impl FnOnce(&mut Vec<u8>) + Send + 'static,
     ) -> Sending {
-        match self.endpoint.route_answer(id) {
+        match self.state.route_answer(id) {
             Route::Drop => Sending::done(Ok(())),
             // An unencoded answer takes little memory, so it may wait in a full queue.
             Route::Send if self.outbox.is_full() => {
@@ -57,7 +57,7 @@ impl Connection {
                 // An answer to an element of a batch is held until the whole batch is answered.
                 let mut line = self.take_buffer();
                 encode(&mut line);
-                match self.endpoint.hold_answer(key, &line) {
+                match self.state.hold_answer(key, &line) {
                     Some(whole) => self.push(whole, Why::Answer),
                     None => Sending::done(Ok(())),
                 }
@@ -73,7 +73,7 @@ impl Connection {
 
     /// Forgets a request that was sent: its answer will be dropped. The caller must tell the peer.
     pub fn cancel(&mut self, id: &Id<'static>) {
-        self.endpoint.cancel_outbound(id);
+        self.state.cancel_outbound(id);
     }
 
     /// Writes the queued messages and closes the output.
@@ -82,7 +82,7 @@ impl Connection {
     ///
     /// [`SendError`], if the peer is gone or does not read within the grace period.
     pub async fn close(&mut self) -> Result<(), SendError> {
-        self.close_within(self.config.grace).await
+        self.close_within(self.settings.grace).await
     }
 
     pub(crate) async fn close_within(&mut self, limit: Duration) -> Result<(), SendError> {
@@ -117,7 +117,7 @@ impl Connection {
 
     /// Queues the replies that the endpoint wrote itself.
     pub(super) fn send_replies(&mut self) {
-        if let Some((lines, count)) = self.endpoint.take_replies() {
+        if let Some((lines, count)) = self.state.take_replies() {
             // A failed output is reported elsewhere, and no one is left to read these replies.
             let _ = self.outbox.push(&lines, count, Why::Answer);
         }
@@ -146,7 +146,7 @@ impl Sending {
 
     /// Makes [`room`](Self::room) wait until the message is written.
     #[cfg(feature = "rmcp")]
-    pub(crate) fn until_written(self, connection: &Connection) -> Self {
+    pub(crate) fn until_written(self, connection: &Endpoint) -> Self {
         match self.0 {
             Progress::Done(Err(_)) => self,
             _ => Self(Progress::Writing(Arc::clone(&connection.outbox))),
@@ -178,6 +178,36 @@ impl Sending {
             Progress::Waiting(outbox) => outbox.room().await,
             #[cfg(feature = "rmcp")]
             Progress::Writing(outbox) => outbox.written().await,
+        }
+    }
+}
+
+/// Error returned when a message was not sent.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// This side closed the connection.
+    #[error("the connection is closed")]
+    Closed,
+    /// Writing failed, most often because the peer exited or closed its end.
+    #[error("writing to the peer failed: {}", io::Error::from(*.0))]
+    Failed(io::ErrorKind),
+    /// The peer did not read the remaining output before the deadline.
+    #[error("the peer did not read in time")]
+    TimedOut,
+    /// More than `max_in_flight` requests wait for their answers, or one with this id does.
+    #[error("too many requests are waiting for their answers, or one with this id is")]
+    TooManyInFlight,
+    /// The message cannot be written as JSON.
+    #[error("the message cannot be written as JSON: {0}")]
+    Encode(String),
+}
+
+impl SendError {
+    pub(crate) fn failed(kind: io::ErrorKind) -> Self {
+        match kind {
+            io::ErrorKind::TimedOut => Self::TimedOut,
+            kind => Self::Failed(kind),
         }
     }
 }

@@ -11,10 +11,10 @@ use hardline_wire::json::Value;
 use hardline_wire::message::Message;
 use tokio::sync::{mpsc, watch};
 
-use super::super::{Answer, BoxFuture, Event, TransportError};
-use super::{Command, Reply, Shared};
-use crate::endpoint::rule;
-use crate::{Connection, Failure, Incoming, SendError, Unfit};
+use super::super::{Answer, BoxFuture, TransportError, TransportEvent};
+use super::{AnswerSender, Command, Shared};
+use crate::state::rule;
+use crate::{Endpoint, Failure, Incoming, SendError, Unfit};
 
 /// Time for the peer to read the remaining output when the session is closed. A process has its own
 /// time.
@@ -25,15 +25,15 @@ type Room = BoxFuture<'static, Result<(), SendError>>;
 
 /// The other end of the stream.
 pub(super) enum Peer {
-    Stream(Box<Connection>),
+    Streams(Box<Endpoint>),
     #[cfg(unix)]
-    Child(Box<crate::ChildConnection>),
+    Child(Box<crate::ChildEndpoint>),
 }
 
 impl Peer {
-    fn connection(&mut self) -> &mut Connection {
+    fn connection(&mut self) -> &mut Endpoint {
         match self {
-            Self::Stream(connection) => connection,
+            Self::Streams(connection) => connection,
             #[cfg(unix)]
             Self::Child(child) => child.connection(),
         }
@@ -49,7 +49,7 @@ impl Peer {
 
     async fn close(&mut self) {
         match self {
-            Self::Stream(connection) => {
+            Self::Streams(connection) => {
                 // The session ends even if the peer did not read the last messages.
                 let _: Result<(), SendError> = connection.close_within(CLOSE_TIME).await;
             }
@@ -65,10 +65,10 @@ impl Peer {
 pub(super) struct Driver {
     pub(super) orders: mpsc::Receiver<Command>,
     pub(super) shared: Arc<Shared>,
-    pub(super) events: mpsc::Sender<Event>,
-    pub(super) waiting: HashMap<i64, Reply>,
+    pub(super) events: mpsc::Sender<TransportEvent>,
+    pub(super) waiting: HashMap<i64, AnswerSender>,
     /// An event that waits for room in the event queue.
-    pub(super) undelivered: Option<Event>,
+    pub(super) undelivered: Option<TransportEvent>,
     /// Dropped once the peer is closed.
     pub(super) ending: watch::Sender<()>,
 }
@@ -76,7 +76,7 @@ pub(super) struct Driver {
 /// An incoming message, copied out of the read buffer.
 enum Arrival {
     Answer(i64, Answer),
-    Event(Event),
+    Event(TransportEvent),
 }
 
 impl Driver {
@@ -121,7 +121,7 @@ impl Driver {
     }
 
     /// Sends a caller's message. Returns the wait for room, if the output is full.
-    fn obey(&mut self, order: Command, connection: &mut Connection) -> Option<Room> {
+    fn obey(&mut self, order: Command, connection: &mut Endpoint) -> Option<Room> {
         match order {
             Command::Request(request, reply) => {
                 // The caller may have given up before the request was sent.
@@ -138,7 +138,7 @@ impl Driver {
                 self.waiting.insert(request.id, reply);
                 sending.is_waiting().then(|| -> Room { Box::pin(sending.room()) })
             }
-            Command::Notice(notice, reply) => {
+            Command::Notify(notice, reply) => {
                 let text = notice.text.into();
                 let sending = match &notice.answers {
                     Some(id) => connection.send_answer(id, text),
@@ -176,7 +176,7 @@ impl Driver {
         }
     }
 
-    fn forget(&mut self, connection: &mut Connection) {
+    fn forget(&mut self, connection: &mut Endpoint) {
         let forgotten = self.shared.forgotten.lock();
         let forgotten = std::mem::take(&mut *forgotten.unwrap_or_else(PoisonError::into_inner));
         for id in forgotten {
@@ -203,7 +203,9 @@ impl Driver {
         // Requests fail before the peer is closed, because closing may take seconds.
         peer.close().await;
         drop(self.ending);
-        for event in self.undelivered.into_iter().chain([Event::Closed(self.shared.error())]) {
+        for event in
+            self.undelivered.into_iter().chain([TransportEvent::Closed(self.shared.error())])
+        {
             if self.events.send(event).await.is_err() {
                 break;
             }
@@ -222,11 +224,11 @@ async fn wait(room: &mut Option<Room>) -> Result<(), SendError> {
 /// Copies a message out of the read buffer.
 fn take(message: &Message<'_>, whole: Value<'_>) -> Result<Arrival, Unfit> {
     Ok(match message {
-        Message::Notification(notification) => Arrival::Event(Event::Notification {
+        Message::Notification(notification) => Arrival::Event(TransportEvent::Notification {
             method: notification.method.as_ref().into(),
             text: whole.text().into(),
         }),
-        Message::Request(request) => Arrival::Event(Event::Request {
+        Message::Request(request) => Arrival::Event(TransportEvent::Request {
             id: request.id.clone().into_owned(),
             method: request.method.as_ref().into(),
             text: whole.text().into(),

@@ -7,7 +7,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::Instant;
 
 use crate::process::{Child, Command, Exit, ExitWatch, SpawnError};
-use crate::{Config, Connection, Role, SendError};
+use crate::{Endpoint, EndpointSettings, Role, SendError};
 
 /// Time for a server that closed its standard output to exit. After it, requests fail with a reason
 /// that does not include the exit status.
@@ -19,21 +19,21 @@ const EXIT_TIME: Duration = Duration::from_secs(1);
 /// last lines of its standard error. [`close`](Self::close) ends the process and every process it
 /// started. Dropping the connection does the same, but without waiting for a clean exit.
 #[derive(Debug)]
-pub struct ChildConnection {
-    pub(crate) connection: Connection,
+pub struct ChildEndpoint {
+    pub(crate) connection: Endpoint,
     child: Option<Child>,
     /// Time for the server to read the remaining output when the session is closed.
     close_time: Duration,
 }
 
-impl ChildConnection {
+impl ChildEndpoint {
     /// Starts the server. Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
     /// [`SpawnError`], if the server cannot be started.
-    pub fn spawn(command: &Command, config: Config) -> Result<Self, SpawnError> {
-        Self::spawn_through(command, config, |output, input| (output, input))
+    pub fn spawn(command: &Command, settings: EndpointSettings) -> Result<Self, SpawnError> {
+        Self::spawn_through(command, settings, |output, input| (output, input))
     }
 
     /// Starts the server with an adapter between its standard streams and the session. `through`
@@ -45,7 +45,7 @@ impl ChildConnection {
     /// [`SpawnError`], if the server cannot be started.
     pub fn spawn_through<R, W>(
         command: &Command,
-        config: Config,
+        settings: EndpointSettings,
         through: impl FnOnce(Receiver, Sender) -> (R, W),
     ) -> Result<Self, SpawnError>
     where
@@ -57,10 +57,10 @@ impl ChildConnection {
         let connection = match (child.take_stdout(), child.take_stdin()) {
             (Some(output), Some(input)) => {
                 let (output, input) = through(output, input);
-                Connection::new(Role::Client, output, input, config)
+                Endpoint::new(Role::Client, output, input, settings)
             }
             // Unreachable: a child that was just started still has both streams.
-            _ => Connection::new(Role::Client, tokio::io::empty(), tokio::io::sink(), config),
+            _ => Endpoint::new(Role::Client, tokio::io::empty(), tokio::io::sink(), settings),
         };
         let mut this = Self { connection, child: Some(child), close_time };
         this.connection.server = this.child.as_ref().map(|child| Server::new(child.watch()));
@@ -68,7 +68,7 @@ impl ChildConnection {
     }
 
     /// Returns the session, for receiving and sending messages.
-    pub fn connection(&mut self) -> &mut Connection {
+    pub fn connection(&mut self) -> &mut Endpoint {
         &mut self.connection
     }
 
@@ -128,7 +128,7 @@ impl Server {
         }
         match &self.farewell {
             Some((is_gone, reason)) => (*is_gone, reason),
-            None => (false, crate::connection::CLOSED),
+            None => (false, crate::endpoint::CLOSED),
         }
     }
 }

@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use hardline_wire::limits::Limits;
 
-use crate::event::Event;
+use crate::event::EndpointEvent;
 
-/// Settings of a [`Connection`](crate::Connection). The defaults suit almost every program.
+/// Settings of an [`Endpoint`](crate::Endpoint). The defaults suit almost every program.
 ///
 /// ```
 /// use std::time::Duration;
 ///
-/// use hardline_transport::Config;
+/// use hardline_transport::EndpointSettings;
 /// use hardline_wire::limits::Limits;
 ///
 /// let limits = Limits::default().with_max_frame_bytes(1 << 20)?;
-/// let config = Config::default()
+/// let settings = EndpointSettings::default()
 ///     .with_limits(limits)
 ///     .with_grace(Duration::from_secs(10))
 ///     .with_observer(|event| tracing::warn!("{event}"));
 /// # Ok::<(), hardline_wire::limits::LimitError>(())
 /// ```
 #[derive(Clone)]
-pub struct Config {
+pub struct EndpointSettings {
     pub(crate) limits: Limits,
     pub(crate) grace: Duration,
     pub(crate) signal_grace: Option<Duration>,
@@ -33,9 +33,9 @@ pub struct Config {
 }
 
 /// Callback for events.
-pub(crate) type Observer = dyn Fn(&Event<'_>) + Send + Sync;
+pub(crate) type Observer = dyn Fn(&EndpointEvent<'_>) + Send + Sync;
 
-impl Config {
+impl EndpointSettings {
     /// Sets the limits on frames, requests in flight, queues and replies without an id.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
@@ -81,13 +81,16 @@ impl Config {
     ///
     /// The connection calls it between two messages, so it should return quickly.
     #[must_use]
-    pub fn with_observer(mut self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+    pub fn with_observer(
+        mut self,
+        observer: impl Fn(&EndpointEvent<'_>) + Send + Sync + 'static,
+    ) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 }
 
-impl Default for Config {
+impl Default for EndpointSettings {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
@@ -101,10 +104,10 @@ impl Default for Config {
     }
 }
 
-impl fmt::Debug for Config {
+impl fmt::Debug for EndpointSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Config")
+            .debug_struct("EndpointSettings")
             .field("limits", &self.limits)
             .field("grace", &self.grace)
             .field("signal_grace", &self.signal_grace)

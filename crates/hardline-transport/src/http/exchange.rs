@@ -7,14 +7,14 @@ use hardline_wire::version::Version;
 use reqwest::Response;
 
 use super::body::{self, BodyError, Kind};
+use super::classify::{Classifier, Item, is_for, progress_token};
 use super::doubt::Doubt;
 use super::error::{self, broken, no_answer};
 use super::event_stream::EventStream;
 use super::link::{Link, Sent};
 use super::resume;
 use super::session::{Session, Stamp, session_id};
-use super::sieve::{Item, Sieve, is_for, progress_token};
-use crate::client::{Answer, Request, TransportError};
+use crate::client::{Answer, OutgoingRequest, TransportError};
 
 /// The method that opens a session.
 const INITIALIZE: &str = "initialize";
@@ -27,12 +27,12 @@ impl Link {
     pub(super) async fn exchange(
         &self,
         session: &Session,
-        request: Request,
+        request: OutgoingRequest,
     ) -> Result<Exchanged, TransportError> {
         // A new session must not carry the id of the old one.
         let opens = &*request.method == INITIALIZE;
         let mut stamp = if opens { session.blank_stamp() } else { session.stamp() };
-        let address = &self.config.url;
+        let address = &self.settings.url;
         let response = self.post(address, request.text, &request.headers, &stamp).await?;
         let status = response.status();
         // The protocol: 404 for a request with a session id means that the session is gone.
@@ -40,7 +40,7 @@ impl Link {
             return Err(TransportError::SessionEnded);
         }
         if !status.is_success() {
-            let limits = &self.config.limits;
+            let limits = &self.settings.limits;
             let answer = error::answer_or_refusal(response, request.id, limits).await?;
             return Ok((answer, None));
         }
@@ -72,7 +72,7 @@ impl Link {
     ) -> Result<Answer, TransportError> {
         let status = response.status().as_u16();
         let sent = response.extensions_mut().remove::<Sent>();
-        let body = body::read(response, self.config.limits.max_frame_bytes()).await;
+        let body = body::read(response, self.settings.limits.max_frame_bytes()).await;
         let body = body.map_err(|error| match error {
             BodyError::TooLong { limit } => {
                 TransportError::Answer(format!("it is longer than {limit} bytes"))
@@ -82,16 +82,16 @@ impl Link {
         if body.is_empty() {
             return Err(error::empty(status));
         }
-        let mut sieve = Sieve::new(&self.config.limits, stamp.version);
-        if !sieve.is_batch(&body) {
-            let answer = sieve.answer(id, body);
+        let mut classifier = Classifier::new(&self.settings.limits, stamp.version);
+        if !classifier.is_batch(&body) {
+            let answer = classifier.answer(id, body);
             return answer.map_err(|reason| {
                 let secrets = sent.map(|sent| sent.secrets()).unwrap_or_default();
                 TransportError::Answer(reason).hidden(&secrets)
             });
         }
         let mut items = VecDeque::new();
-        sieve.sift(&body, &mut items);
+        classifier.classify(&body, &mut items);
         let mut answer = None;
         for item in items {
             answer = self.take(id, item, None).await?.or(answer);
@@ -106,9 +106,9 @@ impl Link {
         response: Response,
         stamp: &Stamp,
     ) -> Result<Exchanged, TransportError> {
-        let limits = &self.config.limits;
-        let sieve = Sieve::new(limits, stamp.version);
-        let mut stream = EventStream::begin(response, sieve, limits);
+        let limits = &self.settings.limits;
+        let classifier = Classifier::new(limits, stamp.version);
+        let mut stream = EventStream::begin(response, classifier, limits);
         let mut resuming = None;
         let mut doubt = Doubt::default();
         loop {
@@ -150,7 +150,7 @@ impl Link {
                 }
                 Item::Event(event)
                     if doubt.is_raised()
-                        && progress_token(event, &self.config.limits) == Some(request) =>
+                        && progress_token(event, &self.settings.limits) == Some(request) =>
                 {
                     doubt.clear();
                 }
@@ -164,7 +164,7 @@ impl Link {
             {
                 return Err(TransportError::Answer(reason));
             }
-            other => self.outlet.put(other.into_event()).await,
+            other => self.events.put(other.into_event()).await,
         }
         Ok(None)
     }

@@ -1,6 +1,6 @@
 //! Transport over a stream of lines: a process, a socket, a pipe.
 //!
-//! One task owns the [`Connection`] and does all reading and writing. Callers send it their
+//! One task owns the [`Endpoint`] and does all reading and writing. Callers send it their
 //! messages and wait for the outcome. A line that is not a message, such as a log line or one that
 //! is too long, is lost, and so is the request that it was meant for if that is known.
 //!
@@ -23,21 +23,22 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::{
-    Answer, BoxFuture, Event, Events, Kind, MAX_EVENTS, MAX_REFUSED_BYTES, Notice, Request,
-    Transport, TransportError,
+    Answer, BoxFuture, MAX_EVENTS, MAX_REFUSED_BYTES, OneWayMessage, OutgoingRequest, Transport,
+    TransportError, TransportEvent, TransportEvents, TransportKind,
 };
-use crate::connection::CLOSED;
-use crate::{Config, Connection, Role};
+use crate::endpoint::CLOSED;
+use crate::event::EndpointEvent;
+use crate::{Endpoint, EndpointSettings, Role};
 use driver::{Driver, Peer};
 
 /// Capacity of the queue to the task. Callers wait while it is full.
 const MAX_COMMANDS: usize = 64;
 
 /// Carries a session over a stream of lines.
-pub struct Stream {
+pub struct LineTransport {
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
-    events: Mutex<Option<Events>>,
+    events: Mutex<Option<TransportEvents>>,
     /// Closed by the task once the peer is closed.
     ended: watch::Receiver<()>,
 }
@@ -57,28 +58,28 @@ struct Shared {
     reason: Mutex<Option<String>>,
 }
 
-type Reply = oneshot::Sender<Result<Answer, TransportError>>;
+type AnswerSender = oneshot::Sender<Result<Answer, TransportError>>;
 
 enum Command {
-    Request(Request, Reply),
-    Notice(Notice, oneshot::Sender<Result<(), TransportError>>),
+    Request(OutgoingRequest, AnswerSender),
+    Notify(OneWayMessage, oneshot::Sender<Result<(), TransportError>>),
     Agree(Version),
 }
 
-impl Stream {
+impl LineTransport {
     /// Opens a session over a pair of streams, such as the halves of a socket. Must be called
     /// inside a tokio runtime.
     pub fn new(
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
-        config: Config,
+        settings: EndpointSettings,
     ) -> Self {
-        Self::start(config, |config| {
-            Ok::<_, std::convert::Infallible>(Peer::Stream(Box::new(Connection::new(
+        Self::start(settings, |settings| {
+            Ok::<_, std::convert::Infallible>(Peer::Streams(Box::new(Endpoint::new(
                 Role::Client,
                 input,
                 output,
-                config,
+                settings,
             ))))
         })
         .unwrap_or_else(|never| match never {})
@@ -92,13 +93,13 @@ impl Stream {
     #[cfg(unix)]
     pub fn spawn(
         command: &crate::process::Command,
-        config: Config,
+        settings: EndpointSettings,
     ) -> Result<Self, crate::process::SpawnError> {
-        Self::spawn_through(command, config, |output, input| (output, input))
+        Self::spawn_through(command, settings, |output, input| (output, input))
     }
 
     /// Like [`spawn`](Self::spawn), with an adapter between the server and the session: see
-    /// [`ChildConnection::spawn_through`](crate::ChildConnection::spawn_through).
+    /// [`ChildEndpoint::spawn_through`](crate::ChildEndpoint::spawn_through).
     ///
     /// # Errors
     ///
@@ -106,37 +107,37 @@ impl Stream {
     #[cfg(unix)]
     pub fn spawn_through<R, W>(
         command: &crate::process::Command,
-        config: Config,
+        settings: EndpointSettings,
         through: impl FnOnce(Receiver, Sender) -> (R, W),
     ) -> Result<Self, crate::process::SpawnError>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        Self::start(config, |config| {
-            let child = crate::ChildConnection::spawn_through(command, config, through)?;
+        Self::start(settings, |settings| {
+            let child = crate::ChildEndpoint::spawn_through(command, settings, through)?;
             Ok(Peer::Child(Box::new(child)))
         })
     }
 
     fn start<E>(
-        config: Config,
-        connect: impl FnOnce(Config) -> Result<Peer, E>,
+        settings: EndpointSettings,
+        connect: impl FnOnce(EndpointSettings) -> Result<Peer, E>,
     ) -> Result<Self, E> {
         let (events, receiver) = mpsc::channel(MAX_EVENTS);
-        let observer = config.observer.clone();
+        let observer = settings.observer.clone();
         let told = events.clone();
         // Signals belong to the program, not to one of its client connections.
-        let config = config.without_signals().with_observer(move |event| {
+        let settings = settings.without_signals().with_observer(move |event| {
             if let Some(observer) = &observer {
                 observer(event);
             }
             if let Some((reason, raw)) = unusable(event) {
                 // Reports of noise may be lost: they must not block the connection.
-                let _ = told.try_send(Event::Error { reason, raw });
+                let _ = told.try_send(TransportEvent::Error { reason, raw });
             }
         });
-        let peer = connect(config)?;
+        let peer = connect(settings)?;
         let (commands, orders) = mpsc::channel(MAX_COMMANDS);
         let shared = Arc::new(Shared::default());
         let (ending, ended) = watch::channel(());
@@ -157,8 +158,8 @@ impl Stream {
     }
 }
 
-impl Transport for Stream {
-    fn request(&self, request: Request) -> BoxFuture<'_, Result<Answer, TransportError>> {
+impl Transport for LineTransport {
+    fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
             // Created before the request is sent, so that dropping the future at any point cleans
@@ -174,10 +175,10 @@ impl Transport for Stream {
         })
     }
 
-    fn notify(&self, message: Notice) -> BoxFuture<'_, Result<(), TransportError>> {
+    fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
             let (reply, sent) = oneshot::channel();
-            if self.commands.send(Command::Notice(message, reply)).await.is_err() {
+            if self.commands.send(Command::Notify(message, reply)).await.is_err() {
                 return Err(self.closed());
             }
             sent.await.unwrap_or_else(|_| Err(self.closed()))
@@ -206,16 +207,16 @@ impl Transport for Stream {
         !self.shared.is_closed.load(Ordering::Acquire)
     }
 
-    fn take_events(&self) -> Option<Events> {
+    fn take_events(&self) -> Option<TransportEvents> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Stream
+    fn kind(&self) -> TransportKind {
+        TransportKind::Lines
     }
 }
 
-impl Drop for Stream {
+impl Drop for LineTransport {
     fn drop(&mut self) {
         // Stored first, because the task reads it when the notification arrives.
         self.shared.is_dropped.store(true, Ordering::Release);
@@ -255,23 +256,25 @@ impl Shared {
 }
 
 /// Returns the description and the bytes of unusable input, if the event is about that.
-fn unusable(event: &crate::event::Event<'_>) -> Option<(String, Box<[u8]>)> {
-    use crate::event::Event as Observed;
+fn unusable(event: &EndpointEvent<'_>) -> Option<(String, Box<[u8]>)> {
     let raw = match event {
-        Observed::Malformed { excerpt, .. }
-        | Observed::TooLarge { excerpt, .. }
-        | Observed::Mistyped { excerpt, .. } => {
+        EndpointEvent::Malformed { excerpt, .. }
+        | EndpointEvent::TooLarge { excerpt, .. }
+        | EndpointEvent::Mistyped { excerpt, .. } => {
             let bytes = excerpt.bytes();
             bytes.get(..MAX_REFUSED_BYTES).unwrap_or(bytes).into()
         }
-        Observed::Refused { .. } | Observed::Dropped { .. } => Box::default(),
+        EndpointEvent::Refused { .. } | EndpointEvent::Dropped { .. } => Box::default(),
         _ => return None,
     };
     Some((event.to_string(), raw))
 }
 
-impl fmt::Debug for Stream {
+impl fmt::Debug for LineTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Stream").field("shared", &self.shared).finish_non_exhaustive()
+        formatter
+            .debug_struct("LineTransport")
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
     }
 }

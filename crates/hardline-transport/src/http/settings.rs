@@ -27,7 +27,7 @@ const RESERVED: [&str; 8] = [
 
 /// Address of a server, and settings for connections to it.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct HttpSettings {
     pub(super) url: Address,
     pub(super) headers: Headers,
     pub(super) header_source: Option<Arc<dyn HeaderSource>>,
@@ -39,13 +39,13 @@ pub struct Config {
     pub(super) max_reconnects: u32,
 }
 
-impl Config {
+impl HttpSettings {
     /// Creates a configuration for the server at `url`, with defaults for the rest.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], if it is not the address of a server.
-    pub fn new(url: &str) -> Result<Self, ConfigError> {
+    /// [`HttpSettingsError`], if it is not the address of a server.
+    pub fn new(url: &str) -> Result<Self, HttpSettingsError> {
         Ok(Self {
             url: Address::new(url)?,
             headers: Headers::default(),
@@ -140,20 +140,20 @@ impl Config {
 pub(super) struct Address(pub(super) Url);
 
 impl Address {
-    fn new(text: &str) -> Result<Self, ConfigError> {
+    fn new(text: &str) -> Result<Self, HttpSettingsError> {
         let url = Url::parse(text.trim()).map_err(|error| {
             if text.contains("://") {
-                ConfigError::Url(error.to_string())
+                HttpSettingsError::Url(error.to_string())
             } else {
-                ConfigError::Url("it must begin with http:// or https://".to_owned())
+                HttpSettingsError::Url("it must begin with http:// or https://".to_owned())
             }
         })?;
         if !matches!(url.scheme(), "http" | "https") {
             let scheme = Excerpt::new(url.scheme().as_bytes(), 32).to_string();
-            return Err(ConfigError::Scheme(scheme));
+            return Err(HttpSettingsError::Scheme(scheme));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(ConfigError::Credentials);
+            return Err(HttpSettingsError::Credentials);
         }
         // A fragment is never sent to a server.
         Ok(Self(without_fragment(url)))
@@ -213,17 +213,17 @@ impl Headers {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], if the header cannot be sent or belongs to the transport.
-    pub fn with(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
+    /// [`HttpSettingsError`], if the header cannot be sent or belongs to the transport.
+    pub fn with(mut self, name: &str, value: &str) -> Result<Self, HttpSettingsError> {
         let shown = || Excerpt::new(name.as_bytes(), 64).to_string();
         let key = HeaderName::from_bytes(name.trim().as_bytes())
-            .map_err(|_| ConfigError::HeaderName(shown()))?;
+            .map_err(|_| HttpSettingsError::HeaderName(shown()))?;
         // The transport sets these for each request; a fixed value would contradict it.
         if RESERVED.contains(&key.as_str()) {
-            return Err(ConfigError::Reserved(shown()));
+            return Err(HttpSettingsError::Reserved(shown()));
         }
         let mut value = HeaderValue::from_bytes(value.trim().as_bytes())
-            .map_err(|_| ConfigError::HeaderValue(shown()))?;
+            .map_err(|_| HttpSettingsError::HeaderValue(shown()))?;
         // Keeps the value out of Debug output and out of the compression tables of HTTP/2.
         value.set_sensitive(true);
         self.0.insert(key, value);
@@ -251,7 +251,7 @@ impl fmt::Debug for Headers {
 /// Error returned when a configuration cannot be used.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum HttpSettingsError {
     /// The text is not a URL.
     #[error("not a URL: {0}")]
     Url(String),
@@ -281,7 +281,7 @@ mod tests {
 
     #[track_caller]
     fn check(url: &str, expected: Result<&str, &str>) {
-        let actual = Config::new(url).map(|config| format!("{:?}", config.url));
+        let actual = HttpSettings::new(url).map(|settings| format!("{:?}", settings.url));
         let actual = actual.map_err(|error| error.to_string());
         assert_eq!(actual.as_deref().map_err(String::as_str), expected);
     }
@@ -304,8 +304,9 @@ mod tests {
     #[test]
     fn never_shows_what_headers_and_queries_say() {
         let headers = Headers::new().with("Authorization", "Bearer secret").unwrap();
-        let config = Config::new("https://example.com/?key=secret").unwrap().with_headers(headers);
-        let shown = format!("{config:?}");
+        let settings =
+            HttpSettings::new("https://example.com/?key=secret").unwrap().with_headers(headers);
+        let shown = format!("{settings:?}");
         assert!(shown.contains("authorization"), "{shown}");
         assert!(!shown.contains("secret"), "{shown}");
     }
@@ -323,7 +324,7 @@ mod tests {
 
     #[test]
     fn leads_nowhere_but_on_its_origin() {
-        let address = Config::new("https://example.com/a/b").unwrap().url;
+        let address = HttpSettings::new("https://example.com/a/b").unwrap().url;
         assert_eq!(address.join("/c?d=1").unwrap().0.as_str(), "https://example.com/c?d=1");
         assert_eq!(address.join("https://example.com:443/c").unwrap().0.path(), "/c");
         for target in

@@ -1,7 +1,7 @@
 //! The event queue of an HTTP transport: bounded, with one last event.
 //!
 //! Invariants:
-//! - No event follows [`Event::Closed`].
+//! - No event follows [`TransportEvent::Closed`].
 //! - A sender waits until there is room for its event, or the transport is closed.
 
 use std::fmt;
@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
-use crate::client::{Event, Events, MAX_EVENTS, TransportError};
+use crate::client::{MAX_EVENTS, TransportError, TransportEvent, TransportEvents};
 
 /// Sending end of a transport's event queue.
-pub(super) struct Outlet {
-    sender: mpsc::Sender<Event>,
+pub(super) struct EventQueue {
+    sender: mpsc::Sender<TransportEvent>,
     /// Receiving end, until it is taken.
-    events: Mutex<Option<Events>>,
+    events: Mutex<Option<TransportEvents>>,
     /// Reason why the transport is closed, once it is.
     closed: watch::Sender<Option<TransportError>>,
     /// True if the last event was sent. Locked while an event is sent, so that none follows the
@@ -23,19 +23,19 @@ pub(super) struct Outlet {
     is_finished: Mutex<bool>,
 }
 
-impl Outlet {
+impl EventQueue {
     pub(super) fn new() -> Self {
         let (sender, events) = mpsc::channel(MAX_EVENTS);
         let events = Mutex::new(Some(events));
         Self { sender, events, closed: watch::Sender::new(None), is_finished: Mutex::new(false) }
     }
 
-    pub(super) fn take_events(&self) -> Option<Events> {
+    pub(super) fn take_events(&self) -> Option<TransportEvents> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Sends an event as soon as there is room.
-    pub(super) async fn put(&self, event: Event) {
+    pub(super) async fn put(&self, event: TransportEvent) {
         let Ok(permit) = self.sender.reserve().await else { return };
         // Checked after the wait for room: the transport may have been closed meanwhile.
         let is_finished = self.is_finished.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl Outlet {
         let (false, Some(reason)) = (*is_finished, reason) else { return };
         *is_finished = true;
         if let Err(mpsc::error::TrySendError::Full(last)) =
-            self.sender.try_send(Event::Closed(reason))
+            self.sender.try_send(TransportEvent::Closed(reason))
         {
             let sender = self.sender.clone();
             // The task ends when the events are taken or dropped, at the latest with the transport.
@@ -91,8 +91,8 @@ impl Outlet {
     }
 }
 
-impl fmt::Debug for Outlet {
+impl fmt::Debug for EventQueue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Outlet").field("closed", &self.closed.borrow()).finish()
+        formatter.debug_struct("EventQueue").field("closed", &self.closed.borrow()).finish()
     }
 }

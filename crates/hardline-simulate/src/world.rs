@@ -10,7 +10,7 @@ use std::time::Duration;
 use hardline_guard::Direction;
 use hardline_guard::policy::Policy;
 use hardline_proxy::Note;
-use hardline_proxy::relay::{After, Ended, Relay, Settings, Sink, Wish};
+use hardline_proxy::relay::{After, Ended, Outgoing, Relay, Settings, Sink, Wish};
 use hardline_wire::line::{Line, LineFramer};
 
 use crate::oracle::{Failure, Fault, Judge};
@@ -73,9 +73,12 @@ struct Outputs {
 }
 
 impl Sink for Outputs {
-    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
-        match direction {
-            Direction::ServerToClient => self.judge.handle_to_client(frame, is_own, self.now),
+    fn send(&mut self, outgoing: Outgoing<'_>) {
+        let frame = outgoing.frame();
+        match outgoing.direction() {
+            Direction::ServerToClient => {
+                self.judge.handle_to_client(frame, outgoing.is_own(), self.now);
+            }
             Direction::ClientToServer => {
                 self.judge.handle_to_server(frame, self.now);
                 self.to_server.push(frame.to_vec());

@@ -7,7 +7,7 @@ use hardline_guard::Direction;
 use hardline_wire::id::Id;
 
 use super::opening::Interest;
-use super::{Relay, Sink, line};
+use super::{Relay, Reply, Sink};
 use crate::note::Note;
 
 /// When requests of the client are given up.
@@ -56,12 +56,12 @@ impl Relay {
                 continue;
             }
             let reason = "no answer within the time that requests have here";
-            let failed = line::failure(&id, "request.timeout", reason);
+            let failure = Reply::Failure { id: &id, rule: "request.timeout", reason };
             sink.note(&Note::TimedOut);
-            sink.send(Direction::ServerToClient, &failed, true);
+            sink.send((Direction::ServerToClient, failure).into());
             if !matches!(interest, Some(Interest::Initialize)) {
-                let cancelled = line::cancelled(&id, reason);
-                sink.send(Direction::ClientToServer, &cancelled, true);
+                let cancelled = Reply::Cancelled { id: &id, reason };
+                sink.send((Direction::ClientToServer, cancelled).into());
             }
         }
     }

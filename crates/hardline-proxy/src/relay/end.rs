@@ -9,7 +9,7 @@ use hardline_wire::id::Id;
 use super::breaker::Pause;
 use super::restore::Own;
 use super::unfinished::Cut;
-use super::{Deadlines, Relay, Restart, Sink, State, line};
+use super::{Deadlines, Relay, Reply, Restart, Sink, State};
 use crate::note::Note;
 use crate::redact::redact_excerpt;
 
@@ -88,9 +88,9 @@ impl Relay {
         }
         for orphan in orphans {
             let reason = format!("the server {}{}", ended.how, warning(&orphan.asked));
-            let failed = line::failure(&orphan.id, "server.ended", &reason);
+            let failure = Reply::Failure { id: &orphan.id, rule: "server.ended", reason: &reason };
             self.opening.end_listen(&orphan.id);
-            sink.send(Direction::ServerToClient, &failed, true);
+            sink.send((Direction::ServerToClient, failure).into());
         }
         self.refused = None;
         self.cancel_server_requests(sink);
@@ -130,8 +130,9 @@ impl Relay {
         let orphans = self.guard.settle_all(Direction::ServerToClient);
         let open = orphans.into_iter().map(|orphan| orphan.id).collect();
         for id in self.ids.end_server(open) {
-            let cancelled = line::cancelled(&id, "the server that asked has ended");
-            sink.send(Direction::ServerToClient, &cancelled, true);
+            let reason = "the server that asked has ended";
+            let cancelled = Reply::Cancelled { id: &id, reason };
+            sink.send((Direction::ServerToClient, cancelled).into());
         }
     }
 
@@ -144,8 +145,9 @@ impl Relay {
     /// Fails what the server asked the client for.
     pub(super) fn fail_server_requests(&mut self, sink: &mut impl Sink) {
         for orphan in self.guard.settle_all(Direction::ServerToClient) {
-            let failed = line::failure(&orphan.id, "client.ended", "the client has ended");
-            sink.send(Direction::ClientToServer, &failed, true);
+            let reason = "the client has ended";
+            let failure = Reply::Failure { id: &orphan.id, rule: "client.ended", reason };
+            sink.send((Direction::ClientToServer, failure).into());
         }
     }
 
@@ -154,9 +156,10 @@ impl Relay {
         for orphan in self.guard.settle_all(Direction::ClientToServer) {
             if !self.takes_own(&orphan.id) {
                 let reason = format!("{reason}{}", warning(&orphan.asked));
-                let failed = line::failure(&orphan.id, "session.ended", &reason);
-                self.opening.end_listen(&orphan.id);
-                sink.send(Direction::ServerToClient, &failed, true);
+                let id = &orphan.id;
+                let failure = Reply::Failure { id, rule: "session.ended", reason: &reason };
+                self.opening.end_listen(id);
+                sink.send((Direction::ServerToClient, failure).into());
             }
         }
         self.fail_listens("session.ended", reason, sink);
@@ -166,7 +169,8 @@ impl Relay {
     /// Fails subscriptions that no server keeps at the moment.
     fn fail_listens(&mut self, rule: &str, reason: &str, sink: &mut impl Sink) {
         for id in self.opening.take_listens() {
-            sink.send(Direction::ServerToClient, &line::failure(&id, rule, reason), true);
+            let failure = Reply::Failure { id: &id, rule, reason };
+            sink.send((Direction::ServerToClient, failure).into());
         }
     }
 }

@@ -16,8 +16,8 @@ mod breaker;
 mod deadline;
 mod end;
 mod learn;
-mod line;
 mod opening;
+mod outgoing;
 mod refused;
 mod restore;
 mod server_ids;
@@ -47,6 +47,7 @@ use unfinished::{Cut, Unfinished};
 use waiting::Waiting;
 
 pub use end::{After, Ended};
+pub use outgoing::{Outgoing, Reply};
 pub use refused::Refused;
 
 /// How long a request waits for a server that is being started again.
@@ -96,9 +97,8 @@ impl Settings {
 
 /// Where what comes of a line goes.
 pub trait Sink {
-    /// Sends a line, which has no end yet. One of our own making may go against the stream it comes
-    /// from, and `is_own` says so.
-    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool);
+    /// Sends a frame, and adds the line end.
+    fn send(&mut self, outgoing: Outgoing<'_>);
 
     /// Tells whoever watches.
     fn note(&mut self, note: &Note<'_>);
@@ -362,8 +362,8 @@ impl Relay {
         }
         for delivery in verdict.deliveries {
             match delivery.direction {
-                Direction::ClientToServer => self.deliver_to_server(&delivery, now, sink),
-                Direction::ServerToClient => self.deliver_to_client(&delivery, now, sink),
+                Direction::ClientToServer => self.deliver_to_server(delivery, now, sink),
+                Direction::ServerToClient => self.deliver_to_client(delivery, now, sink),
             }
         }
         if let Some(rule) = verdict.close {
@@ -372,7 +372,7 @@ impl Relay {
         }
     }
 
-    fn deliver_to_server(&mut self, delivery: &Delivery<'_>, now: Duration, sink: &mut impl Sink) {
+    fn deliver_to_server(&mut self, delivery: Delivery<'_>, now: Duration, sink: &mut impl Sink) {
         let frame = &**delivery.frame.get();
         match &delivery.carries {
             Carries::Message(message) => self.learn_from_client(message, frame, now),
@@ -389,10 +389,10 @@ impl Relay {
             }
             Carries::Reply(_) | Carries::Complaint | Carries::Unchecked => {}
         }
-        sink.send(Direction::ClientToServer, frame, is_own(delivery));
+        sink.send(delivery.into());
     }
 
-    fn deliver_to_client(&mut self, delivery: &Delivery<'_>, now: Duration, sink: &mut impl Sink) {
+    fn deliver_to_client(&mut self, delivery: Delivery<'_>, now: Duration, sink: &mut impl Sink) {
         let frame = &**delivery.frame.get();
         let decoded = match &delivery.carries {
             Carries::Unread => self.decoder.decode(frame).ok(),
@@ -435,15 +435,11 @@ impl Relay {
                 return;
             }
             self.learn_from_server(message);
-            if let Some(renamed) = self.ids.request(message, frame, &self.limits) {
-                sink.send(Direction::ServerToClient, &renamed, false);
+            if let Some(rename) = self.ids.rename(message, &self.limits) {
+                sink.send(Outgoing::from(delivery).renamed(&rename, &self.limits));
                 return;
             }
         }
-        sink.send(Direction::ServerToClient, frame, is_own(delivery));
+        sink.send(delivery.into());
     }
-}
-
-fn is_own(delivery: &Delivery<'_>) -> bool {
-    matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint)
 }

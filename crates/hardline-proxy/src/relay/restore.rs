@@ -9,7 +9,8 @@ use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
 use super::opening::{Fingerprint, List, Opening};
-use super::{Relay, Sink, State, Wish, line};
+use super::outgoing::{list_request, replace_id};
+use super::{Outgoing, Relay, Reply, Sink, State, Wish};
 use crate::note::Note;
 
 /// How long a server may take to answer `initialize` again.
@@ -54,7 +55,7 @@ impl Relay {
         let verdict = self.guard.inspect(Direction::ClientToServer, &line, now);
         for delivery in verdict.deliveries {
             if delivery.direction == Direction::ClientToServer {
-                sink.send(Direction::ClientToServer, delivery.frame.get(), true);
+                sink.send(Outgoing::from(delivery).into_own());
             }
         }
     }
@@ -134,7 +135,7 @@ impl Relay {
         }
         for frame in self.opening.settings() {
             let id = self.own_id();
-            if let Some(frame) = line::with_id(&frame, &id, &self.limits) {
+            if let Some(frame) = replace_id(&frame, &id, &self.limits) {
                 self.own.insert(id, Own::Setting);
                 self.say(&frame, now, sink);
             }
@@ -168,7 +169,7 @@ impl Relay {
         sink: &mut impl Sink,
     ) {
         let id = self.own_id();
-        let frame = line::list(&id, list.method(), cursor);
+        let frame = list_request(&id, list.method(), cursor);
         self.own.insert(id, own);
         self.say(&frame, now, sink);
     }
@@ -211,8 +212,8 @@ impl Relay {
         self.opening.set_list(list, seen);
         sink.note(&Note::Changed(&format!("its {} differ", list.method())));
         if self.opening.agreed().is_some_and(|agreed| agreed.may_change(list)) {
-            let changed = line::list_changed(list.capability());
-            sink.send(Direction::ServerToClient, &changed, true);
+            let changed = Reply::ListChanged { capability: list.capability() };
+            sink.send((Direction::ServerToClient, changed).into());
         }
         self.listed(list, now, sink);
     }

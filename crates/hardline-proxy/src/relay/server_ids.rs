@@ -11,7 +11,7 @@ use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::message::Message;
 
-use super::line;
+use super::outgoing::replace_id;
 
 /// Most ids of servers that are gone that are remembered.
 const MAX_STALE: usize = 4096;
@@ -39,6 +39,15 @@ pub(super) enum Answer {
     Renamed(Vec<u8>),
 }
 
+/// Id that a message of the server gets on its way to the client.
+#[derive(Debug)]
+pub(super) enum Rename {
+    /// The id of the message itself.
+    Id(Id<'static>),
+    /// The id of the request that a cancellation is about.
+    RequestId(Id<'static>),
+}
+
 impl ServerIds {
     pub(super) fn is_empty(&self) -> bool {
         self.stale.is_empty() && self.renamed.is_empty()
@@ -64,13 +73,8 @@ impl ServerIds {
         open
     }
 
-    /// A message of the server with an id that the client cannot mistake, if it needs one.
-    pub(super) fn request(
-        &mut self,
-        message: &Message<'_>,
-        frame: &[u8],
-        limits: &Limits,
-    ) -> Option<Vec<u8>> {
+    /// Returns the id that a message of the server gets, if the client would mistake its own.
+    pub(super) fn rename(&mut self, message: &Message<'_>, limits: &Limits) -> Option<Rename> {
         if self.is_empty() {
             return None;
         }
@@ -82,15 +86,14 @@ impl ServerIds {
                 }
                 self.next += 1;
                 let shown = Id::from_string(&format!("hardline:{}:{id}", self.next)).into_owned();
-                let renamed = line::with_id(frame, &shown, limits)?;
                 self.renamed.insert(shown.clone(), id.clone());
-                self.shown.insert(id, shown);
-                Some(renamed)
+                self.shown.insert(id, shown.clone());
+                Some(Rename::Id(shown))
             }
             Message::Notification(call) if call.method == "notifications/cancelled" => {
                 let id = Id::read(call.params?.get("requestId")?, limits.max_id_bytes()).ok()?;
                 let shown = self.shown.get(&id.into_owned())?;
-                line::with_request_id(frame, shown, limits)
+                Some(Rename::RequestId(shown.clone()))
             }
             Message::Notification(_) | Message::Response(_) | Message::Error(_) => None,
         }
@@ -109,7 +112,7 @@ impl ServerIds {
         };
         if let Some(original) = self.renamed.remove(&id) {
             self.shown.remove(&original);
-            return line::with_id(text, &original, limits).map_or(Answer::Late, Answer::Renamed);
+            return replace_id(text, &original, limits).map_or(Answer::Late, Answer::Renamed);
         }
         if self.stale.remove(&id) {
             self.order.retain(|it| *it != id);

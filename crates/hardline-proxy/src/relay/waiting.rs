@@ -11,7 +11,7 @@ use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 use hardline_wire::recover::{Ending, recover};
 
-use super::{MAX_WAIT, Relay, Sink, line};
+use super::{MAX_WAIT, Relay, Reply, Sink};
 use crate::audit::Fate;
 
 /// Lines in their order, bounded.
@@ -169,7 +169,7 @@ impl Relay {
                 self.show(Direction::ClientToServer, line, &verdict, sink);
                 for delivery in verdict.deliveries {
                     if delivery.direction == Direction::ServerToClient {
-                        sink.send(Direction::ServerToClient, delivery.frame.get(), true);
+                        sink.send(delivery.into());
                     }
                 }
             }
@@ -218,6 +218,7 @@ impl Relay {
 
 fn fail_all(ids: &[Id<'_>], rule: &str, reason: &str, sink: &mut impl Sink) {
     for id in ids {
-        sink.send(Direction::ServerToClient, &line::failure(id, rule, reason), true);
+        let failure = Reply::Failure { id, rule, reason };
+        sink.send((Direction::ServerToClient, failure).into());
     }
 }

@@ -11,7 +11,7 @@
 //! - Each buffer contains at most `max_queue_bytes` and one line.
 
 mod launcher;
-mod outlets;
+mod outlet;
 mod phase;
 mod server;
 
@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hardline_transport::lines::{Outlet, Source};
+use hardline_transport::lines::Source;
 use hardline_transport::process::{Exit, SpawnError};
 use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
 use thiserror::Error;
@@ -30,7 +30,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::note::Note;
 use crate::relay::{After, Ended, Refused, Relay, Settings};
 pub use launcher::Launcher;
-use outlets::Outlets;
+use outlet::{Outlet, Outlets};
 use phase::Phase;
 use server::Server;
 

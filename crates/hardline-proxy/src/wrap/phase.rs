@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hardline_transport::process::Exit;
 
-use super::outlets::Outlets;
+use super::outlet::Outlets;
 use super::server::Server;
 use super::{GRACE, LAST_WRITE, Observer, Outcome, SIGNAL_GRACE, Session};
 use crate::note::Note;

@@ -5,12 +5,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hardline_transport::lines::{Outlet, Source};
+use hardline_transport::lines::Source;
 use hardline_transport::process::{Child, Command, Exit, SpawnError};
 use hardline_wire::limits::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::outlet::Outlet;
 
 /// Time for which standard output may stay open after the process has exited. A descendant that
 /// escaped may hold it open.

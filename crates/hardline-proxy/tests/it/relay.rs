@@ -5,7 +5,7 @@ use std::time::Duration;
 use hardline_guard::Direction;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::Note;
-use hardline_proxy::relay::{After, Ended, Relay, Restart, Settings, Sink, Wish};
+use hardline_proxy::relay::{After, Ended, Outgoing, Relay, Restart, Settings, Sink, Wish};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
 use serde_json::Value;
@@ -22,9 +22,9 @@ pub(crate) struct Outputs {
 }
 
 impl Sink for Outputs {
-    fn send(&mut self, direction: Direction, frame: &[u8], _: bool) {
-        let frame = String::from_utf8(frame.to_vec()).unwrap();
-        match direction {
+    fn send(&mut self, outgoing: Outgoing<'_>) {
+        let frame = String::from_utf8(outgoing.frame().to_vec()).unwrap();
+        match outgoing.direction() {
             Direction::ServerToClient => self.to_client.push(frame),
             Direction::ClientToServer => self.to_server.push(frame),
         }

@@ -78,6 +78,9 @@ pub enum ReadError {
     /// A newer version of Hardline created the database.
     #[error("{} was created by a newer version of hardline; update hardline to read it", .0.display())]
     Newer(PathBuf),
+    /// An older version of Hardline created the database, and a reader does not change it.
+    #[error("{} was created by an older version of hardline; the next session of `hardline wrap` upgrades it", .0.display())]
+    Older(PathBuf),
     /// The file is not an audit database.
     #[error("{} is no audit database", .0.display())]
     Foreign(PathBuf),
@@ -128,6 +131,7 @@ impl Reader {
         });
         opened.map_err(|error| match error {
             StoreError::Newer(_) => ReadError::Newer(path.to_owned()),
+            StoreError::Older(_) => ReadError::Older(path.to_owned()),
             StoreError::Io(error) => ReadError::Unreadable { path: path.to_owned(), error },
             // A file that is no database at all is reported as foreign below.
             StoreError::Database(error)
@@ -203,8 +207,8 @@ impl Reader {
     ) -> Result<i64, E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT f.id, at, key, server, rule, severity, direction, action, path, \"offset\",
-                 length, excerpt, detail, count
+               SELECT f.id AS id, at, key, server, rule, severity, direction, action, path,
+                 \"offset\", length, excerpt, detail, count
                FROM findings f JOIN sessions s ON s.id = f.session
                WHERE (?1 IS NULL OR s.server = ?1)
                  AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= at
@@ -226,7 +230,7 @@ impl Reader {
         let mut last = after;
         while let Some(row) = rows.next()? {
             // The rows come in the order of their ids, so the last one is the mark.
-            last = row.get(0)?;
+            last = row.get("id")?;
             each(Finding::read(row)?)?;
         }
         Ok(last)
@@ -244,8 +248,8 @@ impl Reader {
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT m.id, at, key, server, direction, method, tool, request, m.bytes, latency,
-                 verdict, body
+               SELECT m.id AS id, at, key, server, direction, method, tool, request,
+                 m.bytes AS bytes, latency, verdict, body
                FROM messages m JOIN sessions s ON s.id = m.session
                WHERE (?1 IS NULL OR s.server = ?1)
                  AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= at
@@ -271,12 +275,12 @@ impl Reader {
     /// An error of the database.
     pub fn counted(&self, query: &Query) -> Result<u64, rusqlite::Error> {
         self.connection.query_row(
-            "SELECT coalesce(sum(c.messages), 0)
+            "SELECT coalesce(sum(c.messages), 0) AS messages
              FROM counters c JOIN sessions s ON s.id = c.session
              WHERE (?1 IS NULL OR s.server = ?1)
                AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= second",
             params![query.server, query.session, query.since_micros()],
-            |row| row::count(row, 0),
+            |row| row::count(row, "messages"),
         )
     }
 
@@ -301,7 +305,7 @@ impl Reader {
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT kind IS NULL, id, at, key, server, kind, text, sha256, seq FROM (
+               SELECT kind IS NULL AS is_launch, id, at, key, server, kind, text, sha256, seq FROM (
                  SELECT id, session, seq, at, kind, text, NULL AS sha256 FROM events WHERE ?5 < id
                  UNION ALL
                  SELECT id, session, seq, at, NULL, argv, sha256 FROM launches WHERE ?6 < id)
@@ -320,19 +324,11 @@ impl Reader {
             marks.launches
         ])?;
         while let Some(row) = rows.next()? {
-            let is_launch: bool = row.get(0)?;
+            let is_launch: bool = row.get("is_launch")?;
             // Events and launches have separate ids, so each kind has its own mark.
             let mark = if is_launch { &mut marks.launches } else { &mut marks.events };
-            *mark = (*mark).max(row.get(1)?);
-            let kind: Option<String> = row.get(5)?;
-            each(Event {
-                at: Time(row.get(2)?),
-                session: row.get(3)?,
-                server: row.get(4)?,
-                kind: kind.unwrap_or_else(|| "launch".to_owned()),
-                text: row.get(6)?,
-                sha256: row.get(7)?,
-            })?;
+            *mark = (*mark).max(row.get("id")?);
+            each(Event::read(row)?)?;
         }
         Ok(())
     }
@@ -344,8 +340,8 @@ impl Reader {
     /// An error of the database.
     pub fn newest(&self) -> Result<Marks, rusqlite::Error> {
         let newest = |table: &str| {
-            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
-            self.connection.query_row(&sql, (), |row| row.get(0))
+            let sql = format!("SELECT coalesce(max(id), 0) AS newest FROM {table}");
+            self.connection.query_row(&sql, (), |row| row.get("newest"))
         };
         let (findings, events) = (newest("findings")?, newest("events")?);
         Ok(Marks { findings, events, launches: newest("launches")? })
@@ -404,12 +400,13 @@ fn connect(path: &Path, is_immutable: bool) -> Result<Connection, StoreError> {
     connection.busy_timeout(store::BUSY * 8)?;
     connection.pragma_update(None, "cache_size", -2048)?;
     // Reads a table as well: opening succeeds even if the WAL beside the database is not readable.
-    if store::check(&connection)? {
-        let sql = "SELECT count(*) FROM housekeeping";
-        connection.query_row(sql, (), |_| Ok(()))?;
-        return Ok(connection);
+    match store::version(&connection)? {
+        0 => return Err(StoreError::Foreign),
+        version if version < store::VERSION => return Err(StoreError::Older(version)),
+        _ => {}
     }
-    Err(StoreError::Foreign)
+    connection.query_row("SELECT count(*) AS rows FROM housekeeping", (), |_| Ok(()))?;
+    Ok(connection)
 }
 
 /// Returns true if SQLite failed because it cannot write to the directory.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::gate::Gate;
-use super::{BUSY, StoreError, beside, connect};
+use super::{BUSY, Opened, StoreError, beside, connect};
 
 /// Moves a damaged database aside, unless another process did so already. Returns its new path.
 pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, StoreError> {
@@ -31,7 +31,7 @@ pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, S
 fn is_broken(path: &Path) -> Result<bool, StoreError> {
     let checked = connect(path).and_then(|opened| match opened {
         None => Ok("ok".to_owned()),
-        Some((connection, _)) => {
+        Some(Opened { connection, .. }) => {
             Ok(connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?)
         }
     });

@@ -40,7 +40,7 @@ impl<'a> Insert<'a> {
             ],
         )?;
         let sql = "SELECT id FROM sessions WHERE key = ?1";
-        let id = transaction.query_row(sql, [&session.key], |row| row.get(0))?;
+        let id = transaction.query_row(sql, [&session.key], |row| row.get("id"))?;
         Ok(Self::of_session(transaction, id))
     }
 
@@ -122,7 +122,8 @@ impl<'a> Insert<'a> {
 
     fn counter(&mut self, counter: &Counter) -> Result<()> {
         self.transaction.execute(
-            "INSERT INTO counters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "INSERT INTO counters (session, second, direction, method, verdict, messages, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT DO UPDATE SET
                messages = messages + excluded.messages, bytes = bytes + excluded.bytes",
             params![

@@ -2,6 +2,7 @@
 
 mod crowd;
 mod keep;
+mod migrate;
 mod trouble;
 
 use std::path::Path;

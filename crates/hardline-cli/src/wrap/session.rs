@@ -12,8 +12,8 @@ use hardline_transport::process::write_stderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::desk::{Desk, Watcher};
-use super::start::{Identity, Server};
+use super::observer::{SharedObserver, WrapObserver};
+use super::start::{Identity, ServerStart};
 use super::starter::{StartChecks, Starter};
 use super::{Args, report};
 
@@ -26,13 +26,13 @@ pub(super) async fn session(
     name: &str,
     policy: &Policy,
     settings: Settings,
-    server: &Server,
-    desk: &RefCell<Desk>,
+    server: &ServerStart,
+    observer: &RefCell<WrapObserver>,
 ) -> Result<Option<Outcome>, WrapError> {
     let begun = Instant::now();
     let compares = !args.no_pins && !args.danger_no_guard;
     let file = args.state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));
-    let checks = StartChecks::new(name, policy, desk, file, compares);
+    let checks = StartChecks::new(name, policy, observer, file, compares);
     let comparison = match checks.check_first(server) {
         Ok(comparison) => comparison,
         Err(refusal) => {
@@ -48,8 +48,8 @@ pub(super) async fn session(
     }
     let first = Some(server.command.clone());
     let mut starter = Starter { command: &args.command, checks: &checks, first };
-    let mut watcher = Watcher(desk);
-    let run = hardline_proxy::wrap::run(settings, &mut starter, &mut watcher);
+    let mut shared = SharedObserver(observer);
+    let run = hardline_proxy::wrap::run(settings, &mut starter, &mut shared);
     run_beside(run, take_comparison(&checks, comparison, begun)).await.map(Some)
 }
 

@@ -15,14 +15,14 @@ use hardline_proxy::wrap::{Launcher, WrapError};
 use hardline_transport::process::Command;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::desk::Desk;
-use super::start::{Identity, Server, identify};
+use super::observer::WrapObserver;
+use super::start::{Identity, ServerStart, identify};
 
 /// Checks of all starts in a session.
 pub(super) struct StartChecks<'a> {
     pub(super) name: &'a str,
     pub(super) policy: &'a Policy,
-    pub(super) desk: &'a RefCell<Desk>,
+    pub(super) observer: &'a RefCell<WrapObserver>,
     /// File of known executables. `None` if there is no state directory or nothing is compared.
     pub(super) file: Option<PathBuf>,
     /// True if executables are compared with those of earlier starts.
@@ -52,19 +52,19 @@ impl<'a> StartChecks<'a> {
     pub(super) fn new(
         name: &'a str,
         policy: &'a Policy,
-        desk: &'a RefCell<Desk>,
+        observer: &'a RefCell<WrapObserver>,
         file: Option<PathBuf>,
         compares: bool,
     ) -> Self {
         let (own, reported) = (RefCell::default(), RefCell::default());
-        Self { name, policy, desk, file, compares, own, reported }
+        Self { name, policy, observer, file, compares, own, reported }
     }
 
     /// Checks the first start. Returns the comparison of the executable if it may finish later:
     /// pass its result to [`take_identity`](Self::take_identity).
     pub(super) fn check_first(
         &self,
-        server: &Server,
+        server: &ServerStart,
     ) -> Result<Option<JoinHandle<Identity>>, Refusal> {
         let (rule, direction) = (Rule::LaunchChanged, Direction::ServerToClient);
         let action = self.policy.action(rule, Some(self.name), None, direction);
@@ -74,31 +74,31 @@ impl<'a> StartChecks<'a> {
         }
         self.check_command(Duration::ZERO, server)?;
         // Nothing depends on the result, so the session does not wait for it.
-        let is_wanted = action > Action::Allow || self.desk.borrow().audit.is_some();
+        let is_wanted = action > Action::Allow || self.observer.borrow().audit.is_some();
         Ok(is_wanted.then(|| spawn_blocking(self.comparison(server))))
     }
 
     /// Checks a start.
-    fn check(&self, now: Duration, server: &Server) -> Result<(), Refusal> {
+    fn check(&self, now: Duration, server: &ServerStart) -> Result<(), Refusal> {
         self.check_command(now, server)?;
         let identity = self.comparison(server)();
         self.take_identity(now, now, &identity)
     }
 
     /// Reports the findings about the command and its environment.
-    fn check_command(&self, now: Duration, server: &Server) -> Result<(), Refusal> {
+    fn check_command(&self, now: Duration, server: &ServerStart) -> Result<(), Refusal> {
         let refusal = self.report(now, &server.found);
         if let Some(changes) = server.confined.describe()
             && self.record_news(None, &changes)
         {
-            self.desk.borrow_mut().confined(now, &changes);
+            self.observer.borrow_mut().confined(now, &changes);
         }
         refusal.map_or(Ok(()), Err)
     }
 
     /// Returns the comparison of the executable with the last start. It owns its data, because it
     /// may run on another thread: an executable can be large.
-    fn comparison(&self, server: &Server) -> impl FnOnce() -> Identity + Send + 'static {
+    fn comparison(&self, server: &ServerStart) -> impl FnOnce() -> Identity + Send + 'static {
         let (start, policy, name) =
             (server.start.clone(), self.policy.clone(), self.name.to_owned());
         let (file, known) = (self.file.clone(), self.own.borrow().clone());
@@ -118,12 +118,12 @@ impl<'a> StartChecks<'a> {
         let has_news = reported < self.reported.borrow().len();
         // A refused start is retried often, so it is stored only with a new finding.
         if refusal.is_none() || has_news {
-            self.desk.borrow_mut().launch(started, &identity.launch);
+            self.observer.borrow_mut().launch(started, &identity.launch);
         }
         if let Some(trouble) = &identity.trouble
             && self.record_news(Some(Rule::LaunchChanged), trouble)
         {
-            self.desk.borrow_mut().trouble(now, trouble);
+            self.observer.borrow_mut().trouble(now, trouble);
         }
         if let Some(program) = &identity.program {
             let mut own = self.own.borrow_mut();
@@ -147,7 +147,7 @@ impl<'a> StartChecks<'a> {
             let (rule, detail) = (found.finding.rule, &found.finding.detail);
             // A server that dies repeatedly has the same findings at every start: report them once.
             if self.record_news(Some(rule), detail) {
-                self.desk.borrow_mut().found(now, found);
+                self.observer.borrow_mut().found(now, found);
             }
             if found.action >= Action::Block {
                 refusal.get_or_insert_with(|| Refusal { rule, detail: detail.clone() });
@@ -167,7 +167,7 @@ impl Launcher for Starter<'_> {
         if let Some(first) = self.first.take() {
             return Ok(first);
         }
-        let server = Server::new(self.command, self.checks.name, self.checks.policy)?;
+        let server = ServerStart::new(self.command, self.checks.name, self.checks.policy)?;
         let checked = self.checks.check(now, &server);
         checked.map_err(|refusal| WrapError::Refused(refusal.for_client(self.checks.name)))?;
         Ok(server.command)

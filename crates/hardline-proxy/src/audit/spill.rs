@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 
-use super::queue::Waiting;
-use super::record::{Counter, End, Event, Finding, Session, Started};
+use super::queue::Batch;
+use super::record::{
+    CounterRecord, EndRecord, EventRecord, FindingRecord, LaunchRecord, SessionRecord,
+};
 use super::store::{Store, StoreError, keep_private};
 
 /// Limit on the length of a file, in bytes. Further records stay in memory while there is room.
@@ -27,12 +29,12 @@ const MAX_FILES: usize = 256;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Line {
-    Session(Session),
-    Launch(Started),
-    Counter(Counter),
-    Finding(Finding),
-    Event(Event),
-    End(End),
+    Session(SessionRecord),
+    Launch(LaunchRecord),
+    Counter(CounterRecord),
+    Finding(FindingRecord),
+    Event(EventRecord),
+    End(EndRecord),
 }
 
 /// A spill file that is being written.
@@ -45,7 +47,11 @@ pub(super) struct Spill {
 
 impl Spill {
     /// Creates a spill file for a session.
-    pub(super) fn create(database: &Path, session: &Session, serial: u32) -> io::Result<Self> {
+    pub(super) fn create(
+        database: &Path,
+        session: &SessionRecord,
+        serial: u32,
+    ) -> io::Result<Self> {
         let name = format!("{}{}-{}-{serial}", prefix(database), session.pid, session.key);
         let path = database.with_file_name(format!("{name}.jsonl"));
         let hidden = database.with_file_name(format!("{name}.new"));
@@ -69,7 +75,7 @@ impl Spill {
     }
 
     /// Moves a batch into the file until the file is full. Findings come first.
-    pub(super) fn take(&mut self, batch: &mut Waiting) -> io::Result<()> {
+    pub(super) fn take(&mut self, batch: &mut Batch) -> io::Result<()> {
         self.take_each(&mut batch.findings, |it| Line::Finding(it.clone()))?;
         self.take_each(&mut batch.launches, |it| Line::Launch(it.clone()))?;
         self.take_each(&mut batch.events, |it| Line::Event(it.clone()))?;

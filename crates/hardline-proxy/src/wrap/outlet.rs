@@ -12,7 +12,7 @@ use tokio::io::AsyncWrite;
 use tokio::net::unix::pipe::Sender;
 
 use super::Observer;
-use crate::note::Note;
+use crate::notice::Notice;
 use crate::relay::{Outgoing, Sink};
 
 /// Output to one peer, for frames that may be sent.
@@ -85,8 +85,8 @@ impl Sink for Outlets<'_, '_, '_> {
         }
     }
 
-    fn note(&mut self, note: &Note<'_>) {
-        self.observer.note(self.now, note);
+    fn notify(&mut self, notice: &Notice<'_>) {
+        self.observer.notify(self.now, notice);
     }
 
     fn wants_lines(&self) -> bool {

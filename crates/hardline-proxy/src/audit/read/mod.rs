@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::store::{self, Identity, StoreError, beside, identity};
 use super::time::Time;
 
-pub use row::{Event, Finding, Message, Session};
+pub use row::{EventRow, FindingRow, MessageRow, SessionRow};
 
 /// The audit database, open for reading.
 #[derive(Debug)]
@@ -161,7 +161,7 @@ impl Reader {
     pub fn sessions<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        mut each: impl FnMut(Session) -> Result<(), E>,
+        mut each: impl FnMut(SessionRow) -> Result<(), E>,
     ) -> Result<(), E> {
         // The inner query takes the newest rows, the outer one puts them into order.
         let mut statement = self.connection.prepare(
@@ -181,7 +181,7 @@ impl Reader {
             query.limit
         ])?;
         while let Some(row) = rows.next()? {
-            each(Session::read(row)?)?;
+            each(SessionRow::read(row)?)?;
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Reader {
     pub fn findings<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        each: impl FnMut(Finding) -> Result<(), E>,
+        each: impl FnMut(FindingRow) -> Result<(), E>,
     ) -> Result<(), E> {
         self.findings_after(0, query, each).map(drop)
     }
@@ -203,7 +203,7 @@ impl Reader {
         &self,
         after: i64,
         query: &Query,
-        mut each: impl FnMut(Finding) -> Result<(), E>,
+        mut each: impl FnMut(FindingRow) -> Result<(), E>,
     ) -> Result<i64, E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
@@ -231,7 +231,7 @@ impl Reader {
         while let Some(row) = rows.next()? {
             // The rows come in the order of their ids, so the last one is the mark.
             last = row.get("id")?;
-            each(Finding::read(row)?)?;
+            each(FindingRow::read(row)?)?;
         }
         Ok(last)
     }
@@ -244,7 +244,7 @@ impl Reader {
     pub fn messages<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        mut each: impl FnMut(Message) -> Result<(), E>,
+        mut each: impl FnMut(MessageRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
@@ -263,7 +263,7 @@ impl Reader {
             query.limit
         ])?;
         while let Some(row) = rows.next()? {
-            each(Message::read(row)?)?;
+            each(MessageRow::read(row)?)?;
         }
         Ok(())
     }
@@ -292,7 +292,7 @@ impl Reader {
     pub fn events<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        each: impl FnMut(Event) -> Result<(), E>,
+        each: impl FnMut(EventRow) -> Result<(), E>,
     ) -> Result<(), E> {
         self.events_after(&mut Marks::default(), query, each)
     }
@@ -301,7 +301,7 @@ impl Reader {
         &self,
         marks: &mut Marks,
         query: &Query,
-        mut each: impl FnMut(Event) -> Result<(), E>,
+        mut each: impl FnMut(EventRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
@@ -328,7 +328,7 @@ impl Reader {
             // Events and launches have separate ids, so each kind has its own mark.
             let mark = if is_launch { &mut marks.launches } else { &mut marks.events };
             *mark = (*mark).max(row.get("id")?);
-            each(Event::read(row)?)?;
+            each(EventRow::read(row)?)?;
         }
         Ok(())
     }
@@ -357,7 +357,7 @@ impl Reader {
         &self,
         marks: &mut Marks,
         query: &Query,
-    ) -> Result<(Vec<Finding>, Vec<Event>), rusqlite::Error> {
+    ) -> Result<(Vec<FindingRow>, Vec<EventRow>), rusqlite::Error> {
         let (mut findings, mut events) = (Vec::new(), Vec::new());
         // Events have neither rule nor severity, so a filter on these excludes them.
         let wants_events = query.rule.is_none() && query.severity == Severity::Low;

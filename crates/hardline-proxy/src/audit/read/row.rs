@@ -8,7 +8,7 @@ use super::Time;
 /// A session.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Session {
+pub struct SessionRow {
     /// Key of the session: 16 hexadecimal digits.
     pub session: String,
     /// Name of the server.
@@ -45,7 +45,7 @@ pub struct Session {
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct FindingRow {
     /// Time of the finding.
     pub at: Time,
     /// Key of the session.
@@ -77,7 +77,7 @@ pub struct Finding {
 /// A message that has a row of its own.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Message {
+pub struct MessageRow {
     /// Time at which the message was read.
     pub at: Time,
     /// Key of the session.
@@ -96,7 +96,7 @@ pub struct Message {
     pub bytes: u64,
     /// For an answer, the microseconds since its request.
     pub latency: Option<u64>,
-    /// Outcome of the message: the name of a [`Fate`](crate::audit::Fate).
+    /// Outcome of the message: the name of a [`Verdict`](crate::Verdict).
     pub verdict: String,
     /// Text of the message, redacted and shortened, if texts were stored.
     pub body: Option<String>,
@@ -105,7 +105,7 @@ pub struct Message {
 /// An event other than a message or finding: a launch, a restart, an end.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Event {
+pub struct EventRow {
     /// Time of the event.
     pub at: Time,
     /// Key of the session.
@@ -120,7 +120,7 @@ pub struct Event {
     pub sha256: Option<String>,
 }
 
-impl Session {
+impl SessionRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
             session: row.get("key")?,
@@ -142,7 +142,7 @@ impl Session {
     }
 }
 
-impl Finding {
+impl FindingRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
             at: Time(row.get("at")?),
@@ -162,7 +162,7 @@ impl Finding {
     }
 }
 
-impl Message {
+impl MessageRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
             at: Time(row.get("at")?),
@@ -181,7 +181,7 @@ impl Message {
     }
 }
 
-impl Event {
+impl EventRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         // Launches are in a table of their own, without a kind.
         let kind: Option<String> = row.get("kind")?;

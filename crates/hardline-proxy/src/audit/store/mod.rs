@@ -7,7 +7,7 @@
 //! - No call waits much longer than [`BUSY`] for other processes.
 
 mod damage;
-mod gate;
+mod file_lock;
 mod insert;
 mod migration;
 mod retention;
@@ -21,10 +21,10 @@ use hardline_transport::file;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use thiserror::Error;
 
-use super::queue::Waiting;
-use super::record::Session;
+use super::queue::Batch;
+use super::record::SessionRecord;
 use super::spill;
-use gate::{Gate, Pass};
+use file_lock::{FileLock, FileLockGuard};
 use insert::Insert;
 
 pub(super) use damage::mend;
@@ -38,7 +38,7 @@ pub(super) const BUSY: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
-    gate: Gate,
+    lock: FileLock,
     connection: Connection,
     /// Device and inode of the opened file.
     identity: Option<Identity>,
@@ -91,34 +91,34 @@ impl Store {
         if let Some(directory) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             make_directory(directory)?;
         }
-        let gate = Gate::open(&beside(path, ".lock"))?;
+        let lock = FileLock::open(&beside(path, ".lock"))?;
         let opened = {
             // The shared lock suffices for an existing database, so sessions start side by side.
-            let _pass = gate.pass(BUSY)?;
+            let _guard = lock.lock_shared(BUSY)?;
             connect(path)?
         };
         let Opened { connection, identity, .. } = match opened {
             Some(opened) if opened.version == VERSION => opened,
             _ => {
-                let _pass = gate.pass_alone(BUSY * 4)?;
+                let _guard = lock.lock_exclusive(BUSY * 4)?;
                 upgrade(path)?
             }
         };
         // A crash of the system may lose the last commits, but never damages a WAL database.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-        Ok(Self { path: path.to_owned(), gate, connection, identity, session: None })
+        Ok(Self { path: path.to_owned(), lock, connection, identity, session: None })
     }
 
     /// Writes a batch of this session. `now` is in microseconds since 1970.
     pub(super) fn write(
         &mut self,
-        session: &Session,
-        batch: &Waiting,
+        session: &SessionRecord,
+        batch: &Batch,
         now: i64,
     ) -> Result<(), StoreError> {
         let known = self.session;
-        let (transaction, pass) = self.begin()?;
+        let (transaction, guard) = self.begin()?;
         let mut insert = match known {
             Some(id) => Insert::of_session(&transaction, id),
             None => Insert::new_session(&transaction, session)?,
@@ -129,20 +129,20 @@ impl Store {
         let id = insert.finish(now)?.ok_or(StoreError::Moved)?;
         transaction.commit()?;
         // The lock is held until after the commit, so that the file cannot be moved before.
-        drop(pass);
+        drop(guard);
         self.session = Some(id);
         Ok(())
     }
 
     /// Begins a write transaction, after a check that the file is still the database.
-    fn begin(&mut self) -> Result<(Transaction<'_>, Pass<'_>), StoreError> {
-        let pass = self.gate.pass(BUSY)?;
+    fn begin(&mut self) -> Result<(Transaction<'_>, FileLockGuard<'_>), StoreError> {
+        let guard = self.lock.lock_shared(BUSY)?;
         if self.identity != identity(&self.path) {
             return Err(StoreError::Moved);
         }
         // Takes the write lock now: upgrading a read transaction later can fail at once as busy.
         let immediate = TransactionBehavior::Immediate;
-        Ok((self.connection.transaction_with_behavior(immediate)?, pass))
+        Ok((self.connection.transaction_with_behavior(immediate)?, guard))
     }
 
     /// Imports a spill file. Does nothing if the file was imported before.
@@ -152,7 +152,7 @@ impl Store {
         lines: impl Iterator<Item = spill::Line>,
         now: i64,
     ) -> Result<(), StoreError> {
-        let (transaction, _pass) = self.begin()?;
+        let (transaction, _guard) = self.begin()?;
         // The name and the records are in one transaction, so no file is imported twice.
         let sql = "INSERT OR IGNORE INTO spills (name, at) VALUES (?1, ?2)";
         if transaction.execute(sql, (name, now))? == 0 {

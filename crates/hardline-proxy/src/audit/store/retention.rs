@@ -66,14 +66,14 @@ impl Store {
         retention: &Retention,
         now: i64,
     ) -> Result<Option<Pruned>, StoreError> {
-        let (transaction, pass) = self.begin()?;
+        let (transaction, guard) = self.begin()?;
         let pruned = drop_old(&transaction, retention, now)?;
         let pruned = match pruned {
             None => drop_some(&transaction, retention.max_bytes, now)?,
             some => some,
         };
         transaction.commit()?;
-        drop(pass);
+        drop(guard);
         match pruned {
             None => Ok(shrink(&self.connection)?),
             some => Ok(some),

@@ -19,7 +19,7 @@ use super::outlet::Outlet;
 const LINGER: Duration = Duration::from_millis(250);
 
 /// A running server.
-pub(super) struct Server {
+pub(super) struct ServerProcess {
     pub(super) input: Option<Outlet<Sender>>,
     pub(super) output: Source<Receiver>,
     life: Life,
@@ -35,7 +35,7 @@ enum Life {
     Closing(Ending),
 }
 
-impl Server {
+impl ServerProcess {
     pub(super) fn start(command: &Command, limits: &Limits) -> Result<Option<Self>, SpawnError> {
         let mut child = command.spawn()?;
         let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::DateTime;
 use hardline_guard::Direction;
-use hardline_proxy::audit::Verdict;
+use hardline_proxy::Verdict;
 use hardline_wire::json::{Checker, Value};
 use hardline_wire::limits::Limits;
 use memchr::memchr;
@@ -158,35 +159,10 @@ fn read_verdict(name: &str) -> Option<Verdict> {
 
 /// Parses an RFC 3339 time in UTC. Returns the time since 1970.
 fn parse_time(text: &str) -> Option<Duration> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let mut time = time.splitn(3, ':');
-    let (hour, minute) = (time.next()?.parse::<u64>().ok()?, time.next()?.parse::<u64>().ok()?);
-    let second: f64 = time.next()?.parse().ok()?;
-    // Larger values could overflow below.
-    let is_sound = (1970..10_000).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && (0.0..61.0).contains(&second);
-    if !is_sound {
-        return None;
-    }
-    // In a year that starts in March, the leap day is the last day.
-    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let leaps = year / 4 - year / 100 + year / 400;
-    let days = year * 365 + leaps + (month * 153 + 2) / 5 + day - 1;
-    let days = days.checked_sub(DAYS_TO_1970)?;
-    Some(
-        Duration::from_secs(days * 86_400 + hour * 3600 + minute * 60)
-            + Duration::from_secs_f64(second),
-    )
+    // Recordings are in UTC. Another offset is no time of ours.
+    let time = DateTime::parse_from_rfc3339(text.ends_with('Z').then_some(text)?).ok()?;
+    time.signed_duration_since(DateTime::UNIX_EPOCH).to_std().ok()
 }
-
-/// Days from 1 March of the year 0 to 1970.
-const DAYS_TO_1970: u64 = 719_468;
 
 #[cfg(test)]
 mod tests {

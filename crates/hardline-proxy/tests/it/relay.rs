@@ -236,7 +236,8 @@ fn bytes_now_and_then_do_not_keep_a_line_open() {
             run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
             run.wait_until(run.now + Duration::from_secs(1));
             let action = run.relay.take_action();
-            if action == Some(DriverAction::EndLine) && run.relay.try_end_line(line.as_bytes(), run.now)
+            if action == Some(DriverAction::EndLine)
+                && run.relay.try_end_line(line.as_bytes(), run.now)
             {
                 break run.now - begin;
             }

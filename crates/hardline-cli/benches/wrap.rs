@@ -1,4 +1,4 @@
-//! What `hardline wrap` costs, against the least that any proxy costs.
+//! Cost of `hardline wrap`, compared with a proxy that only copies bytes.
 //!
 //! The benchmark starts itself twice more: as a server that answers at once, and as a proxy that copies
 //! bytes with two blocking threads. `hardline wrap` in front of the same server takes turns with that,
@@ -28,7 +28,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// A name, a size, the most a round trip may take, and the least of messages a second.
 const ROWS: [(&str, usize, f64, f64); 3] =
     [("200 B", 200, 1.2, 0.6), ("10 KB", 10_000, 1.5, 0.4), ("1 MB", 1_000_000, 2.0, 0.5)];
-/// How many calls one measured step makes with 64 in flight.
+/// Number of calls in one measured step with 64 in flight.
 const BURST: usize = 256;
 const IN_FLIGHT: usize = 64;
 /// The least of the speed without an audit that there may be with one.
@@ -144,7 +144,7 @@ fn mark(actual: f64, goal: f64, is_missed: bool) -> String {
     }
 }
 
-/// How much longer it takes until the first answer.
+/// Additional time until the first answer.
 fn start(once: bool) -> u32 {
     let rounds = if once { 1 } else { 20 };
     let begin = |make: fn() -> Command| {
@@ -190,7 +190,7 @@ fn server(size: usize) -> Command {
     command
 }
 
-/// Where `wrap` keeps its audit.
+/// Audit database of `wrap`.
 static STATE: OnceLock<PathBuf> = OnceLock::new();
 
 fn wrapped(size: usize) -> Command {
@@ -289,7 +289,7 @@ fn pump(from: &mut impl Read, to: &mut impl Write) {
     }
 }
 
-/// What is measured: a server, perhaps with a proxy in front of it.
+/// Subject of a measurement: a server, perhaps with a proxy in front of it.
 struct Peer {
     child: Child,
     input: Option<ChildStdin>,

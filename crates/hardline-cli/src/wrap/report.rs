@@ -35,7 +35,7 @@ pub(super) enum Level {
     Debug,
 }
 
-/// Formats and writes notes, at most [`MAX_LINES`] at once.
+/// Formats and writes notices, at most [`MAX_LINES`] at once.
 #[derive(Debug)]
 pub(super) struct Report {
     name: String,
@@ -95,7 +95,7 @@ impl Report {
 
     fn text(&mut self, notice: &Notice<'_>) -> Option<String> {
         // A hostile server must not fill the client's log.
-        if !self.has_room() {
+        if !self.try_acquire() {
             self.withheld += 1;
             return None;
         }
@@ -111,7 +111,8 @@ impl Report {
         Some(text)
     }
 
-    fn has_room(&mut self) -> bool {
+    /// Takes a token for one line. Returns false if there is none.
+    fn try_acquire(&mut self) -> bool {
         let back = self.counted.elapsed().as_millis() / INTERVAL.as_millis();
         if let Ok(back) = u32::try_from(back)
             && back > 0
@@ -120,9 +121,9 @@ impl Report {
             self.left = self.left.saturating_add(back).min(MAX_LINES);
             self.counted = Instant::now();
         }
-        let has_room = self.left > 0;
+        let is_allowed = self.left > 0;
         self.left = self.left.saturating_sub(1);
-        has_room
+        is_allowed
     }
 }
 

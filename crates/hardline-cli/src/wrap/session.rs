@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
+use std::pin::pin;
 use std::time::Duration;
 
 use hardline_guard::policy::Policy;
@@ -49,7 +50,8 @@ pub(super) async fn session(
     let first = Some(server.command.clone());
     let mut starter = Starter { command: &args.command, checks: &checks, first };
     let mut shared = SharedObserver(observer);
-    let run = hardline_proxy::wrap::run(settings, &mut starter, &mut shared);
+    // Pinned here, because its future is too large to be moved.
+    let run = pin!(hardline_proxy::wrap::run(settings, &mut starter, &mut shared));
     run_beside(run, take_comparison(&checks, comparison, begun)).await.map(Some)
 }
 
@@ -69,8 +71,8 @@ async fn take_comparison(
 
 /// Runs the session and the comparison side by side. Ends with the session.
 async fn run_beside<T>(run: impl Future<Output = T>, comparison: impl Future<Output = ()>) -> T {
-    let mut run = std::pin::pin!(run);
-    let mut comparison = std::pin::pin!(comparison);
+    let mut run = pin!(run);
+    let mut comparison = pin!(comparison);
     tokio::select! {
         // The end of the session is checked first, so that it is not delayed by the comparison.
         biased;

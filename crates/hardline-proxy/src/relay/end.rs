@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hardline_guard::Direction;
-use hardline_guard::session::Asked;
+use hardline_guard::session::{Asked, Orphan};
 use hardline_wire::id::Id;
 
 use super::breaker::NextStart;
@@ -70,8 +70,8 @@ impl Relay {
 
         let mut orphans = self.guard.settle_all(Direction::ClientToServer);
         orphans.retain(|orphan| !self.forget_own(&orphan.id));
-        let is_listen =
-            |orphan: &hardline_guard::session::Orphan| self.opening.has_listen(&orphan.id);
+        let is_listen = |orphan: &Orphan| self.opening.has_listen(&orphan.id);
+        // An open subscription is the normal state, and no sign of a failure.
         let has_pending = orphans.iter().any(|orphan| !is_listen(orphan));
         let is_failure = !ended.is_success || has_pending;
         let restarts = may_restart
@@ -92,19 +92,28 @@ impl Relay {
             self.opening.end_listen(&orphan.id);
             sink.send((Direction::ServerToClient, failure).into());
         }
-        self.refused = None;
-        self.cancel_server_requests(sink);
-        self.own.clear();
-        self.interests.clear();
-        self.deadlines = Deadlines::default();
-        self.guard.restart();
-
+        self.forget_server(sink);
         if !restarts {
             let reason = format!("the server {}", ended.how);
             self.fail_listens("server.ended", &reason, sink);
             self.fail_waiting("server.ended", &reason, sink);
             return After::End;
         }
+        self.plan_restart(&ended.how, now, sink)
+    }
+
+    /// Resets the state that belongs to one server.
+    fn forget_server(&mut self, sink: &mut impl Sink) {
+        self.refused = None;
+        self.cancel_server_requests(sink);
+        self.own.clear();
+        self.interests.clear();
+        self.deadlines = Deadlines::default();
+        self.guard.restart();
+    }
+
+    /// Chooses the time of the restart. Waiting requests fail if it is far away.
+    fn plan_restart(&mut self, how: &str, now: Duration, sink: &mut impl Sink) -> After {
         let (at, is_broken) = match self.breaker.count_end(now) {
             NextStart::Soon(at) => (at, false),
             NextStart::Later(at) => (at, true),
@@ -112,7 +121,7 @@ impl Relay {
         sink.notify(&Notice::Restarting { after: at.saturating_sub(now), is_broken });
         if is_broken {
             self.state = State::Broken(at);
-            let reason = format!("the server {}; it ended too often", ended.how);
+            let reason = format!("the server {how}; it ended too often");
             self.fail_waiting("server.broken", &reason, sink);
         } else {
             self.state = State::Away;

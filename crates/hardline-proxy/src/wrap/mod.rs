@@ -84,7 +84,7 @@ pub trait Observer {
     /// Receives an event. `now` is the time since the start of the session.
     fn notify(&mut self, now: Duration, notice: &Notice<'_>);
 
-    /// Returns true if the observer wants a note for every line.
+    /// Returns true if the observer wants a notice for every line.
     fn wants_lines(&self) -> bool {
         false
     }

@@ -52,25 +52,10 @@ impl<'a> Insert<'a> {
 
     pub(super) fn batch(&mut self, batch: &Batch) -> Result<()> {
         self.rows(&batch.rows)?;
-        for count in &batch.counts.all {
-            self.counter(&count.record())?;
-        }
-        for launch in &batch.launches {
-            self.launch(launch)?;
-        }
-        for finding in &batch.findings {
-            self.finding(finding)?;
-        }
-        for event in &batch.events {
-            self.event(event)?;
-        }
-        match &batch.end {
-            Some(end) => self.end(end),
-            None => Ok(()),
-        }
+        batch.lines().try_for_each(|line| self.line(&line))
     }
 
-    pub(super) fn line(&mut self, line: &Line) -> Result<()> {
+    pub(super) fn line(&mut self, line: &Line<'_>) -> Result<()> {
         match line {
             Line::Session(_) => Ok(()),
             Line::Launch(launch) => self.launch(launch),

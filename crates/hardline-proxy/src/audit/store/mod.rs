@@ -149,7 +149,7 @@ impl Store {
     pub(super) fn import(
         &mut self,
         name: &str,
-        lines: impl Iterator<Item = spill::Line>,
+        lines: impl Iterator<Item = spill::Line<'static>>,
         now: i64,
     ) -> Result<(), StoreError> {
         let (transaction, _guard) = self.begin()?;

@@ -8,7 +8,9 @@ mod completion;
 #[cfg(unix)]
 mod demo;
 mod demo_server;
+mod directory;
 mod doctor;
+mod duration;
 mod frames;
 mod install;
 mod json;
@@ -16,13 +18,11 @@ mod json;
 mod keeper;
 mod man;
 mod pin;
-mod place;
 mod policy;
 mod recording;
 #[cfg(unix)]
 mod replay;
 mod scan;
-mod span;
 mod terminal;
 #[cfg(unix)]
 mod wrap;

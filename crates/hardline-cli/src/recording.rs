@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::DateTime;
 use hardline_guard::Direction;
-use hardline_proxy::audit::Fate;
+use hardline_proxy::Verdict;
 use hardline_wire::json::{Checker, Value};
 use hardline_wire::limits::Limits;
 use memchr::memchr;
@@ -27,7 +28,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) session: Cow<'a, str>,
     /// Verdict, if the line has one.
     #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
-    pub(crate) fate: Option<Fate>,
+    pub(crate) verdict: Option<Verdict>,
     /// True if only the beginning was stored.
     #[cfg_attr(not(unix), allow(dead_code, reason = "replays are for Unix"))]
     pub(crate) is_cut: bool,
@@ -67,7 +68,7 @@ impl<'a> Recorded<'a> {
         // Strict parsing gives the exact position of each value.
         let checked = checker.check(line).ok()?;
         let (mut direction, mut time, mut raw, mut base64) = (None, None, None, None);
-        let (mut session, mut fate, mut is_cut, mut left_out) = (Cow::default(), None, false, 0);
+        let (mut session, mut verdict, mut is_cut, mut left_out) = (Cow::default(), None, false, 0);
         for (key, value) in checked.value.members() {
             match &*key {
                 "direction" => direction = value.as_str(),
@@ -75,7 +76,7 @@ impl<'a> Recorded<'a> {
                 "raw" => raw = Some(value),
                 "raw_base64" => base64 = Some(value),
                 "session" => session = value.as_str().unwrap_or_default(),
-                "verdict" => fate = value.as_str().and_then(|name| read_fate(&name)),
+                "verdict" => verdict = value.as_str().and_then(|name| read_verdict(&name)),
                 "length" => is_cut = true,
                 "left_out" => left_out = value.text().parse().unwrap_or(0),
                 _ => {}
@@ -87,7 +88,7 @@ impl<'a> Recorded<'a> {
             (Some(raw), _) => read_escaped(raw)?,
             (None, base64) => read_base64(base64?)?,
         };
-        Some(Self { direction, time, session, fate, is_cut, left_out, raw, written })
+        Some(Self { direction, time, session, verdict, is_cut, left_out, raw, written })
     }
 }
 
@@ -151,42 +152,17 @@ fn read_base64(value: Value<'_>) -> Option<(Cow<'_, [u8]>, Written)> {
     Some((Cow::Owned(raw), Written::Within(start..start + value.text().len())))
 }
 
-fn read_fate(name: &str) -> Option<Fate> {
-    let all = [Fate::Passed, Fate::Sanitized, Fate::Blocked, Fate::Answered];
-    all.into_iter().find(|fate| fate.name() == name)
+fn read_verdict(name: &str) -> Option<Verdict> {
+    let all = [Verdict::Passed, Verdict::Sanitized, Verdict::Blocked, Verdict::Answered];
+    all.into_iter().find(|verdict| verdict.name() == name)
 }
 
 /// Parses an RFC 3339 time in UTC. Returns the time since 1970.
 fn parse_time(text: &str) -> Option<Duration> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let mut time = time.splitn(3, ':');
-    let (hour, minute) = (time.next()?.parse::<u64>().ok()?, time.next()?.parse::<u64>().ok()?);
-    let second: f64 = time.next()?.parse().ok()?;
-    // Larger values could overflow below.
-    let is_sound = (1970..10_000).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && (0.0..61.0).contains(&second);
-    if !is_sound {
-        return None;
-    }
-    // In a year that starts in March, the leap day is the last day.
-    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let leaps = year / 4 - year / 100 + year / 400;
-    let days = year * 365 + leaps + (month * 153 + 2) / 5 + day - 1;
-    let days = days.checked_sub(DAYS_TO_1970)?;
-    Some(
-        Duration::from_secs(days * 86_400 + hour * 3600 + minute * 60)
-            + Duration::from_secs_f64(second),
-    )
+    // Recordings are in UTC. Another offset is no time of ours.
+    let time = DateTime::parse_from_rfc3339(text.ends_with('Z').then_some(text)?).ok()?;
+    time.signed_duration_since(DateTime::UNIX_EPOCH).to_std().ok()
 }
-
-/// Days from 1 March of the year 0 to 1970.
-const DAYS_TO_1970: u64 = 719_468;
 
 #[cfg(test)]
 mod tests {
@@ -224,11 +200,11 @@ mod tests {
     fn says_which_session_and_what_became_of_it() {
         let line = r#"{"session":"a","direction":"client-to-server","raw":"x","verdict":"answered","length":9,"left_out":2}"#;
         let recorded = read(line).unwrap();
-        assert_eq!((&*recorded.session, recorded.fate), ("a", Some(Fate::Answered)));
+        assert_eq!((&*recorded.session, recorded.verdict), ("a", Some(Verdict::Answered)));
         assert!(recorded.is_cut && recorded.left_out == 2);
         let other =
             read(r#"{"direction":"client-to-server","raw":"x","verdict":{"a":1}}"#).unwrap();
-        assert_eq!((&*other.session, other.fate), ("", None));
+        assert_eq!((&*other.session, other.verdict), ("", None));
     }
 
     #[test]

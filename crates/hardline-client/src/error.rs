@@ -87,7 +87,7 @@ impl Error {
         }
     }
 
-    /// Replaces these values in the error's text with `[hidden]`. [`RpcError::data`] is left unchanged.
+    /// Replaces these values in the error's text with `[redacted]`. [`RpcError::data`] is left unchanged.
     #[must_use]
     pub fn hidden(mut self, secrets: &Secrets) -> Self {
         match &mut self {

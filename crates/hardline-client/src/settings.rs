@@ -228,7 +228,7 @@ impl Settings {
         self
     }
 
-    /// Adds values that errors and reports of problems show as `[hidden]`, no matter which side wrote them.
+    /// Adds values that errors and reports of problems show as `[redacted]`, no matter which side wrote them.
     /// Results from the server are left unchanged.
     #[must_use]
     pub fn with_secrets(mut self, secrets: &Secrets) -> Self {

@@ -5,13 +5,15 @@
 
 pub mod audit;
 pub mod launch;
-pub mod note;
+pub mod notice;
 pub mod pins;
 pub mod record;
 pub mod redact;
 pub mod relay;
 pub mod state;
+mod verdict;
 #[cfg(unix)]
 pub mod wrap;
 
-pub use note::{Note, Seen};
+pub use notice::{CheckedLine, Notice};
+pub use verdict::Verdict;

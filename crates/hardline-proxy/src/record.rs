@@ -26,10 +26,10 @@ use hardline_guard::Direction;
 use hardline_transport::file;
 use hardline_wire::encode::push_json_string;
 
-use crate::audit::Fate;
 use crate::audit::time::Time;
-use crate::note::Seen;
+use crate::notice::CheckedLine;
 use crate::redact::redact;
+use crate::verdict::Verdict;
 
 /// Limit on the bytes that wait to be written.
 const MAX_WAITING: usize = 64 << 20;
@@ -55,7 +55,7 @@ struct Raw {
     text: Vec<u8>,
     /// Length of the whole line, if `text` is only its beginning.
     length: Option<u64>,
-    fate: Fate,
+    verdict: Verdict,
     /// Number of lines left out before this one.
     left_out: u64,
 }
@@ -84,11 +84,11 @@ impl Recorder {
         let session = format!("{}-{}", since.as_micros(), std::process::id());
         // A full disk may have left half a line at the end of the file.
         let buffer = if is_torn(path) { b"\n".to_vec() } else { Vec::new() };
-        let desk = Desk { file, session, since, buffer, waiting: Arc::clone(&waiting) };
+        let state = RecordingThread { file, session, since, buffer, waiting: Arc::clone(&waiting) };
         let name = path.display().to_string();
         let builder = std::thread::Builder::new().name("hardline-record".into());
         let thread = builder.spawn(move || {
-            if let Err(error) = desk.run(&inbox) {
+            if let Err(error) = state.run(&inbox) {
                 tell(format!("cannot write {name}: {error}; the recording ends here"));
             }
         })?;
@@ -96,21 +96,21 @@ impl Recorder {
     }
 
     /// Queues a line. Never blocks.
-    pub fn line(&mut self, now: Duration, seen: &Seen<'_>) {
+    pub fn line(&mut self, now: Duration, line: &CheckedLine<'_>) {
         let Some(lines) = &self.lines else { return };
-        let length = u64::try_from(seen.raw.len()).unwrap_or(u64::MAX);
+        let length = u64::try_from(line.raw.len()).unwrap_or(u64::MAX);
         let waiting = self.waiting.load(Ordering::Relaxed);
         // A line longer than the limit is still taken if nothing else waits.
-        if waiting > 0 && waiting.saturating_add(seen.raw.len()) > MAX_WAITING {
+        if waiting > 0 && waiting.saturating_add(line.raw.len()) > MAX_WAITING {
             self.left_out += 1;
             return;
         }
         let raw = Raw {
             now,
-            direction: seen.direction,
-            text: seen.raw.to_vec(),
-            length: (length != seen.length).then_some(seen.length),
-            fate: seen.fate,
+            direction: line.direction,
+            text: line.raw.to_vec(),
+            length: (length != line.length).then_some(line.length),
+            verdict: line.verdict,
             left_out: self.left_out,
         };
         self.waiting.fetch_add(raw.text.len(), Ordering::Relaxed);
@@ -148,7 +148,7 @@ fn is_torn(path: &Path) -> bool {
 }
 
 /// State of the thread.
-struct Desk {
+struct RecordingThread {
     file: File,
     session: String,
     since: Duration,
@@ -156,7 +156,7 @@ struct Desk {
     waiting: Arc<AtomicUsize>,
 }
 
-impl Desk {
+impl RecordingThread {
     fn run(mut self, lines: &Receiver<Raw>) -> io::Result<()> {
         loop {
             // Lines that arrive together are written together, so an empty queue triggers the
@@ -213,7 +213,7 @@ impl Desk {
             }
         }
         line.push_str(",\"verdict\":");
-        push_json_string(&mut line, raw.fate.name());
+        push_json_string(&mut line, raw.verdict.name());
         if let Some(length) = raw.length {
             line.push_str(&format!(",\"length\":{length}"));
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A file is replaced completely or not at all.
-//! - A process that changes a file holds the lock on its directory: see [`alone`].
+//! - A process that changes a file holds the lock on its directory: see [`lock_directory`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -51,7 +51,7 @@ pub enum StateError {
 /// Lock on the directory of a shared file. Released on drop.
 #[derive(Debug)]
 #[must_use = "the lock is released when this value is dropped"]
-pub struct Alone {
+pub struct DirectoryLock {
     _directory: Option<File>,
 }
 
@@ -83,19 +83,21 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<String>, StateError> {
 /// # Errors
 ///
 /// [`StateError::Busy`] on a timeout, [`StateError::Write`] if the directory cannot be created.
-pub fn alone(path: &Path, patience: Duration) -> Result<Alone, StateError> {
+pub fn lock_directory(path: &Path, patience: Duration) -> Result<DirectoryLock, StateError> {
     const STEP: Duration = Duration::from_millis(5);
     let directory = directory(path);
     make_directory(&directory)
         .map_err(|error| StateError::Write { path: path.to_owned(), error })?;
     // Where directories cannot be locked, the last writer wins.
-    let Ok(file) = file::open_directory(&directory) else { return Ok(Alone { _directory: None }) };
+    let Ok(file) = file::open_directory(&directory) else {
+        return Ok(DirectoryLock { _directory: None });
+    };
     let mut waited = Duration::ZERO;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Alone { _directory: Some(file) }),
+            Ok(()) => return Ok(DirectoryLock { _directory: Some(file) }),
             // Some network file systems have no locks. Working without one is better than failing.
-            Err(fs::TryLockError::Error(_)) => return Ok(Alone { _directory: None }),
+            Err(fs::TryLockError::Error(_)) => return Ok(DirectoryLock { _directory: None }),
             Err(fs::TryLockError::WouldBlock) if patience <= waited => {
                 return Err(StateError::Busy { path: path.to_owned() });
             }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use hardline_guard::Direction;
 use hardline_guard::policy::Policy;
-use hardline_proxy::Note;
-use hardline_proxy::relay::{After, Ended, Relay, Settings, Sink, Wish};
+use hardline_proxy::Notice;
+use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, Settings, Sink};
 use hardline_wire::line::{Line, LineFramer};
 
 use crate::oracle::{Failure, Fault, Judge};
@@ -73,9 +73,12 @@ struct Outputs {
 }
 
 impl Sink for Outputs {
-    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool) {
-        match direction {
-            Direction::ServerToClient => self.judge.handle_to_client(frame, is_own, self.now),
+    fn send(&mut self, outgoing: Outgoing<'_>) {
+        let frame = outgoing.frame();
+        match outgoing.direction() {
+            Direction::ServerToClient => {
+                self.judge.handle_to_client(frame, outgoing.is_own(), self.now);
+            }
             Direction::ClientToServer => {
                 self.judge.handle_to_server(frame, self.now);
                 self.to_server.push(frame.to_vec());
@@ -83,7 +86,7 @@ impl Sink for Outputs {
         }
     }
 
-    fn note(&mut self, _: &Note<'_>) {}
+    fn notify(&mut self, _: &Notice<'_>) {}
 }
 
 impl World {
@@ -254,12 +257,12 @@ impl World {
     /// Does what the relay wishes, and has the server answer what the relay asked for itself.
     fn settle(&mut self) {
         loop {
-            match self.relay.take_wish() {
+            match self.relay.take_action() {
                 None => {}
-                Some(Wish::KillServer) if self.is_up => self.end(false),
-                Some(Wish::KillServer) => {}
-                Some(Wish::EndLine) => self.end_line(),
-                Some(Wish::EndSession) => {
+                Some(DriverAction::KillServer) if self.is_up => self.end(false),
+                Some(DriverAction::KillServer) => {}
+                Some(DriverAction::EndLine) => self.end_line(),
+                Some(DriverAction::EndSession) => {
                     self.close("the session was closed");
                     if self.is_up {
                         self.end(false);
@@ -278,7 +281,7 @@ impl World {
 
     /// Ends the line that the server has begun, if the relay still wants that.
     fn end_line(&mut self) {
-        if self.relay.ends_line(self.framer.unfinished(), self.now)
+        if self.relay.try_end_line(self.framer.unfinished(), self.now)
             && let Some(line) = self.framer.cut()
         {
             self.events += 1;

@@ -1,4 +1,5 @@
-//! Secret values, and hiding them in text.
+//! Known secret values, and their redaction in text. The proxy's `redact` finds unknown secrets by
+//! their keys and shapes.
 //!
 //! Invariants:
 //! - A value is found in any letter case, and as it appears in JSON, in URLs and in single lines.
@@ -8,9 +9,10 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
+use hardline_wire::excerpt::REDACTED;
+
 /// Length of the shortest value that is hidden, in characters.
 const MIN_CHARS: usize = 6;
-const HIDDEN: &str = "[hidden]";
 /// Marks the end of a shortened text.
 const CUT: &str = "\u{2026}";
 
@@ -48,7 +50,7 @@ impl Secrets {
         self.0.is_empty()
     }
 
-    /// Returns the text with `[hidden]` in place of every value. Where the text was cut off in the
+    /// Returns the text with `[redacted]` in place of every value. Where the text was cut off in the
     /// middle of a value, the remaining part is hidden too.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_empty() {
@@ -73,7 +75,7 @@ impl Secrets {
             // A match that overlaps the previous one is covered by the same replacement.
             if shown_to <= start {
                 hidden.push_str(text.get(shown_to..start).unwrap_or_default());
-                hidden.push_str(HIDDEN);
+                hidden.push_str(REDACTED);
             }
             shown_to = shown_to.max(end);
         }
@@ -155,7 +157,7 @@ fn percent_encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(HIDDEN)
+        formatter.write_str(REDACTED)
     }
 }
 
@@ -170,25 +172,29 @@ mod tests {
 
     #[test]
     fn values_are_found_in_whatever_form_they_stand() {
-        check(&["SEKRIT-1"], "a SEKRIT-1 b sekrit-1", "a [hidden] b [hidden]");
-        check(&["Bearer abcdef"], "it is abcdef, Bearer abcdef", "it is [hidden], [hidden]");
-        check(&["a b/c?d&"], "/x/a%20b/c%3Fd& a%20b%2fc%3fd%26", "/x/[hidden] [hidden]");
-        check(&["say \"hi\"\\"], r#"{"m": "say \"hi\"\\"}"#, r#"{"m": "[hidden]"}"#);
-        check(&["first line\nsecond line"], "it says: second line", "it says: [hidden]");
-        check(&["abcdef", "abcdefgh", "ghijkl"], "xabcdefghijkly", "x[hidden]y");
+        check(&["SEKRIT-1"], "a SEKRIT-1 b sekrit-1", "a [redacted] b [redacted]");
+        check(&["Bearer abcdef"], "it is abcdef, Bearer abcdef", "it is [redacted], [redacted]");
+        check(&["a b/c?d&"], "/x/a%20b/c%3Fd& a%20b%2fc%3fd%26", "/x/[redacted] [redacted]");
+        check(&["say \"hi\"\\"], r#"{"m": "say \"hi\"\\"}"#, r#"{"m": "[redacted]"}"#);
+        check(&["first line\nsecond line"], "it says: second line", "it says: [redacted]");
+        check(&["abcdef", "abcdefgh", "ghijkl"], "xabcdefghijkly", "x[redacted]y");
     }
 
     #[test]
     fn what_is_left_of_a_shortened_value_is_hidden_too() {
-        check(&["SEKRIT-123"], "it said: SEKRIT… 9 bytes more", "it said: [hidden]… 9 bytes more");
+        check(
+            &["SEKRIT-123"],
+            "it said: SEKRIT… 9 bytes more",
+            "it said: [redacted]… 9 bytes more",
+        );
         check(&["SEKRIT-123"], "it said: SE… 9 bytes more", "it said: SE… 9 bytes more");
     }
 
     #[test]
     fn nothing_else_is_touched() {
-        check(&["", "true", "Bearer x"], "true: bearers Bearer x", "true: bearers [hidden]");
+        check(&["", "true", "Bearer x"], "true: bearers Bearer x", "true: bearers [redacted]");
         check(&["1", "héllo", "true"], "1 héllo true", "1 héllo true");
         assert!(matches!(Secrets::new(["SEKRIT"]).hide("SEKRI"), Cow::Borrowed("SEKRI")));
-        assert_eq!(format!("{:?}", Secrets::new(["SEKRIT"])), "[hidden]");
+        assert_eq!(format!("{:?}", Secrets::new(["SEKRIT"])), "[redacted]");
     }
 }

@@ -6,6 +6,9 @@
 
 use std::fmt::{self, Write};
 
+/// Mark in place of a secret, in all texts of Hardline.
+pub const REDACTED: &str = "[redacted]";
+
 /// Shows bytes from a peer on one line.
 ///
 /// Printable characters stay. Newlines, tabs and backslashes are escaped as in Rust, other control

@@ -3,17 +3,17 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use hardline_proxy::audit::read::Finding;
+use hardline_proxy::audit::read::FindingRow;
 
 use super::list::{List, color, context, outcome, verdict_color};
-use super::{Rules, Which, line};
+use super::{Filter, Rules, line};
 use crate::terminal::table::{Cell, Layout};
 
 /// List findings, newest last
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    filter: Filter,
 
     #[command(flatten)]
     rules: Rules,
@@ -27,10 +27,10 @@ const LAYOUT: Layout =
     Layout::cut(&["TIME (UTC)", "SEVERITY", "RULE", "SERVER", "ACTION", "SESSION", "WHAT"], 5);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.which.open()?;
-    let mut query = args.which.query(args.limit);
+    let reader = args.filter.open()?;
+    let mut query = args.filter.query(args.limit);
     args.rules.add_to(&mut query);
-    let mut list = List::new(args.which.style, LAYOUT);
+    let mut list = List::new(args.filter.style, LAYOUT);
     let written = (|| {
         list.begin("findings", true)?;
         context(reader.findings(&query, |finding| list.add(&finding, row)))?;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     outcome(written)
 }
 
-fn row(finding: &Finding) -> Vec<Cell> {
+fn row(finding: &FindingRow) -> Vec<Cell> {
     vec![
         Cell::firm(finding.at.short()),
         severity(finding),
@@ -53,10 +53,10 @@ fn row(finding: &Finding) -> Vec<Cell> {
     ]
 }
 
-pub(super) fn severity(finding: &Finding) -> Cell {
+pub(super) fn severity(finding: &FindingRow) -> Cell {
     Cell::firm(&finding.severity).style(color(&finding.severity))
 }
 
-pub(super) fn action(finding: &Finding) -> Cell {
+pub(super) fn action(finding: &FindingRow) -> Cell {
     Cell::firm(&finding.action).style(verdict_color(&finding.action))
 }

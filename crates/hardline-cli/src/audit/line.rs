@@ -1,9 +1,9 @@
 //! Formats a finding or an event as one line of text.
 
-use hardline_proxy::audit::read::{Event, Finding};
+use hardline_proxy::audit::read::{EventRow, FindingRow};
 
 /// Returns the description, path, excerpt and count of a finding.
-pub(super) fn what(finding: &Finding) -> String {
+pub(super) fn what(finding: &FindingRow) -> String {
     let mut what = on_one_line(&finding.detail);
     if let Some(path) = &finding.path {
         what = format!("{what} at {path}");
@@ -15,7 +15,7 @@ pub(super) fn what(finding: &Finding) -> String {
 }
 
 /// Returns the text of an event; for a launch, the command line and its hash.
-pub(super) fn happened(event: &Event) -> String {
+pub(super) fn happened(event: &EventRow) -> String {
     if event.kind != "launch" {
         return on_one_line(&event.text);
     }

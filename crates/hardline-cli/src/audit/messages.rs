@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use hardline_proxy::audit::read::Message;
+use hardline_proxy::audit::read::MessageRow;
 
-use super::Which;
+use super::Filter;
 use super::list::{List, context, outcome, verdict_color};
 use crate::terminal::table::{Cell, Layout};
 
@@ -16,7 +16,7 @@ use crate::terminal::table::{Cell, Layout};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    filter: Filter,
 
     /// Show at most N messages, the newest ones
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -40,9 +40,9 @@ const LAYOUT: Layout = Layout::cut(
 );
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.which.open()?;
-    let query = args.which.query(args.limit);
-    let mut list = List::new(args.which.style, LAYOUT);
+    let reader = args.filter.open()?;
+    let query = args.filter.query(args.limit);
+    let mut list = List::new(args.filter.style, LAYOUT);
     let written = (|| {
         list.begin("messages", true)?;
         context(reader.messages(&query, |message| list.add(&message, row)))?;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     outcome(written)
 }
 
-fn row(message: &Message) -> Vec<Cell> {
+fn row(message: &MessageRow) -> Vec<Cell> {
     let or_nothing = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or_default());
     let from = if message.direction == "client-to-server" { "client" } else { "server" };
     vec![

@@ -22,9 +22,9 @@ use hardline_proxy::audit::read::{Query, Reader};
 use hardline_proxy::audit::time::Time;
 use hardline_wire::excerpt::Excerpt;
 
-use crate::place;
+use crate::directory;
+use crate::duration;
 use crate::policy::read_rule;
-use crate::span;
 use crate::terminal::{Color, complain};
 
 /// Query the audit log: sessions, findings, messages
@@ -71,18 +71,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Location of the database.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct DatabaseArg {
     /// Audit database; default: audit.db in the state directory
     #[arg(long, value_name = "PATH")]
     audit: Option<PathBuf>,
 }
 
-impl Place {
+impl DatabaseArg {
     fn path(&self) -> Result<PathBuf> {
         if let Some(path) = &self.audit {
             return Ok(path.clone());
         }
-        let state = place::state().context(
+        let state = directory::state().context(
             "cannot find the state directory: set HOME or XDG_STATE_HOME, or give --audit PATH",
         )?;
         Ok(state.join(FILE_NAME))
@@ -108,9 +108,9 @@ impl Place {
 
 /// Filters for records, and their output format.
 #[derive(Debug, clap::Args)]
-struct Which {
+struct Filter {
     #[command(flatten)]
-    place: Place,
+    database: DatabaseArg,
 
     /// Only this server
     #[arg(long, value_name = "NAME")]
@@ -121,7 +121,7 @@ struct Which {
     session: Option<String>,
 
     /// Only records up to this age, such as 30s, 10m, 1h or 7d
-    #[arg(long, value_name = "AGE", value_parser = span::read_age)]
+    #[arg(long, value_name = "AGE", value_parser = duration::read_age)]
     since: Option<Duration>,
 
     #[command(flatten)]
@@ -160,10 +160,10 @@ enum Format {
     Json,
 }
 
-impl Which {
+impl Filter {
     /// Opens the database. Warns if it has no records of the server.
     fn open(&self) -> Result<Reader> {
-        let reader = self.place.open()?;
+        let reader = self.database.open()?;
         if let Some(server) = &self.server {
             // A misspelled name would otherwise look like an empty result.
             let names = servers(&reader)?;

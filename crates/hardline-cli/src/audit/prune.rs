@@ -1,6 +1,6 @@
 //! `hardline audit prune`.
 
-use crate::span;
+use crate::duration;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use bytesize::ByteSize;
 use hardline_proxy::audit::{self, Retention};
 
-use super::{Place, now};
+use super::{DatabaseArg, now};
 
 /// Delete old records now, and shrink the database file
 ///
@@ -18,14 +18,14 @@ use super::{Place, now};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    place: Place,
+    database: DatabaseArg,
 
     /// Delete messages older than this, such as 30d
-    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = span::read_age)]
+    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = duration::read_age)]
     older_than: Duration,
 
     /// Delete sessions and their findings that are older than this
-    #[arg(long, value_name = "AGE", default_value = "180d", value_parser = span::read_age)]
+    #[arg(long, value_name = "AGE", default_value = "180d", value_parser = duration::read_age)]
     findings_older_than: Duration,
 
     /// Delete the oldest messages, then the oldest sessions, until the database is no larger than
@@ -35,7 +35,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let path = args.place.path()?;
+    let path = args.database.path()?;
     let mut retention = Retention::default();
     retention.messages = args.older_than;
     retention.findings = args.findings_older_than;

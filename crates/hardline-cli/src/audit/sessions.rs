@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use hardline_proxy::audit::read::Session;
+use hardline_proxy::audit::read::SessionRow;
 use serde::Serialize;
 
-use super::Which;
+use super::Filter;
 use super::list::{List, context, outcome};
 use crate::terminal::table::{Cell, Layout};
 
@@ -19,7 +19,7 @@ use crate::terminal::table::{Cell, Layout};
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    filter: Filter,
 
     /// Show at most N sessions, the newest ones
     #[arg(long, value_name = "N", default_value_t = 50)]
@@ -34,16 +34,16 @@ const LAYOUT: Layout = Layout::cut(HEADS, FOLD);
 
 /// A session with the state of its process.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SessionView<'a> {
     #[serde(flatten)]
-    session: &'a Session,
+    session: &'a SessionRow,
     state: &'static str,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.which.open()?;
-    let query = args.which.query(args.limit);
-    let mut list = List::new(args.which.style, LAYOUT);
+    let reader = args.filter.open()?;
+    let query = args.filter.query(args.limit);
+    let mut list = List::new(args.filter.style, LAYOUT);
     let written = (|| {
         list.begin("sessions", true)?;
         context(reader.sessions(&query, |session| add(&mut list, &session)))?;
@@ -53,11 +53,11 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     outcome(written)
 }
 
-pub(super) fn add(list: &mut List, session: &Session) -> Result<()> {
-    list.add(&Shown { session, state: state(session) }, |shown| row(shown.session))
+pub(super) fn add(list: &mut List, session: &SessionRow) -> Result<()> {
+    list.add(&SessionView { session, state: state(session) }, |shown| row(shown.session))
 }
 
-fn row(session: &Session) -> Vec<Cell> {
+fn row(session: &SessionRow) -> Vec<Cell> {
     let state = match (&session.outcome, state(session)) {
         (Some(outcome), "ended") => short(outcome),
         (_, state) => state.to_owned(),
@@ -90,7 +90,7 @@ fn short(outcome: &str) -> String {
 }
 
 /// Returns `ended`, `running` or `killed`.
-pub(super) fn state(session: &Session) -> &'static str {
+pub(super) fn state(session: &SessionRow) -> &'static str {
     match session.ended {
         Some(_) => "ended",
         None if is_there(session.pid) => "running",
@@ -98,7 +98,7 @@ pub(super) fn state(session: &Session) -> &'static str {
     }
 }
 
-fn lasted(session: &Session) -> String {
+fn lasted(session: &SessionRow) -> String {
     // A killed session has no end; its last record is the closest time.
     let end = session.ended.unwrap_or(session.seen);
     let micros = u64::try_from(end.0.saturating_sub(session.started.0)).unwrap_or(0);

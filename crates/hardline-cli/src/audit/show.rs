@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use hardline_proxy::audit::read::{Finding, Query};
+use hardline_proxy::audit::read::{FindingRow, Query};
 
 use super::list::{List, context, outcome};
-use super::{Place, Style, findings, line, sessions};
+use super::{DatabaseArg, Style, findings, line, sessions};
 use crate::terminal::table::{Cell, Layout};
 
 /// Show one session: its start, its events, its findings
@@ -17,7 +17,7 @@ pub(super) struct Args {
     session: String,
 
     #[command(flatten)]
-    place: Place,
+    database: DatabaseArg,
 
     #[command(flatten)]
     style: Style,
@@ -28,7 +28,7 @@ const EVENTS: Layout = Layout::whole(&["TIME (UTC)", "EVENT", "WHAT"], 2);
 const FINDINGS: Layout = Layout::whole(&["TIME (UTC)", "SEVERITY", "RULE", "ACTION", "WHAT"], 4);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let reader = args.place.open()?;
+    let reader = args.database.open()?;
     let mut query = Query::default();
     query.session = Some(args.session.to_ascii_lowercase());
     // Two are enough to see that a prefix is ambiguous.
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Returns the row of a finding, without the columns that are the same for the whole session.
-fn row(finding: &Finding) -> Vec<Cell> {
+fn row(finding: &FindingRow) -> Vec<Cell> {
     vec![
         Cell::firm(finding.at.short()),
         findings::severity(finding),

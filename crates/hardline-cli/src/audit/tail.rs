@@ -8,12 +8,12 @@ use std::time::Duration;
 use anstream::ColorChoice;
 use anstyle::Style as Ansi;
 use anyhow::Result;
-use hardline_proxy::audit::read::{Event, Finding, Marks, Query, Reader};
+use hardline_proxy::audit::read::{EventRow, FindingRow, Marks, Query, Reader};
 use hardline_wire::excerpt::Excerpt;
 use serde::Serialize;
 
 use super::list::{choice, color, context, is_closed, is_unread, output};
-use super::{Format, Rules, Which, line};
+use super::{Filter, Format, Rules, line};
 use crate::json;
 
 /// Polling interval for the database.
@@ -27,7 +27,7 @@ const MAX_TEXT_BYTES: usize = 2000;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    filter: Filter,
 
     #[command(flatten)]
     rules: Rules,
@@ -45,12 +45,12 @@ pub(super) struct Args {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Entry<'a> {
-    Finding(&'a Finding),
-    Event(&'a Event),
+    Finding(&'a FindingRow),
+    Event(&'a EventRow),
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let mut query = args.which.query(args.limit);
+    let mut query = args.filter.query(args.limit);
     args.rules.add_to(&mut query);
     match follow(args, query) {
         Err(error) if is_closed(&error) => Ok(ExitCode::SUCCESS),
@@ -59,12 +59,12 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn follow(args: &Args, mut query: Query) -> Result<()> {
-    let mut reader = args.which.open()?;
-    let path = args.which.place.path()?;
+    let mut reader = args.filter.open()?;
+    let path = args.filter.database.path()?;
     let mut marks = Marks::default();
     // Taken before the first query, so that nothing is missed in between.
     let newest = context(reader.newest().map_err(Into::into))?;
-    let choice = choice(args.which.style);
+    let choice = choice(args.filter.style);
     let mut out = output(choice);
     let mut is_first = true;
     loop {
@@ -75,7 +75,7 @@ fn follow(args: &Args, mut query: Query) -> Result<()> {
         entries.sort_by_key(|(at, _)| *at);
         let skipped = entries.len().saturating_sub(args.limit as usize);
         for (_, entry) in entries.iter().skip(if is_first { skipped } else { 0 }) {
-            match args.which.style.format {
+            match args.filter.style.format {
                 Format::Text => print(&mut out, entry, choice != ColorChoice::Never)?,
                 Format::Json => writeln!(out, "{}", json::line(entry)?)?,
             }
@@ -105,7 +105,7 @@ fn print(out: &mut dyn Write, entry: &Entry<'_>, is_colored: bool) -> Result<()>
     let show = |text: &str| Excerpt::of_json(text, MAX_TEXT_BYTES).to_string();
     match entry {
         Entry::Finding(finding) => {
-            let Finding { at, server, severity, rule, action, .. } = finding;
+            let FindingRow { at, server, severity, rule, action, .. } = finding;
             let (time, server) = (at.short(), show(server));
             let (color, bold) = (styled(color(severity)), styled(Ansi::new().bold()));
             let what = show(&line::what(finding));

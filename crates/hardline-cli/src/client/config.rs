@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use hardline_client::config::{self, ConfigError, Dialect, Problem, ServerConfig};
 
+use crate::directory;
 use crate::install::client::{CLIENTS, System, expand};
-use crate::place;
 
 /// Name of Hardline's own file.
 const OWN_FILE: &str = "mcp.json";
@@ -94,7 +94,7 @@ pub(crate) fn servers(named: &[PathBuf]) -> Result<Servers> {
 
 /// Returns the path of Hardline's own file, which may not exist.
 pub(crate) fn own_file() -> Option<PathBuf> {
-    Some(place::config()?.join(OWN_FILE))
+    Some(directory::config()?.join(OWN_FILE))
 }
 
 /// Returns the known places, which may not exist.

@@ -10,7 +10,7 @@ use hardline_transport::client::{BoxFuture, TransportError};
 use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
 
 use super::again::Again;
-use crate::place;
+use crate::directory;
 
 /// Returns the login for a server at a URL. Opens no browser: without a login, the error names the
 /// command.
@@ -70,7 +70,7 @@ pub(super) fn auth(url: &str, settings: AuthSettings) -> Result<Auth> {
 pub(super) fn settings() -> AuthSettings {
     static STORE: OnceLock<Arc<dyn TokenStore>> = OnceLock::new();
     // One store for the process, so that all servers see the same tokens.
-    let store = STORE.get_or_init(|| match place::config() {
+    let store = STORE.get_or_init(|| match directory::config() {
         Some(folder) => default_store(folder.join("tokens")),
         // Without a home directory, tokens last as long as the process.
         None => Arc::new(MemoryStore::default()),

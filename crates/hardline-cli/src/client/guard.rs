@@ -84,7 +84,7 @@ impl Judge {
 
 /// Describes a note in the words of `wrap`. Noise is reported elsewhere.
 fn describe(note: &Note<'_>) -> Option<String> {
-    use hardline_proxy::Note as Words;
+    use hardline_proxy::Notice as Words;
 
     let words = match note {
         Note::Found(found) if found.finding.rule != Rule::FrameNoise => Words::Found(found),

@@ -12,7 +12,7 @@ use super::print::name;
 use super::server::{Kind, Server};
 use super::target::ServerArgs;
 use super::{credentials, session};
-use crate::span;
+use crate::duration;
 use crate::terminal::{complain, tell};
 
 /// Log in to an MCP server, in a browser
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     no_browser: bool,
 
     /// Time limit for the login in the browser, such as 30s or 10m; default: 5m
-    #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
+    #[arg(long, value_name = "TIME", value_parser = duration::read_or_none)]
     timeout: Option<Duration>,
 }
 

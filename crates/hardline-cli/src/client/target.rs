@@ -24,7 +24,7 @@ use super::print::name;
 use super::server::kept;
 use super::server::{Kind, Server};
 use super::{credentials, header, nearest};
-use crate::span;
+use crate::duration;
 use crate::terminal::{complain, harmless};
 
 /// Stands for no time limit.
@@ -58,7 +58,7 @@ pub(super) struct TargetArgs {
     /// Time limit for connecting and for each request, such as 500ms or 30s. Progress reports of
     /// the server restart it, up to one hour in total. 0 means no limit. Default: 60s to connect,
     /// 30s per request
-    #[arg(long, value_name = "TIME", value_parser = span::read_or_none)]
+    #[arg(long, value_name = "TIME", value_parser = duration::read_or_none)]
     pub(super) timeout: Option<Duration>,
 
     /// Show the standard error and the log messages of servers; default: only the last lines, if a

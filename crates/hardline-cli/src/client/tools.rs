@@ -191,7 +191,7 @@ async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<Exi
 /// Starts to connect to servers, with the cache of an earlier run.
 fn start(desk: &Desk, servers: &[Server]) -> Manager {
     let mut settings = ManagerSettings::default();
-    if let Some(state) = crate::place::state() {
+    if let Some(state) = crate::directory::state() {
         // The cache makes the list useful while a server is down.
         settings = settings.with_cache(state.join("tools"));
     }

@@ -9,15 +9,15 @@ use anyhow::Result;
 
 use super::own::{find_in_path, is_executable, is_same_program};
 use super::report::{File, Report, Server, Status};
+#[cfg(unix)]
+use crate::directory;
 use crate::install::document::{Document, Format};
 use crate::install::file::Original;
 use crate::install::program::{Program, is_absolute};
 use crate::install::select::{Selection, Target};
 use crate::install::server::{self, Kind, Launch};
 #[cfg(unix)]
-use crate::place;
-#[cfg(unix)]
-use crate::wrap::Places;
+use crate::wrap::Directories;
 
 pub(super) fn check(report: &mut Report, selection: &Selection, program: &Program) -> Result<()> {
     // Shared by all files: two clients can use one name for different servers.
@@ -162,18 +162,20 @@ fn wrong_arguments(launch: &Launch) -> Option<(&'static str, Status, String)> {
 
 /// Describes an entry whose state or policy directory is not the one that this command uses.
 #[cfg(unix)]
-fn elsewhere(places: &Places, redirects: &[&str]) -> Option<String> {
+fn elsewhere(places: &Directories, redirects: &[&str]) -> Option<String> {
     let is_other = |given: &Option<PathBuf>, own: Option<PathBuf>| {
         given.is_some() && !own.is_some_and(|own| is_same_folder(&own, given.as_deref()))
     };
-    if let Some(state) = places.state.as_ref().filter(|_| is_other(&places.state, place::state())) {
+    if let Some(state) =
+        places.state.as_ref().filter(|_| is_other(&places.state, directory::state()))
+    {
         let state = state.display();
         return Some(format!(
             "its pins and audit log are in {state}, but `hardline pin` and `hardline audit` use another directory"
         ));
     }
     if let Some(config) =
-        places.config.as_ref().filter(|_| is_other(&places.config, place::config()))
+        places.config.as_ref().filter(|_| is_other(&places.config, directory::config()))
     {
         let config = config.display();
         return Some(format!(

@@ -15,7 +15,7 @@ use super::print::counted;
 use super::report::{Report, Status};
 use crate::client::config::own_file;
 use crate::install::program::Program;
-use crate::{pin, place, policy};
+use crate::{directory, pin, policy};
 
 /// Limit on counted directory entries, because the state directory may contain foreign files.
 const MAX_ENTRIES: usize = 10_000;
@@ -25,7 +25,7 @@ const PROBE_BYTES: usize = 64 << 10;
 pub(super) fn check(report: &mut Report, program: &Program) {
     own_program(report, program);
     state(report);
-    if let Some(state) = place::state() {
+    if let Some(state) = directory::state() {
         database(report, &state.join(audit::FILE_NAME));
         lock(report, &state);
     }
@@ -53,7 +53,7 @@ fn own_program(report: &mut Report, program: &Program) {
 }
 
 fn state(report: &mut Report) {
-    let Some(folder) = place::state() else {
+    let Some(folder) = directory::state() else {
         let detail = "its location is unknown; set HOME or XDG_STATE_HOME";
         report.add("state", "state directory", Status::Fail, detail);
         return;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::{create_private_folder, read_all, write_private};
-use crate::place;
+use crate::directory;
 
 /// Record of a changed file.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -139,7 +139,7 @@ impl Backups {
 }
 
 fn folder() -> Result<PathBuf> {
-    let state = place::state().ok_or_else(|| {
+    let state = directory::state().ok_or_else(|| {
         anyhow!("HOME is not set, so backups have no directory; set HOME or XDG_STATE_HOME")
     })?;
     Ok(state.join("backups"))

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::server::Keys;
-use crate::place;
+use crate::directory;
 use Root::{Claude, Codex, Config, Editor, Extension, Home, Local, Xdg};
 
 /// A program that starts servers.
@@ -189,7 +189,7 @@ impl System<'static> {
         };
         let variable =
             &|name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        Some(Self { platform, home: place::home()?, variable })
+        Some(Self { platform, home: directory::home()?, variable })
     }
 }
 

@@ -39,7 +39,7 @@ use self::apply::Action;
 use self::program::Program;
 use self::run::Words;
 use self::select::Selection;
-use crate::place;
+use crate::directory;
 use crate::policy::PolicyArgs;
 use crate::terminal::{Color, complain};
 
@@ -123,10 +123,10 @@ impl Args {
     /// pins.
     fn places(&self) -> Result<Vec<String>> {
         let mut options = Vec::new();
-        if let Some(config) = place::config().filter(|_| self.policy.named().is_none()) {
+        if let Some(config) = directory::config().filter(|_| self.policy.named().is_none()) {
             options.extend(["--config-dir".to_owned(), whole_path(&config)?]);
         }
-        if let Some(state) = place::state() {
+        if let Some(state) = directory::state() {
             options.extend(["--state-dir".to_owned(), whole_path(&state)?]);
         }
         Ok(options)

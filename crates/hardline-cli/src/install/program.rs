@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::server::is_hardline;
-use crate::place;
+use crate::directory;
 
 /// Directories of package managers, searched after `PATH`.
 const FOLDERS: &[&str] = &[
@@ -90,7 +90,7 @@ fn candidates(running: &Path) -> Vec<PathBuf> {
     let name = running.file_name().unwrap_or_default();
     let path = env::var_os("PATH").unwrap_or_default();
     let in_path: Vec<_> = env::split_paths(&path).collect();
-    let home = place::home();
+    let home = directory::home();
     let at_home = HOME_FOLDERS.iter().filter_map(|folder| Some(home.as_ref()?.join(folder)));
     let known = FOLDERS.iter().map(PathBuf::from).chain(at_home);
     let folders = in_path.into_iter().chain(known);

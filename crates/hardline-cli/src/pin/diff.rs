@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let (pins, servers) = args.query.read()?;
     let servers: Vec<String> =
         servers.into_iter().filter(|server| has_any(&pins, server)).collect();
-    let lock = args.query.place.lock.as_ref();
+    let lock = args.query.pins.lock.as_ref();
     let lock = lock.map_or(String::new(), |lock| {
         // The suggested command must use the same pins.
         format!(" --lock {}", shown(&shell_word(&lock.to_string_lossy())))

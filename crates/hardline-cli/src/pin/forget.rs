@@ -17,8 +17,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let Choice { server, tools, place } = &args.choice;
-    let files = place.files()?;
+    let Choice { server, tools, pins } = &args.choice;
+    let files = pins.files()?;
     let read = files.read()?;
     read.check(server)?;
     // Checked before anything changes.

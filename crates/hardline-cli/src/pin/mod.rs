@@ -16,7 +16,7 @@ use hardline_proxy::launch::known::{self, Programs};
 use hardline_proxy::pins::PinStore;
 use hardline_wire::excerpt::Excerpt;
 
-use crate::place;
+use crate::directory;
 
 /// Timeout for the lock on pin files that a running session writes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -57,7 +57,7 @@ enum Command {
 
 /// Location of the pins.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct PinsArg {
     /// Lock file or directory of the pins; default: the directory in the state directory
     #[arg(long, value_name = "PATH")]
     lock: Option<PathBuf>,
@@ -70,7 +70,7 @@ struct Query {
     server: Option<String>,
 
     #[command(flatten)]
-    place: Place,
+    pins: PinsArg,
 
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -79,7 +79,7 @@ struct Query {
 impl Query {
     /// Reads the pins and the names of the selected servers.
     fn read(&self) -> Result<(Pins, Vec<String>)> {
-        let pins = self.place.files()?.read()?;
+        let pins = self.pins.files()?.read()?;
         let servers = match &self.server {
             Some(server) => {
                 pins.check(server)?;
@@ -101,7 +101,7 @@ struct Choice {
     tools: Vec<String>,
 
     #[command(flatten)]
-    place: Place,
+    pins: PinsArg,
 }
 
 /// Output format.
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Returns the servers with changes that wait for approval, as `hardline pin diff` shows them.
 pub(crate) fn waiting() -> Result<Vec<String>> {
-    let pins = Place { lock: None }.files()?.read()?;
+    let pins = PinsArg { lock: None }.files()?.read()?;
     let servers = pins.servers().into_iter().filter(|server| diff::has_any(&pins, server));
     Ok(servers.map(str::to_owned).collect())
 }
@@ -137,9 +137,9 @@ struct Files {
     programs: PathBuf,
 }
 
-impl Place {
+impl PinsArg {
     fn files(&self) -> Result<Files> {
-        let state = place::state();
+        let state = directory::state();
         let state =
             state.context("cannot find the pins: neither XDG_STATE_HOME nor HOME is set")?;
         let lock = match &self.lock {

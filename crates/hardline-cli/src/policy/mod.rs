@@ -16,8 +16,8 @@ use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_transport::file;
 
+use crate::directory;
 use crate::install::whole_path;
-use crate::place;
 
 /// Options that select the policy.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ impl PolicyArgs {
 
     /// Returns the policy file that is read, if any.
     fn file(&self, config: Option<&Path>) -> Option<PathBuf> {
-        let own = || place::policy_in(&config.map(Path::to_owned).or_else(place::config)?);
+        let own = || directory::policy_in(&config.map(Path::to_owned).or_else(directory::config)?);
         self.policy.clone().or_else(own)
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Returns the default policy file, which may not exist.
 pub(crate) fn default_file() -> Option<PathBuf> {
-    place::policy()
+    directory::policy()
 }
 
 /// Parses the name of a rule.

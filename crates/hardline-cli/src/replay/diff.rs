@@ -15,7 +15,7 @@ use hardline_proxy::redact::REDACTED;
 use hardline_wire::json::{Kind, Value};
 
 use super::path::{Path, Pattern, Step};
-use super::show::Shown;
+use super::show::ShownValue;
 
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,8 +36,8 @@ pub(super) struct Change {
     /// Name of the enclosing element, if it has one.
     pub(super) name: Option<String>,
     pub(super) what: What,
-    pub(super) recorded: Option<Shown>,
-    pub(super) replayed: Option<Shown>,
+    pub(super) recorded: Option<ShownValue>,
+    pub(super) replayed: Option<ShownValue>,
 }
 
 /// Members that are not compared: the id may differ, and it has already matched the answer to its
@@ -203,7 +203,7 @@ impl<'a> Differ<'a> {
         }
         self.name = around;
         if !is_ordered && self.found.len() < self.max {
-            let (recorded, replayed) = (Shown::of_names(names), Shown::of_names(others));
+            let (recorded, replayed) = (ShownValue::of_names(names), ShownValue::of_names(others));
             let (recorded, replayed) = (Some(recorded), Some(replayed));
             let (path, name) = (self.path.clone(), self.name.clone());
             self.found.push(Change { path, name, what: What::Order, recorded, replayed });
@@ -211,7 +211,7 @@ impl<'a> Differ<'a> {
     }
 
     fn push(&mut self, what: What, recorded: Option<Value<'_>>, replayed: Option<Value<'_>>) {
-        let (recorded, replayed) = Shown::pair(recorded, replayed);
+        let (recorded, replayed) = ShownValue::pair(recorded, replayed);
         let (path, name) = (self.path.clone(), self.name.clone());
         self.found.push(Change { path, name, what, recorded, replayed });
     }
@@ -275,7 +275,8 @@ mod tests {
         let recorded = one.check(recorded.as_bytes()).unwrap().value;
         let replayed = other.check(replayed.as_bytes()).unwrap().value;
         let found = changes(recorded, replayed, &ignore, 100);
-        let text = |shown: &Option<Shown>| shown.as_ref().map_or("-", |it| &it.json).to_owned();
+        let text =
+            |shown: &Option<ShownValue>| shown.as_ref().map_or("-", |it| &it.json).to_owned();
         let found: Vec<_> = found
             .iter()
             .map(|it| format!("{}: {} → {}", it.path, text(&it.recorded), text(&it.replayed)))

@@ -44,6 +44,8 @@ struct Pipes {
     framer: LineFramer,
     buffer: Vec<u8>,
     began: Instant,
+    /// True once the server has written something.
+    has_spoken: bool,
 }
 
 /// Starts the server, replays the session, and ends the server.
@@ -65,52 +67,19 @@ pub(super) async fn play(
         framer: LineFramer::new(limits),
         buffer: vec![0; CHUNK],
         began: Instant::now(),
+        has_spoken: false,
     };
-    let mut has_spoken = false;
-    let mut is_gone = false;
-    // Time of the server's last progress in reading or writing.
-    let mut moved = Duration::ZERO;
-    // Line being written, and the number of bytes written so far.
-    let mut saying: (Cow<'_, [u8]>, usize) = (Cow::default(), 0);
-    while !is_gone {
-        // The previous line is written completely.
-        if saying.0.len() <= saying.1 {
-            let now = pipes.began.elapsed();
-            player.handle_timeout(now);
-            match player.poll_send(now) {
-                Some(mut line) => {
-                    line.to_mut().push(b'\n');
-                    (saying, moved) = ((line, 0), now);
-                }
-                None if player.is_done() => break,
-                None => {}
-            }
+    let is_gone = match pipes.converse(&mut player, &mut signals).await {
+        Ok(is_gone) => is_gone,
+        Err(number) => {
+            child.kill();
+            child.close().await;
+            return Ok(Outcome::Signal(number));
         }
-        let rest = saying.0.get(saying.1..).unwrap_or_default();
-        let until =
-            if rest.is_empty() { player.poll_timeout() } else { Some(moved + player.patience()) };
-        match pipes.next(rest, until, &mut signals).await {
-            Next::Wrote(Ok(length)) => {
-                moved = pipes.began.elapsed();
-                saying.1 += length;
-            }
-            // A closed pipe in either direction ends the replay early.
-            Next::Wrote(Err(_)) | Next::Read(0) => is_gone = true,
-            Next::Read(length) => {
-                (moved, has_spoken) = (pipes.began.elapsed(), true);
-                pipes.hear(length, &mut player);
-            }
-            // A write that makes no progress in time means that the server does not read.
-            Next::Time => is_gone = !rest.is_empty(),
-            Next::Signal(number) => {
-                child.kill();
-                child.close().await;
-                return Ok(Outcome::Signal(number));
-            }
-        }
-    }
+    };
     // Asked before closing, which would end the server itself.
     let early = if is_gone { Some(end_of(&child).await) } else { None };
+    let has_spoken = pipes.has_spoken;
     let exit = match pipes.close(child, &mut player, &mut signals).await {
         Ok(exit) => exit,
         Err(number) => return Ok(Outcome::Signal(number)),
@@ -131,6 +100,54 @@ async fn end_of(child: &Child) -> String {
 }
 
 impl Pipes {
+    /// Sends the lines of the script and reads the answers, until both are done. Returns true if
+    /// the server ended early, or the signal that ended the replay.
+    async fn converse(
+        &mut self,
+        player: &mut Player<'_>,
+        signals: &mut Signals,
+    ) -> Result<bool, i32> {
+        // Time of the server's last progress in reading or writing.
+        let mut moved = Duration::ZERO;
+        // Line being written, and the number of bytes written so far.
+        let mut saying: (Cow<'_, [u8]>, usize) = (Cow::default(), 0);
+        loop {
+            // The previous line is written completely.
+            if saying.0.len() <= saying.1 {
+                let now = self.began.elapsed();
+                player.handle_timeout(now);
+                match player.poll_send(now) {
+                    Some(mut line) => {
+                        line.to_mut().push(b'\n');
+                        (saying, moved) = ((line, 0), now);
+                    }
+                    None if player.is_done() => return Ok(false),
+                    None => {}
+                }
+            }
+            let rest = saying.0.get(saying.1..).unwrap_or_default();
+            let is_writing = !rest.is_empty();
+            let until =
+                if is_writing { Some(moved + player.patience()) } else { player.poll_timeout() };
+            match self.next(rest, until, signals).await {
+                Next::Wrote(Ok(length)) => {
+                    moved = self.began.elapsed();
+                    saying.1 += length;
+                }
+                // A closed pipe in either direction ends the replay early.
+                Next::Wrote(Err(_)) | Next::Read(0) => return Ok(true),
+                Next::Read(length) => {
+                    (moved, self.has_spoken) = (self.began.elapsed(), true);
+                    self.hear(length, player);
+                }
+                // A write that makes no progress in time means that the server does not read.
+                Next::Time if is_writing => return Ok(true),
+                Next::Time => {}
+                Next::Signal(number) => return Err(number),
+            }
+        }
+    }
+
     /// Waits for the first of: a write, a read, the deadline, a signal.
     async fn next(&mut self, rest: &[u8], until: Option<Duration>, signals: &mut Signals) -> Next {
         let until = until.map(|until| self.began + until);

@@ -24,7 +24,7 @@ const MAX_COMPLAINTS: u64 = 3;
 
 /// A session in a file.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct RecordedSession {
     pub(super) id: String,
     /// Time of its first line, since 1970.
     pub(super) since: Option<Duration>,
@@ -35,8 +35,8 @@ pub(super) struct Session {
 }
 
 /// Returns the sessions of a file, in the order of their first lines.
-pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
-    let mut sessions: Vec<Session> = Vec::new();
+pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<RecordedSession>> {
+    let mut sessions: Vec<RecordedSession> = Vec::new();
     let mut broken = 0;
     each_line(path, limits, |number, recorded| {
         let Some(recorded) = recorded else {
@@ -54,7 +54,7 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
         // Sessions are listed in the order of their first lines.
         let index = known.unwrap_or_else(|| {
             let (id, since) = (recorded.session.clone().into_owned(), recorded.time);
-            sessions.push(Session { id, since, ..Session::default() });
+            sessions.push(RecordedSession { id, since, ..RecordedSession::default() });
             sessions.len() - 1
         });
         if let Some(session) = sessions.get_mut(index) {
@@ -79,7 +79,10 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<Session>> {
 
 /// Returns the session with this id, or the only one with this prefix; without `wanted`, the last
 /// one.
-pub(super) fn choose<'a>(sessions: &'a [Session], wanted: Option<&str>) -> Result<&'a Session> {
+pub(super) fn choose<'a>(
+    sessions: &'a [RecordedSession],
+    wanted: Option<&str>,
+) -> Result<&'a RecordedSession> {
     let Some(wanted) = wanted else {
         return sessions.last().context("the file has no session");
     };
@@ -98,7 +101,7 @@ pub(super) fn choose<'a>(sessions: &'a [Session], wanted: Option<&str>) -> Resul
 /// Reads one session.
 pub(super) fn script(
     path: &Path,
-    session: &Session,
+    session: &RecordedSession,
     limits: &Limits,
     is_strict: bool,
 ) -> Result<Script> {

@@ -6,7 +6,7 @@
 mod diff;
 mod drive;
 mod file;
-mod notice;
+mod notification;
 mod path;
 mod player;
 mod print;
@@ -28,7 +28,7 @@ use hardline_transport::process::{
 };
 use hardline_wire::limits::Limits;
 
-use crate::span;
+use crate::duration;
 use crate::terminal::Color;
 use drive::Outcome;
 use path::Pattern;
@@ -82,7 +82,7 @@ pub(crate) struct Args {
 
     /// Time limit for an answer, such as 500ms or 30s; default: 30s, or twice the recorded time if
     /// that is longer
-    #[arg(long, value_name = "TIME", value_parser = span::read)]
+    #[arg(long, value_name = "TIME", value_parser = duration::read)]
     timeout: Option<Duration>,
 
     /// Show the server's standard error; default: only the last lines, if the server ends early

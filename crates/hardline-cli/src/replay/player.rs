@@ -22,7 +22,7 @@ use hardline_wire::line::Line;
 use hardline_wire::message::{Message, Request};
 
 use super::diff;
-use super::notice::Notices;
+use super::notification::Notifications;
 use super::path::Pattern;
 use super::report::{About, Kind, Report};
 use super::script::{ERROR, Need, PING, Reply, Script, counts, each_message};
@@ -60,7 +60,7 @@ pub(super) struct Player<'a> {
     settings: &'a Settings,
     decoder: Decoder,
     checker: Checker,
-    /// Index of the next turn, and the number of its needs and notices that are met.
+    /// Index of the next turn, and the number of its needs and notifications that are met.
     turn: usize,
     met: usize,
     noticed: usize,
@@ -73,7 +73,7 @@ pub(super) struct Player<'a> {
     answers: HashMap<Id<'static>, usize>,
     /// Requests of the server by method; true for those that have arrived.
     calls: HashMap<&'a str, Vec<bool>>,
-    notices: Notices<'a>,
+    notifications: Notifications<'a>,
     states: Vec<State>,
     /// Requests without an answer in the recording that have one now.
     answered_now: usize,
@@ -104,7 +104,7 @@ impl<'a> Player<'a> {
             replies: VecDeque::new(),
             answers: HashMap::new(),
             calls: calls.map(|(method, calls)| (&**method, vec![false; calls.len()])).collect(),
-            notices: Notices::new(script, limits),
+            notifications: Notifications::new(script, limits),
             states,
             answered_now: 0,
             noise: 0,
@@ -124,7 +124,7 @@ impl<'a> Player<'a> {
         let script = self.script;
         let turn = script.turns.get(self.turn)?;
         self.look();
-        if self.met < turn.needs.len() || self.noticed < turn.notices.len() {
+        if self.met < turn.needs.len() || self.noticed < turn.notifications.len() {
             return None;
         }
         (self.turn, self.met, self.noticed) = (self.turn + 1, 0, 0);
@@ -162,7 +162,7 @@ impl<'a> Player<'a> {
         }
         if let Some(turn) = self.script.turns.get(self.turn) {
             // The missing lines are reported at the end.
-            (self.met, self.noticed) = (turn.needs.len(), turn.notices.len());
+            (self.met, self.noticed) = (turn.needs.len(), turn.notifications.len());
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
                 self.report.push(About::method(method), Kind::NoRequest, "");
             }
         }
-        self.notices.finish(&self.settings.ignore, &mut self.report);
+        self.notifications.finish(&self.settings.ignore, &mut self.report);
         self.conclude()
     }
 
@@ -255,9 +255,10 @@ impl<'a> Player<'a> {
             }
         };
         self.met += turn.needs.iter().skip(self.met).take_while(|need| came(need)).count();
-        let notices = turn.notices.iter().skip(self.noticed);
-        self.noticed +=
-            notices.take_while(|(method, count)| *count <= self.notices.came(method)).count();
+        let notifications = turn.notifications.iter().skip(self.noticed);
+        self.noticed += notifications
+            .take_while(|(method, count)| *count <= self.notifications.came(method))
+            .count();
     }
 
     fn take(&mut self, message: &Message<'_>, value: Value<'_>) {
@@ -266,11 +267,11 @@ impl<'a> Player<'a> {
                 Some(id) => self.take_answer(&id.clone().into_owned(), value),
                 // An error without an id belongs to no request, so it is compared like a
                 // notification.
-                None => self.notices.take(ERROR, value, &self.settings.ignore),
+                None => self.notifications.take(ERROR, value, &self.settings.ignore),
             },
             Message::Notification(call) => {
                 if counts(&call.method, self.settings.is_strict) {
-                    self.notices.take(&call.method, value, &self.settings.ignore);
+                    self.notifications.take(&call.method, value, &self.settings.ignore);
                 }
             }
             Message::Request(request) => self.take_request(request, value),

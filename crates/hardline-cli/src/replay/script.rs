@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use hardline_guard::Direction;
-use hardline_proxy::audit::Fate;
+use hardline_proxy::Verdict;
 use hardline_proxy::redact::{REDACTED, redact};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
@@ -48,7 +48,7 @@ pub(super) struct Script {
     /// The server's requests, by method.
     pub(super) calls: HashMap<String, Vec<Call>>,
     /// The server's notifications, by method.
-    pub(super) notices: HashMap<String, Vec<String>>,
+    pub(super) notifications: HashMap<String, Vec<String>>,
     pub(super) lost: Lost,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Turn {
     pub(super) line: Option<Vec<u8>>,
     pub(super) needs: Vec<Need>,
     /// Notifications that came before: method and count.
-    pub(super) notices: Vec<(String, usize)>,
+    pub(super) notifications: Vec<(String, usize)>,
     /// Recorded duration of the slowest answer.
     pub(super) latency: Duration,
 }
@@ -178,7 +178,7 @@ impl Writer {
     fn take_client(&mut self, recorded: &Recorded<'_>) {
         let lost = &mut self.script.lost;
         // The server never saw these lines.
-        if matches!(recorded.fate, Some(Fate::Blocked | Fate::Answered)) {
+        if matches!(recorded.verdict, Some(Verdict::Blocked | Verdict::Answered)) {
             lost.kept_back += 1;
             return;
         }
@@ -235,9 +235,9 @@ impl Writer {
                     pings.insert(request.id.clone().into_owned());
                 }
                 Message::Request(request) => {
-                    let reply = match recorded.fate {
+                    let reply = match recorded.verdict {
                         // The guard answered the server in place of the client.
-                        Some(Fate::Answered) => Reply::Refused,
+                        Some(Verdict::Answered) => Reply::Refused,
                         _ => Reply::Nothing,
                     };
                     let id = request.id.clone().into_owned();
@@ -246,11 +246,11 @@ impl Writer {
                 }
                 Message::Notification(call) => {
                     if counts(&call.method, *is_strict) {
-                        turn.notices.push(script.notice(&call.method, value));
+                        turn.notifications.push(script.notice(&call.method, value));
                     }
                 }
                 Message::Response(_) | Message::Error(_) => match message.id() {
-                    None => turn.notices.push(script.notice(ERROR, value)),
+                    None => turn.notifications.push(script.notice(ERROR, value)),
                     Some(id) => script.expect(id, value, recorded.time, turn),
                 },
             });
@@ -328,9 +328,9 @@ impl Script {
     }
 
     fn notice(&mut self, method: &str, value: Value<'_>) -> (String, usize) {
-        let notices = self.notices.entry(method.to_owned()).or_default();
-        notices.push(value.text().to_owned());
-        (method.to_owned(), notices.len())
+        let notifications = self.notifications.entry(method.to_owned()).or_default();
+        notifications.push(value.text().to_owned());
+        (method.to_owned(), notifications.len())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::terminal::Pieces;
 
 /// A value that differs.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownValue {
     /// JSON; for a long value, its beginning as a string.
     pub(super) json: String,
     /// Text for people.
@@ -23,7 +23,7 @@ const WIDTH: usize = 72;
 /// Characters shown before the first difference.
 const BEFORE: usize = 24;
 
-impl Shown {
+impl ShownValue {
     /// Formats two values, each from shortly before their first difference.
     pub(super) fn pair(
         one: Option<Value<'_>>,
@@ -112,7 +112,7 @@ mod tests {
         let [first, second] = &mut checkers;
         let one = first.check(one.as_bytes()).unwrap().value;
         let other = second.check(other.as_bytes()).unwrap().value;
-        let (one, other) = Shown::pair(Some(one), Some(other));
+        let (one, other) = ShownValue::pair(Some(one), Some(other));
         assert_eq!((&*one.unwrap().text, &*other.unwrap().text), expected);
     }
 

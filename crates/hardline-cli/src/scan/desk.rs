@@ -9,7 +9,7 @@ use hardline_wire::line::{Content, Line};
 use memchr::memchr2;
 
 use super::encoding::Encoding;
-use super::place::{Place, Ruler};
+use super::position::{Position, Ruler};
 use super::report::Report;
 use super::{Judges, Stop};
 use crate::recording::Written;
@@ -27,7 +27,7 @@ pub(super) struct Origin<'a> {
     /// Line of the file.
     pub(super) line: &'a [u8],
     /// Position of its start.
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// Position of the peer's bytes in that line, if they are encoded in it.
     pub(super) written: Option<&'a Written>,
     /// Offset of the line in those bytes.
@@ -165,7 +165,7 @@ impl Desk<'_, '_> {
     pub(super) fn add(
         &mut self,
         finding: &Finding,
-        place: (Place, u64),
+        place: (Position, u64),
         text: &[u8],
         range: Range<usize>,
     ) -> Result<(), Stop> {
@@ -175,7 +175,7 @@ impl Desk<'_, '_> {
 
 impl<'a> Origin<'a> {
     /// Returns the origin of a line that is in the file unchanged.
-    pub(super) fn of(line: &'a [u8], place: Place) -> Self {
+    pub(super) fn of(line: &'a [u8], place: Position) -> Self {
         Self { line, place, written: None, base: 0 }
     }
 
@@ -193,7 +193,7 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     /// Returns the position of a part of the line in the file, and its length there.
-    pub(super) fn find(&mut self, range: Range<usize>) -> (Place, u64) {
+    pub(super) fn find(&mut self, range: Range<usize>) -> (Position, u64) {
         let base = self.origin.base;
         let range = base.saturating_add(range.start)..base.saturating_add(range.end);
         let range = self.origin.written.map_or(range.clone(), |written| written.find(&range));
@@ -201,7 +201,7 @@ impl Finder<'_> {
     }
 
     /// Returns the position of the byte order mark before the line.
-    fn find_bom(&mut self) -> (Place, u64) {
+    fn find_bom(&mut self) -> (Position, u64) {
         let Origin { base, written, mut place, .. } = self.origin;
         if let (Some(written), Some(start)) = (written, base.checked_sub(BOM.len())) {
             return self.ruler.find(written.find(&(start..base)));

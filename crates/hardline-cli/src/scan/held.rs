@@ -13,7 +13,7 @@ use hardline_wire::line::{Line, LineEnd, LineFramer};
 use super::Stop;
 use super::desk::{BOM, Desk, Finder, Heard, Origin};
 use super::encoding::Encoding;
-use super::place::{Place, Ruler};
+use super::position::{Position, Ruler};
 use super::trace::Trace;
 use crate::recording::Written;
 
@@ -23,7 +23,7 @@ pub(super) struct Held {
     /// Bytes of the server from the start of the first line, including line ends.
     raw: Vec<u8>,
     /// Position of the first line, and true if a byte order mark was before it.
-    start: Option<(Place, bool)>,
+    start: Option<(Position, bool)>,
     /// Lines of a recording.
     recorded: Vec<HeldLine>,
     /// Offset in `raw` of a line of which only the beginning is stored, and its findings.
@@ -42,7 +42,7 @@ struct HeldLine {
     has_bom: bool,
     /// Line of the file.
     line: Vec<u8>,
-    place: Place,
+    place: Position,
     written: Written,
     base: usize,
 }
@@ -165,7 +165,7 @@ impl Held {
     }
 
     fn finder(&self, encoding: Encoding) -> HeldFinder<'_> {
-        let start = self.start.map_or(Place::START, |(place, _)| place);
+        let start = self.start.map_or(Position::START, |(place, _)| place);
         HeldFinder {
             held: self,
             ruler: Ruler::new(&self.raw, start, encoding),
@@ -222,13 +222,13 @@ struct HeldFinder<'a> {
 
 impl HeldFinder<'_> {
     /// Returns the position of a range of the lines in the file, and its length there.
-    fn find(&mut self, range: &Range<usize>) -> (Place, u64) {
+    fn find(&mut self, range: &Range<usize>) -> (Position, u64) {
         let start = self.place(range.start);
         let end = self.place(range.end);
         (start, end.offset.saturating_sub(start.offset))
     }
 
-    fn place(&mut self, at: usize) -> Place {
+    fn place(&mut self, at: usize) -> Position {
         let Self { held, encoding, .. } = *self;
         let after = held.recorded.partition_point(|line| line.range.start <= at);
         let number = after.saturating_sub(1);

@@ -9,7 +9,7 @@ mod encoding;
 mod held;
 mod kind;
 mod output;
-mod place;
+mod position;
 mod print;
 mod progress;
 mod report;

@@ -10,7 +10,7 @@ use hardline_wire::excerpt::Excerpt;
 
 use super::kind::Kind;
 use super::output::Output;
-use super::place::Place;
+use super::position::Position;
 use super::print::Printer;
 use super::snippet::Snippet;
 
@@ -26,7 +26,7 @@ pub(super) struct Located {
     pub(super) direction: Option<Direction>,
     /// Path in the frame's JSON.
     pub(super) path: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// Length in the file, in bytes.
     pub(super) length: u64,
     pub(super) excerpt: String,
@@ -121,7 +121,7 @@ impl<'a> Report<'a> {
         &mut self,
         hit: &Hit,
         text: &str,
-        place: Place,
+        place: Position,
         length: u64,
     ) -> io::Result<()> {
         let actions = self.policy.actions(self.server, None);
@@ -145,7 +145,7 @@ impl<'a> Report<'a> {
     pub(super) fn add_finding(
         &mut self,
         finding: Finding,
-        (place, length): (Place, u64),
+        (place, length): (Position, u64),
         text: &[u8],
         range: Range<usize>,
     ) -> io::Result<()> {

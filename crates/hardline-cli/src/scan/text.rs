@@ -7,7 +7,7 @@ use hardline_guard::Rule;
 use hardline_guard::scan::{Hit, Scanner};
 
 use super::encoding::Encoding;
-use super::place::{Place, Ruler};
+use super::position::{Position, Ruler};
 use super::report::Report;
 use super::source::Source;
 use super::window::{Sizes, Window, Windows};
@@ -51,13 +51,13 @@ struct Reading {
     encoding: Encoding,
     may_be_json: bool,
     /// Position up to which the text was scanned.
-    place: Place,
+    place: Position,
 }
 
 impl Reading {
     fn new(encoding: Encoding, may_be_json: bool) -> Self {
         let windows = Windows::new(Sizes::default());
-        Self { windows, encoding, may_be_json, place: Place::START }
+        Self { windows, encoding, may_be_json, place: Position::START }
     }
 
     /// Scans a chunk, or the rest if the chunk is empty, and reports findings of wanted rules.

@@ -16,7 +16,7 @@ use hardline_wire::message::Message;
 
 use super::desk::{BOM, Desk, Origin};
 use super::kind::Kind;
-use super::place::Place;
+use super::position::Position;
 use super::report::Report;
 use super::source::Source;
 use super::torn::Torn;
@@ -36,7 +36,7 @@ pub(super) fn scan(
     };
     let mut framer = LineFramer::new(&limits);
     // Positions of the start of the current line, and of the end of what was read.
-    let (mut start, mut end) = (Place::START, Place::START);
+    let (mut start, mut end) = (Position::START, Position::START);
     loop {
         read_on(source, report)?;
         let (chunk, encoding) = (source.text(), source.encoding());
@@ -109,7 +109,12 @@ impl Reader {
     }
 
     /// Handles a line of the file, whose content starts at `place`.
-    fn take(&mut self, line: &Line<'_>, place: Place, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+    fn take(
+        &mut self,
+        line: &Line<'_>,
+        place: Position,
+        desk: &mut Desk<'_, '_>,
+    ) -> Result<(), Stop> {
         let Self { torn, recording } = self;
         if let (Some(recording), Some(text)) = (recording, line.whole())
             && let Some(recorded) = Recorded::read(&mut recording.checker, text)
@@ -130,7 +135,7 @@ impl Recording {
         &mut self,
         recorded: &Recorded<'_>,
         text: &[u8],
-        place: Place,
+        place: Position,
         torn: &mut Torn,
         desk: &mut Desk<'_, '_>,
     ) -> Result<(), Stop> {

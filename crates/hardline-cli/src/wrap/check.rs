@@ -8,7 +8,7 @@ use clap::{Args as _, FromArgMatches as _};
 use super::Args;
 
 /// State and configuration of a `wrap` command, as its arguments name them.
-pub(crate) struct Places {
+pub(crate) struct Directories {
     pub(crate) state: Option<PathBuf>,
     pub(crate) config: Option<PathBuf>,
     /// True if the arguments name a policy; the configuration directory is not read then.
@@ -19,7 +19,7 @@ pub(crate) struct Places {
 /// directories that they name.
 ///
 /// The check is partial: relative paths and variables have a meaning only for the client.
-pub(crate) fn check<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Places> {
+pub(crate) fn check<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Directories> {
     let command = Args::augment_args(clap::Command::new("wrap"));
     // The first line of a clap error has the reason; the rest is usage.
     let first = |error: clap::Error| {
@@ -35,5 +35,5 @@ pub(crate) fn check<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Plac
         args.policy.read_in(args.config_dir.as_deref())?;
     }
     let has_policy = args.policy.named().is_some();
-    Ok(Places { state: args.state_dir, config: args.config_dir, has_policy })
+    Ok(Directories { state: args.state_dir, config: args.config_dir, has_policy })
 }

@@ -1,9 +1,9 @@
 //! `hardline wrap`: a guarded relay in front of a server.
 
 mod check;
-mod desk;
 mod name;
-mod places;
+mod observer;
+mod policy;
 mod report;
 mod session;
 mod start;
@@ -22,7 +22,7 @@ use hardline_guard::launch::is_variable;
 use hardline_guard::policy::{Policy, Switches};
 use hardline_guard::tools::{Glob, PinKeeper};
 use hardline_guard::{Action, Direction, Rule};
-use hardline_proxy::audit::{self, Audit, Options, SessionStart, Tell};
+use hardline_proxy::audit::{self, AuditWriter, Options, Output, SessionStart};
 use hardline_proxy::launch::LaunchId;
 use hardline_proxy::pins::{PinFile, PinStore};
 use hardline_proxy::record::Recorder;
@@ -33,13 +33,13 @@ use hardline_transport::process::{
 };
 use tokio::time::Instant;
 
+use crate::duration;
 use crate::policy::PolicyArgs;
-use crate::span;
-pub(crate) use check::{Places, check};
-use desk::Desk;
+pub(crate) use check::{Directories, check};
+use observer::WrapObserver;
 use report::{Level, Report};
 use session::session;
-use start::Server;
+use start::ServerStart;
 
 /// Put a guard in front of an MCP server
 ///
@@ -111,16 +111,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Start", value_parser = read_variable)]
     env: Vec<String>,
 
-    /// Audit database, or off; default: audit.db in the state directory
-    #[arg(long, value_name = "PATH|off", help_heading = "Audit and recording")]
+    /// AuditWriter database, or off; default: audit.db in the state directory
+    #[arg(long, value_name = "PATH|off", help_heading = "AuditWriter and recording")]
     audit: Option<PathBuf>,
 
     /// Also store the text of messages in the audit database, with secrets redacted
-    #[arg(long, help_heading = "Audit and recording")]
+    #[arg(long, help_heading = "AuditWriter and recording")]
     audit_bodies: bool,
 
     /// Record every line of the session in a file, with secrets redacted, for scan and replay
-    #[arg(long, value_name = "FILE", help_heading = "Audit and recording")]
+    #[arg(long, value_name = "FILE", help_heading = "AuditWriter and recording")]
     record: Option<PathBuf>,
 
     /// Directory of the audit database, the pins and the hashes of executables; default: the state
@@ -137,7 +137,7 @@ pub(crate) struct Args {
     restart: Restart,
 
     /// Time limit for a request, such as 30s; then it fails and is cancelled at the server
-    #[arg(long, value_name = "TIME", value_parser = span::read)]
+    #[arg(long, value_name = "TIME", value_parser = duration::read)]
     request_timeout: Option<Duration>,
 
     /// Detail of the reports on standard error
@@ -165,18 +165,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             "--env extends a clean environment: give --clean-env too; without it, the server gets all variables"
         );
     }
-    let server = match Server::new(&args.command, &name, &policy) {
+    let server = match ServerStart::new(&args.command, &name, &policy) {
         Ok(server) => server,
         Err(error) => return Ok(unstartable(&WrapError::from(error))),
     };
     let report = Report::new(&name, args.log);
     let unlisted = (0, Duration::ZERO);
     // The audit log opens last, so that a start that fails before leaves no session in it.
-    let mut desk = Desk { report, audit: None, recorder: args.recorder()?, unlisted };
-    let pins = args.pins(&name, &policy, &server, &mut desk)?;
-    desk.audit = args.audit(&name, &policy, &server, &mut desk);
+    let mut observer = WrapObserver { report, audit: None, recorder: args.recorder()?, unlisted };
+    let pins = args.pins(&name, &policy, &server, &mut observer)?;
+    observer.audit = args.audit(&name, &policy, &server, &mut observer);
     // The warning needs the audit log, so it is reported last.
-    warning.into_iter().for_each(|warning| desk.trouble(Duration::ZERO, &warning));
+    warning.into_iter().for_each(|warning| observer.trouble(Duration::ZERO, &warning));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
 
@@ -185,22 +185,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     settings.request_timeout = args.request_timeout;
     settings.pins = pins;
     let begun = Instant::now();
-    let desk = RefCell::new(desk);
+    let observer = RefCell::new(observer);
     // Both are additional protection, and a system that lacks them can still run the server. A server
     // that kills its keeper then ends with its standard input.
     let _ = deny_foreign_access();
     let _ = adopt_orphans();
     // Servers may leave processes behind; none may outlive the session.
-    let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &desk));
+    let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &observer));
     end_descendants(LAST_PROCESSES);
-    let told = match &outcome {
+    let outcome_text = match &outcome {
         Ok(Some(Outcome::Server(code))) => format!("the server ended with {code}"),
         Ok(Some(Outcome::Signal(number))) => format!("ended by signal {number}"),
         Ok(Some(_)) => "closed".to_owned(),
         Ok(None) => "not started: the policy forbids it".to_owned(),
         Err(error) => format!("not started: {error}"),
     };
-    desk.into_inner().close(begun.elapsed(), &told);
+    observer.into_inner().close(begun.elapsed(), &outcome_text);
     // Standard error may be a full pipe that is never read.
     runtime.block_on(async {
         let _ = tokio::time::timeout(Duration::from_secs(1), flush_stderr()).await;
@@ -252,9 +252,9 @@ impl Args {
         &self,
         name: &str,
         policy: &Policy,
-        server: &Server,
-        desk: &mut Desk,
-    ) -> Option<Audit> {
+        server: &ServerStart,
+        observer: &mut WrapObserver,
+    ) -> Option<AuditWriter> {
         let path = match &self.audit {
             Some(path) if path.as_os_str() == "off" => return None,
             Some(path) => path.clone(),
@@ -263,7 +263,7 @@ impl Args {
                 None => {
                     let trouble = "there is no audit log: neither XDG_STATE_HOME nor HOME is set; \
                                    give --audit PATH or --audit off";
-                    desk.trouble(Duration::ZERO, trouble);
+                    observer.trouble(Duration::ZERO, trouble);
                     return None;
                 }
             },
@@ -274,23 +274,23 @@ impl Args {
         let session = SessionStart::new(name, command, policy.base().name());
         let own = name.to_owned();
         let tell = move |tell| match tell {
-            Tell::Shown(text) => report::write(text),
-            Tell::Warning(text) => report::write(format!("[hardline] {own}: {text}")),
+            Output::Finding(text) => report::write(text),
+            Output::Warning(text) => report::write(format!("[hardline] {own}: {text}")),
             // In one write: many single lines would exceed the queue of standard error.
-            Tell::Unkept(findings) => {
+            Output::Unstored(findings) => {
                 let lines = findings.iter().map(|it| format!("[hardline] {own}: {it}"));
                 report::write(lines.collect::<Vec<_>>().join("\n"));
             }
         };
-        Some(Audit::open(options, session, Box::new(tell)))
+        Some(AuditWriter::open(options, session, Box::new(tell)))
     }
 
     fn pins(
         &self,
         name: &str,
         policy: &Policy,
-        server: &Server,
-        desk: &mut Desk,
+        server: &ServerStart,
+        observer: &mut WrapObserver,
     ) -> Result<Option<Box<dyn PinKeeper>>> {
         if self.no_pins || self.danger_no_guard {
             return Ok(None);
@@ -302,7 +302,7 @@ impl Args {
             (None, None) => {
                 let trouble = "tools are not pinned: neither XDG_STATE_HOME nor HOME is set; \
                                give --lock FILE or --no-pins";
-                desk.trouble(Duration::ZERO, trouble);
+                observer.trouble(Duration::ZERO, trouble);
                 return Ok(None);
             }
         };
@@ -326,7 +326,7 @@ impl Args {
                 if self.lock.is_some() || Action::Block <= action {
                     bail!("{error}");
                 }
-                desk.trouble(Duration::ZERO, &format!("tools cannot be compared: {error}"));
+                observer.trouble(Duration::ZERO, &format!("tools cannot be compared: {error}"));
                 Ok(None)
             }
         }
@@ -361,7 +361,7 @@ fn read_burst(text: &str) -> Result<(u32, Duration), String> {
     if count == 0 {
         return Err("COUNT must be at least 1".into());
     }
-    Ok((count, span::read(window)?))
+    Ok((count, duration::read(window)?))
 }
 
 #[cfg(test)]

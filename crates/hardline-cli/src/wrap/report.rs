@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use hardline_guard::{Found, Rule, Severity};
-use hardline_proxy::Note;
+use hardline_proxy::Notice;
 use hardline_transport::process::write_stderr;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message::Message;
@@ -35,7 +35,7 @@ pub(super) enum Level {
     Debug,
 }
 
-/// Formats and writes notes, at most [`MAX_LINES`] at once.
+/// Formats and writes notices, at most [`MAX_LINES`] at once.
 #[derive(Debug)]
 pub(super) struct Report {
     name: String,
@@ -56,25 +56,25 @@ impl Report {
         self.level == Level::Debug
     }
 
-    pub(super) fn take(&mut self, note: &Note<'_>) {
-        if self.level < level(note) {
+    pub(super) fn take(&mut self, notice: &Notice<'_>) {
+        if self.level < level(notice) {
             return;
         }
-        if let Note::Line(seen) = note {
-            let method = match seen.message.and_then(Message::method) {
+        if let Notice::Line(line) = notice {
+            let method = match line.message.and_then(Message::method) {
                 Some(method) => Excerpt::new(method.as_bytes(), METHOD_BYTES).to_string(),
-                None => seen.asked.and_then(|asked| asked.method).unwrap_or("no method").to_owned(),
+                None => line.asked.and_then(|asked| asked.method).unwrap_or("no method").to_owned(),
             };
-            let (way, bytes, fate) = (seen.direction.name(), seen.length, seen.fate.name());
-            write(format!("[hardline] {}: {way} {method}, {bytes} bytes, {fate}", self.name));
+            let (way, bytes, verdict) = (line.direction.name(), line.length, line.verdict.name());
+            write(format!("[hardline] {}: {way} {method}, {bytes} bytes, {verdict}", self.name));
             return;
         }
-        if let Note::Noise(line) = note {
+        if let Notice::Noise(line) = notice {
             let name = &self.name;
             write(format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES)));
             return;
         }
-        if let Some(text) = self.text(note) {
+        if let Some(text) = self.text(notice) {
             write(text);
         }
     }
@@ -82,10 +82,10 @@ impl Report {
     /// Returns the line about a finding, or `None` if the level or the rate limit drops it.
     pub(super) fn found(&mut self, found: &Found) -> Option<String> {
         // Noise is already shown as the line itself.
-        if found.finding.rule == Rule::FrameNoise || self.level < level(&Note::Found(found)) {
+        if found.finding.rule == Rule::FrameNoise || self.level < level(&Notice::Found(found)) {
             return None;
         }
-        self.text(&Note::Found(found))
+        self.text(&Notice::Found(found))
     }
 
     /// Returns a line about the lines that were left out last, if any were.
@@ -94,7 +94,7 @@ impl Report {
         (withheld > 0).then(|| format!("[hardline] {}: {withheld} lines were left out", self.name))
     }
 
-    fn text(&mut self, note: &Note<'_>) -> Option<String> {
+    fn text(&mut self, notice: &Notice<'_>) -> Option<String> {
         // A hostile server must not fill the client's log.
         if !self.lines.try_acquire(self.started.elapsed()) {
             self.withheld += 1;
@@ -106,20 +106,20 @@ impl Report {
             text = format!("[hardline] {name}: {withheld} lines were left out\n");
             *withheld = 0;
         }
-        // Indentation marks the further lines of one note.
-        let note = note.to_string().replace('\n', "\n    ");
-        text.push_str(&format!("[hardline] {name}: {note}"));
+        // Indentation marks the further lines of one notice.
+        let notice = notice.to_string().replace('\n', "\n    ");
+        text.push_str(&format!("[hardline] {name}: {notice}"));
         Some(text)
     }
 }
 
-/// Returns the least verbose level that shows a note.
-fn level(note: &Note<'_>) -> Level {
-    match note {
-        Note::Line(_) => Level::Debug,
-        Note::Found(found) if found.finding.severity < Severity::Medium => Level::Info,
-        Note::Noise(_) | Note::Restored | Note::Confined(_) => Level::Info,
-        Note::Closed(_) | Note::Unwritable(_) | Note::OtherVersion(_) => Level::Error,
+/// Returns the least verbose level that shows a notice.
+fn level(notice: &Notice<'_>) -> Level {
+    match notice {
+        Notice::Line(_) => Level::Debug,
+        Notice::Found(found) if found.finding.severity < Severity::Medium => Level::Info,
+        Notice::Noise(_) | Notice::Restored | Notice::Confined(_) => Level::Info,
+        Notice::Closed(_) | Notice::Unwritable(_) | Notice::OtherVersion(_) => Level::Error,
         _ => Level::Warn,
     }
 }

@@ -2,22 +2,23 @@
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
+use std::pin::pin;
 use std::time::Duration;
 
 use hardline_guard::policy::Policy;
-use hardline_guard::{Action, Direction, Rule};
 use hardline_proxy::launch::known;
 use hardline_proxy::relay::Settings;
 use hardline_proxy::wrap::{Outcome, WrapError};
 use hardline_transport::process::write_stderr;
-use tokio::time::Instant;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 
-use super::desk::{Desk, Watcher};
-use super::start::{self, Server};
-use super::starter::{Memory, Starter, advice};
+use super::observer::{SharedObserver, WrapObserver};
+use super::start::{Identity, ServerStart};
+use super::starter::{StartChecks, Starter};
 use super::{Args, report};
 
-/// Time that a finished session waits for the hash of its executable.
+/// Time that a finished session waits for the comparison of its executable.
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
 /// Runs the session. Returns `None` if the policy forbids the server's start.
@@ -26,98 +27,60 @@ pub(super) async fn session(
     name: &str,
     policy: &Policy,
     settings: Settings,
-    server: &Server,
-    desk: &RefCell<Desk>,
+    server: &ServerStart,
+    observer: &RefCell<WrapObserver>,
 ) -> Result<Option<Outcome>, WrapError> {
-    for found in &server.found {
-        desk.borrow_mut().found(Duration::ZERO, found);
-    }
-    if let Some(changes) = server.confined.describe() {
-        desk.borrow_mut().confined(Duration::ZERO, &changes);
-    }
-    if let Some(found) = server.found.iter().find(|found| Action::Block <= found.action) {
-        let rule = found.finding.rule;
-        report::write(format!(
-            "hardline: {name} was not started because of {rule}: {}\n{}",
-            found.finding.detail,
-            advice(rule, name)
-        ));
-        return Ok(None);
-    }
-    let (begun, patience) = (Instant::now(), LAST_LOOK);
+    let begun = Instant::now();
     let compares = !args.no_pins && !args.danger_no_guard;
     let file = args.state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));
-    let memory = Memory { file, compares, own: RefCell::default() };
-    // Owns all its data, because it may run on a blocking thread: an executable can be large.
-    let look = {
-        let (start, policy, name) = (server.start.clone(), policy.clone(), name.to_owned());
-        let file = memory.file.clone();
-        move || start::identify(&start, &policy, &name, file, known::Programs::default())
-    };
-    let tell = |identity: start::Identity| {
-        memory.keep(name, &identity);
-        let mut desk = desk.borrow_mut();
-        desk.launch(Duration::ZERO, &identity.launch);
-        if let Some(found) = &identity.found {
-            desk.found(begun.elapsed(), found);
-        }
-        if let Some(trouble) = &identity.trouble {
-            desk.trouble(begun.elapsed(), trouble);
-        }
-    };
-    let action = policy.action(Rule::LaunchChanged, Some(name), None, Direction::ServerToClient);
-    let mut looking = None;
-    // A changed executable may be blocked, so the comparison must finish before the start.
-    if Action::Block <= action {
-        let identity = look();
-        let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
-        let detail = identity.found.as_ref().map(|found| found.finding.detail.clone());
-        tell(identity);
-        if is_blocked {
-            let (detail, advice) = (detail.unwrap_or_default(), advice(Rule::LaunchChanged, name));
-            report::write(format!("hardline: {name} was not started: {detail}\n{advice}"));
+    let checks = StartChecks::new(name, policy, observer, file, compares);
+    let comparison = match checks.check_first(server) {
+        Ok(comparison) => comparison,
+        Err(refusal) => {
+            let (rule, detail, advice) = (refusal.rule, &refusal.detail, refusal.advice(name));
+            let what = format!("{name} was not started because of {rule}: {detail}");
+            report::write(format!("hardline: {what}\n{advice}"));
             return Ok(None);
         }
-    } else if Action::Allow < action || desk.borrow().audit.is_some() {
-        // Nothing depends on the result, so the session does not wait for it.
-        looking = Some(tokio::task::spawn_blocking(look));
-    }
+    };
     if io::stdin().is_terminal() {
         let hint = "an MCP proxy: waiting for JSON-RPC, one message per line, until Ctrl-D";
         write_stderr(format!("hardline: {hint}"));
     }
-    let mut watcher = Watcher(desk);
-    // Restarts must not repeat what was already reported.
-    let told = server.found.iter().map(|it| (it.finding.rule, it.finding.detail.clone()));
-    let mut starter = Starter {
-        command: &args.command,
-        name,
-        policy,
-        desk,
-        first: Some(server.command.clone()),
-        told: told.collect(),
-        memory: &memory,
-    };
-    let run = hardline_proxy::wrap::run(settings, &mut starter, &mut watcher);
-    let watch = async {
-        if let Some(looking) = looking
-            && let Ok(identity) = looking.await
-        {
-            tell(identity);
-        }
-    };
-    let mut watch = std::pin::pin!(watch);
-    let mut run = std::pin::pin!(run);
-    let outcome = tokio::select! {
-        // The end of the session is checked first, so that it is not delayed by the hash.
+    let first = Some(server.command.clone());
+    let mut starter = Starter { command: &args.command, checks: &checks, first };
+    let mut shared = SharedObserver(observer);
+    // Pinned here, because its future is too large to be moved.
+    let run = pin!(hardline_proxy::wrap::run(settings, &mut starter, &mut shared));
+    run_beside(run, take_comparison(&checks, comparison, begun)).await.map(Some)
+}
+
+/// Reports the executable of the first start once it was compared.
+async fn take_comparison(
+    checks: &StartChecks<'_>,
+    comparison: Option<JoinHandle<Identity>>,
+    begun: Instant,
+) {
+    if let Some(comparison) = comparison
+        && let Ok(identity) = comparison.await
+    {
+        // The server runs already, and the policy does not block a changed executable.
+        let _ = checks.take_identity(Duration::ZERO, begun.elapsed(), &identity);
+    }
+}
+
+/// Runs the session and the comparison side by side. Ends with the session.
+async fn run_beside<T>(run: impl Future<Output = T>, comparison: impl Future<Output = ()>) -> T {
+    let mut run = pin!(run);
+    let mut comparison = pin!(comparison);
+    tokio::select! {
+        // The end of the session is checked first, so that it is not delayed by the comparison.
         biased;
         outcome = &mut run => {
-            // A session can end before its executable is hashed; the audit log still needs the
-            // hash.
-            let _ = tokio::time::timeout(patience, watch).await;
-            return outcome.map(Some);
+            // The audit log still needs the hash of the executable.
+            let _ = timeout(LAST_LOOK, comparison).await;
+            outcome
         }
-        () = &mut watch => run.await,
-    };
-    outcome.map(Some)
+        () = &mut comparison => run.await,
+    }
 }

@@ -13,7 +13,7 @@ use hardline_proxy::launch::known::{Change, Program, Programs};
 use hardline_proxy::launch::{Confined, Start, User, confine, judge, search_path, standard_path};
 use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stderr};
 
-use crate::place;
+use crate::directory;
 
 /// Timeout for the lock on the file of known executables.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const SHOWN_DIGITS: usize = 12;
 
 /// A server that is ready to start.
-pub(super) struct Server {
+pub(super) struct ServerStart {
     pub(super) command: Command,
     pub(super) start: Start,
     /// Findings of the launch rules about the command.
@@ -30,7 +30,7 @@ pub(super) struct Server {
     pub(super) confined: Confined,
 }
 
-impl Server {
+impl ServerStart {
     /// Resolves the command and judges it by the policy for the server `name`.
     pub(super) fn new(
         command: &[OsString],
@@ -88,7 +88,7 @@ impl Server {
 /// can be trusted; its home is then the root directory, as in containers.
 fn user() -> User {
     let unknown = || User { home: "/".into(), shell: "/bin/sh".into() };
-    place::user().unwrap_or_else(unknown)
+    directory::user().unwrap_or_else(unknown)
 }
 
 /// Returns our environment variables that match one of the names.

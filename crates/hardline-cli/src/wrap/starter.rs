@@ -1,4 +1,4 @@
-//! Restarts of the server: each start is judged like the first, by the files that are there then.
+//! Starts of the server: each one, also the first, is checked against the files as they are then.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -7,89 +7,158 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hardline_guard::policy::Policy;
-use hardline_guard::{Action, Found, Rule};
+use hardline_guard::{Action, Direction, Found, Rule};
 use hardline_proxy::launch::known::Programs;
 use hardline_proxy::redact::redact_text;
 use hardline_proxy::relay::Refused;
 use hardline_proxy::wrap::{Launcher, WrapError};
 use hardline_transport::process::Command;
+use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::desk::Desk;
-use super::start::{Identity, Server, identify};
+use super::observer::WrapObserver;
+use super::start::{Identity, ServerStart, identify};
+
+/// Checks of all starts in a session.
+pub(super) struct StartChecks<'a> {
+    pub(super) name: &'a str,
+    pub(super) policy: &'a Policy,
+    pub(super) observer: &'a RefCell<WrapObserver>,
+    /// File of known executables. `None` if there is no state directory or nothing is compared.
+    pub(super) file: Option<PathBuf>,
+    /// True if executables are compared with those of earlier starts.
+    pub(super) compares: bool,
+    /// Executables that this session has started or refused.
+    own: RefCell<Programs>,
+    /// Texts that were already reported, by their rule if they have one.
+    reported: RefCell<HashSet<(Option<Rule>, String)>>,
+}
 
 /// Launches the server and its restarts.
 pub(super) struct Starter<'a> {
     pub(super) command: &'a [OsString],
-    pub(super) name: &'a str,
-    pub(super) policy: &'a Policy,
-    pub(super) desk: &'a RefCell<Desk>,
-    /// Command of the first start, which was judged before the session.
+    pub(super) checks: &'a StartChecks<'a>,
+    /// Command of the first start, which was checked before the session.
     pub(super) first: Option<Command>,
-    /// Findings and problems that were already reported.
-    pub(super) told: HashSet<(Rule, String)>,
-    pub(super) memory: &'a Memory,
 }
 
-/// Executables of earlier starts.
+/// Reason why a server is not started.
 #[derive(Debug)]
-pub(super) struct Memory {
-    /// File of known executables. `None` if there is no state directory or nothing is compared.
-    pub(super) file: Option<PathBuf>,
-    /// True if executables are compared.
-    pub(super) compares: bool,
-    /// Executables of this session.
-    pub(super) own: RefCell<Programs>,
+pub(super) struct Refusal {
+    pub(super) rule: Rule,
+    pub(super) detail: String,
 }
 
-impl Starter<'_> {
-    /// Reports findings about a start. Returns the reason for a refusal if one of them blocks it.
-    fn take<'f>(
-        &mut self,
-        now: Duration,
-        found: impl IntoIterator<Item = &'f Found>,
-    ) -> Result<(), Refused> {
-        let mut refused = None;
-        for found in found {
-            let (rule, detail) = (found.finding.rule, found.finding.detail.clone());
-            // A server that dies repeatedly has the same findings at every start: report them once.
-            if self.told.insert((rule, detail.clone())) {
-                self.desk.borrow_mut().found(now, found);
-            }
-            if Action::Block <= found.action {
-                refused.get_or_insert((rule, detail));
-            }
-        }
-        let Some((rule, detail)) = refused else { return Ok(()) };
-        let advice = advice(rule, self.name);
-        // The client and its model see the reason, and it quotes the command line.
-        let mut reason = format!("{detail}; {advice}");
-        redact_text(&mut reason);
-        Err(Refused::new(rule, reason))
+impl<'a> StartChecks<'a> {
+    pub(super) fn new(
+        name: &'a str,
+        policy: &'a Policy,
+        observer: &'a RefCell<WrapObserver>,
+        file: Option<PathBuf>,
+        compares: bool,
+    ) -> Self {
+        let (own, reported) = (RefCell::default(), RefCell::default());
+        Self { name, policy, observer, file, compares, own, reported }
     }
 
-    /// Compares the executable with the last start and stores it.
-    fn identify(&mut self, now: Duration, server: &Server) -> Result<(), Refused> {
-        let known = self.memory.own.borrow().clone();
-        let file = self.memory.file.clone();
-        let identity = identify(&server.start, self.policy, self.name, file, known);
-        let found = identity.found.iter().filter(|_| self.memory.compares);
-        let was_told = self.told.len();
-        let outcome = self.take(now, found);
+    /// Checks the first start. Returns the comparison of the executable if it may finish later:
+    /// pass its result to [`take_identity`](Self::take_identity).
+    pub(super) fn check_first(
+        &self,
+        server: &ServerStart,
+    ) -> Result<Option<JoinHandle<Identity>>, Refusal> {
+        let (rule, direction) = (Rule::LaunchChanged, Direction::ServerToClient);
+        let action = self.policy.action(rule, Some(self.name), None, direction);
+        // A changed executable may be blocked, so the comparison must finish before the start.
+        if action >= Action::Block {
+            return self.check(Duration::ZERO, server).map(|()| None);
+        }
+        self.check_command(Duration::ZERO, server)?;
+        // Nothing depends on the result, so the session does not wait for it.
+        let is_wanted = action > Action::Allow || self.observer.borrow().audit.is_some();
+        Ok(is_wanted.then(|| spawn_blocking(self.comparison(server))))
+    }
+
+    /// Checks a start.
+    fn check(&self, now: Duration, server: &ServerStart) -> Result<(), Refusal> {
+        self.check_command(now, server)?;
+        let identity = self.comparison(server)();
+        self.take_identity(now, now, &identity)
+    }
+
+    /// Reports the findings about the command and its environment.
+    fn check_command(&self, now: Duration, server: &ServerStart) -> Result<(), Refusal> {
+        let refusal = self.report(now, &server.found);
+        if let Some(changes) = server.confined.describe()
+            && self.record_news(None, &changes)
+        {
+            self.observer.borrow_mut().confined(now, &changes);
+        }
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// Returns the comparison of the executable with the last start. It owns its data, because it
+    /// may run on another thread: an executable can be large.
+    fn comparison(&self, server: &ServerStart) -> impl FnOnce() -> Identity + Send + 'static {
+        let (start, policy, name) =
+            (server.start.clone(), self.policy.clone(), self.name.to_owned());
+        let (file, known) = (self.file.clone(), self.own.borrow().clone());
+        move || identify(&start, &policy, &name, file, known)
+    }
+
+    /// Reports the result of a comparison and stores it. `started` is the time of the start.
+    pub(super) fn take_identity(
+        &self,
+        started: Duration,
+        now: Duration,
+        identity: &Identity,
+    ) -> Result<(), Refusal> {
+        let found = identity.found.iter().filter(|_| self.compares);
+        let reported = self.reported.borrow().len();
+        let refusal = self.report(now, found);
+        let has_news = reported < self.reported.borrow().len();
         // A refused start is retried often, so it is stored only with a new finding.
-        if outcome.is_ok() || was_told < self.told.len() {
-            self.desk.borrow_mut().launch(now, &identity.launch);
+        if refusal.is_none() || has_news {
+            self.observer.borrow_mut().launch(started, &identity.launch);
         }
         if let Some(trouble) = &identity.trouble
-            && self.told.insert((Rule::LaunchChanged, trouble.clone()))
+            && self.record_news(Some(Rule::LaunchChanged), trouble)
         {
-            self.desk.borrow_mut().trouble(now, trouble);
+            self.observer.borrow_mut().trouble(now, trouble);
         }
-        if outcome.is_ok() {
-            self.memory.keep(self.name, &identity);
-        } else {
-            self.memory.refuse(self.name, &identity);
+        if let Some(program) = &identity.program {
+            let mut own = self.own.borrow_mut();
+            if refusal.is_none() {
+                own.insert(self.name, program.clone());
+            } else {
+                own.insert_refused(self.name, program.clone());
+            }
         }
-        outcome
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// Reports findings about a start. Returns the reason for a refusal if one of them blocks it.
+    fn report<'f>(
+        &self,
+        now: Duration,
+        found: impl IntoIterator<Item = &'f Found>,
+    ) -> Option<Refusal> {
+        let mut refusal = None;
+        for found in found {
+            let (rule, detail) = (found.finding.rule, &found.finding.detail);
+            // A server that dies repeatedly has the same findings at every start: report them once.
+            if self.record_news(Some(rule), detail) {
+                self.observer.borrow_mut().found(now, found);
+            }
+            if found.action >= Action::Block {
+                refusal.get_or_insert_with(|| Refusal { rule, detail: detail.clone() });
+            }
+        }
+        refusal
+    }
+
+    /// Remembers a text. Returns true if it was not reported before.
+    fn record_news(&self, rule: Option<Rule>, text: &str) -> bool {
+        self.reported.borrow_mut().insert((rule, text.to_owned()))
     }
 }
 
@@ -98,35 +167,29 @@ impl Launcher for Starter<'_> {
         if let Some(first) = self.first.take() {
             return Ok(first);
         }
-        let server = Server::new(self.command, self.name, self.policy)?;
-        self.take(now, &server.found).map_err(WrapError::Refused)?;
-        self.identify(now, &server).map_err(WrapError::Refused)?;
+        let server = ServerStart::new(self.command, self.checks.name, self.checks.policy)?;
+        let checked = self.checks.check(now, &server);
+        checked.map_err(|refusal| WrapError::Refused(refusal.for_client(self.checks.name)))?;
         Ok(server.command)
     }
 }
 
-impl Memory {
-    /// Stores an executable that was started.
-    pub(super) fn keep(&self, name: &str, identity: &Identity) {
-        if let Some(program) = &identity.program {
-            self.own.borrow_mut().insert(name, program.clone());
-        }
+impl Refusal {
+    /// Returns the refusal as the client and its model see it.
+    fn for_client(&self, name: &str) -> Refused {
+        // The reason quotes the command line, which may contain secrets.
+        let mut reason = format!("{}; {}", self.detail, self.advice(name));
+        redact_text(&mut reason);
+        Refused::new(self.rule, reason)
     }
 
-    /// Stores an executable whose start was refused.
-    fn refuse(&self, name: &str, identity: &Identity) {
-        if let Some(program) = &identity.program {
-            self.own.borrow_mut().insert_refused(name, program.clone());
+    /// Returns the next step for the user.
+    pub(super) fn advice(&self, name: &str) -> String {
+        match self.rule {
+            Rule::LaunchChanged => {
+                format!("if the change is intended, run `hardline pin approve {name}` to allow it")
+            }
+            rule => format!("`hardline scan --explain {rule}` describes how to allow it"),
         }
-    }
-}
-
-/// Returns the next step for the user after a refused start.
-pub(super) fn advice(rule: Rule, name: &str) -> String {
-    match rule {
-        Rule::LaunchChanged => {
-            format!("if the change is intended, run `hardline pin approve {name}` to allow it")
-        }
-        _ => format!("`hardline scan --explain {rule}` describes how to allow it"),
     }
 }

@@ -193,7 +193,7 @@ fn what_servers_say_is_shown_without_the_secrets_of_their_configuration() {
         let mut command = home.command(&[args, &["-v"]].concat());
         command.env("SECRET_KEY", "s3cr3t-one").env("OTHER_KEY", "s3cr3t-two");
         let (_, err) = texts(&command.current_dir(home.path("")).output().unwrap());
-        assert!(err.contains("[demo] the key is [hidden] and [hidden]"), "{args:?}: {err}");
+        assert!(err.contains("[demo] the key is [redacted] and [redacted]"), "{args:?}: {err}");
         assert!(!err.contains("s3cr3t"), "{args:?}: {err}");
     }
 }
@@ -221,7 +221,7 @@ fn what_servers_log_is_shown_without_the_secrets_of_their_headers() {
         let mut command = home.command(args);
         command.env("SECRET_KEY", "s3cr3t-one").current_dir(home.path(""));
         let (_, err) = texts(&command.output().unwrap());
-        assert!(err.contains(r#"info: {"z":"[hidden]","a":1.10}"#), "{args:?}: {err}");
+        assert!(err.contains(r#"info: {"z":"[redacted]","a":1.10}"#), "{args:?}: {err}");
     }
 }
 

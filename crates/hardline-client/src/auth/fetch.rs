@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use hardline_transport::http::{client_builder, plain_client_builder};
-use hardline_wire::excerpt::Excerpt;
+use hardline_wire::excerpt::{Excerpt, REDACTED};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, Request, Response, Url};
 use serde_json::Value;
@@ -59,7 +59,7 @@ impl Fetched {
     pub(super) fn hide<'a>(&mut self, secrets: impl Iterator<Item = &'a str>) {
         let mut text = String::from_utf8_lossy(&self.body).into_owned();
         for secret in secrets.filter(|it| !it.is_empty()) {
-            text = text.replace(secret, "[hidden]");
+            text = text.replace(secret, REDACTED);
         }
         self.body = text.into_bytes();
     }

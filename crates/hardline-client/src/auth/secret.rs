@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hardline_wire::excerpt::REDACTED;
 use serde::{Deserialize, Serialize};
 
 /// A token, a key or a password. Its `Debug` hides it, and it has no `Display`.
@@ -23,7 +24,7 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("[hidden]")
+        formatter.write_str(REDACTED)
     }
 }
 

@@ -75,7 +75,7 @@ pub struct Notification {
 }
 
 impl Notification {
-    /// Replaces secret values in `text` with `[hidden]`: those of the connection that delivered this
+    /// Replaces secret values in `text` with `[redacted]`: those of the connection that delivered this
     /// notification, see [`Connection::hide`](super::Connection::hide). Works after that connection has ended.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {

@@ -192,7 +192,7 @@ impl Connection {
         self.inner.events.subscribe()
     }
 
-    /// Replaces secret values in `text` with `[hidden]`: those that the settings name, and credentials that the
+    /// Replaces secret values in `text` with `[redacted]`: those that the settings name, and credentials that the
     /// transport recently sent to the server, such as a token. Use it on text from the server before showing
     /// it; [`Notification::hide`] does the same after the connection has ended.
     #[must_use]

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::GuardSettings;
 use super::shared::Shared;
-use super::state::Outgoing;
+use super::state::GuardedRequest;
 
 /// Time limit for delivering one error answer to the server.
 const REPLY_TIME: Duration = Duration::from_secs(5);
@@ -106,9 +106,11 @@ impl Transport for Guarded {
                 state.take_outgoing(&request.text)
             };
             match outgoing {
-                Outgoing::AsIs => {}
-                Outgoing::Instead(text) => request.text = text.into(),
-                Outgoing::Nothing => return decided.try_recv().unwrap_or_else(|_| Err(stopped())),
+                GuardedRequest::AsIs => {}
+                GuardedRequest::Instead(text) => request.text = text.into(),
+                GuardedRequest::Nothing => {
+                    return decided.try_recv().unwrap_or_else(|_| Err(stopped()));
+                }
             }
             // Biased: the guard may have decided already, for example because the policy ended the session.
             let outcome = tokio::select! {
@@ -131,10 +133,10 @@ impl Transport for Guarded {
                 state.take_outgoing(&message.text)
             };
             match outgoing {
-                Outgoing::AsIs => {}
-                Outgoing::Instead(text) => message.text = text.into(),
+                GuardedRequest::AsIs => {}
+                GuardedRequest::Instead(text) => message.text = text.into(),
                 // A blocked notification has no one to tell; the observer has the finding.
-                Outgoing::Nothing => return Ok(()),
+                GuardedRequest::Nothing => return Ok(()),
             }
             self.inner.notify(message).await
         })

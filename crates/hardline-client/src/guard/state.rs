@@ -47,7 +47,7 @@ pub(super) struct State {
 }
 
 /// The guard's decision on a message from the client to the server.
-pub(super) enum Outgoing {
+pub(super) enum GuardedRequest {
     /// Send the message unchanged.
     AsIs,
     /// Send this text instead.
@@ -120,14 +120,15 @@ impl State {
     }
 
     /// Judges a message from the client to the server.
-    pub(super) fn take_outgoing(&mut self, text: &str) -> Outgoing {
+    pub(super) fn take_outgoing(&mut self, text: &str) -> GuardedRequest {
         // A blocked message has no delivery towards the server, so the loop leaves this value.
-        let mut outgoing = Outgoing::Nothing;
+        let mut outgoing = GuardedRequest::Nothing;
         for step in self.judge(Direction::ClientToServer, text) {
             match step {
-                Step::Pass => outgoing = Outgoing::AsIs,
+                Step::Pass => outgoing = GuardedRequest::AsIs,
                 Step::Deliver(Direction::ClientToServer, text) => {
-                    outgoing = String::from_utf8(text).map_or(Outgoing::Nothing, Outgoing::Instead);
+                    outgoing = String::from_utf8(text)
+                        .map_or(GuardedRequest::Nothing, GuardedRequest::Instead);
                 }
                 Step::Deliver(Direction::ServerToClient, text) => self.deliver_to_client(&text),
             }

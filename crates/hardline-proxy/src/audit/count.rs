@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use hardline_guard::Direction;
 
-use super::record::{Counter, Row, SECOND, cut};
-use super::{Fate, Seen};
+use super::record::{CounterRecord, MessageRecord, SECOND, cut};
+use super::{LoggedMessage, Verdict};
 
 /// Limit on the counters in memory. Beyond it, one counter takes all methods.
 const MAX_COUNTERS: usize = 1024;
@@ -34,24 +34,24 @@ pub(super) struct Count {
     /// Second of the session.
     pub(super) second: u64,
     pub(super) direction: Direction,
-    pub(super) fate: Fate,
+    pub(super) verdict: Verdict,
     pub(super) method: Box<str>,
     pub(super) messages: u64,
     pub(super) bytes: u64,
 }
 
 impl Counts {
-    pub(super) fn add(&mut self, second: u64, seen: &Seen<'_>) {
-        let method = cut(seen.method.unwrap_or_default(), MAX_METHOD_BYTES);
-        let Seen { direction, fate, bytes, .. } = *seen;
-        let key = (second, direction, fate, method);
+    pub(super) fn add(&mut self, second: u64, message: &LoggedMessage<'_>) {
+        let method = cut(message.method.unwrap_or_default(), MAX_METHOD_BYTES);
+        let LoggedMessage { direction, verdict, bytes, .. } = *message;
+        let key = (second, direction, verdict, method);
         self.count(key, 1, bytes as u64);
     }
 
     /// Counts a message whose row is discarded.
-    pub(super) fn add_row(&mut self, second: u64, row: &Row) {
+    pub(super) fn add_row(&mut self, second: u64, row: &MessageRecord) {
         let method = cut(row.method.as_deref().unwrap_or_default(), MAX_METHOD_BYTES);
-        self.count((second, row.direction, row.fate, method), 1, row.bytes);
+        self.count((second, row.direction, row.verdict, method), 1, row.bytes);
     }
 
     /// Converts seconds of a session that began at `base` into seconds since 1970.
@@ -64,8 +64,8 @@ impl Counts {
     }
 
     pub(super) fn merge(&mut self, other: &Count) {
-        let Count { second, direction, fate, method, messages, bytes } = other;
-        self.count((*second, *direction, *fate, method), *messages, *bytes);
+        let Count { second, direction, verdict, method, messages, bytes } = other;
+        self.count((*second, *direction, *verdict, method), *messages, *bytes);
     }
 
     fn count(&mut self, key: Key<'_>, messages: u64, bytes: u64) {
@@ -78,7 +78,7 @@ impl Counts {
 
     /// Returns the index of the counter for `key`. Over a limit, it is a shared counter.
     fn find(&mut self, key: Key<'_>) -> usize {
-        let (second, direction, fate, _) = key;
+        let (second, direction, verdict, _) = key;
         let [server, client] = self.last;
         let last = match direction {
             Direction::ServerToClient => server,
@@ -96,10 +96,11 @@ impl Counts {
             Err(_) => {
                 // Ignores the second: a shared counter of an earlier second is better than none.
                 let is_other = |count: &Count| {
-                    &*count.method == OTHER && (count.direction, count.fate) == (direction, fate)
+                    &*count.method == OTHER
+                        && (count.direction, count.verdict) == (direction, verdict)
                 };
                 let found = self.search(MAX_METHODS, is_other);
-                found.unwrap_or_else(|_| self.push((second, direction, fate, OTHER)))
+                found.unwrap_or_else(|_| self.push((second, direction, verdict, OTHER)))
             }
         };
         let [server, client] = &mut self.last;
@@ -124,30 +125,30 @@ impl Counts {
         Err(in_second)
     }
 
-    fn push(&mut self, (second, direction, fate, method): Key<'_>) -> usize {
+    fn push(&mut self, (second, direction, verdict, method): Key<'_>) -> usize {
         let method = Box::from(method);
-        self.all.push(Count { second, direction, fate, method, messages: 0, bytes: 0 });
+        self.all.push(Count { second, direction, verdict, method, messages: 0, bytes: 0 });
         self.all.len() - 1
     }
 }
 
 /// Fields that identify a counter.
-type Key<'a> = (u64, Direction, Fate, &'a str);
+type Key<'a> = (u64, Direction, Verdict, &'a str);
 
 impl Count {
     /// Returns the record to store.
-    pub(super) fn record(&self) -> Counter {
-        Counter {
+    pub(super) fn record(&self) -> CounterRecord {
+        CounterRecord {
             second: i64::try_from(self.second).unwrap_or(0).saturating_mul(SECOND),
             direction: Cow::Borrowed(self.direction.name()),
             method: self.method.to_string(),
-            verdict: Cow::Borrowed(self.fate.name()),
+            verdict: Cow::Borrowed(self.verdict.name()),
             messages: self.messages,
             bytes: self.bytes,
         }
     }
 
     fn key(&self) -> Key<'_> {
-        (self.second, self.direction, self.fate, &self.method)
+        (self.second, self.direction, self.verdict, &self.method)
     }
 }

@@ -1,6 +1,6 @@
 //! The audit log: sessions, launches, messages and findings in a database.
 //!
-//! [`Audit`] is the handle of a relay. It copies each record into a bounded queue and returns. A
+//! [`AuditWriter`] is the handle of a session. It copies each record into a bounded queue and returns. A
 //! thread of its own writes the queue to the database, which many processes share. Only that thread
 //! waits for a disk, and a failure there causes a warning and nothing else.
 //!
@@ -15,26 +15,27 @@
 mod body;
 mod clock;
 mod count;
-mod desk;
 mod queue;
 pub mod read;
 mod record;
 mod spill;
 mod store;
+mod thread;
 pub mod time;
 mod writer;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use hardline_guard::{Direction, Found};
+use hardline_guard::Direction;
 use hardline_wire::id::Id;
 use thiserror::Error;
 
+use crate::verdict::Verdict;
 use store::{Store, StoreError};
-use writer::Writer;
 
 pub use store::Pruned;
+pub use writer::AuditWriter;
 
 /// Default time for which the end of a session waits for its last records.
 pub const PATIENCE: Duration = Duration::from_secs(3);
@@ -114,36 +115,10 @@ impl SessionStart {
     }
 }
 
-/// Outcome of a message.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a contract: queries compare with these four")]
-pub enum Fate {
-    /// Forwarded unchanged.
-    Passed,
-    /// Forwarded after it was sanitized.
-    Sanitized,
-    /// Not forwarded.
-    Blocked,
-    /// Not forwarded; Hardline answered its sender.
-    Answered,
-}
-
-impl Fate {
-    /// Returns the name used in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Sanitized => "sanitized",
-            Self::Blocked => "blocked",
-            Self::Answered => "answered",
-        }
-    }
-}
-
 /// A message for the log. It borrows everything, so a message that is only counted is never copied.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "the relay fills in every field")]
-pub struct Seen<'a> {
+pub struct LoggedMessage<'a> {
     /// Direction of the message.
     pub direction: Direction,
     /// Method of the message; for an answer, the method of its request, if known.
@@ -156,8 +131,8 @@ pub struct Seen<'a> {
     pub bytes: usize,
     /// For an answer, the time since its request.
     pub latency: Option<Duration>,
-    /// Outcome of the message.
-    pub fate: Fate,
+    /// Verdict on the message.
+    pub verdict: Verdict,
     /// The line as received. Used only if message texts are stored.
     pub body: &'a [u8],
 }
@@ -174,77 +149,21 @@ pub struct Launch {
     pub sha256: Option<String>,
 }
 
-/// A text for standard error.
+/// Text of the writer thread for standard error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the receiver must print each kind")]
-pub enum Tell {
+pub enum Output {
     /// The text of a finding that is now stored.
-    Shown(String),
+    Finding(String),
     /// A problem with the database. The session continues.
     Warning(String),
     /// Findings that could not be stored anywhere, each described in words. Sent at the end of a
     /// session. Their texts, if any, were sent before.
-    Unkept(Vec<String>),
+    Unstored(Vec<String>),
 }
 
 /// Callback through which the thread prints texts.
-pub type Teller = Box<dyn Fn(Tell) + Send>;
-
-/// Handle of a session's audit log.
-///
-/// `now` is always the time since the start of the session. It must come from the monotonic clock
-/// and be about zero when the log is opened.
-#[derive(Debug)]
-pub struct Audit {
-    writer: Writer,
-}
-
-impl Audit {
-    /// Starts the records of a session. Does not wait for the disk and does not fail: problems with
-    /// the database arrive as [`Tell::Warning`].
-    pub fn open(options: Options, session: SessionStart, tell: Teller) -> Self {
-        Self { writer: Writer::start(options, session, tell) }
-    }
-
-    /// Records a message.
-    pub fn message(&mut self, now: Duration, seen: &Seen<'_>) {
-        self.writer.queue().message(now, seen);
-    }
-
-    /// Records a finding. `shown` is printed once the finding is stored. The caller limits the
-    /// number of texts; none is left out here.
-    pub fn finding(&mut self, now: Duration, found: &Found, shown: Option<String>) {
-        // Without a thread the finding is lost, but its text must still be printed.
-        if let Some(untold) = self.writer.queue().finding(now, found, shown) {
-            self.writer.tell(untold);
-        }
-    }
-
-    /// Records another event. `kind` is a short word such as `server-ended` or `restarted`. The
-    /// text of a `client` event names the client of the session.
-    pub fn event(&mut self, now: Duration, kind: &str, text: &str) {
-        self.writer.queue().event(now, kind, text);
-    }
-
-    /// Records the start of a server.
-    pub fn launch(&mut self, now: Duration, launch: &Launch) {
-        self.writer.queue().launch(now, launch);
-    }
-
-    /// Ends the records of the session. Waits up to `patience` until all are written and printed.
-    pub fn close(mut self, now: Duration, outcome: &str, patience: Duration) {
-        self.writer.end(Some((now, outcome)), patience);
-    }
-}
-
-/// An audit log that is dropped without `close` still writes its records; its session then has no
-/// end.
-impl Drop for Audit {
-    fn drop(&mut self) {
-        // Does nothing after `close`, which has set the end already.
-        self.writer.end(None, PATIENCE);
-    }
-}
+pub type Printer = Box<dyn Fn(Output) + Send>;
 
 /// Deletes all records that are too old or too many.
 ///

@@ -14,8 +14,10 @@ use std::time::Duration;
 use hardline_guard::Found;
 
 use super::count::Counts;
-use super::record::{End, Event, Finding, Kind, Row, SECOND, Started, kind};
-use super::{Launch, Seen};
+use super::record::{
+    EndRecord, EventRecord, FindingRecord, Kind, LaunchRecord, MessageRecord, SECOND, kind,
+};
+use super::{Launch, LoggedMessage};
 use crate::redact;
 
 /// Limit on the messages per second that get a row of their own. Further messages are counted.
@@ -39,7 +41,7 @@ const MAX_BODY_BYTES: usize = super::body::MAX_BYTES + (8 << 10);
 #[derive(Debug)]
 pub(super) struct Queue {
     keeps_bodies: bool,
-    inside: Mutex<Inside>,
+    state: Mutex<State>,
     /// Signaled when there are records to take.
     filled: Condvar,
     /// Signaled when the thread has finished.
@@ -47,10 +49,10 @@ pub(super) struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct Inside {
-    waiting: Waiting,
+struct State {
+    batch: Batch,
     /// Texts of findings, each with the number of its finding.
-    shown: VecDeque<(i64, String)>,
+    texts: VecDeque<(i64, String)>,
     /// Current second of the session.
     second: u64,
     rows_in_second: u32,
@@ -68,19 +70,19 @@ struct Inside {
 
 /// A batch of records.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    pub(super) rows: Vec<Row>,
+pub(super) struct Batch {
+    pub(super) rows: Vec<MessageRecord>,
     pub(super) counts: Counts,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<FindingRecord>,
     /// Index of the last finding of each kind; merged findings are counted there.
     kinds: HashMap<Kind, usize>,
-    pub(super) events: Vec<Event>,
-    pub(super) launches: Vec<Started>,
-    pub(super) end: Option<End>,
+    pub(super) events: Vec<EventRecord>,
+    pub(super) launches: Vec<LaunchRecord>,
+    pub(super) end: Option<EndRecord>,
     body_bytes: usize,
 }
 
-impl Waiting {
+impl Batch {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
             && self.counts.all.is_empty()
@@ -94,7 +96,7 @@ impl Waiting {
 /// Result of [`Queue::take`].
 #[derive(Debug)]
 pub(super) struct Taken {
-    pub(super) waiting: Waiting,
+    pub(super) batch: Batch,
     /// Number of the last finding.
     pub(super) last_seq: i64,
     /// Set if the session ends: the time for which the caller waits.
@@ -103,28 +105,28 @@ pub(super) struct Taken {
 
 impl Queue {
     pub(super) fn new(keeps_bodies: bool) -> Self {
-        let inside = Mutex::new(Inside::default());
-        Self { keeps_bodies, inside, filled: Condvar::new(), done: Condvar::new() }
+        let state = Mutex::new(State::default());
+        Self { keeps_bodies, state, filled: Condvar::new(), done: Condvar::new() }
     }
 
-    pub(super) fn message(&self, now: Duration, seen: &Seen<'_>) {
-        let mut inside = self.lock();
-        inside.enter(now.as_secs());
-        let Inside { waiting, rows_in_second, second, is_done, .. } = &mut *inside;
+    pub(super) fn message(&self, now: Duration, message: &LoggedMessage<'_>) {
+        let mut state = self.lock();
+        state.enter(now.as_secs());
+        let State { batch, rows_in_second, second, is_done, .. } = &mut *state;
         // Nothing takes records any more, so the queue must not grow.
         if *is_done {
             return;
         }
-        if MAX_ROWS_PER_SECOND <= *rows_in_second || MAX_ROWS <= waiting.rows.len() {
-            waiting.counts.add(*second, seen);
+        if MAX_ROWS_PER_SECOND <= *rows_in_second || MAX_ROWS <= batch.rows.len() {
+            batch.counts.add(*second, message);
         } else {
             *rows_in_second += 1;
-            let body = self.keeps_bodies.then(|| waiting.take_body(seen.body)).flatten();
-            waiting.rows.push(Row::new(micros(now), seen, body));
+            let body = self.keeps_bodies.then(|| batch.take_body(message.body)).flatten();
+            batch.rows.push(MessageRecord::new(micros(now), message, body));
         }
         // One signal per batch: waking a thread costs more than queueing a message.
-        if !inside.is_filled {
-            inside.is_filled = true;
+        if !state.is_filled {
+            state.is_filled = true;
             self.filled.notify_one();
         }
     }
@@ -134,78 +136,78 @@ impl Queue {
         &self,
         now: Duration,
         found: &Found,
-        shown: Option<String>,
+        text: Option<String>,
     ) -> Option<String> {
-        let mut inside = self.lock();
-        if inside.is_done {
-            return shown;
+        let mut state = self.lock();
+        if state.is_done {
+            return text;
         }
-        inside.enter(now.as_secs());
+        state.enter(now.as_secs());
         let kind = kind(found);
-        let is_over = MAX_FINDINGS_PER_SECOND <= inside.findings_in_second
-            || MAX_FINDINGS <= inside.waiting.findings.len();
-        let alike = inside.waiting.kinds.get(&kind).copied();
+        let is_over = MAX_FINDINGS_PER_SECOND <= state.findings_in_second
+            || MAX_FINDINGS <= state.batch.findings.len();
+        let alike = state.batch.kinds.get(&kind).copied();
         let alike = alike.filter(|_| is_over);
         // A merged finding reuses the number of the first, so its text is printed with that commit.
-        let seq = match alike.and_then(|index| inside.waiting.findings.get_mut(index)) {
+        let seq = match alike.and_then(|index| state.batch.findings.get_mut(index)) {
             Some(finding) => {
                 finding.count += 1;
                 finding.seq
             }
             None => {
-                let seq = inside.next_seq();
-                inside.findings_in_second = inside.findings_in_second.saturating_add(1);
-                let Waiting { findings, kinds, .. } = &mut inside.waiting;
+                let seq = state.next_seq();
+                state.findings_in_second = state.findings_in_second.saturating_add(1);
+                let Batch { findings, kinds, .. } = &mut state.batch;
                 kinds.insert(kind, findings.len());
-                findings.push(Finding::new(seq, micros(now), found));
+                findings.push(FindingRecord::new(seq, micros(now), found));
                 seq
             }
         };
-        if let Some(shown) = shown {
-            inside.shown.push_back((seq, shown));
+        if let Some(text) = text {
+            state.texts.push_back((seq, text));
         }
-        self.hurry(&mut inside);
+        self.signal(&mut state);
         None
     }
 
     pub(super) fn event(&self, now: Duration, kind: &str, text: &str) {
-        let mut inside = self.lock();
-        if inside.waiting.events.len() < MAX_EVENTS {
-            let event = Event::new(inside.next_seq(), micros(now), kind, text);
-            inside.waiting.events.push(event);
+        let mut state = self.lock();
+        if state.batch.events.len() < MAX_EVENTS {
+            let event = EventRecord::new(state.next_seq(), micros(now), kind, text);
+            state.batch.events.push(event);
         }
-        self.hurry(&mut inside);
+        self.signal(&mut state);
     }
 
     pub(super) fn launch(&self, now: Duration, launch: &Launch) {
-        let mut inside = self.lock();
-        if inside.waiting.launches.len() < MAX_EVENTS {
-            let launch = Started::new(inside.next_seq(), micros(now), launch);
-            inside.waiting.launches.push(launch);
+        let mut state = self.lock();
+        if state.batch.launches.len() < MAX_EVENTS {
+            let launch = LaunchRecord::new(state.next_seq(), micros(now), launch);
+            state.batch.launches.push(launch);
         }
-        self.hurry(&mut inside);
+        self.signal(&mut state);
     }
 
     /// Tells the thread to finish, and waits for that up to `patience`.
     pub(super) fn end(&self, end: Option<(Duration, &str)>, patience: Duration) {
-        let mut inside = self.lock();
+        let mut state = self.lock();
         // `drop` after `close` must not replace the outcome.
-        if inside.ending.is_some() {
+        if state.ending.is_some() {
             return;
         }
-        inside.ending = Some(patience);
-        inside.waiting.end =
-            end.map(|(now, outcome)| End { at: micros(now), outcome: outcome.to_owned() });
-        self.hurry(&mut inside);
-        let waited = self.done.wait_timeout_while(inside, patience, |inside| !inside.is_done);
+        state.ending = Some(patience);
+        state.batch.end =
+            end.map(|(now, outcome)| EndRecord { at: micros(now), outcome: outcome.to_owned() });
+        self.signal(&mut state);
+        let waited = self.done.wait_timeout_while(state, patience, |state| !state.is_done);
         drop(waited.map_err(PoisonError::into_inner));
     }
 
     /// Takes the texts of all findings up to this number, in order.
-    pub(super) fn take_shown(&self, last: i64) -> Vec<String> {
-        let mut inside = self.lock();
-        let (ready, rest) = inside.shown.drain(..).partition(|(seq, _)| *seq <= last);
-        inside.shown = rest;
+    pub(super) fn take_texts(&self, last: i64) -> Vec<String> {
+        let mut state = self.lock();
+        let (ready, rest) = state.texts.drain(..).partition(|(seq, _)| *seq <= last);
+        state.texts = rest;
         let ready: VecDeque<(i64, String)> = ready;
         ready.into_iter().map(|(_, text)| text).collect()
     }
@@ -220,35 +222,35 @@ impl Queue {
     /// for more, unless a record is urgent.
     pub(super) fn take(&self, patience: Duration, gather: Duration) -> Taken {
         // Both waits are loops around a condition, because a condition variable wakes spuriously.
-        let is_idle = |inside: &mut Inside| !inside.is_filled && inside.ending.is_none();
+        let is_idle = |state: &mut State| !state.is_filled && state.ending.is_none();
         let waited = self.filled.wait_timeout_while(self.lock(), patience, is_idle);
-        let mut inside = waited.unwrap_or_else(PoisonError::into_inner).0;
-        if inside.is_filled {
-            let is_calm = |inside: &mut Inside| !inside.is_urgent && inside.ending.is_none();
-            let waited = self.filled.wait_timeout_while(inside, gather, is_calm);
-            inside = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.is_filled {
+            let is_calm = |state: &mut State| !state.is_urgent && state.ending.is_none();
+            let waited = self.filled.wait_timeout_while(state, gather, is_calm);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        inside.is_filled = false;
-        inside.is_urgent = false;
-        let waiting = std::mem::take(&mut inside.waiting);
-        Taken { waiting, last_seq: inside.last_seq, ending: inside.ending }
+        state.is_filled = false;
+        state.is_urgent = false;
+        let batch = std::mem::take(&mut state.batch);
+        Taken { batch, last_seq: state.last_seq, ending: state.ending }
     }
 
-    fn hurry(&self, inside: &mut Inside) {
-        inside.is_filled = true;
-        if !inside.is_urgent {
-            inside.is_urgent = true;
+    fn signal(&self, state: &mut State) {
+        state.is_filled = true;
+        if !state.is_urgent {
+            state.is_urgent = true;
             self.filled.notify_one();
         }
     }
 
     /// Locks the queue. A poisoned lock is safe to use, because each change is a single push.
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside {
+impl State {
     /// Starts a new second. The time never goes back.
     fn enter(&mut self, second: u64) {
         if self.second < second {
@@ -264,7 +266,7 @@ impl Inside {
     }
 }
 
-impl Waiting {
+impl Batch {
     /// Copies the text of a message if the limit on all texts allows it.
     fn take_body(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let body = body.get(..MAX_BODY_BYTES).unwrap_or(body);
@@ -300,12 +302,12 @@ impl Waiting {
         self.end = later.end.or(self.end.take());
     }
 
-    fn append_finding(&mut self, finding: Finding) {
+    fn append_finding(&mut self, finding: FindingRecord) {
         if self.findings.len() < MAX_FINDINGS {
             self.findings.push(finding);
             return;
         }
-        let is_alike = |other: &&mut Finding| {
+        let is_alike = |other: &&mut FindingRecord| {
             other.rule == finding.rule
                 && other.severity == finding.severity
                 && other.direction == finding.direction

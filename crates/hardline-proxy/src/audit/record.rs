@@ -9,7 +9,7 @@ use std::fmt;
 use hardline_guard::{Action, Direction, Found, Severity};
 use serde::{Deserialize, Serialize};
 
-use super::{Fate, Launch, Seen};
+use super::{Launch, LoggedMessage, Verdict};
 
 /// Longest stored method, tool or id, in bytes.
 const MAX_NAME_BYTES: usize = 128;
@@ -24,7 +24,7 @@ pub(super) type Name = Cow<'static, str>;
 
 /// Start of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Session {
+pub(super) struct SessionRecord {
     /// Random key, unique across processes: 16 hexadecimal digits.
     pub(super) key: String,
     pub(super) server: String,
@@ -38,7 +38,7 @@ pub(super) struct Session {
 
 /// A message with a row of its own.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct MessageRecord {
     pub(super) at: i64,
     pub(super) direction: Direction,
     pub(super) method: Option<Box<str>>,
@@ -46,25 +46,25 @@ pub(super) struct Row {
     pub(super) id: Option<Box<str>>,
     pub(super) bytes: u64,
     pub(super) latency: Option<i64>,
-    pub(super) fate: Fate,
+    pub(super) verdict: Verdict,
     pub(super) body: Option<Vec<u8>>,
 }
 
-impl Row {
-    pub(super) fn new(at: i64, seen: &Seen<'_>, body: Option<Vec<u8>>) -> Self {
+impl MessageRecord {
+    pub(super) fn new(at: i64, message: &LoggedMessage<'_>, body: Option<Vec<u8>>) -> Self {
         // Peers choose these names, so their length must be bounded.
         let name = |text: &str| Box::from(cut(text, MAX_NAME_BYTES));
-        let latency = seen.latency.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
+        let latency = message.latency.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
         Self {
             at,
-            direction: seen.direction,
-            method: seen.method.map(name),
-            tool: seen.tool.map(name),
+            direction: message.direction,
+            method: message.method.map(name),
+            tool: message.tool.map(name),
             // As JSON, so that `7` and `"7"` stay different.
-            id: seen.id.map(|id| name(&id.to_string())),
-            bytes: seen.bytes as u64,
+            id: message.id.map(|id| name(&id.to_string())),
+            bytes: message.bytes as u64,
             latency,
-            fate: seen.fate,
+            verdict: message.verdict,
             body,
         }
     }
@@ -72,7 +72,7 @@ impl Row {
 
 /// Count of the messages of one kind in one second.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Counter {
+pub(super) struct CounterRecord {
     /// Start of the second.
     pub(super) second: i64,
     pub(super) direction: Name,
@@ -85,7 +85,7 @@ pub(super) struct Counter {
 
 /// A finding, or several of one kind.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Finding {
+pub(super) struct FindingRecord {
     pub(super) seq: i64,
     pub(super) at: i64,
     pub(super) rule: Name,
@@ -101,7 +101,7 @@ pub(super) struct Finding {
     pub(super) count: u64,
 }
 
-impl Finding {
+impl FindingRecord {
     pub(super) fn new(seq: i64, at: i64, found: &Found) -> Self {
         let finding = &found.finding;
         Self {
@@ -124,7 +124,7 @@ impl Finding {
 }
 
 /// Text for standard error, used when the finding could not be stored.
-impl fmt::Display for Finding {
+impl fmt::Display for FindingRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { severity, rule, direction, action, detail, excerpt, .. } = self;
         write!(formatter, "not in the audit log: {severity} {rule}, {direction}, {action}")?;
@@ -152,14 +152,14 @@ pub(super) fn kind(found: &Found) -> Kind {
 
 /// An event other than a message, finding or launch.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Event {
+pub(super) struct EventRecord {
     pub(super) seq: i64,
     pub(super) at: i64,
     pub(super) kind: String,
     pub(super) text: String,
 }
 
-impl Event {
+impl EventRecord {
     pub(super) fn new(seq: i64, at: i64, kind: &str, what: &str) -> Self {
         Self { seq, at, kind: cut(kind, MAX_NAME_BYTES).to_owned(), text: text(what) }
     }
@@ -167,7 +167,7 @@ impl Event {
 
 /// A start of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Started {
+pub(super) struct LaunchRecord {
     pub(super) seq: i64,
     pub(super) at: i64,
     pub(super) argv: Vec<String>,
@@ -175,7 +175,7 @@ pub(super) struct Started {
     pub(super) sha256: Option<String>,
 }
 
-impl Started {
+impl LaunchRecord {
     pub(super) fn new(seq: i64, at: i64, launch: &Launch) -> Self {
         Self {
             seq,
@@ -189,7 +189,7 @@ impl Started {
 
 /// End of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct End {
+pub(super) struct EndRecord {
     pub(super) at: i64,
     pub(super) outcome: String,
 }

@@ -7,6 +7,7 @@
 //! that writes a file holds a lock on it, which ends with the process. A line that a dying process
 //! did not finish is ignored.
 
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,10 @@ use std::path::{Path, PathBuf};
 use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 
-use super::queue::Waiting;
-use super::record::{Counter, End, Event, Finding, Session, Started};
+use super::queue::Batch;
+use super::record::{
+    CounterRecord, EndRecord, EventRecord, FindingRecord, LaunchRecord, SessionRecord,
+};
 use super::store::{Store, StoreError, keep_private};
 
 /// Limit on the length of a file, in bytes. Further records stay in memory while there is room.
@@ -26,13 +29,43 @@ const MAX_FILES: usize = 256;
 /// A line of a spill file.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Line {
-    Session(Session),
-    Launch(Started),
-    Counter(Counter),
-    Finding(Finding),
-    Event(Event),
-    End(End),
+pub(super) enum Line<'a> {
+    Session(Cow<'a, SessionRecord>),
+    Launch(Cow<'a, LaunchRecord>),
+    Counter(CounterRecord),
+    Finding(Cow<'a, FindingRecord>),
+    Event(Cow<'a, EventRecord>),
+    End(Cow<'a, EndRecord>),
+}
+
+impl Batch {
+    /// Returns the records as lines, findings first. Messages with rows of their own have no lines.
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let findings = self.findings.iter().map(|it| Line::Finding(Cow::Borrowed(it)));
+        let launches = self.launches.iter().map(|it| Line::Launch(Cow::Borrowed(it)));
+        let events = self.events.iter().map(|it| Line::Event(Cow::Borrowed(it)));
+        let counters = self.counts.all.iter().map(|it| Line::Counter(it.record()));
+        let end = self.end.iter().map(|it| Line::End(Cow::Borrowed(it)));
+        findings.chain(launches).chain(events).chain(counters).chain(end)
+    }
+
+    /// Removes the records of the first `count` lines.
+    fn discard_lines(&mut self, mut count: usize) {
+        discard(&mut self.findings, &mut count);
+        discard(&mut self.launches, &mut count);
+        discard(&mut self.events, &mut count);
+        discard(&mut self.counts.all, &mut count);
+        if count > 0 {
+            self.end = None;
+        }
+    }
+}
+
+/// Removes up to `count` records, and subtracts their number from `count`.
+fn discard<T>(records: &mut Vec<T>, count: &mut usize) {
+    let first = records.len().min(*count);
+    records.drain(..first);
+    *count -= first;
 }
 
 /// A spill file that is being written.
@@ -45,7 +78,11 @@ pub(super) struct Spill {
 
 impl Spill {
     /// Creates a spill file for a session.
-    pub(super) fn create(database: &Path, session: &Session, serial: u32) -> io::Result<Self> {
+    pub(super) fn create(
+        database: &Path,
+        session: &SessionRecord,
+        serial: u32,
+    ) -> io::Result<Self> {
         let name = format!("{}{}-{}-{serial}", prefix(database), session.pid, session.key);
         let path = database.with_file_name(format!("{name}.jsonl"));
         let hidden = database.with_file_name(format!("{name}.new"));
@@ -56,7 +93,7 @@ impl Spill {
         let mut spill = Self { path, file, length: 0 };
         // No process imports the file before it has its final name, nor while it is locked.
         let made = spill.file.lock();
-        let made = made.and_then(|()| spill.write(&line(&Line::Session(session.clone()))));
+        let made = made.and_then(|()| spill.write(&Line::Session(Cow::Borrowed(session))));
         let made = made.and_then(|()| fs::rename(&hidden, &spill.path));
         if made.is_err() {
             let _ = fs::remove_file(&hidden);
@@ -68,44 +105,26 @@ impl Spill {
         &self.path
     }
 
-    /// Moves a batch into the file until the file is full. Findings come first.
-    pub(super) fn take(&mut self, batch: &mut Waiting) -> io::Result<()> {
-        self.take_each(&mut batch.findings, |it| Line::Finding(it.clone()))?;
-        self.take_each(&mut batch.launches, |it| Line::Launch(it.clone()))?;
-        self.take_each(&mut batch.events, |it| Line::Event(it.clone()))?;
-        self.take_each(&mut batch.counts.all, |it| Line::Counter(it.record()))?;
-        if let Some(end) = &batch.end {
-            self.write(&line(&Line::End(end.clone())))?;
-            batch.end = None;
-        }
-        Ok(())
-    }
-
-    fn take_each<T>(
-        &mut self,
-        records: &mut Vec<T>,
-        to_line: impl Fn(&T) -> Line,
-    ) -> io::Result<()> {
+    /// Moves a batch into the file until the file is full.
+    pub(super) fn take(&mut self, batch: &mut Batch) -> io::Result<()> {
         let mut count = 0;
-        let mut outcome = Ok(());
-        for record in &*records {
-            outcome = self.write(&line(&to_line(record)));
-            if outcome.is_err() {
-                break;
-            }
+        let written = batch.lines().try_for_each(|line| {
+            self.write(&line)?;
             count += 1;
-        }
-        // Written records leave the batch even after an error, so that a retry does not repeat
-        // them.
-        records.drain(..count);
-        outcome
+            Ok(())
+        });
+        // Written records leave the batch even after an error, so that a retry does not repeat them.
+        batch.discard_lines(count);
+        written
     }
 
-    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+    fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
         if self.length + text.len() as u64 > MAX_BYTES {
             return Err(io::Error::other(format!("it would exceed {MAX_BYTES} bytes")));
         }
-        let written = self.file.write_all(text);
+        let written = self.file.write_all(&text);
         match written {
             Ok(()) => self.length += text.len() as u64,
             // Half a line would make the next record unreadable.
@@ -173,11 +192,4 @@ pub(super) fn waiting(database: &Path) -> impl Iterator<Item = PathBuf> {
 /// Returns the prefix of a database's spill files: `audit-spill-` for `audit.db`.
 fn prefix(database: &Path) -> String {
     format!("{}-spill-", database.file_stem().unwrap_or_default().to_string_lossy())
-}
-
-fn line(line: &Line) -> Vec<u8> {
-    // Serialization cannot fail: records contain only strings and numbers.
-    let mut text = serde_json::to_vec(line).unwrap_or_default();
-    text.push(b'\n');
-    text
 }

@@ -178,7 +178,7 @@ impl Programs {
         patience: Duration,
         change: impl FnOnce(&mut Self),
     ) -> Result<(), StateError> {
-        let _alone = state::alone(file, patience)?;
+        let _lock = state::lock_directory(file, patience)?;
         // Read again under the lock, so that entries of other processes are not lost.
         let before = Self::read(file)?;
         let mut programs = before.clone();

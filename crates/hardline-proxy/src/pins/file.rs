@@ -89,7 +89,7 @@ pub fn update(
     patience: Duration,
     change: impl FnOnce(&mut Lock) -> Result<(), LockFull>,
 ) -> Result<Lock, PinError> {
-    let _alone = state::alone(path, patience)?;
+    let _lock = state::lock_directory(path, patience)?;
     let before = read(path)?;
     let mut lock = before.clone();
     change(&mut lock).map_err(|error| PinError::Full { path: path.to_owned(), error })?;

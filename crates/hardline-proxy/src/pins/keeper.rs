@@ -39,7 +39,7 @@ pub struct PinFile {
     lock_path: Option<PathBuf>,
     trouble: Option<String>,
     /// Kinds of trouble that were reported. Each is reported once.
-    told: HashSet<&'static str>,
+    reported: HashSet<&'static str>,
 }
 
 /// Last tool lists of servers. Caches one list, because a client may list tools again and again.
@@ -108,7 +108,7 @@ impl PinFile {
             neighbors: None,
             lock_path: None,
             trouble: None,
-            told: HashSet::new(),
+            reported: HashSet::new(),
         })
     }
 
@@ -129,7 +129,7 @@ impl PinFile {
     }
 
     fn complain(&mut self, what: &'static str, error: &dyn std::fmt::Display) {
-        if !self.told.insert(what) {
+        if !self.reported.insert(what) {
             return;
         }
         let before = self.trouble.take().map_or(String::new(), |before| before + "\n");

@@ -77,7 +77,7 @@ impl Neighbors {
             entry.is_some_and(|entry| self.is_in(entry))
         };
         if !is_known(&read(&self.path)?) {
-            let _alone = state::alone(&self.path, patience)?;
+            let _lock = state::lock_directory(&self.path, patience)?;
             // Read again under the lock, so that entries of other sessions are not lost.
             let mut entries = read(&self.path)?;
             self.add_to(entries.servers.entry(server.to_owned()).or_default());
@@ -129,7 +129,7 @@ impl Neighbors {
 /// [`StateError`]; the file is then unchanged.
 pub fn forget_launches(state: &Path, server: &str, patience: Duration) -> Result<(), StateError> {
     let path = state.join(FILE_NAME);
-    let _alone = state::alone(&path, patience)?;
+    let _lock = state::lock_directory(&path, patience)?;
     let mut entries = read(&path)?;
     if entries.servers.remove(server).is_none() {
         return Ok(());

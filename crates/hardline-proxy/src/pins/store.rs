@@ -176,7 +176,7 @@ impl PinStore {
         change: impl FnOnce(&mut Lock) -> Result<(), LockFull>,
     ) -> Result<Lock, PinError> {
         let path = self.path(server);
-        let _alone = state::alone(&path, patience)?;
+        let _lock = state::lock_directory(&path, patience)?;
         let before = self.read(server)?;
         let mut lock = before.clone();
         change(&mut lock).map_err(|error| PinError::Full { path: path.clone(), error })?;
@@ -213,7 +213,7 @@ impl PinStore {
                     forget_in(shared)?;
                 }
                 let path = self.path(server);
-                let _alone = state::alone(&path, patience)?;
+                let _lock = state::lock_directory(&path, patience)?;
                 match fs::remove_file(&path) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                         Err(state::StateError::Write { path, error }.into())

@@ -23,9 +23,7 @@ mod value;
 use std::borrow::Cow;
 
 pub use excerpt::redact_excerpt;
-
-/// Text that replaces a secret.
-pub const REDACTED: &str = "[redacted]";
+pub use hardline_wire::excerpt::REDACTED;
 
 /// Redacts a line, which is JSON or any text.
 pub fn redact(line: &[u8]) -> Cow<'_, [u8]> {

@@ -1,4 +1,4 @@
-//! When a server that ended is started again.
+//! Delays before restarts: a growing backoff, and a circuit breaker for a server that ends too often.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -6,48 +6,51 @@ use std::time::Duration;
 
 use hardline_wire::backoff::{Backoff, jittered};
 
-/// Ends within [`WINDOW`] after which the breaker opens.
+/// Number of ends within [`WINDOW`] that opens the breaker.
 const MAX_ENDS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(30);
-/// Pauses while the breaker is closed.
+/// Delays while the breaker is closed.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
-/// The pause while the breaker is open.
+/// Delay while the breaker is open.
 pub(super) const SLOW: Duration = Duration::from_secs(30);
 
-/// Counts a server's ends.
+/// Circuit breaker that counts the ends of a server.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
-    /// When it ended, within [`WINDOW`], oldest first.
+    /// Times of the ends within [`WINDOW`], oldest first.
     ends: VecDeque<Duration>,
 }
 
-/// What to do after an end.
+/// Time of the next restart.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Pause {
-    /// Start it again at this time.
-    Short(Duration),
-    /// It ends too often: fail requests meanwhile, and try again at this time.
-    Long(Duration),
+pub(super) enum NextStart {
+    /// Restart at this time; requests wait.
+    Soon(Duration),
+    /// The breaker is open: restart at this time; requests fail until then.
+    Later(Duration),
 }
 
 impl Breaker {
-    /// Takes note of an end.
-    pub(super) fn ended(&mut self, now: Duration) -> Pause {
-        self.ended_with(now, RandomState::new().build_hasher().finish())
+    /// Counts an end. Returns the time of the restart.
+    pub(super) fn count_end(&mut self, now: Duration) -> NextStart {
+        self.count_end_with(now, RandomState::new().build_hasher().finish())
     }
 
-    fn ended_with(&mut self, now: Duration, random: u64) -> Pause {
+    fn count_end_with(&mut self, now: Duration, random: u64) -> NextStart {
         while self.ends.front().is_some_and(|end| *end + WINDOW <= now) {
             self.ends.pop_front();
         }
         self.ends.push_back(now);
-        if MAX_ENDS <= self.ends.len() {
+        if self.ends.len() >= MAX_ENDS {
+            // One slot stays free, so that each attempt while the breaker is open is counted.
             self.ends.pop_front();
-            return Pause::Long(now + SLOW);
+            return NextStart::Later(now + SLOW);
         }
         let earlier = u32::try_from(self.ends.len()).unwrap_or(u32::MAX).saturating_sub(1);
+        // Jitter between half of the delay and all of it, so that many servers that ended together
+        // do not restart together.
         let random = f64::from(u32::try_from(random % 500).unwrap_or(0)) / 500.0;
-        Pause::Short(now + jittered(BACKOFF.delay_after(earlier), 0.5..=1.0, random))
+        NextStart::Soon(now + jittered(BACKOFF.delay_after(earlier), 0.5..=1.0, random))
     }
 }
 
@@ -63,14 +66,14 @@ mod tests {
     fn pauses_grow_and_then_it_opens() {
         let mut breaker = Breaker::default();
         for most in [100, 200, 400, 800] {
-            let Pause::Short(time) = breaker.ended_with(at(1), most) else { panic!() };
+            let NextStart::Soon(time) = breaker.count_end_with(at(1), most) else { panic!() };
             let pause = (time - at(1)).as_millis();
             assert!(most / 2 <= pause.try_into().unwrap() && pause <= u128::from(most), "{pause}");
         }
-        assert_eq!(breaker.ended_with(at(1), 0), Pause::Long(at(31)));
-        // One attempt while it is open.
-        assert_eq!(breaker.ended_with(at(30), 0), Pause::Long(at(60)));
-        // Ends that are long ago do not count.
-        assert!(matches!(breaker.ended_with(at(61), 0), Pause::Short(_)));
+        assert_eq!(breaker.count_end_with(at(1), 0), NextStart::Later(at(31)));
+        // One attempt while the breaker is open.
+        assert_eq!(breaker.count_end_with(at(30), 0), NextStart::Later(at(60)));
+        // Ends before the window do not count.
+        assert!(matches!(breaker.count_end_with(at(61), 0), NextStart::Soon(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! Requests of the client that take too long.
+//! Deadlines for requests of the client.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,29 +7,32 @@ use hardline_guard::Direction;
 use hardline_wire::id::Id;
 
 use super::opening::Interest;
-use super::{Relay, Sink, line};
-use crate::note::Note;
+use super::{Relay, Reply, Sink};
+use crate::notice::Notice;
 
-/// When requests of the client are given up.
+/// Deadlines of open requests.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
+    /// Deadlines in the order of the requests, also of requests that have their answer.
     order: VecDeque<(Duration, Id<'static>)>,
+    /// Deadlines of the open requests.
     current: HashMap<Id<'static>, Duration>,
 }
 
 impl Deadlines {
-    /// Some that have passed are kept until there are many.
+    /// Number of answered requests in `order` above which they are removed.
     const MAX_STALE: usize = 1024;
 
+    /// Adds an open request.
     pub(super) fn add(&mut self, deadline: Duration, id: Id<'static>) {
-        if self.current.len() * 2 + Self::MAX_STALE < self.order.len() {
+        if self.order.len() > self.current.len() * 2 + Self::MAX_STALE {
             self.order.retain(|(deadline, id)| self.current.get(id) == Some(deadline));
         }
         self.order.push_back((deadline, id.clone()));
         self.current.insert(id, deadline);
     }
 
-    /// When the next request is given up, or earlier.
+    /// Returns the earliest deadline, which may be that of an answered request.
     pub(super) fn next(&self) -> Option<Duration> {
         self.order.front().map(|(deadline, _)| *deadline)
     }
@@ -38,16 +41,17 @@ impl Deadlines {
         self.current.is_empty()
     }
 
-    /// A request has its answer.
+    /// Removes a request that has its answer.
     pub(super) fn forget(&mut self, id: &Id<'static>) {
         self.current.remove(id);
     }
 }
 
 impl Relay {
-    /// Gives up requests that took too long.
+    /// Fails the requests whose deadline has passed, and cancels them at the server.
     pub(super) fn expire_requests(&mut self, now: Duration, sink: &mut impl Sink) {
         while let Some((deadline, id)) = self.deadlines.order.pop_front_if(|it| it.0 <= now) {
+            // The request has its answer, or another one uses its id now.
             if self.deadlines.current.get(&id) != Some(&deadline) {
                 continue;
             }
@@ -56,12 +60,13 @@ impl Relay {
                 continue;
             }
             let reason = "no answer within the time that requests have here";
-            let failed = line::failure(&id, "request.timeout", reason);
-            sink.note(&Note::TimedOut);
-            sink.send(Direction::ServerToClient, &failed, true);
+            let failure = Reply::Failure { id: &id, rule: "request.timeout", reason };
+            sink.notify(&Notice::TimedOut);
+            sink.send((Direction::ServerToClient, failure).into());
+            // MCP forbids to cancel `initialize`.
             if !matches!(interest, Some(Interest::Initialize)) {
-                let cancelled = line::cancelled(&id, reason);
-                sink.send(Direction::ClientToServer, &cancelled, true);
+                let cancelled = Reply::Cancelled { id: &id, reason };
+                sink.send((Direction::ClientToServer, cancelled).into());
             }
         }
     }

@@ -1,23 +1,26 @@
-//! What goes to whom, line by line, whichever server is there.
+//! Routes lines between a client and a server that may restart. No I/O and no clock.
 //!
-//! A [`Relay`] is shown every line of the client and the server, the server's ends and starts, and the
-//! time. It has the guard judge each line, hands what goes on to a [`Sink`], and remembers what a server
-//! in the place of one that ended must be told: the client's own `initialize`, its log level, its
-//! subscriptions. The client notices a restart only by errors for what was in flight.
+//! The driver passes a [`Relay`] every line of both peers, the starts and ends of the server, and
+//! the time. The guard inspects each line, and the frames that it delivers go to a [`Sink`]. The
+//! relay stores the messages that opened the session (the client's `initialize`, its log level, its
+//! subscriptions) and repeats them to a restarted server. The client notices a restart only by the
+//! errors for its requests in flight.
 //!
 //! Invariants:
-//! - Every request of the client gets exactly one answer from the server or from us, unless it was
-//!   cancelled.
-//! - What a server sends in answer to what we asked for ourselves reaches nobody.
-//! - While there is no server, no more than `max_in_flight` lines and `max_queue_bytes` wait for one,
+//! - Every request of the client gets exactly one answer, from the server or from the relay, unless
+//!   the client cancelled it.
+//! - Answers to the relay's own requests do not reach the client.
+//! - While there is no server, at most `max_in_flight` lines and `max_queue_bytes` wait for one, and
 //!   none longer than [`MAX_WAIT`].
+//! - Nothing is sent but an [`Outgoing`].
 
 mod breaker;
 mod deadline;
+mod deliver;
 mod end;
 mod learn;
-mod line;
 mod opening;
+mod outgoing;
 mod refused;
 mod restore;
 mod server_ids;
@@ -30,59 +33,60 @@ use std::time::Duration;
 
 use hardline_guard::policy::Policy;
 use hardline_guard::tools::PinKeeper;
-use hardline_guard::{Carries, Delivery, Direction, Guard, Inspection};
+use hardline_guard::{Direction, Guard};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineEnd};
 use hardline_wire::message::Message;
 
-use crate::note::Note;
+use crate::notice::Notice;
 use breaker::Breaker;
 use deadline::Deadlines;
 use opening::{Interest, Opening};
-use restore::Own;
-use server_ids::ServerIds;
+use restore::OwnRequest;
+use server_ids::{AnswerTo, ServerIds};
 use unfinished::{Cut, Unfinished};
-use waiting::Waiting;
+use waiting::WaitingLines;
 
 pub use end::{After, Ended};
+pub use outgoing::{Outgoing, Reply};
 pub use refused::Refused;
 
-/// How long a request waits for a server that is being started again.
+/// Longest time that a line of the client waits for a restarted server.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// When a server that ended is started again.
+/// Condition for the restart of a server that ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a contract: command lines name these three")]
 pub enum Restart {
-    /// If it ended with another code than 0, by a signal, or with requests pending.
+    /// Restart after an exit code other than 0, a signal, or an end with pending requests.
     #[default]
     OnFailure,
-    /// Whenever it ends.
+    /// Restart after every end.
     Always,
-    /// Never.
+    /// Never restart.
     Never,
 }
 
-/// How a relay works.
+/// Settings of a relay.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// What is done about findings.
+    /// Policy of the guard.
     pub policy: Policy,
-    /// The server's name, as the policy has it.
+    /// Name of the server in the policy.
     pub server: String,
-    /// When the server is started again.
+    /// Condition for restarts.
     pub restart: Restart,
-    /// How long a request may take; without end if there is none.
+    /// Deadline for requests of the client. `None`: requests may take forever.
     pub request_timeout: Option<Duration>,
-    /// Who keeps the pins of tools, if they are pinned.
+    /// Store of the pins. `None`: tools are not pinned.
     pub pins: Option<Box<dyn PinKeeper>>,
 }
 
 impl Settings {
-    /// The settings for a server with this name.
+    /// Returns the default settings for the server with this name.
     pub fn new(server: impl Into<String>, policy: Policy) -> Self {
         Self {
             policy,
@@ -94,48 +98,47 @@ impl Settings {
     }
 }
 
-/// Where what comes of a line goes.
+/// Receiver of the relay's output.
 pub trait Sink {
-    /// Sends a line, which has no end yet. One of our own making may go against the stream it comes
-    /// from, and `is_own` says so.
-    fn send(&mut self, direction: Direction, frame: &[u8], is_own: bool);
+    /// Sends a frame, and adds the line end.
+    fn send(&mut self, outgoing: Outgoing<'_>);
 
-    /// Tells whoever watches.
-    fn note(&mut self, note: &Note<'_>);
+    /// Reports an event to the observer of the session.
+    fn notify(&mut self, notice: &Notice<'_>);
 
-    /// Whether it is told of every line.
+    /// Returns true if the observer wants a notice for every line.
     fn wants_lines(&self) -> bool {
         false
     }
 }
 
-/// What there is to do besides sending.
+/// Request of the relay to its driver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever drives a relay must do each")]
-pub enum Wish {
-    /// End the server, which is of no use: it will be started again.
+#[expect(clippy::exhaustive_enums, reason = "a driver must carry out each")]
+pub enum DriverAction {
+    /// Kill the server. It does not work and will be restarted.
     KillServer,
-    /// End the server's unfinished line as if its newline had come, and hand it over, if
-    /// [`Relay::ends_line`] says so.
+    /// Call [`Relay::try_end_line`] with the server's unfinished line. If it returns true, end the
+    /// line as if its newline had arrived, and pass it to the relay.
     EndLine,
     /// End the session.
     EndSession,
 }
 
-/// Whether there is a server.
+/// State of the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
-    /// It is there, and told everything.
+    /// The server runs, and its session is restored.
     Up,
-    /// It is being told what the one before knew, until this time at most.
+    /// The server runs, and its session is being restored, until this time at most.
     Restoring(Duration),
-    /// It will be started.
+    /// The server will be restarted soon.
     Away,
-    /// It ends too often, or may not be started: requests fail until this time.
+    /// The server ends too often, or must not be started. Requests fail until this time.
     Broken(Duration),
 }
 
-/// Everything about one session.
+/// One session between a client and a server that may restart.
 #[derive(Debug)]
 pub struct Relay {
     guard: Guard,
@@ -143,21 +146,21 @@ pub struct Relay {
     settings: Settings,
     state: State,
     opening: Opening,
-    /// Requests of the client whose answers are of interest.
+    /// Requests of the client whose answers change the state of the session.
     interests: HashMap<Id<'static>, Interest>,
-    /// Requests of ours.
-    own: HashMap<Id<'static>, Own>,
+    /// Requests of the relay itself.
+    own: HashMap<Id<'static>, OwnRequest>,
     next_own: u64,
     ids: ServerIds,
-    waiting: Waiting,
+    waiting: WaitingLines,
     deadlines: Deadlines,
     breaker: Breaker,
-    /// How the server ended last.
+    /// Description of the server's last end.
     last_end: String,
-    /// Why it may not be started again, if it may not.
+    /// Reason why the server must not be restarted.
     refused: Option<Refused>,
-    wish: Option<Wish>,
-    /// Set while the server has begun a line and not ended it.
+    action: Option<DriverAction>,
+    /// Line that the server has begun and not ended.
     unfinished: Option<Unfinished>,
     cut: Cut,
     is_client_gone: bool,
@@ -165,7 +168,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Creates a relay whose server is just being started.
+    /// Creates a relay whose server is being started.
     pub fn new(mut settings: Settings) -> Self {
         let limits = settings.policy.settings(Some(&settings.server)).limits().clone();
         let mut guard = Guard::for_server(settings.policy.clone(), &settings.server);
@@ -180,12 +183,12 @@ impl Relay {
             own: HashMap::new(),
             next_own: 0,
             ids: ServerIds::default(),
-            waiting: Waiting::new(&limits),
+            waiting: WaitingLines::new(&limits),
             deadlines: Deadlines::default(),
             breaker: Breaker::default(),
             last_end: String::new(),
             refused: None,
-            wish: None,
+            action: None,
             unfinished: None,
             cut: Cut::default(),
             is_client_gone: false,
@@ -195,57 +198,59 @@ impl Relay {
         }
     }
 
-    /// The limits of the wire that hold for this session.
+    /// Returns the limits of this session.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What there is to do besides sending, once.
-    pub fn take_wish(&mut self) -> Option<Wish> {
-        self.wish.take()
+    /// Takes the request to the driver, if there is one.
+    pub fn take_action(&mut self) -> Option<DriverAction> {
+        self.action.take()
     }
 
-    /// Whether the client waits for nothing but subscriptions.
+    /// Returns true if the client waits for no answer, except to subscriptions.
     pub fn is_idle(&self) -> bool {
-        let own = self.own.values().filter(|own| !matches!(own, Own::Listen)).count();
+        let own = self.own.values().filter(|own| !matches!(own, OwnRequest::Listen)).count();
         self.waiting.is_empty() && self.guard.in_flight(Direction::ClientToServer) <= own
     }
 
-    /// Takes a line of the client.
+    /// Handles a line of the client.
     pub fn handle_client(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
         let state = self.state;
         match state {
             State::Up => self.take_client(line, now, sink),
-            // The new server may ask something before it answers.
-            State::Restoring(_) if self.is_answer(line) => self.take_client(line, now, sink),
+            // The new server may request something before it answers `initialize`.
+            State::Restoring(_) if is_answer(line, &mut self.decoder) => {
+                self.take_client(line, now, sink);
+            }
             State::Restoring(_) | State::Away => self.hold(line, now, sink),
             State::Broken(until) => self.refuse(line, until, now, sink),
         }
     }
 
-    /// Takes a line of the server.
+    /// Handles a line of the server.
     pub fn handle_server(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
-        if line.end == LineEnd::Eof && self.is_cut_short(line) {
-            // Its end says more than what it left behind, and comes next.
-            sink.note(&Note::Noise(line.whole().unwrap_or_default()));
+        if line.end == LineEnd::Eof && is_torn(line, &mut self.decoder) {
+            // The driver reports the end of the server next, which explains more than half a line.
+            sink.notify(&Notice::Noise(line.whole().unwrap_or_default()));
             return;
         }
         let rest = self.cut.take_rest(line);
         if rest.is_some() {
-            // It may have been an answer, and is no message behind the text before it.
+            // The line may have been an answer. Behind the text before it, it is no message.
             self.guard.lose_answer(now);
         }
         let line = &rest.as_deref().map_or(*line, Line::of_text);
-        let verdict = self.guard.inspect(Direction::ServerToClient, line, now);
-        self.show(Direction::ServerToClient, line, &verdict, sink);
-        self.dispatch(verdict, now, sink);
+        let inspection = self.guard.inspect(Direction::ServerToClient, line, now);
+        self.show(Direction::ServerToClient, line, &inspection, sink);
+        self.dispatch(inspection, now, sink);
         if self.is_client_gone {
             self.fail_server_requests(sink);
         }
     }
 
-    /// Takes note that bytes of the server came. `unfinished` is the line that they begin or go on
-    /// with, and `has_lines` says that they ended others before it.
+    /// Handles the arrival of bytes of the server. `unfinished` is the line that they begin or
+    /// continue; `has_lines` is true if they ended other lines before it.
     pub fn handle_server_bytes(&mut self, unfinished: &[u8], has_lines: bool, now: Duration) {
         if !has_lines || !unfinished.is_empty() || self.unfinished.is_some() {
             self.guard.handle_bytes(unfinished, now);
@@ -257,8 +262,8 @@ impl Relay {
         };
     }
 
-    /// Takes note that the server says no more: it will end, or be ended. What comes from the client
-    /// waits for the next.
+    /// Handles the end of the server's output. Its process will end or be killed, so lines of the
+    /// client wait for the next server.
     pub fn handle_server_silence(&mut self) {
         self.state = match self.state {
             State::Up | State::Restoring(_) => State::Away,
@@ -266,184 +271,80 @@ impl Relay {
         };
     }
 
-    /// Whether the last line of a server that is gone is no message.
-    fn is_cut_short(&mut self, line: &Line<'_>) -> bool {
-        !line.is_blank() && line.whole().is_none_or(|text| self.decoder.decode(text).is_err())
-    }
-
-    /// When the relay wants to be told the time, if no line comes before that.
+    /// Returns the time at which the driver must call [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Duration> {
         let restoring = match self.state {
             State::Restoring(until) => Some(until),
             State::Up | State::Away | State::Broken(_) => None,
         };
-        // Once there is a wish, the caller acts first.
-        let unfinished = self.unfinished.filter(|_| self.wish.is_none());
+        // The driver carries out a pending action first, so the line needs no second timeout.
+        let unfinished = self.unfinished.filter(|_| self.action.is_none());
         let own = [self.deadlines.next(), unfinished.map(Unfinished::deadline)];
         let all = [self.guard.poll_timeout(), self.waiting.next_deadline(), restoring];
         all.into_iter().chain(own).flatten().min()
     }
 
-    /// Takes note of the time. `is_quiet` says that there is nothing to read from the server: what was
-    /// already there when the time ran out counts as if it had come before.
+    /// Handles timeouts. `is_quiet` is true if there is nothing to read from the server: bytes that
+    /// are already in the pipe count as if they had arrived before the deadline.
     pub fn handle_timeout(&mut self, now: Duration, is_quiet: bool, sink: &mut impl Sink) {
         if is_quiet {
-            let verdict = self.guard.handle_timeout(now);
-            self.dispatch(verdict, now, sink);
+            let inspection = self.guard.handle_timeout(now);
+            self.dispatch(inspection, now, sink);
             if self.unfinished.is_some_and(|it| it.deadline() <= now) {
-                self.wish.get_or_insert(Wish::EndLine);
+                self.action.get_or_insert(DriverAction::EndLine);
             }
         }
         self.expire_waiting(now, sink);
         self.expire_requests(now, sink);
         if matches!(self.state, State::Restoring(until) if until <= now) {
-            self.condemn();
+            self.kill_server();
         }
     }
 
-    /// Has the server ended, because it is of no use: another one will be started.
-    fn condemn(&mut self) {
+    /// Requests the end of a server that does not work. Another one will be started.
+    fn kill_server(&mut self) {
         self.state = State::Away;
-        self.wish.get_or_insert(Wish::KillServer);
+        self.action.get_or_insert(DriverAction::KillServer);
     }
 
-    /// Takes a line of the client while there is a server.
+    /// Inspects a line of the client and forwards it to the running server.
     fn take_client(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
         if !self.ids.is_empty()
             && let Some(text) = line.whole()
         {
             if let Ok(Frame::Batch(batch)) = self.decoder.decode(text) {
-                // Each on its own: some may be for a server that is gone.
+                // Each element alone, because some may answer a server that has ended.
                 for element in batch.elements() {
                     self.take_client(&Line::of_text(element.text), now, sink);
                 }
                 return;
             }
-            match self.ids.answer(text, &mut self.decoder, &self.limits) {
-                server_ids::Answer::Other => {}
-                server_ids::Answer::Late => return,
-                server_ids::Answer::Renamed(text) => {
+            match self.ids.take_answer(text, &mut self.decoder, &self.limits) {
+                AnswerTo::Other => {}
+                AnswerTo::Late => return,
+                AnswerTo::Renamed(text) => {
                     let renamed = Line::of_text(&text);
-                    let verdict = self.guard.inspect(Direction::ClientToServer, &renamed, now);
-                    self.show(Direction::ClientToServer, line, &verdict, sink);
-                    self.dispatch(verdict, now, sink);
+                    let inspection = self.guard.inspect(Direction::ClientToServer, &renamed, now);
+                    self.show(Direction::ClientToServer, line, &inspection, sink);
+                    self.dispatch(inspection, now, sink);
                     return;
                 }
             }
         }
-        let verdict = self.guard.inspect(Direction::ClientToServer, line, now);
-        self.show(Direction::ClientToServer, line, &verdict, sink);
-        self.dispatch(verdict, now, sink);
-    }
-
-    /// Whether a line of the client answers a request.
-    fn is_answer(&mut self, line: &Line<'_>) -> bool {
-        let decoded = line.whole().map(|text| self.decoder.decode(text));
-        let Some(Ok(Frame::Message(message, _))) = decoded else { return false };
-        matches!(message, Message::Response(_) | Message::Error(_))
-    }
-
-    /// Does what a verdict says.
-    fn dispatch(&mut self, verdict: Inspection<'_>, now: Duration, sink: &mut impl Sink) {
-        for found in &verdict.found {
-            sink.note(&Note::Found(found));
-        }
-        if 0 < verdict.unlisted {
-            sink.note(&Note::Unlisted(verdict.unlisted));
-        }
-        if let Some(noise) = verdict.noise {
-            sink.note(&Note::Noise(noise));
-        }
-        if let Some(tool) = &verdict.denied {
-            sink.note(&Note::Denied(tool));
-        }
-        if let Some(trouble) = &verdict.trouble {
-            sink.note(&Note::Trouble(trouble));
-        }
-        for delivery in verdict.deliveries {
-            match delivery.direction {
-                Direction::ClientToServer => self.deliver_to_server(&delivery, now, sink),
-                Direction::ServerToClient => self.deliver_to_client(&delivery, now, sink),
-            }
-        }
-        if let Some(rule) = verdict.close {
-            sink.note(&Note::Closed(rule));
-            self.wish = Some(Wish::EndSession);
-        }
-    }
-
-    fn deliver_to_server(&mut self, delivery: &Delivery<'_>, now: Duration, sink: &mut impl Sink) {
-        let frame = &**delivery.frame.get();
-        match &delivery.carries {
-            Carries::Message(message) => self.learn_from_client(message, frame, now),
-            Carries::Batch(messages) => {
-                for message in messages {
-                    self.learn_from_client(message, &[], now);
-                }
-            }
-            // The guard keeps no batch of the client back.
-            Carries::Unread => {
-                if let Ok(Frame::Message(message, _)) = self.decoder.decode(frame) {
-                    self.learn_from_client(&message, frame, now);
-                }
-            }
-            Carries::Reply(_) | Carries::Complaint | Carries::Unchecked => {}
-        }
-        sink.send(Direction::ClientToServer, frame, is_own(delivery));
-    }
-
-    fn deliver_to_client(&mut self, delivery: &Delivery<'_>, now: Duration, sink: &mut impl Sink) {
-        let frame = &**delivery.frame.get();
-        let decoded = match &delivery.carries {
-            Carries::Unread => self.decoder.decode(frame).ok(),
-            _ => None,
-        };
-        let message = match (&delivery.carries, &decoded) {
-            (Carries::Message(message), _) | (_, Some(Frame::Message(message, _))) => Some(message),
-            (Carries::Batch(messages), _) => {
-                for message in messages {
-                    self.learn_from_server(message);
-                }
-                None
-            }
-            (_, Some(Frame::Batch(batch))) => {
-                let elements: Vec<_> = batch.elements().collect();
-                for element in elements {
-                    if let Ok((message, _)) = self.decoder.decode_element(element) {
-                        self.learn_from_server(&message);
-                    }
-                }
-                None
-            }
-            (Carries::Reply(reply), _) => {
-                self.end_request(&reply.id);
-                match self.own.remove(&reply.id) {
-                    None | Some(Own::Listen) => None,
-                    Some(own) => {
-                        self.own_failed(&own);
-                        if let Own::List { list, .. } = own {
-                            self.listed(list, now, sink);
-                        }
-                        return;
-                    }
-                }
-            }
-            _ => None,
-        };
-        if let Some(message) = message {
-            if self.is_own_answer(message, now, sink) {
-                return;
-            }
-            self.learn_from_server(message);
-            if let Some(renamed) = self.ids.request(message, frame, &self.limits) {
-                sink.send(Direction::ServerToClient, &renamed, false);
-                return;
-            }
-        }
-        sink.send(Direction::ServerToClient, frame, is_own(delivery));
+        let inspection = self.guard.inspect(Direction::ClientToServer, line, now);
+        self.show(Direction::ClientToServer, line, &inspection, sink);
+        self.dispatch(inspection, now, sink);
     }
 }
 
-fn is_own(delivery: &Delivery<'_>) -> bool {
-    matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint)
+/// Returns true if a line of the client answers a request.
+fn is_answer(line: &Line<'_>, decoder: &mut Decoder) -> bool {
+    let decoded = line.whole().map(|text| decoder.decode(text));
+    let Some(Ok(Frame::Message(message, _))) = decoded else { return false };
+    matches!(message, Message::Response(_) | Message::Error(_))
+}
+
+/// Returns true if the last line of a server that ended is no message.
+fn is_torn(line: &Line<'_>, decoder: &mut Decoder) -> bool {
+    !line.is_blank() && line.whole().is_none_or(|text| decoder.decode(text).is_err())
 }

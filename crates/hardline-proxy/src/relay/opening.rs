@@ -1,7 +1,6 @@
-//! What a server was told and said, so that one in its place can be told the same.
+//! State of the session that a restarted server needs: the handshake, settings, subscriptions, lists.
 //!
-//! Invariant: bounded. A client that subscribes to more than [`MAX_SUBSCRIPTIONS`] resources gets no
-//! news of the rest after a restart.
+//! Invariant: bounded. After a restart, subscriptions beyond [`MAX_SUBSCRIPTIONS`] are lost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -11,9 +10,9 @@ use hardline_wire::json::{Kind, Value};
 use hardline_wire::message::Request;
 use hardline_wire::version::Version;
 
-/// Most subscriptions that are remembered.
+/// Limit on the stored subscriptions.
 const MAX_SUBSCRIPTIONS: usize = 1024;
-/// Longest line that is remembered.
+/// Longest line that is stored, in bytes.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// A list that a server offers and that may change.
@@ -29,6 +28,7 @@ impl List {
     pub(super) const ALL: [Self; 4] =
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
+    /// Returns the list that a method requests.
     fn of(method: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.method() == method)
     }
@@ -42,7 +42,7 @@ impl List {
         }
     }
 
-    /// The member of the result that has the elements.
+    /// Returns the member of the result that contains the elements.
     const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -52,7 +52,7 @@ impl List {
         }
     }
 
-    /// The capability that says whether it can change, which also names the notification.
+    /// Returns the capability that announces changes. It also names the notification.
     pub(super) const fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -62,7 +62,7 @@ impl List {
     }
 }
 
-/// A request of the client whose answer is of interest.
+/// Effect that the success of a client's request has on the session.
 #[derive(Clone, Debug)]
 pub(super) enum Interest {
     Initialize,
@@ -72,7 +72,7 @@ pub(super) enum Interest {
     List(List, Fingerprint),
 }
 
-/// What a list looked like, page by page.
+/// Hash of the elements of a list, page by page.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Fingerprint(u64);
 
@@ -90,27 +90,27 @@ impl Fingerprint {
     }
 }
 
-/// What is known of the session so far.
+/// State of the session so far.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
-    /// The client's own, and its id.
+    /// The client's `initialize`, and its id.
     initialize: Option<(Id<'static>, Vec<u8>)>,
     initialized: Option<Vec<u8>>,
     agreed: Option<Agreed>,
     level: Option<Vec<u8>>,
     subscriptions: HashMap<String, Vec<u8>>,
-    /// As the client last saw them.
+    /// Lists as the client last saw them.
     lists: HashMap<List, Fingerprint>,
-    /// Subscriptions of 2026-07-28, which stay open: the requests for them, in their order.
+    /// Subscriptions of 2026-07-28: the requests that opened them, in their order.
     listens: Vec<(Id<'static>, Vec<u8>)>,
 }
 
-/// What a server said about itself.
+/// Result of `initialize`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Agreed {
     pub(super) version: String,
     capabilities: String,
-    /// The capabilities that say their lists can change.
+    /// Capabilities whose lists can change.
     changing: Vec<&'static str>,
 }
 
@@ -131,7 +131,7 @@ impl Agreed {
         self.version.parse().ok()
     }
 
-    /// Whether the client was told that this list may change.
+    /// Returns true if the server has announced changes of this list.
     pub(super) fn may_change(&self, list: List) -> bool {
         self.changing.contains(&list.capability())
     }
@@ -142,10 +142,10 @@ impl Agreed {
 }
 
 impl Opening {
-    /// Takes note of a request that goes to the server. Returns why its answer is of interest.
-    pub(super) fn request(&mut self, request: &Request<'_>, frame: &[u8]) -> Option<Interest> {
-        // What came in a batch cannot be sent again on its own.
-        if MAX_LINE_BYTES < frame.len() || frame.is_empty() {
+    /// Handles a request that goes to the server. Returns the effect of its success.
+    pub(super) fn add_request(&mut self, request: &Request<'_>, frame: &[u8]) -> Option<Interest> {
+        // A part of a batch has no frame that could be sent again.
+        if frame.len() > MAX_LINE_BYTES || frame.is_empty() {
             return None;
         }
         let uri = || Some(request.params?.get("uri")?.as_str()?.into_owned());
@@ -173,13 +173,13 @@ impl Opening {
         })
     }
 
-    /// Takes note of the client's `notifications/initialized`.
-    pub(super) fn initialized(&mut self, frame: &[u8]) {
+    /// Stores the client's `notifications/initialized`.
+    pub(super) fn set_initialized(&mut self, frame: &[u8]) {
         self.initialized = Some(frame.to_vec());
     }
 
-    /// Takes note of the result of a request that was of interest.
-    pub(super) fn result(&mut self, interest: Interest, result: Value<'_>) {
+    /// Applies the effect of a successful request.
+    pub(super) fn add_result(&mut self, interest: Interest, result: Value<'_>) {
         match interest {
             Interest::Initialize => self.agreed = Agreed::read(result),
             Interest::Level(frame) => self.level = Some(frame),
@@ -195,7 +195,7 @@ impl Opening {
         }
     }
 
-    /// Forgets a subscription of 2026-07-28 that has ended.
+    /// Removes a subscription of 2026-07-28 that has ended.
     pub(super) fn end_listen(&mut self, id: &Id<'_>) {
         if !self.listens.is_empty() {
             self.listens.retain(|(it, _)| it != id);
@@ -206,7 +206,7 @@ impl Opening {
         self.listens.iter().any(|(it, _)| it == id)
     }
 
-    /// Ends all subscriptions, and says which there were.
+    /// Removes all subscriptions of 2026-07-28. Returns their ids.
     pub(super) fn take_listens(&mut self) -> impl Iterator<Item = Id<'static>> {
         std::mem::take(&mut self.listens).into_iter().map(|(id, _)| id)
     }
@@ -215,7 +215,7 @@ impl Opening {
         &self.listens
     }
 
-    /// The request that opened the session, if it was answered.
+    /// Returns the client's `initialize` and its id, if it was answered.
     pub(super) fn initialize(&self) -> Option<(&Id<'static>, &[u8])> {
         let (id, frame) = self.initialize.as_ref()?;
         self.agreed.as_ref().map(|_| (id, &**frame))
@@ -225,7 +225,7 @@ impl Opening {
         self.agreed.as_ref()
     }
 
-    /// Reads what a server in the place of another says about itself.
+    /// Reads the result of `initialize` of a restarted server.
     pub(super) fn read_agreed(result: Value<'_>) -> Option<Agreed> {
         Agreed::read(result)
     }
@@ -234,7 +234,7 @@ impl Opening {
         self.initialized.as_deref()
     }
 
-    /// What else a server in the place of another is told, in its order: requests of the client.
+    /// Returns the settings to repeat to a restarted server, as requests in their order.
     pub(super) fn settings(&self) -> Vec<Vec<u8>> {
         self.level.iter().chain(self.subscriptions.values()).cloned().collect()
     }

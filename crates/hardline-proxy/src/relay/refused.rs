@@ -1,4 +1,4 @@
-//! A server that may not be started again.
+//! Handles a server that must not be restarted.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use hardline_guard::Rule;
 
 use super::breaker::SLOW;
 use super::{After, Relay, Sink, State};
-use crate::note::Note;
+use crate::notice::Notice;
 
-/// Why a server may not be started.
+/// Reason why a server must not be started.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// The rule that it breaks.
+    /// Rule that forbids the start.
     pub rule: Rule,
-    /// In words, with what to do about it.
+    /// Description of the reason, with advice.
     pub reason: String,
 }
 
 impl Refused {
-    /// Says why a server may not be started.
+    /// Describes a refusal.
     pub fn new(rule: Rule, reason: impl Into<String>) -> Self {
         Self { rule, reason: reason.into() }
     }
 }
 
 impl Relay {
-    /// Takes note that the server may not be started again. What waits fails, and so does whatever comes
-    /// until it is tried again: somebody may allow it meanwhile.
+    /// Handles the refusal of a restart. Waiting requests fail, and so do new ones until the next
+    /// attempt. The user may allow the start meanwhile.
     pub fn handle_server_refused(
         &mut self,
         refused: Refused,
@@ -36,7 +36,7 @@ impl Relay {
     ) -> After {
         let at = now + SLOW;
         if self.refused.as_ref() != Some(&refused) {
-            sink.note(&Note::NotStarted(&refused));
+            sink.notify(&Notice::NotStarted(&refused));
         }
         let reason =
             format!("the server {}; it is not started again: {}", self.last_end, refused.reason);

@@ -1,4 +1,4 @@
-//! A server in the place of another: it is told what the one before knew, and compared with it.
+//! Restores the session with a restarted server, and compares the server with the previous one.
 
 use std::time::Duration;
 
@@ -9,63 +9,71 @@ use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
 use super::opening::{Fingerprint, List, Opening};
-use super::{Relay, Sink, State, Wish, line};
-use crate::note::Note;
+use super::outgoing::{list_request, replace_id};
+use super::{DriverAction, Outgoing, Relay, Reply, Sink, State};
+use crate::notice::Notice;
 
-/// How long a server may take to answer `initialize` again.
+/// Time that a restarted server has to answer `initialize`.
 const MAX_RESTORE: Duration = Duration::from_secs(30);
-/// Most pages of a list that are asked for.
+/// Limit on the pages of a list that the relay requests.
 const MAX_PAGES: u32 = 64;
 
-/// A request of ours to the server.
+/// A request of the relay to the server.
 #[derive(Clone, Debug)]
-pub(super) enum Own {
+pub(super) enum OwnRequest {
     Initialize,
-    /// Its answer tells nothing.
+    /// A log level or a subscription. Its answer is ignored.
     Setting,
-    List {
-        list: List,
-        seen: Fingerprint,
-        before: Fingerprint,
-        page: u32,
-    },
-    /// Not a request of ours: a subscription of the client that was asked for again, and whose
-    /// second acknowledgement is not for it.
+    List(ListRequest),
+    /// A subscription of the client that the relay requested again. The client must not see its
+    /// second acknowledgement.
     Listen,
 }
 
+/// Request for one page of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListRequest {
+    pub(super) list: List,
+    /// Fingerprint of the pages so far.
+    seen: Fingerprint,
+    /// Fingerprint of the list as the client knows it.
+    before: Fingerprint,
+    page: u32,
+}
+
 impl Relay {
-    /// Takes note that a server was started in the place of one that ended.
+    /// Handles the restart of the server.
     pub fn handle_server_start(&mut self, now: Duration, sink: &mut impl Sink) {
         self.refused = None;
         let Some((id, frame)) = self.opening.initialize() else {
-            self.restored(now, sink);
+            self.finish_restore(now, sink);
             return;
         };
         let (id, frame) = (id.clone(), frame.to_vec());
         self.state = State::Restoring(now + MAX_RESTORE);
-        self.own.insert(id, Own::Initialize);
-        self.say(&frame, now, sink);
+        self.own.insert(id, OwnRequest::Initialize);
+        self.send_to_server(&frame, now, sink);
     }
 
-    /// Sends a line to the server that the client did not send now.
-    fn say(&mut self, frame: &[u8], now: Duration, sink: &mut impl Sink) {
+    /// Inspects and sends a line to the server that the client has not sent just now.
+    fn send_to_server(&mut self, frame: &[u8], now: Duration, sink: &mut impl Sink) {
         let line = Line::of_text(frame);
-        let verdict = self.guard.inspect(Direction::ClientToServer, &line, now);
-        for delivery in verdict.deliveries {
+        let inspection = self.guard.inspect(Direction::ClientToServer, &line, now);
+        for delivery in inspection.deliveries {
             if delivery.direction == Direction::ClientToServer {
-                sink.send(Direction::ClientToServer, delivery.frame.get(), true);
+                sink.send(Outgoing::from(delivery).into_own());
             }
         }
     }
 
-    fn own_id(&mut self) -> Id<'static> {
+    /// Returns the id for the next request of the relay.
+    fn next_own_id(&mut self) -> Id<'static> {
         self.next_own += 1;
         Id::from_string(&format!("hardline:{}", self.next_own)).into_owned()
     }
 
-    /// Takes a message of the server that is for us. Says whether it was.
-    pub(super) fn is_own_answer(
+    /// Handles a message of the server that is for the relay. Returns false for any other message.
+    pub(super) fn take_own_answer(
         &mut self,
         message: &Message<'_>,
         now: Duration,
@@ -81,154 +89,149 @@ impl Relay {
                 None => return false,
             },
             Message::Notification(call) => {
-                let is_second = call.method == "notifications/subscriptions/acknowledged"
-                    && self.is_acknowledged_again(call.params);
-                return is_second;
+                return call.method == "notifications/subscriptions/acknowledged"
+                    && self.take_second_acknowledgement(call.params);
             }
             Message::Request(_) => return false,
         };
         let id = id.clone().into_owned();
         match self.own.remove(&id) {
-            None | Some(Own::Listen) => return false,
-            Some(Own::Setting) => {}
-            Some(own @ Own::Initialize) => match result {
+            None | Some(OwnRequest::Listen) => return false,
+            Some(OwnRequest::Setting) => {}
+            Some(own @ OwnRequest::Initialize) => match result {
                 Some(result) => self.restore(result, now, sink),
-                None => self.own_failed(&own),
+                None => self.handle_own_failure(&own),
             },
-            Some(Own::List { list, seen, before, page }) => match result {
-                Some(result) => {
-                    let seen = seen.with(list, result);
-                    self.compare(list, seen, before, page, result, now, sink);
-                }
-                None => self.listed(list, now, sink),
+            Some(OwnRequest::List(request)) => match result {
+                Some(result) => self.take_page(request, result, now, sink),
+                None => self.finish_list(request.list, now, sink),
             },
         }
         true
     }
 
-    /// Takes note that a request of ours came to nothing.
-    pub(super) fn own_failed(&mut self, own: &Own) {
-        if matches!(own, Own::Initialize) {
-            // Without that it is of no use.
-            self.condemn();
+    /// Handles the failure of a request of the relay.
+    pub(super) fn handle_own_failure(&mut self, own: &OwnRequest) {
+        if matches!(own, OwnRequest::Initialize) {
+            // A server that does not initialize cannot continue the session.
+            self.kill_server();
         }
     }
 
-    /// Tells a server that has answered `initialize` the rest.
+    /// Repeats the settings of the session to a server that has answered `initialize`.
     fn restore(&mut self, result: Value<'_>, now: Duration, sink: &mut impl Sink) {
         let (Some(before), Some(agreed)) = (self.opening.agreed(), Opening::read_agreed(result))
         else {
-            self.own_failed(&Own::Initialize);
+            self.handle_own_failure(&OwnRequest::Initialize);
             return;
         };
         if before.version != agreed.version {
-            sink.note(&Note::OtherVersion(agreed.version()));
-            self.wish = Some(Wish::EndSession);
+            sink.notify(&Notice::OtherVersion(agreed.version()));
+            self.action = Some(DriverAction::EndSession);
             return;
         }
         if !before.has_same_capabilities(&agreed) {
-            sink.note(&Note::Changed("the server has other capabilities"));
+            sink.notify(&Notice::Changed("the server has other capabilities"));
         }
         if let Some(frame) = self.opening.initialized_frame().map(<[u8]>::to_vec) {
-            self.say(&frame, now, sink);
+            self.send_to_server(&frame, now, sink);
         }
         for frame in self.opening.settings() {
-            let id = self.own_id();
-            if let Some(frame) = line::with_id(&frame, &id, &self.limits) {
-                self.own.insert(id, Own::Setting);
-                self.say(&frame, now, sink);
+            let id = self.next_own_id();
+            if let Some(frame) = replace_id(&frame, &id, &self.limits) {
+                self.own.insert(id, OwnRequest::Setting);
+                self.send_to_server(&frame, now, sink);
             }
         }
         let mut waits = false;
         for (list, before) in self.opening.lists() {
             let seen = Fingerprint::default();
-            self.ask(Own::List { list, seen, before, page: 1 }, list, None, now, sink);
-            // Nothing is called before it is known whether it is still the same.
+            self.request_page(ListRequest { list, seen, before, page: 1 }, None, now, sink);
+            // No tool is called before the guard has compared the tools with the pins.
             waits |= list == List::Tools && self.guard.judges_tools();
         }
         if !waits {
-            self.restored(now, sink);
+            self.finish_restore(now, sink);
         }
     }
 
-    /// Goes on if it was the tools that were waited for.
-    pub(super) fn listed(&mut self, list: List, now: Duration, sink: &mut impl Sink) {
+    /// Finishes the restore if it waited for this list.
+    pub(super) fn finish_list(&mut self, list: List, now: Duration, sink: &mut impl Sink) {
         if list == List::Tools && matches!(self.state, State::Restoring(_)) {
-            self.restored(now, sink);
+            self.finish_restore(now, sink);
         }
     }
 
-    /// Asks for a page of a list.
-    fn ask(
+    /// Requests a page of a list.
+    fn request_page(
         &mut self,
-        own: Own,
-        list: List,
+        request: ListRequest,
         cursor: Option<&str>,
         now: Duration,
         sink: &mut impl Sink,
     ) {
-        let id = self.own_id();
-        let frame = line::list(&id, list.method(), cursor);
-        self.own.insert(id, own);
-        self.say(&frame, now, sink);
+        let id = self.next_own_id();
+        let frame = list_request(&id, request.list.method(), cursor);
+        self.own.insert(id, OwnRequest::List(request));
+        self.send_to_server(&frame, now, sink);
     }
 
-    /// Lets everything that waited go on.
-    fn restored(&mut self, now: Duration, sink: &mut impl Sink) {
+    /// Ends the restore, and forwards the lines that waited for it.
+    fn finish_restore(&mut self, now: Duration, sink: &mut impl Sink) {
         self.state = State::Up;
         for (id, frame) in self.opening.listens().to_vec() {
-            self.own.insert(id, Own::Listen);
-            self.say(&frame, now, sink);
+            self.own.insert(id, OwnRequest::Listen);
+            self.send_to_server(&frame, now, sink);
         }
-        sink.note(&Note::Restored);
+        sink.notify(&Notice::Restored);
         while let Some(frame) = self.waiting.pop() {
             self.handle_client(&Line::of_text(&frame), now, sink);
         }
     }
 
-    /// Takes a page of a list that the client knows.
-    #[expect(clippy::too_many_arguments, reason = "one step of a loop over pages")]
-    fn compare(
+    /// Handles a page of a list that the client knows, and reports a changed list after the last.
+    fn take_page(
         &mut self,
-        list: List,
-        seen: Fingerprint,
-        before: Fingerprint,
-        page: u32,
+        request: ListRequest,
         result: Value<'_>,
         now: Duration,
         sink: &mut impl Sink,
     ) {
+        let ListRequest { list, seen, before, page } = request;
+        let seen = seen.with(list, result);
         let cursor = result.get("nextCursor").and_then(|it| it.as_str());
         if let Some(cursor) = cursor.filter(|_| page < MAX_PAGES) {
-            let own = Own::List { list, seen, before, page: page + 1 };
-            self.ask(own, list, Some(&cursor), now, sink);
+            let next = ListRequest { list, seen, before, page: page + 1 };
+            self.request_page(next, Some(&cursor), now, sink);
             return;
         }
         if seen == before {
-            self.listed(list, now, sink);
+            self.finish_list(list, now, sink);
             return;
         }
         self.opening.set_list(list, seen);
-        sink.note(&Note::Changed(&format!("its {} differ", list.method())));
+        sink.notify(&Notice::Changed(&format!("its {} differ", list.method())));
+        // Without the capability, the client does not expect the notification.
         if self.opening.agreed().is_some_and(|agreed| agreed.may_change(list)) {
-            let changed = line::list_changed(list.capability());
-            sink.send(Direction::ServerToClient, &changed, true);
+            let changed = Reply::ListChanged { capability: list.capability() };
+            sink.send((Direction::ServerToClient, changed).into());
         }
-        self.listed(list, now, sink);
+        self.finish_list(list, now, sink);
     }
 
-    /// Whether a subscription was acknowledged that the client knows of already.
-    fn is_acknowledged_again(&mut self, params: Option<Value<'_>>) -> bool {
+    /// Handles the acknowledgement of a subscription that the relay requested again. Returns false
+    /// for any other.
+    fn take_second_acknowledgement(&mut self, params: Option<Value<'_>>) -> bool {
         let meta = params.and_then(|params| params.get("_meta"));
         let id = meta.and_then(|meta| meta.get("io.modelcontextprotocol/subscriptionId"));
         let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) else {
             return false;
         };
         let id = id.into_owned();
-        let is_again = matches!(self.own.get(&id), Some(Own::Listen));
-        if is_again {
+        let is_second = matches!(self.own.get(&id), Some(OwnRequest::Listen));
+        if is_second {
             self.own.remove(&id);
         }
-        is_again
+        is_second
     }
 }

@@ -1,8 +1,8 @@
-//! Ids of servers' requests, where more than one server had them.
+//! Keeps the request ids of successive servers apart.
 //!
-//! A server that ended may have asked the client for something. That was cancelled, but an answer may
-//! come all the same, and the server in its place may use the same id. So ids that the client may still
-//! answer for a server that is gone are given to no other: the new server's are renamed on the way.
+//! When a server ends, the relay cancels its open requests at the client, but the client may still
+//! answer them, and the next server may use the same ids. The relay therefore gives another id to a
+//! request of the new server whose id the client may still answer for an old one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,32 +11,43 @@ use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::message::{Message, cancelled_id};
 
-use super::line;
+use super::outgoing::replace_id;
 
-/// Most ids of servers that are gone that are remembered.
+/// Limit on the stored ids of servers that have ended. The oldest is dropped.
 const MAX_STALE: usize = 4096;
 
-/// Knows which server an id belongs to.
+/// Ids of servers that have ended, and renamed ids of the current server.
 #[derive(Debug, Default)]
 pub(super) struct ServerIds {
-    /// As the client knows them, of servers that are gone.
+    /// Ids that the client may still answer for a server that has ended, as the client knows them.
     stale: HashSet<Id<'static>>,
     order: VecDeque<Id<'static>>,
-    /// What the client knows the ids of this server as, and the other way.
+    /// Ids of the current server, by the id that the client knows.
     renamed: HashMap<Id<'static>, Id<'static>>,
+    /// Ids that the client knows, by the id of the current server.
     shown: HashMap<Id<'static>, Id<'static>>,
+    /// Number in the last new id.
     next: u64,
 }
 
-/// What an answer of the client is.
+/// Addressee of a line of the client.
 #[derive(Debug)]
-pub(super) enum Answer {
-    /// None, or one to this server.
+pub(super) enum AnswerTo {
+    /// The line is no answer, or answers a request of this server that was not renamed.
     Other,
-    /// One to a server that is gone.
+    /// The line answers a request of a server that has ended.
     Late,
-    /// One to this server, with the id that it knows.
+    /// The line answers a renamed request: the line with the id that the server knows.
     Renamed(Vec<u8>),
+}
+
+/// Id that a message of the server gets on its way to the client.
+#[derive(Debug)]
+pub(super) enum Rename {
+    /// The id of the message itself.
+    Id(Id<'static>),
+    /// The id of the request that a cancellation is about.
+    RequestId(Id<'static>),
 }
 
 impl ServerIds {
@@ -44,8 +55,7 @@ impl ServerIds {
         self.stale.is_empty() && self.renamed.is_empty()
     }
 
-    /// Takes note that the server is gone with these requests open. Returns what the client knows
-    /// them as.
+    /// Handles the end of the server with these open requests. Returns the ids that the client knows.
     pub(super) fn end_server(&mut self, open: Vec<Id<'static>>) -> Vec<Id<'static>> {
         let shown = |id: Id<'static>| self.shown.get(&id).cloned().unwrap_or(id);
         let open: Vec<_> = open.into_iter().map(shown).collect();
@@ -56,7 +66,7 @@ impl ServerIds {
                 self.order.push_back(id.clone());
             }
         }
-        while MAX_STALE < self.order.len()
+        while self.order.len() > MAX_STALE
             && let Some(oldest) = self.order.pop_front()
         {
             self.stale.remove(&oldest);
@@ -64,57 +74,57 @@ impl ServerIds {
         open
     }
 
-    /// A message of the server with an id that the client cannot mistake, if it needs one.
-    pub(super) fn request(
-        &mut self,
-        message: &Message<'_>,
-        frame: &[u8],
-        limits: &Limits,
-    ) -> Option<Vec<u8>> {
+    /// Returns the id that a message of the server gets, if the client would mistake its own.
+    pub(super) fn rename(&mut self, message: &Message<'_>, limits: &Limits) -> Option<Rename> {
         if self.is_empty() {
             return None;
         }
         match message {
             Message::Request(request) => {
                 let id = request.id.clone().into_owned();
+                // The client can tell this id from all others.
                 if !self.stale.contains(&id) {
                     return None;
                 }
                 self.next += 1;
                 let shown = Id::from_string(&format!("hardline:{}:{id}", self.next)).into_owned();
-                let renamed = line::with_id(frame, &shown, limits)?;
                 self.renamed.insert(shown.clone(), id.clone());
-                self.shown.insert(id, shown);
-                Some(renamed)
+                self.shown.insert(id, shown.clone());
+                Some(Rename::Id(shown))
             }
             Message::Notification(call) if call.method == "notifications/cancelled" => {
                 let id = cancelled_id(call.params, limits.max_id_bytes())?;
                 let shown = self.shown.get(&id.into_owned())?;
-                line::with_request_id(frame, shown, limits)
+                Some(Rename::RequestId(shown.clone()))
             }
             Message::Notification(_) | Message::Response(_) | Message::Error(_) => None,
         }
     }
 
-    /// Says what a line of the client is.
-    pub(super) fn answer(&mut self, text: &[u8], decoder: &mut Decoder, limits: &Limits) -> Answer {
-        let Ok(Frame::Message(message, _)) = decoder.decode(text) else { return Answer::Other };
+    /// Handles a line of the client that may be an answer.
+    pub(super) fn take_answer(
+        &mut self,
+        text: &[u8],
+        decoder: &mut Decoder,
+        limits: &Limits,
+    ) -> AnswerTo {
+        let Ok(Frame::Message(message, _)) = decoder.decode(text) else { return AnswerTo::Other };
         let id = match &message {
             Message::Response(response) => response.id.clone().into_owned(),
             Message::Error(error) => match &error.id {
                 Some(id) => id.clone().into_owned(),
-                None => return Answer::Other,
+                None => return AnswerTo::Other,
             },
-            Message::Request(_) | Message::Notification(_) => return Answer::Other,
+            Message::Request(_) | Message::Notification(_) => return AnswerTo::Other,
         };
         if let Some(original) = self.renamed.remove(&id) {
             self.shown.remove(&original);
-            return line::with_id(text, &original, limits).map_or(Answer::Late, Answer::Renamed);
+            return replace_id(text, &original, limits).map_or(AnswerTo::Late, AnswerTo::Renamed);
         }
         if self.stale.remove(&id) {
             self.order.retain(|it| *it != id);
-            return Answer::Late;
+            return AnswerTo::Late;
         }
-        Answer::Other
+        AnswerTo::Other
     }
 }

@@ -1,4 +1,4 @@
-//! Lines, told to whoever keeps books on them.
+//! Reports each line with its verdict to the observer.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use hardline_wire::frame::Frame;
 use hardline_wire::line::{Content, Line};
 
 use super::{Relay, Sink};
-use crate::audit::Fate;
-use crate::note::{Note, Seen};
+use crate::notice::{CheckedLine, Notice};
+use crate::verdict::Verdict;
 
 impl Relay {
-    /// Tells of a line and what became of it.
+    /// Reports an inspected line.
     pub(super) fn show(
         &mut self,
         direction: Direction,
         line: &Line<'_>,
-        verdict: &Inspection<'_>,
+        inspection: &Inspection<'_>,
         sink: &mut impl Sink,
     ) {
         if !sink.wants_lines() || line.is_blank() {
@@ -24,14 +24,17 @@ impl Relay {
         }
         let is_own =
             |it: &Delivery<'_>| matches!(it.carries, Carries::Reply(_) | Carries::Complaint);
-        let mut deliveries = verdict.deliveries.iter();
+        let mut deliveries = inspection.deliveries.iter();
         let passed = deliveries.clone().find(|it| it.direction == direction && !is_own(it));
-        let fate = match passed {
-            Some(Delivery { frame, .. }) if matches!(frame.get(), Cow::Borrowed(_)) => Fate::Passed,
-            Some(_) => Fate::Sanitized,
-            None if deliveries.any(is_own) => Fate::Answered,
-            None => Fate::Blocked,
+        let verdict = match passed {
+            Some(Delivery { frame, .. }) if matches!(frame.get(), Cow::Borrowed(_)) => {
+                Verdict::Passed
+            }
+            Some(_) => Verdict::Sanitized,
+            None if deliveries.any(is_own) => Verdict::Answered,
+            None => Verdict::Blocked,
         };
+        // The guard has decoded most lines already; only the others are decoded again.
         let decoded;
         let message = match passed.map(|it| &it.carries) {
             Some(Carries::Message(message)) => Some(message),
@@ -45,16 +48,16 @@ impl Relay {
             }
         };
         let (raw, length) = raw(line);
-        let asked = verdict.answered.as_ref();
-        sink.note(&Note::Line(Seen { direction, raw, length, message, fate, asked }));
+        let asked = inspection.answered.as_ref();
+        sink.notify(&Notice::Line(CheckedLine { direction, raw, length, message, verdict, asked }));
     }
 
-    /// Tells of a line that was not judged.
+    /// Reports a line that the guard did not inspect.
     pub(super) fn show_as(
         &mut self,
         direction: Direction,
         line: &Line<'_>,
-        fate: Fate,
+        verdict: Verdict,
         sink: &mut impl Sink,
     ) {
         if !sink.wants_lines() || line.is_blank() {
@@ -66,11 +69,18 @@ impl Relay {
             _ => None,
         };
         let (raw, length) = raw(line);
-        sink.note(&Note::Line(Seen { direction, raw, length, message, fate, asked: None }));
+        sink.notify(&Notice::Line(CheckedLine {
+            direction,
+            raw,
+            length,
+            message,
+            verdict,
+            asked: None,
+        }));
     }
 }
 
-/// What there is of a line, and how long it is.
+/// Returns the stored bytes of a line and its full length.
 fn raw<'a>(line: &Line<'a>) -> (&'a [u8], u64) {
     match line.content {
         Content::Whole(text) => (text, u64::try_from(text.len()).unwrap_or(u64::MAX)),

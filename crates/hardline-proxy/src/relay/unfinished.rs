@@ -1,7 +1,7 @@
-//! A line that the server has begun and does not end.
+//! Ends a line that the server has begun and does not end.
 //!
-//! A server that forgets the newline after an answer, and waits for the next request, would leave the
-//! client waiting for ever. So does a server that adds a byte now and then: a spinner, a keep-alive. The
+//! A server that forgets the newline after an answer and waits for the next request would leave the
+//! client waiting forever. So would a server that adds a byte now and then, such as a spinner. The
 //! relay ends such a line after a bounded time.
 
 use std::time::Duration;
@@ -66,13 +66,13 @@ impl Unfinished {
 }
 
 impl Relay {
-    /// Decides if the server's unfinished line counts as ended now.
+    /// Decides if the server's unfinished line counts as ended now, and marks it as ended if so.
     ///
     /// `line` is the line so far. A whole answer ends after two quiet seconds, any other line after
     /// twenty. Other whole messages wait for their newline: no caller waits for them, and more
     /// text may show that they are part of a log line. So does an answer after a torn message, which
     /// content may have written; the guard fails its request in the end.
-    pub fn ends_line(&mut self, line: &[u8], now: Duration) -> bool {
+    pub fn try_end_line(&mut self, line: &[u8], now: Duration) -> bool {
         let Some(unfinished) = &mut self.unfinished else { return false };
         let is_over = unfinished.grown.1 + MAX_QUIET <= now || unfinished.since + MAX_QUIET <= now;
         // The line may be long, and reading it for each chunk would cost too much.
@@ -100,18 +100,18 @@ impl Relay {
 /// A line that the relay has ended, and of which more may come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Cut {
-    /// The next line is a line of the server's.
+    /// The next line is a whole line of the server.
     #[default]
     None,
-    /// The next line is the part that has come.
+    /// The next line is the part that the relay has ended.
     Start,
-    /// The next line is the rest.
+    /// The next line is the rest of the ended line.
     Rest,
 }
 
 impl Cut {
-    /// Takes the next line. Returns its text as the guard must read it, if it is the rest of another:
-    /// behind the text that came before, and so no message of its own.
+    /// Handles the next line. If it is the rest of another line, returns its text behind a
+    /// replacement for the part before it, so that the guard does not read it as a message.
     pub(super) fn take_rest(&mut self, line: &Line<'_>) -> Option<Vec<u8>> {
         let before = std::mem::take(self);
         match before {

@@ -1,4 +1,4 @@
-//! Lines of the client that wait for a server.
+//! Holds lines of the client until the server has restarted, and fails those that wait too long.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use hardline_wire::line::Line;
 use hardline_wire::message::{Message, cancelled_id};
 use hardline_wire::recover::{Ending, recover};
 
-use super::{MAX_WAIT, Relay, Sink, line};
-use crate::audit::Fate;
+use super::{MAX_WAIT, Relay, Reply, Sink};
+use crate::verdict::Verdict;
 
-/// Lines in their order, bounded.
+/// Lines of the client in their order. Bounded in number and bytes.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    lines: VecDeque<Held>,
+pub(super) struct WaitingLines {
+    lines: VecDeque<WaitingLine>,
     bytes: usize,
     max_lines: usize,
     max_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Held {
+struct WaitingLine {
     deadline: Duration,
-    /// The requests on it.
+    /// Ids of the requests in the line.
     ids: Vec<Id<'static>>,
     frame: Vec<u8>,
 }
 
-impl Waiting {
+impl WaitingLines {
     pub(super) fn new(limits: &Limits) -> Self {
-        // At least one frame fits.
+        // The largest frame must fit, or it could never be held.
         let max_bytes = limits.max_queue_bytes().max(limits.max_frame_bytes());
         Self { lines: VecDeque::new(), bytes: 0, max_lines: limits.max_in_flight(), max_bytes }
     }
@@ -52,53 +52,52 @@ impl Waiting {
         Some(held.frame)
     }
 
-    fn push(&mut self, held: Held) -> Result<(), Held> {
-        if self.max_lines <= self.lines.len() || self.max_bytes < self.bytes + held.frame.len() {
+    /// Adds a line. Returns it if there is no room.
+    fn push(&mut self, held: WaitingLine) -> Result<(), WaitingLine> {
+        let bytes = self.bytes + held.frame.len();
+        if self.lines.len() >= self.max_lines || bytes > self.max_bytes {
             return Err(held);
         }
-        self.bytes += held.frame.len();
+        self.bytes = bytes;
         self.lines.push_back(held);
         Ok(())
     }
 
-    /// Takes a request out that its sender cancelled. Says whether it was there.
-    fn cancel(&mut self, id: &Id<'_>) -> bool {
-        let Some(at) = self.lines.iter().position(|held| held.ids == [id.clone()]) else {
-            return false;
-        };
-        if let Some(held) = self.lines.remove(at) {
+    /// Removes a request that its sender cancelled.
+    fn cancel(&mut self, id: &Id<'_>) {
+        let at = self.lines.iter().position(|held| held.ids == [id.clone()]);
+        if let Some(held) = at.and_then(|at| self.lines.remove(at)) {
             self.bytes -= held.frame.len();
         }
-        true
     }
 }
 
-/// What a line of the client is about.
-enum About {
-    /// Requests with these ids, or something that is owed no answer.
+/// Content of a line of the client while there is no server.
+enum LineContent {
+    /// Requests with these ids, or notifications.
     Ids(Vec<Id<'static>>),
-    /// A request that needs no answer any more.
+    /// The cancellation of a request.
     Cancelled(Id<'static>),
-    /// The client is ready: the next server is told so when it has begun.
-    Ready,
-    /// An answer to a server that is gone.
+    /// `notifications/initialized`. The next server gets it after `initialize`.
+    Initialized,
+    /// An answer to a server that has ended.
     Late,
-    /// No message.
+    /// The line is no message.
     Unreadable,
 }
 
 impl Relay {
-    /// Keeps a line until there is a server.
+    /// Holds a line until the server has restarted. Fails its requests if there is no room.
     pub(super) fn hold(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
-        let Some((ids, text)) = self.about(line, now, sink) else { return };
-        let held = Held { deadline: now + MAX_WAIT, ids, frame: text.to_vec() };
+        let Some((ids, text)) = self.read_waiting(line, now, sink) else { return };
+        let held = WaitingLine { deadline: now + MAX_WAIT, ids, frame: text.to_vec() };
         if let Err(held) = self.waiting.push(held) {
             let reason = "too many requests wait for the server, which is being started again";
             fail_all(&held.ids, "server.away", reason, sink);
         }
     }
 
-    /// Fails what a line of the client asks for.
+    /// Fails the requests in a line of the client.
     pub(super) fn refuse(
         &mut self,
         line: &Line<'_>,
@@ -106,8 +105,8 @@ impl Relay {
         now: Duration,
         sink: &mut impl Sink,
     ) {
-        let Some((ids, _)) = self.about(line, now, sink) else { return };
-        self.show_as(Direction::ClientToServer, line, Fate::Answered, sink);
+        let Some((ids, _)) = self.read_waiting(line, now, sink) else { return };
+        self.show_as(Direction::ClientToServer, line, Verdict::Answered, sink);
         let (rule, why) = match &self.refused {
             Some(refused) => {
                 (refused.rule.name(), format!("it is not started again: {}", refused.reason))
@@ -120,7 +119,7 @@ impl Relay {
         fail_all(&ids, rule, &reason, sink);
     }
 
-    /// Fails what waited too long.
+    /// Fails the requests in lines that have waited too long.
     pub(super) fn expire_waiting(&mut self, now: Duration, sink: &mut impl Sink) {
         while let Some(held) = self.waiting.lines.pop_front_if(|held| held.deadline <= now) {
             self.waiting.bytes -= held.frame.len();
@@ -133,7 +132,7 @@ impl Relay {
         }
     }
 
-    /// Fails everything that waits.
+    /// Fails the requests in all waiting lines.
     pub(super) fn fail_waiting(&mut self, rule: &str, reason: &str, sink: &mut impl Sink) {
         while let Some(held) = self.waiting.lines.pop_front() {
             self.waiting.bytes -= held.frame.len();
@@ -141,9 +140,9 @@ impl Relay {
         }
     }
 
-    /// Reads a line that comes while there is no server. Returns the requests on it, if it is one to
-    /// be kept.
-    fn about<'a>(
+    /// Reads a line that arrives while there is no server. Returns the ids of its requests and its
+    /// text if it must wait; any other line is handled here.
+    fn read_waiting<'a>(
         &mut self,
         line: &Line<'a>,
         now: Duration,
@@ -153,23 +152,25 @@ impl Relay {
             return None;
         }
         let text = line.whole().unwrap_or_default();
-        match self.read(text) {
-            About::Ids(ids) => return Some((ids, text)),
-            About::Cancelled(id) => {
+        match self.read_content(text) {
+            LineContent::Ids(ids) => return Some((ids, text)),
+            LineContent::Cancelled(id) => {
                 self.waiting.cancel(&id);
-                // A subscription that is not wanted any more is not asked for again.
+                // The relay must not request a cancelled subscription again.
                 self.opening.end_listen(&id);
             }
-            About::Ready if self.opening.initialize().is_some() => self.opening.initialized(text),
-            About::Ready => return Some((Vec::new(), text)),
-            About::Late => {}
-            About::Unreadable => {
-                // The guard knows how it is answered. Nothing of it can go to a server.
-                let verdict = self.guard.inspect(Direction::ClientToServer, line, now);
-                self.show(Direction::ClientToServer, line, &verdict, sink);
-                for delivery in verdict.deliveries {
+            LineContent::Initialized if self.opening.initialize().is_some() => {
+                self.opening.set_initialized(text);
+            }
+            LineContent::Initialized => return Some((Vec::new(), text)),
+            LineContent::Late => {}
+            LineContent::Unreadable => {
+                // The guard writes the reply. Nothing of such a line may reach a server.
+                let inspection = self.guard.inspect(Direction::ClientToServer, line, now);
+                self.show(Direction::ClientToServer, line, &inspection, sink);
+                for delivery in inspection.deliveries {
                     if delivery.direction == Direction::ServerToClient {
-                        sink.send(Direction::ServerToClient, delivery.frame.get(), true);
+                        sink.send(delivery.into());
                     }
                 }
             }
@@ -177,22 +178,23 @@ impl Relay {
         None
     }
 
-    fn read(&mut self, text: &[u8]) -> About {
+    fn read_content(&mut self, text: &[u8]) -> LineContent {
         let max_id_bytes = self.limits.max_id_bytes();
         match self.decoder.decode(text) {
             Ok(Frame::Message(message, _)) => match message {
-                Message::Request(request) => About::Ids(vec![request.id.into_owned()]),
+                Message::Request(request) => LineContent::Ids(vec![request.id.into_owned()]),
                 Message::Notification(call) if call.method == "notifications/cancelled" => {
+                    // A cancellation without a usable id has no receiver.
                     match cancelled_id(call.params, max_id_bytes) {
-                        Some(id) => About::Cancelled(id.into_owned()),
-                        None => About::Late,
+                        Some(id) => LineContent::Cancelled(id.into_owned()),
+                        None => LineContent::Late,
                     }
                 }
                 Message::Notification(call) if call.method == "notifications/initialized" => {
-                    About::Ready
+                    LineContent::Initialized
                 }
-                Message::Notification(_) => About::Ids(Vec::new()),
-                Message::Response(_) | Message::Error(_) => About::Late,
+                Message::Notification(_) => LineContent::Ids(Vec::new()),
+                Message::Response(_) | Message::Error(_) => LineContent::Late,
             },
             Ok(Frame::Batch(batch)) => {
                 let mut ids = Vec::new();
@@ -200,7 +202,7 @@ impl Relay {
                     match self.decoder.decode_element(element) {
                         Ok((Message::Request(request), _)) => ids.push(request.id.into_owned()),
                         Ok(_) => {}
-                        // Whoever wrote it waits all the same.
+                        // The client waits for an answer to a broken element too.
                         Err(_) => {
                             let found = recover(element.text, Ending::Whole, &self.limits);
                             let asked = found.filter(|it| !it.is_response);
@@ -208,15 +210,17 @@ impl Relay {
                         }
                     }
                 }
-                About::Ids(ids)
+                LineContent::Ids(ids)
             }
-            Err(_) => About::Unreadable,
+            Err(_) => LineContent::Unreadable,
         }
     }
 }
 
+/// Fails requests that never reached a server.
 fn fail_all(ids: &[Id<'_>], rule: &str, reason: &str, sink: &mut impl Sink) {
     for id in ids {
-        sink.send(Direction::ServerToClient, &line::failure(id, rule, reason), true);
+        let failure = Reply::Failure { id, rule, reason };
+        sink.send((Direction::ServerToClient, failure).into());
     }
 }

@@ -11,9 +11,9 @@
 //! - Each buffer contains at most `max_queue_bytes` and one line.
 
 mod launcher;
-mod outlets;
+mod outlet;
 mod phase;
-mod server;
+mod process;
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -21,18 +21,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hardline_transport::lines::{Outlet, Source};
+use hardline_transport::lines::Source;
 use hardline_transport::process::{Exit, SpawnError};
 use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::note::Note;
+use crate::notice::Notice;
 use crate::relay::{After, Ended, Refused, Relay, Settings};
 pub use launcher::Launcher;
-use outlets::Outlets;
+use outlet::{Outlet, Outlets};
 use phase::Phase;
-use server::Server;
+use process::ServerProcess;
 
 /// Time for the server to answer open requests after the client's input has ended.
 const GRACE: Duration = Duration::from_secs(60);
@@ -82,9 +82,9 @@ pub enum Outcome {
 /// Observer of a session.
 pub trait Observer {
     /// Receives an event. `now` is the time since the start of the session.
-    fn note(&mut self, now: Duration, note: &Note<'_>);
+    fn notify(&mut self, now: Duration, notice: &Notice<'_>);
 
-    /// Returns true if the observer wants a note for every line.
+    /// Returns true if the observer wants a notice for every line.
     fn wants_lines(&self) -> bool {
         false
     }
@@ -113,11 +113,11 @@ pub async fn run(
     let limits = relay.limits().clone();
     // The first start is checked before the streams are touched: a refusal is reported as an error.
     let command = launcher.launch(Duration::ZERO)?;
-    let server = Server::start(&command, &limits)?;
+    let server = ServerProcess::start(&command, &limits)?;
     let (input, output) = standard_streams().map_err(WrapError::Streams)?;
     let signals = Signals::listen().map_err(WrapError::Signals)?;
     let started = Instant::now();
-    let mut session = Session {
+    let mut session = Driver {
         relay,
         client: Client {
             input: Source::new(input, &limits),
@@ -152,10 +152,10 @@ enum Read {
     Unread,
 }
 
-struct Session<'a> {
+struct Driver<'a> {
     relay: Relay,
     client: Client,
-    server: Option<Server>,
+    server: Option<ServerProcess>,
     launcher: &'a mut dyn Launcher,
     /// True if the launcher refused the last start.
     is_refused: bool,
@@ -190,7 +190,7 @@ impl Client {
     }
 }
 
-impl Session<'_> {
+impl Driver<'_> {
     fn poll(&mut self, context: &mut Context<'_>, observer: &mut dyn Observer) -> Poll<Outcome> {
         loop {
             let now = self.started.elapsed();
@@ -202,7 +202,7 @@ impl Session<'_> {
             has_moved |= self.poll_server_end(now, context, observer);
             has_moved |= self.keep_time(now, read == Read::Nothing, context, observer);
             self.write(context);
-            self.grant(now, context, observer);
+            self.perform_action(now, context, observer);
             if let Some(outcome) = self.advance(now, context, observer) {
                 return Poll::Ready(outcome);
             }
@@ -245,7 +245,7 @@ impl Session<'_> {
         observer: &mut dyn Observer,
     ) -> Read {
         let Self { relay, client, server, .. } = self;
-        let Some(Server { input, output, .. }) = server else { return Read::Nothing };
+        let Some(ServerProcess { input, output, .. }) = server else { return Read::Nothing };
         let mut input = input.as_mut();
         let waiting_own = input.as_ref().map_or(0, |input| input.waiting_own());
         let is_full = client.max_bytes <= client.output.waiting().max(waiting_own);
@@ -285,7 +285,7 @@ impl Session<'_> {
             let is_mute =
                 server.output.is_ended() || server.input.as_ref().is_some_and(Outlet::is_broken);
             if is_mute && !server.is_closing() {
-                self.server = self.server.take().map(Server::close);
+                self.server = self.server.take().map(ServerProcess::close);
                 return true;
             }
             return false;
@@ -302,7 +302,7 @@ impl Session<'_> {
         let ended = ended.with_stderr_excerpt(exit.stderr_tail());
         // Before the end of the server, so that the log explains why it ended.
         if exit.is_keeper_lost() {
-            observer.note(now, &Note::KeeperLost);
+            observer.notify(now, &Notice::KeeperLost);
         }
         let mut sink =
             Outlets { client: &mut self.client.output, server: None, context, observer, now };
@@ -324,7 +324,7 @@ impl Session<'_> {
     ) -> bool {
         let mut has_moved = false;
         if self.relay.poll_timeout().is_some_and(|due| due <= now) {
-            let is_quiet = is_quiet && !self.server.as_ref().is_some_and(Server::has_bytes);
+            let is_quiet = is_quiet && !self.server.as_ref().is_some_and(ServerProcess::has_bytes);
             let Self { relay, client, server, .. } = self;
             let server = server.as_mut().and_then(|server| server.input.as_mut());
             let mut sink = Outlets { client: &mut client.output, server, context, observer, now };
@@ -359,7 +359,7 @@ impl Session<'_> {
         let limits = self.relay.limits().clone();
         // Asked again for every start, so that a changed program or policy takes effect.
         let started = self.launcher.launch(now);
-        let started = started.and_then(|command| Ok(Server::start(&command, &limits)?));
+        let started = started.and_then(|command| Ok(ServerProcess::start(&command, &limits)?));
         self.is_refused = matches!(started, Err(WrapError::Refused(_)));
         let Self { relay, client, server, .. } = self;
         let failed = match started {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use hardline_transport::process::Exit;
 
-use super::outlets::Outlets;
-use super::server::Server;
-use super::{GRACE, LAST_WRITE, Observer, Outcome, SIGNAL_GRACE, Session};
-use crate::note::Note;
-use crate::relay::Wish;
+use super::outlet::Outlets;
+use super::process::ServerProcess;
+use super::{Driver, GRACE, LAST_WRITE, Observer, Outcome, SIGNAL_GRACE};
+use crate::notice::Notice;
+use crate::relay::DriverAction;
 
 /// Phase of a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,7 +23,7 @@ pub(super) enum Phase {
     Leaving(Duration),
 }
 
-impl Session<'_> {
+impl Driver<'_> {
     /// Handles signals that have arrived.
     pub(super) fn listen(&mut self, now: Duration, context: &mut Context<'_>) {
         while let Poll::Ready(signal) = self.signals.poll_recv(context) {
@@ -50,24 +50,24 @@ impl Session<'_> {
     }
 
     /// Carries out the request of the relay, if there is one.
-    pub(super) fn grant(
+    pub(super) fn perform_action(
         &mut self,
         now: Duration,
         context: &mut Context<'_>,
         observer: &mut dyn Observer,
     ) {
-        match self.relay.take_wish() {
+        match self.relay.take_action() {
             None => {}
-            Some(Wish::KillServer) => {
+            Some(DriverAction::KillServer) => {
                 if let Some(server) = &self.server {
                     server.kill();
                 }
             }
-            Some(Wish::EndLine) => {
+            Some(DriverAction::EndLine) => {
                 let Self { relay, client, server: Some(server), .. } = self else { return };
-                let Server { input, output, .. } = server;
+                let ServerProcess { input, output, .. } = server;
                 // The line may have grown since the relay asked for its end.
-                if !relay.ends_line(output.unfinished(), now) {
+                if !relay.try_end_line(output.unfinished(), now) {
                     return;
                 }
                 let to_server = input.as_mut();
@@ -75,7 +75,7 @@ impl Session<'_> {
                 let mut sink = Outlets { client, server: to_server, context, observer, now };
                 output.cut_line(|line| relay.handle_server(line, now, &mut sink));
             }
-            Some(Wish::EndSession) => {
+            Some(DriverAction::EndSession) => {
                 // A signal that came first stays the reason for the end.
                 self.outcome.get_or_insert(Outcome::Closed);
                 let mut sink = Outlets {
@@ -99,7 +99,7 @@ impl Session<'_> {
         observer: &mut dyn Observer,
     ) -> Option<Outcome> {
         if let Some(error) = self.client.output.take_error() {
-            observer.note(now, &Note::Unwritable(&error));
+            observer.notify(now, &Notice::Unwritable(&error));
             self.outcome.get_or_insert(Outcome::Closed);
         }
         if self.phase == Phase::Running {
@@ -130,7 +130,7 @@ impl Session<'_> {
             if is_done || until <= now || self.client.output.is_broken() {
                 self.phase = Phase::Closing;
                 self.restart_at = None;
-                self.server = self.server.take().map(Server::close);
+                self.server = self.server.take().map(ServerProcess::close);
             }
         }
         if self.phase == Phase::Closing && self.server.is_none() {

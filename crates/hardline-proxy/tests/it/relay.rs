@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use hardline_guard::Direction;
 use hardline_guard::policy::{Policy, Profile};
-use hardline_proxy::Note;
-use hardline_proxy::relay::{After, Ended, Relay, Restart, Settings, Sink, Wish};
+use hardline_proxy::Notice;
+use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, Restart, Settings, Sink};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
 use serde_json::Value;
@@ -13,25 +13,25 @@ use serde_json::Value;
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// Records the frames and notes of a relay.
+/// Records the frames and notices of a relay.
 #[derive(Default)]
 pub(crate) struct Outputs {
     pub(crate) to_client: Vec<String>,
     pub(crate) to_server: Vec<String>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notices: Vec<String>,
 }
 
 impl Sink for Outputs {
-    fn send(&mut self, direction: Direction, frame: &[u8], _: bool) {
-        let frame = String::from_utf8(frame.to_vec()).unwrap();
-        match direction {
+    fn send(&mut self, outgoing: Outgoing<'_>) {
+        let frame = String::from_utf8(outgoing.frame().to_vec()).unwrap();
+        match outgoing.direction() {
             Direction::ServerToClient => self.to_client.push(frame),
             Direction::ClientToServer => self.to_server.push(frame),
         }
     }
 
-    fn note(&mut self, note: &Note<'_>) {
-        self.notes.push(note.to_string());
+    fn notify(&mut self, notice: &Notice<'_>) {
+        self.notices.push(notice.to_string());
     }
 }
 
@@ -146,7 +146,7 @@ fn lines_go_on_as_they_came() {
     assert_eq!(run.sent_to_server(), [call(1)]);
     assert_eq!(run.out.to_client, [answer(1)]);
     assert!(run.relay.is_idle());
-    assert_eq!(run.out.notes, [""; 0]);
+    assert_eq!(run.out.notices, [""; 0]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_request_that_takes_too_long_fails_and_is_cancelled() {
     // A late answer is dropped, and is no finding.
     run.server(&answer(1));
     assert_eq!(run.sent_to_client(), [Value::Null; 0]);
-    assert_eq!(run.out.notes.len(), 1, "{:?}", run.out.notes);
+    assert_eq!(run.out.notices.len(), 1, "{:?}", run.out.notices);
     // The id may be used again, with its own deadline.
     run.client(&call(1));
     run.wait_until(Duration::from_secs(29));
@@ -193,14 +193,14 @@ fn a_request_that_takes_too_long_fails_and_is_cancelled() {
 }
 
 #[test]
-fn a_closed_session_is_wished_for_once() {
+fn the_end_of_a_session_is_requested_once() {
     let policy = "[rules]\nsession.unsolicited-response = \"close\"\n";
     let mut run = Run::with(|it| it.policy = Policy::parse(policy).unwrap());
     run.initialize();
     run.client(&call(1));
     run.server(&answer(7));
-    assert_eq!(run.relay.take_wish(), Some(Wish::EndSession));
-    assert_eq!(run.relay.take_wish(), None);
+    assert_eq!(run.relay.take_action(), Some(DriverAction::EndSession));
+    assert_eq!(run.relay.take_action(), None);
     run.relay.fail_all("the session was closed", &mut run.out);
     let failed = run.sent_to_client();
     assert_eq!((failed.len(), &failed[0]["id"]), (1, &1.into()));
@@ -235,8 +235,10 @@ fn bytes_now_and_then_do_not_keep_a_line_open() {
         let end = loop {
             run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
             run.wait_until(run.now + Duration::from_secs(1));
-            let wish = run.relay.take_wish();
-            if wish == Some(Wish::EndLine) && run.relay.ends_line(line.as_bytes(), run.now) {
+            let action = run.relay.take_action();
+            if action == Some(DriverAction::EndLine)
+                && run.relay.try_end_line(line.as_bytes(), run.now)
+            {
                 break run.now - begin;
             }
             line.push_str(padding);
@@ -258,8 +260,8 @@ fn a_request_without_its_newline_is_not_delivered() {
         run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
         for _ in 0..60 {
             run.wait_until(run.now + Duration::from_secs(1));
-            let is_ended = run.relay.take_wish() == Some(Wish::EndLine)
-                && run.relay.ends_line(line.as_bytes(), run.now);
+            let is_ended = run.relay.take_action() == Some(DriverAction::EndLine)
+                && run.relay.try_end_line(line.as_bytes(), run.now);
             assert!(!is_ended, "{line}");
         }
     }
@@ -275,8 +277,8 @@ fn the_rest_of_a_line_that_was_ended_is_no_message() {
         run.sent_to_client();
         run.relay.handle_server_bytes(b"Downloading ", false, run.now);
         run.wait_until(run.now + Duration::from_secs(20));
-        assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
-        assert!(run.relay.ends_line(b"Downloading ", run.now));
+        assert_eq!(run.relay.take_action(), Some(DriverAction::EndLine));
+        assert!(run.relay.try_end_line(b"Downloading ", run.now));
         run.server("Downloading ");
         run.server(&rest);
         run.wait_until(run.now + Duration::from_secs(3));
@@ -293,7 +295,7 @@ fn a_line_that_grows_steadily_stays_open() {
     for _ in 0..60 {
         run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
         run.wait_until(run.now + Duration::from_secs(5));
-        assert_eq!(run.relay.take_wish(), None);
+        assert_eq!(run.relay.take_action(), None);
         line.push_str(&"x".repeat(100));
     }
 }
@@ -327,21 +329,21 @@ fn a_line_without_its_newline_ends_after_a_while() {
     let whole = answer(1);
     run.relay.handle_server_bytes(whole.as_bytes(), false, run.now);
     run.wait_until(run.now + Duration::from_millis(1900));
-    assert_eq!(run.relay.take_wish(), None);
+    assert_eq!(run.relay.take_action(), None);
     run.wait_until(run.now + Duration::from_millis(200));
-    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
-    assert!(run.relay.ends_line(whole.as_bytes(), run.now));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::EndLine));
+    assert!(run.relay.try_end_line(whole.as_bytes(), run.now));
     // An incomplete message waits for a long time, because the server may continue it.
     let part = r#"{"jsonrpc":"2.0","id":2,"result":{"a":{}"#;
     run.relay.handle_server_bytes(part.as_bytes(), true, run.now);
     run.wait_until(run.now + Duration::from_secs(3));
-    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
-    assert!(!run.relay.ends_line(part.as_bytes(), run.now));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::EndLine));
+    assert!(!run.relay.try_end_line(part.as_bytes(), run.now));
     run.wait_until(run.now + Duration::from_secs(16));
-    assert_eq!(run.relay.take_wish(), None);
+    assert_eq!(run.relay.take_action(), None);
     run.wait_until(run.now + Duration::from_secs(2));
-    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
-    assert!(run.relay.ends_line(part.as_bytes(), run.now));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::EndLine));
+    assert!(run.relay.try_end_line(part.as_bytes(), run.now));
     run.server(part);
     run.wait_until(run.now + Duration::from_secs(1));
     let failed = run.sent_to_client().pop().unwrap();
@@ -350,5 +352,5 @@ fn a_line_without_its_newline_ends_after_a_while() {
     run.relay.handle_server_bytes(b"{", false, run.now);
     run.relay.handle_server_bytes(b"", true, run.now);
     run.wait_until(run.now + Duration::from_secs(100));
-    assert_eq!(run.relay.take_wish(), None);
+    assert_eq!(run.relay.take_action(), None);
 }

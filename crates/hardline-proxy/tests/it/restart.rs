@@ -5,7 +5,7 @@ use std::time::Duration;
 use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::pins::PinFile;
-use hardline_proxy::relay::{After, Ended, Refused, Wish};
+use hardline_proxy::relay::{After, DriverAction, Ended, Refused};
 use serde_json::Value;
 
 use super::relay::{INITIALIZE, INITIALIZED, Run, agreed, answer, call};
@@ -185,7 +185,11 @@ fn requests_of_the_old_server_are_cancelled_and_their_ids_are_not_used_again() {
     // From here on the id is free.
     run.server(&sampling("7"));
     assert_eq!(run.sent_to_client()[0]["id"], 7);
-    assert!(run.out.notes.iter().all(|note| !note.contains("session.")), "{:?}", run.out.notes);
+    assert!(
+        run.out.notices.iter().all(|notice| !notice.contains("session.")),
+        "{:?}",
+        run.out.notices
+    );
 }
 
 #[test]
@@ -194,7 +198,7 @@ fn another_version_ends_the_session() {
     run.restart();
     run.client(&call(1));
     run.server(&agreed("{}").replace("2025-06-18", "2025-03-26"));
-    assert_eq!(run.relay.take_wish(), Some(Wish::EndSession));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::EndSession));
     run.relay.fail_all("the session was closed", &mut run.out);
     assert_eq!(run.sent_to_client()[0]["id"], 1);
 }
@@ -204,13 +208,13 @@ fn a_server_that_refuses_to_begin_again_is_killed() {
     let mut run = Run::open();
     run.restart();
     run.server(r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"no"}}"#);
-    assert_eq!(run.relay.take_wish(), Some(Wish::KillServer));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::KillServer));
     assert_eq!(run.sent_to_client(), [Value::Null; 0]);
     // A server that never answers is ended as well.
     let mut run = Run::open();
     run.restart();
     run.wait_until(run.now + Duration::from_secs(31));
-    assert_eq!(run.relay.take_wish(), Some(Wish::KillServer));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::KillServer));
 }
 
 #[test]

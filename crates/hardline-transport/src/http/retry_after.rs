@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use httpdate::parse_http_date;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 /// Longest delay that is accepted.
@@ -11,47 +12,17 @@ const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     #[expect(clippy::disallowed_methods, reason = "an HTTP date is relative to the current time")]
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let now = SystemTime::now();
     read(text, now)
 }
 
-fn read(text: &str, now: Duration) -> Option<Duration> {
+fn read(text: &str, now: SystemTime) -> Option<Duration> {
     let wait = match text.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => date(text)?.saturating_sub(now),
+        // A date in the past means that the server is ready.
+        Err(_) => parse_http_date(text).ok()?.duration_since(now).unwrap_or_default(),
     };
     Some(wait.min(MAX_WAIT))
-}
-
-/// Parses an HTTP date, `Sun, 06 Nov 1994 08:49:37 GMT`, to the time since 1970.
-fn date(text: &str) -> Option<Duration> {
-    let mut words = text.split_once(", ")?.1.split(' ');
-    let day: u64 = words.next()?.parse().ok()?;
-    let month = words.next()?;
-    let year: u64 = words.next()?.parse().ok()?;
-    let mut clock = words.next()?.split(':').map(str::parse::<u64>);
-    let (Some(Ok(hour)), Some(Ok(minute)), Some(Ok(second)), None) =
-        (clock.next(), clock.next(), clock.next(), clock.next())
-    else {
-        return None;
-    };
-    const MONTHS: [&str; 12] =
-        ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"];
-    let month = MONTHS.iter().position(|it| *it == month)? as u64;
-    let is_sound = (1970..=9999).contains(&year)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    if !is_sound || words.next() != Some("GMT") || words.next().is_some() {
-        return None;
-    }
-    // In years that begin in March, the leap day is the last day.
-    let year = if month >= 10 { year - 1 } else { year };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    // The number of 1970-01-01 in the same count.
-    let days = days.checked_sub(719_469)?;
-    Some(Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second))
 }
 
 #[cfg(test)]
@@ -60,7 +31,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, now: u64, expected: Option<u64>) {
-        let wait = read(text, Duration::from_secs(now));
+        let wait = read(text, SystemTime::UNIX_EPOCH + Duration::from_secs(now));
         assert_eq!(wait, expected.map(Duration::from_secs), "{text}");
     }
 

@@ -291,7 +291,7 @@ mod tests {
             stderr.without(&Secrets::new(["s3cr3t-1"])).without(&Secrets::new(["s3cr3t-2"]));
         let line = Line { bytes: b"a s3cr3t-1 b S3CR3T-2\x1b", excess: 0 };
         take(line, &stderr, &Mutex::default());
-        assert_eq!(*seen.lock().unwrap(), ["a [hidden] b [hidden]\\u{1b}"]);
+        assert_eq!(*seen.lock().unwrap(), ["a [redacted] b [redacted]\\u{1b}"]);
     }
 
     #[test]

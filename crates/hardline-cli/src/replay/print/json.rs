@@ -6,9 +6,9 @@ use hardline_proxy::audit::time::Time;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::file::Session;
+use super::super::file::RecordedSession;
 use super::super::report::{Difference, Report};
-use super::super::show::Shown;
+use super::super::show::ShownValue;
 use crate::json;
 
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ pub(in super::super) fn report(out: &mut dyn Write, report: &Report) -> io::Resu
     writeln!(out, "{}", json::line(&document)?)
 }
 
-pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::Result<()> {
+pub(in super::super) fn list(out: &mut dyn Write, sessions: &[RecordedSession]) -> io::Result<()> {
     let listed = sessions.iter().map(|it| Listed {
         session: &it.id,
         start: it.since.map(start),
@@ -77,7 +77,7 @@ impl<'a> Entry<'a> {
     fn new(difference: &'a Difference) -> Self {
         let Difference { about, kind, change, detail } = difference;
         // Raw values keep the digits and the key order of the peer.
-        let value = |shown: Option<&Shown>| RawValue::from_string(shown?.json.clone()).ok();
+        let value = |shown: Option<&ShownValue>| RawValue::from_string(shown?.json.clone()).ok();
         Self {
             id: about.id.clone().and_then(|id| RawValue::from_string(id).ok()),
             method: about.method.as_deref(),

@@ -6,9 +6,9 @@ use anstyle::{AnsiColor, Style};
 use hardline_wire::excerpt::Excerpt;
 
 use super::super::diff::{Change, What};
-use super::super::file::Session;
+use super::super::file::RecordedSession;
 use super::super::report::{About, Difference, Kind, Report};
-use super::super::show::Shown;
+use super::super::show::ShownValue;
 use super::counted;
 use super::json::start;
 
@@ -66,9 +66,9 @@ pub(in super::super) fn report(
     writeln!(out, "{}", summary(report, &styles))
 }
 
-pub(in super::super) fn list(out: &mut dyn Write, sessions: &[Session]) -> io::Result<()> {
+pub(in super::super) fn list(out: &mut dyn Write, sessions: &[RecordedSession]) -> io::Result<()> {
     let width = sessions.iter().map(|it| it.id.len()).max().unwrap_or(0).min(MAX_NAME);
-    for Session { id, since, client, server } in sessions {
+    for RecordedSession { id, since, client, server } in sessions {
         let id = Excerpt::new(id.as_bytes(), MAX_NAME).to_string();
         // A recording that was edited by hand may lack times.
         let time = since.map_or_else(|| "no time".to_owned(), start);
@@ -95,7 +95,7 @@ fn changed(change: &Change, styles: &Styles) -> String {
     let Styles { old, new, .. } = styles;
     let path = change.path.to_string();
     let path = Excerpt::of_json(&path, MAX_PATH);
-    let show = |shown: Option<&Shown>| {
+    let show = |shown: Option<&ShownValue>| {
         shown.map_or_else(|| "(nothing)".to_owned(), |shown| shown.text.clone())
     };
     let (recorded, replayed) = (show(change.recorded.as_ref()), show(change.replayed.as_ref()));

@@ -74,7 +74,7 @@ async fn tokens_are_in_no_log_no_error_and_no_debug() {
     assert!(error.to_string().contains("server_said"), "{error}");
     search(&error.to_string().replace("the-code", ""));
     search(&format!("{error:?}").replace("the-code", ""));
-    let log = log.0.lock().unwrap().replace("server_said ([hidden] [hidden] the-code)", "");
+    let log = log.0.lock().unwrap().replace("server_said ([redacted] [redacted] the-code)", "");
     search(&log);
 }
 
@@ -110,19 +110,19 @@ async fn a_token_that_the_server_logs_can_be_hidden_at_any_time() {
     let connection = connect(&server, &auth).await.unwrap();
     let mut events = connection.events();
     echo(&connection, 1).await.unwrap();
-    assert_eq!(connection.hide("it is access-1."), "it is [hidden].");
+    assert_eq!(connection.hide("it is access-1."), "it is [redacted].");
     for n in 2..5 {
         world.expire();
         echo(&connection, n).await.unwrap();
     }
-    assert_eq!(connection.hide("it is access-4."), "it is [hidden].");
+    assert_eq!(connection.hide("it is access-4."), "it is [redacted].");
     connection.close().await;
     drop(connection);
     for n in 1..5 {
         let Some(ServerEvent::Notification(log)) = events.recv().await else { panic!("{n}") };
         let text = log.params.as_ref().unwrap().get();
         assert!(text.contains(&format!("Bearer access-{n}")), "{text}");
-        assert_eq!(log.hide(text), r#"{"data":"[hidden]","level":"info"}"#);
+        assert_eq!(log.hide(text), r#"{"data":"[redacted]","level":"info"}"#);
     }
 }
 

@@ -39,8 +39,8 @@ fn check(error: &Error, expected: &str) {
 #[tokio::test]
 async fn what_cannot_be_started_is_told_without_values() {
     for (entry, expected) in [
-        (r#""command": "/nonexistent/${TOK}""#, "/nonexistent/[hidden]"),
-        (r#""command": "/bin/sh", "cwd": "/nonexistent/${TOK}""#, "/nonexistent/[hidden]"),
+        (r#""command": "/nonexistent/${TOK}""#, "/nonexistent/[redacted]"),
+        (r#""command": "/bin/sh", "cwd": "/nonexistent/${TOK}""#, "/nonexistent/[redacted]"),
     ] {
         check(&connect(entry).await.unwrap_err(), expected);
     }
@@ -61,13 +61,13 @@ async fn the_last_words_of_a_process_are_told_without_values() {
     let server = configured(&entry)
         .prepare(|command| command.stderr(hardline_transport::process::Stderr::tail_only()));
     let error = server.connect(Settings::default()).await.unwrap_err();
-    check(&error, "key [hidden] [hidden] [hidden].");
+    check(&error, "key [redacted] [redacted] [redacted].");
 }
 
 #[tokio::test]
 async fn an_address_is_told_without_values() {
     let error = connect(r#""url": "http://${TOK}.localhost:9/mcp""#).await.unwrap_err();
-    check(&error, "cannot reach http://[hidden].localhost:9");
+    check(&error, "cannot reach http://[redacted].localhost:9");
 }
 
 /// Refuses with an error that names the URL, as a server that requires a login does.
@@ -87,7 +87,7 @@ async fn who_wants_a_login_is_told_without_values() {
         let server = configured(&format!(r#""url": "http://127.0.0.1:9/x/${{TOK}}"{way}"#))
             .with_credentials(|_, url| Some(Arc::new(Wanting(url.to_owned()))));
         let error = server.connect(Settings::default()).await.unwrap_err();
-        check(&error, "http://127.0.0.1:9/x/[hidden] wants a login");
+        check(&error, "http://127.0.0.1:9/x/[redacted] wants a login");
     }
 }
 
@@ -106,7 +106,7 @@ async fn what_a_server_repeats_is_told_without_values() {
             server.url("/mcp")
         );
         let error = connect(&entry).await.unwrap_err();
-        check(&error, "echo [hidden] [hidden] end");
+        check(&error, "echo [redacted] [redacted] end");
     }
 }
 
@@ -131,12 +131,12 @@ async fn errors_and_results_that_repeat_a_value_are_told_without_it() {
     });
     let entry = format!(r#""url": "{}", "headers": {{"X-Key": "${{TOK}}"}}"#, server.url("/mcp"));
     let connection = connect(&entry).await.unwrap();
-    check(&connection.call_tool("x", json!({})).await.unwrap_err(), "bad [hidden]!");
-    check(&connection.list_tools().await.unwrap_err(), "[hidden]");
+    check(&connection.call_tool("x", json!({})).await.unwrap_err(), "bad [redacted]!");
+    check(&connection.list_tools().await.unwrap_err(), "[redacted]");
     let raw = connection.request("prompts/get", &json!({})).await.unwrap();
     assert!(raw.get().contains(TOKEN), "what is asked for is left as it is");
     let parsed = raw.parse::<hardline_client::model::GetPromptResult>("prompts/get");
-    check(&parsed.unwrap_err(), "[hidden]");
+    check(&parsed.unwrap_err(), "[redacted]");
     connection.close().await;
 }
 

@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::store::{self, Identity, StoreError, beside, identity};
 use super::time::Time;
 
-pub use row::{Event, Finding, Message, Session};
+pub use row::{EventRow, FindingRow, MessageRow, SessionRow};
 
 /// The audit database, open for reading.
 #[derive(Debug)]
@@ -78,6 +78,9 @@ pub enum ReadError {
     /// A newer version of Hardline created the database.
     #[error("{} was created by a newer version of hardline; update hardline to read it", .0.display())]
     Newer(PathBuf),
+    /// An older version of Hardline created the database, and a reader does not change it.
+    #[error("{} was created by an older version of hardline; the next session of `hardline wrap` upgrades it", .0.display())]
+    Older(PathBuf),
     /// The file is not an audit database.
     #[error("{} is no audit database", .0.display())]
     Foreign(PathBuf),
@@ -128,6 +131,7 @@ impl Reader {
         });
         opened.map_err(|error| match error {
             StoreError::Newer(_) => ReadError::Newer(path.to_owned()),
+            StoreError::Older(_) => ReadError::Older(path.to_owned()),
             StoreError::Io(error) => ReadError::Unreadable { path: path.to_owned(), error },
             // A file that is no database at all is reported as foreign below.
             StoreError::Database(error)
@@ -157,7 +161,7 @@ impl Reader {
     pub fn sessions<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        mut each: impl FnMut(Session) -> Result<(), E>,
+        mut each: impl FnMut(SessionRow) -> Result<(), E>,
     ) -> Result<(), E> {
         // The inner query takes the newest rows, the outer one puts them into order.
         let mut statement = self.connection.prepare(
@@ -177,7 +181,7 @@ impl Reader {
             query.limit
         ])?;
         while let Some(row) = rows.next()? {
-            each(Session::read(row)?)?;
+            each(SessionRow::read(row)?)?;
         }
         Ok(())
     }
@@ -190,7 +194,7 @@ impl Reader {
     pub fn findings<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        each: impl FnMut(Finding) -> Result<(), E>,
+        each: impl FnMut(FindingRow) -> Result<(), E>,
     ) -> Result<(), E> {
         self.findings_after(0, query, each).map(drop)
     }
@@ -199,12 +203,12 @@ impl Reader {
         &self,
         after: i64,
         query: &Query,
-        mut each: impl FnMut(Finding) -> Result<(), E>,
+        mut each: impl FnMut(FindingRow) -> Result<(), E>,
     ) -> Result<i64, E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT f.id, at, key, server, rule, severity, direction, action, path, \"offset\",
-                 length, excerpt, detail, count
+               SELECT f.id AS id, at, key, server, rule, severity, direction, action, path,
+                 \"offset\", length, excerpt, detail, count
                FROM findings f JOIN sessions s ON s.id = f.session
                WHERE (?1 IS NULL OR s.server = ?1)
                  AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= at
@@ -226,8 +230,8 @@ impl Reader {
         let mut last = after;
         while let Some(row) = rows.next()? {
             // The rows come in the order of their ids, so the last one is the mark.
-            last = row.get(0)?;
-            each(Finding::read(row)?)?;
+            last = row.get("id")?;
+            each(FindingRow::read(row)?)?;
         }
         Ok(last)
     }
@@ -240,12 +244,12 @@ impl Reader {
     pub fn messages<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        mut each: impl FnMut(Message) -> Result<(), E>,
+        mut each: impl FnMut(MessageRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT m.id, at, key, server, direction, method, tool, request, m.bytes, latency,
-                 verdict, body
+               SELECT m.id AS id, at, key, server, direction, method, tool, request,
+                 m.bytes AS bytes, latency, verdict, body
                FROM messages m JOIN sessions s ON s.id = m.session
                WHERE (?1 IS NULL OR s.server = ?1)
                  AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= at
@@ -259,7 +263,7 @@ impl Reader {
             query.limit
         ])?;
         while let Some(row) = rows.next()? {
-            each(Message::read(row)?)?;
+            each(MessageRow::read(row)?)?;
         }
         Ok(())
     }
@@ -271,12 +275,12 @@ impl Reader {
     /// An error of the database.
     pub fn counted(&self, query: &Query) -> Result<u64, rusqlite::Error> {
         self.connection.query_row(
-            "SELECT coalesce(sum(c.messages), 0)
+            "SELECT coalesce(sum(c.messages), 0) AS messages
              FROM counters c JOIN sessions s ON s.id = c.session
              WHERE (?1 IS NULL OR s.server = ?1)
                AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= second",
             params![query.server, query.session, query.since_micros()],
-            |row| row::count(row, 0),
+            |row| row::count(row, "messages"),
         )
     }
 
@@ -288,7 +292,7 @@ impl Reader {
     pub fn events<E: From<rusqlite::Error>>(
         &self,
         query: &Query,
-        each: impl FnMut(Event) -> Result<(), E>,
+        each: impl FnMut(EventRow) -> Result<(), E>,
     ) -> Result<(), E> {
         self.events_after(&mut Marks::default(), query, each)
     }
@@ -297,11 +301,11 @@ impl Reader {
         &self,
         marks: &mut Marks,
         query: &Query,
-        mut each: impl FnMut(Event) -> Result<(), E>,
+        mut each: impl FnMut(EventRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
             "SELECT * FROM (
-               SELECT kind IS NULL, id, at, key, server, kind, text, sha256, seq FROM (
+               SELECT kind IS NULL AS is_launch, id, at, key, server, kind, text, sha256, seq FROM (
                  SELECT id, session, seq, at, kind, text, NULL AS sha256 FROM events WHERE ?5 < id
                  UNION ALL
                  SELECT id, session, seq, at, NULL, argv, sha256 FROM launches WHERE ?6 < id)
@@ -320,19 +324,11 @@ impl Reader {
             marks.launches
         ])?;
         while let Some(row) = rows.next()? {
-            let is_launch: bool = row.get(0)?;
+            let is_launch: bool = row.get("is_launch")?;
             // Events and launches have separate ids, so each kind has its own mark.
             let mark = if is_launch { &mut marks.launches } else { &mut marks.events };
-            *mark = (*mark).max(row.get(1)?);
-            let kind: Option<String> = row.get(5)?;
-            each(Event {
-                at: Time(row.get(2)?),
-                session: row.get(3)?,
-                server: row.get(4)?,
-                kind: kind.unwrap_or_else(|| "launch".to_owned()),
-                text: row.get(6)?,
-                sha256: row.get(7)?,
-            })?;
+            *mark = (*mark).max(row.get("id")?);
+            each(EventRow::read(row)?)?;
         }
         Ok(())
     }
@@ -344,8 +340,8 @@ impl Reader {
     /// An error of the database.
     pub fn newest(&self) -> Result<Marks, rusqlite::Error> {
         let newest = |table: &str| {
-            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
-            self.connection.query_row(&sql, (), |row| row.get(0))
+            let sql = format!("SELECT coalesce(max(id), 0) AS newest FROM {table}");
+            self.connection.query_row(&sql, (), |row| row.get("newest"))
         };
         let (findings, events) = (newest("findings")?, newest("events")?);
         Ok(Marks { findings, events, launches: newest("launches")? })
@@ -361,7 +357,7 @@ impl Reader {
         &self,
         marks: &mut Marks,
         query: &Query,
-    ) -> Result<(Vec<Finding>, Vec<Event>), rusqlite::Error> {
+    ) -> Result<(Vec<FindingRow>, Vec<EventRow>), rusqlite::Error> {
         let (mut findings, mut events) = (Vec::new(), Vec::new());
         // Events have neither rule nor severity, so a filter on these excludes them.
         let wants_events = query.rule.is_none() && query.severity == Severity::Low;
@@ -404,12 +400,13 @@ fn connect(path: &Path, is_immutable: bool) -> Result<Connection, StoreError> {
     connection.busy_timeout(store::BUSY * 8)?;
     connection.pragma_update(None, "cache_size", -2048)?;
     // Reads a table as well: opening succeeds even if the WAL beside the database is not readable.
-    if store::check(&connection)? {
-        let sql = "SELECT count(*) FROM housekeeping";
-        connection.query_row(sql, (), |_| Ok(()))?;
-        return Ok(connection);
+    match store::version(&connection)? {
+        0 => return Err(StoreError::Foreign),
+        version if version < store::VERSION => return Err(StoreError::Older(version)),
+        _ => {}
     }
-    Err(StoreError::Foreign)
+    connection.query_row("SELECT count(*) AS rows FROM housekeeping", (), |_| Ok(()))?;
+    Ok(connection)
 }
 
 /// Returns true if SQLite failed because it cannot write to the directory.

@@ -8,7 +8,7 @@ use super::Time;
 /// A session.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Session {
+pub struct SessionRow {
     /// Key of the session: 16 hexadecimal digits.
     pub session: String,
     /// Name of the server.
@@ -45,7 +45,7 @@ pub struct Session {
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct FindingRow {
     /// Time of the finding.
     pub at: Time,
     /// Key of the session.
@@ -77,7 +77,7 @@ pub struct Finding {
 /// A message that has a row of its own.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Message {
+pub struct MessageRow {
     /// Time at which the message was read.
     pub at: Time,
     /// Key of the session.
@@ -96,7 +96,7 @@ pub struct Message {
     pub bytes: u64,
     /// For an answer, the microseconds since its request.
     pub latency: Option<u64>,
-    /// Outcome of the message: the name of a [`Fate`](crate::audit::Fate).
+    /// Outcome of the message: the name of a [`Verdict`](crate::Verdict).
     pub verdict: String,
     /// Text of the message, redacted and shortened, if texts were stored.
     pub body: Option<String>,
@@ -105,7 +105,7 @@ pub struct Message {
 /// An event other than a message or finding: a launch, a restart, an end.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Event {
+pub struct EventRow {
     /// Time of the event.
     pub at: Time,
     /// Key of the session.
@@ -120,71 +120,85 @@ pub struct Event {
     pub sha256: Option<String>,
 }
 
-impl Session {
+impl SessionRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
-            // Column 0 is the row id, which is used for sorting only.
-            session: row.get(1)?,
-            server: row.get(2)?,
-            command: row.get(3)?,
-            profile: row.get(4)?,
-            version: row.get(5)?,
-            client: row.get(6)?,
-            pid: row.get(7)?,
-            cwd: row.get(8)?,
-            started: Time(row.get(9)?),
-            seen: Time(row.get(10)?),
-            ended: row.get::<_, Option<i64>>(11)?.map(Time),
-            outcome: row.get(12)?,
-            messages: count(row, 13)?,
-            bytes: count(row, 14)?,
-            findings: count(row, 15)?,
+            session: row.get("key")?,
+            server: row.get("server")?,
+            command: row.get("command")?,
+            profile: row.get("profile")?,
+            version: row.get("version")?,
+            client: row.get("client")?,
+            pid: row.get("pid")?,
+            cwd: row.get("cwd")?,
+            started: Time(row.get("started")?),
+            seen: Time(row.get("seen")?),
+            ended: row.get::<_, Option<i64>>("ended")?.map(Time),
+            outcome: row.get("outcome")?,
+            messages: count(row, "messages")?,
+            bytes: count(row, "bytes")?,
+            findings: count(row, "findings")?,
         })
     }
 }
 
-impl Finding {
+impl FindingRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
-            at: Time(row.get(1)?),
-            session: row.get(2)?,
-            server: row.get(3)?,
-            rule: row.get(4)?,
-            severity: row.get(5)?,
-            direction: row.get(6)?,
-            action: row.get(7)?,
-            path: row.get(8)?,
-            offset: count(row, 9)?,
-            length: count(row, 10)?,
-            excerpt: row.get(11)?,
-            detail: row.get(12)?,
-            count: count(row, 13)?,
+            at: Time(row.get("at")?),
+            session: row.get("key")?,
+            server: row.get("server")?,
+            rule: row.get("rule")?,
+            severity: row.get("severity")?,
+            direction: row.get("direction")?,
+            action: row.get("action")?,
+            path: row.get("path")?,
+            offset: count(row, "offset")?,
+            length: count(row, "length")?,
+            excerpt: row.get("excerpt")?,
+            detail: row.get("detail")?,
+            count: count(row, "count")?,
         })
     }
 }
 
-impl Message {
+impl MessageRow {
     pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
-            at: Time(row.get(1)?),
-            session: row.get(2)?,
-            server: row.get(3)?,
-            direction: row.get(4)?,
-            method: row.get(5)?,
-            tool: row.get(6)?,
-            id: row.get(7)?,
-            bytes: count(row, 8)?,
+            at: Time(row.get("at")?),
+            session: row.get("key")?,
+            server: row.get("server")?,
+            direction: row.get("direction")?,
+            method: row.get("method")?,
+            tool: row.get("tool")?,
+            id: row.get("request")?,
+            bytes: count(row, "bytes")?,
             // Never negative in practice; another value is treated as unknown.
-            latency: row.get::<_, Option<i64>>(9)?.and_then(|it| u64::try_from(it).ok()),
-            verdict: row.get(10)?,
-            body: row.get(11)?,
+            latency: row.get::<_, Option<i64>>("latency")?.and_then(|it| u64::try_from(it).ok()),
+            verdict: row.get("verdict")?,
+            body: row.get("body")?,
+        })
+    }
+}
+
+impl EventRow {
+    pub(super) fn read(row: &Row<'_>) -> Result<Self> {
+        // Launches are in a table of their own, without a kind.
+        let kind: Option<String> = row.get("kind")?;
+        Ok(Self {
+            at: Time(row.get("at")?),
+            session: row.get("key")?,
+            server: row.get("server")?,
+            kind: kind.unwrap_or_else(|| "launch".to_owned()),
+            text: row.get("text")?,
+            sha256: row.get("sha256")?,
         })
     }
 }
 
 /// Reads a count. SQLite stores it signed; it is never negative.
-pub(super) fn count(row: &Row<'_>, index: usize) -> Result<u64> {
-    Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
+pub(super) fn count(row: &Row<'_>, column: &str) -> Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
 /// Serializes a text that contains a JSON array.

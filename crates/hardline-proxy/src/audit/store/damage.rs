@@ -4,13 +4,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::gate::Gate;
-use super::{BUSY, StoreError, beside, connect};
+use super::file_lock::FileLock;
+use super::{BUSY, Opened, StoreError, beside, connect};
 
 /// Moves a damaged database aside, unless another process did so already. Returns its new path.
 pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, StoreError> {
-    let gate = Gate::open(&beside(path, ".lock"))?;
-    let _pass = gate.pass_alone(BUSY * 4)?;
+    let lock = FileLock::open(&beside(path, ".lock"))?;
+    let _guard = lock.lock_exclusive(BUSY * 4)?;
     // Checked under the exclusive lock: another process may have replaced the database meanwhile.
     if !is_broken(path)? {
         return Ok(None);
@@ -31,7 +31,7 @@ pub(in super::super) fn mend(path: &Path, now: i64) -> Result<Option<PathBuf>, S
 fn is_broken(path: &Path) -> Result<bool, StoreError> {
     let checked = connect(path).and_then(|opened| match opened {
         None => Ok("ok".to_owned()),
-        Some((connection, _)) => {
+        Some(Opened { connection, .. }) => {
             Ok(connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?)
         }
     });

@@ -3,8 +3,11 @@
 use rusqlite::{Result, Transaction, params};
 
 use super::super::body;
-use super::super::queue::Waiting;
-use super::super::record::{Counter, End, Event, Finding, Row, Session, Started};
+use super::super::queue::Batch;
+use super::super::record::{
+    CounterRecord, EndRecord, EventRecord, FindingRecord, LaunchRecord, MessageRecord,
+    SessionRecord,
+};
 use super::super::spill::Line;
 
 /// Inserts records of one session in a transaction, and counts them.
@@ -22,7 +25,10 @@ impl<'a> Insert<'a> {
     }
 
     /// Creates the session's row if there is none.
-    pub(super) fn new_session(transaction: &'a Transaction<'a>, session: &Session) -> Result<Self> {
+    pub(super) fn new_session(
+        transaction: &'a Transaction<'a>,
+        session: &SessionRecord,
+    ) -> Result<Self> {
         // `OR IGNORE`: the session may already have a row, for example from a spill file.
         transaction.execute(
             "INSERT OR IGNORE INTO sessions
@@ -40,31 +46,16 @@ impl<'a> Insert<'a> {
             ],
         )?;
         let sql = "SELECT id FROM sessions WHERE key = ?1";
-        let id = transaction.query_row(sql, [&session.key], |row| row.get(0))?;
+        let id = transaction.query_row(sql, [&session.key], |row| row.get("id"))?;
         Ok(Self::of_session(transaction, id))
     }
 
-    pub(super) fn batch(&mut self, batch: &Waiting) -> Result<()> {
+    pub(super) fn batch(&mut self, batch: &Batch) -> Result<()> {
         self.rows(&batch.rows)?;
-        for count in &batch.counts.all {
-            self.counter(&count.record())?;
-        }
-        for launch in &batch.launches {
-            self.launch(launch)?;
-        }
-        for finding in &batch.findings {
-            self.finding(finding)?;
-        }
-        for event in &batch.events {
-            self.event(event)?;
-        }
-        match &batch.end {
-            Some(end) => self.end(end),
-            None => Ok(()),
-        }
+        batch.lines().try_for_each(|line| self.line(&line))
     }
 
-    pub(super) fn line(&mut self, line: &Line) -> Result<()> {
+    pub(super) fn line(&mut self, line: &Line<'_>) -> Result<()> {
         match line {
             Line::Session(_) => Ok(()),
             Line::Launch(launch) => self.launch(launch),
@@ -91,7 +82,7 @@ impl<'a> Insert<'a> {
         Ok((found > 0).then_some(self.session))
     }
 
-    fn rows(&mut self, rows: &[Row]) -> Result<()> {
+    fn rows(&mut self, rows: &[MessageRecord]) -> Result<()> {
         // A batch without messages, such as one finding, must not pay for preparing the statement.
         if rows.is_empty() {
             return Ok(());
@@ -111,7 +102,7 @@ impl<'a> Insert<'a> {
                 row.id.as_deref(),
                 signed(row.bytes),
                 row.latency,
-                row.fate.name(),
+                row.verdict.name(),
                 row.body.as_ref().map(|text| body::kept(text, row.bytes))
             ])?;
             self.messages += 1;
@@ -120,9 +111,10 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    fn counter(&mut self, counter: &Counter) -> Result<()> {
+    fn counter(&mut self, counter: &CounterRecord) -> Result<()> {
         self.transaction.execute(
-            "INSERT INTO counters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "INSERT INTO counters (session, second, direction, method, verdict, messages, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT DO UPDATE SET
                messages = messages + excluded.messages, bytes = bytes + excluded.bytes",
             params![
@@ -140,7 +132,7 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    fn finding(&mut self, finding: &Finding) -> Result<()> {
+    fn finding(&mut self, finding: &FindingRecord) -> Result<()> {
         let added = self.transaction.execute(
             "INSERT OR IGNORE INTO findings (session, seq, at, rule, severity, direction, action,
                path, \"offset\", length, excerpt, detail, count)
@@ -168,7 +160,7 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    fn event(&mut self, event: &Event) -> Result<()> {
+    fn event(&mut self, event: &EventRecord) -> Result<()> {
         self.transaction.execute(
             "INSERT OR IGNORE INTO events (session, seq, at, kind, text)
              VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -182,7 +174,7 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    fn launch(&mut self, launch: &Started) -> Result<()> {
+    fn launch(&mut self, launch: &LaunchRecord) -> Result<()> {
         self.transaction.execute(
             "INSERT OR IGNORE INTO launches (session, seq, at, argv, path, sha256)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -198,7 +190,7 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    fn end(&mut self, end: &End) -> Result<()> {
+    fn end(&mut self, end: &EndRecord) -> Result<()> {
         let sql = "UPDATE sessions SET ended = ?2, outcome = ?3 WHERE id = ?1";
         self.transaction.execute(sql, params![self.session, end.at, end.outcome])?;
         Ok(())

@@ -7,8 +7,9 @@
 //! - No call waits much longer than [`BUSY`] for other processes.
 
 mod damage;
-mod gate;
+mod file_lock;
 mod insert;
+mod migration;
 mod retention;
 
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -20,27 +21,24 @@ use hardline_transport::file;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use thiserror::Error;
 
-use super::queue::Waiting;
-use super::record::Session;
+use super::queue::Batch;
+use super::record::SessionRecord;
 use super::spill;
-use gate::{Gate, Pass};
+use file_lock::{FileLock, FileLockGuard};
 use insert::Insert;
 
 pub(super) use damage::mend;
+pub(super) use migration::{VERSION, version};
 pub use retention::Pruned;
 
 /// Time for which one call waits for other processes.
 pub(super) const BUSY: Duration = Duration::from_millis(250);
-/// Version of the tables.
-pub(super) const VERSION: i64 = 1;
-/// Application id of the database: `HLau`.
-pub(super) const APPLICATION: i64 = 0x484c_6175;
 
 /// The audit database, open for writing.
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
-    gate: Gate,
+    lock: FileLock,
     connection: Connection,
     /// Device and inode of the opened file.
     identity: Option<Identity>,
@@ -60,6 +58,9 @@ pub(super) enum StoreError {
     /// A newer version of Hardline created the database.
     #[error("it was created by a newer version of hardline (its version is {0})")]
     Newer(i64),
+    /// An older version of Hardline created the database, and it is open for reading only.
+    #[error("it was created by an older version of hardline (its version is {0})")]
+    Older(i64),
     /// The database belongs to another program.
     #[error("it is a database of another program")]
     Foreign,
@@ -90,34 +91,34 @@ impl Store {
         if let Some(directory) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             make_directory(directory)?;
         }
-        let gate = Gate::open(&beside(path, ".lock"))?;
+        let lock = FileLock::open(&beside(path, ".lock"))?;
         let opened = {
             // The shared lock suffices for an existing database, so sessions start side by side.
-            let _pass = gate.pass(BUSY)?;
+            let _guard = lock.lock_shared(BUSY)?;
             connect(path)?
         };
-        let (connection, identity) = match opened {
-            Some(opened) => opened,
-            None => {
-                let _pass = gate.pass_alone(BUSY * 4)?;
-                make(path)?
+        let Opened { connection, identity, .. } = match opened {
+            Some(opened) if opened.version == VERSION => opened,
+            _ => {
+                let _guard = lock.lock_exclusive(BUSY * 4)?;
+                upgrade(path)?
             }
         };
         // A crash of the system may lose the last commits, but never damages a WAL database.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-        Ok(Self { path: path.to_owned(), gate, connection, identity, session: None })
+        Ok(Self { path: path.to_owned(), lock, connection, identity, session: None })
     }
 
     /// Writes a batch of this session. `now` is in microseconds since 1970.
     pub(super) fn write(
         &mut self,
-        session: &Session,
-        batch: &Waiting,
+        session: &SessionRecord,
+        batch: &Batch,
         now: i64,
     ) -> Result<(), StoreError> {
         let known = self.session;
-        let (transaction, pass) = self.begin()?;
+        let (transaction, guard) = self.begin()?;
         let mut insert = match known {
             Some(id) => Insert::of_session(&transaction, id),
             None => Insert::new_session(&transaction, session)?,
@@ -128,32 +129,32 @@ impl Store {
         let id = insert.finish(now)?.ok_or(StoreError::Moved)?;
         transaction.commit()?;
         // The lock is held until after the commit, so that the file cannot be moved before.
-        drop(pass);
+        drop(guard);
         self.session = Some(id);
         Ok(())
     }
 
     /// Begins a write transaction, after a check that the file is still the database.
-    fn begin(&mut self) -> Result<(Transaction<'_>, Pass<'_>), StoreError> {
-        let pass = self.gate.pass(BUSY)?;
+    fn begin(&mut self) -> Result<(Transaction<'_>, FileLockGuard<'_>), StoreError> {
+        let guard = self.lock.lock_shared(BUSY)?;
         if self.identity != identity(&self.path) {
             return Err(StoreError::Moved);
         }
         // Takes the write lock now: upgrading a read transaction later can fail at once as busy.
         let immediate = TransactionBehavior::Immediate;
-        Ok((self.connection.transaction_with_behavior(immediate)?, pass))
+        Ok((self.connection.transaction_with_behavior(immediate)?, guard))
     }
 
     /// Imports a spill file. Does nothing if the file was imported before.
     pub(super) fn import(
         &mut self,
         name: &str,
-        lines: impl Iterator<Item = spill::Line>,
+        lines: impl Iterator<Item = spill::Line<'static>>,
         now: i64,
     ) -> Result<(), StoreError> {
-        let (transaction, _pass) = self.begin()?;
+        let (transaction, _guard) = self.begin()?;
         // The name and the records are in one transaction, so no file is imported twice.
-        let sql = "INSERT OR IGNORE INTO spills VALUES (?1, ?2)";
+        let sql = "INSERT OR IGNORE INTO spills (name, at) VALUES (?1, ?2)";
         if transaction.execute(sql, (name, now))? == 0 {
             return Ok(());
         }
@@ -180,58 +181,54 @@ impl Store {
 /// Device and inode of a file, which stay the same when the file is renamed.
 pub(super) type Identity = (u64, u64);
 
+/// A database that is open for writing.
+struct Opened {
+    connection: Connection,
+    identity: Option<Identity>,
+    /// Version of the tables, which may be older than [`VERSION`].
+    version: i64,
+}
+
 /// Opens a database. Returns `None` if the file or its tables do not exist yet.
-fn connect(path: &Path) -> Result<Option<(Connection, Option<Identity>)>, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+fn connect(path: &Path) -> Result<Option<Opened>, StoreError> {
     if fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Ok(None);
     }
-    check_files(path)?;
     let identity = identity(path);
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
+    let connection = open_file(path)?;
     connection.pragma_update(None, "cache_size", -256)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    if !check(&connection)? {
-        return Ok(None);
-    }
-    Ok(Some((connection, identity)))
+    let version = version(&connection)?;
+    Ok((version > 0).then_some(Opened { connection, identity, version }))
 }
 
-/// Returns true if the database has the tables of an audit log, false if it is empty.
-pub(super) fn check(connection: &Connection) -> Result<bool, StoreError> {
-    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let (application, version) = (number("application_id")?, number("user_version")?);
-    if application == APPLICATION {
-        return if version <= VERSION { Ok(version > 0) } else { Err(StoreError::Newer(version)) };
-    }
-    let sql = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = connection.query_row(sql, (), |row| row.get(0))?;
-    if tables == 0 && application == 0 { Ok(false) } else { Err(StoreError::Foreign) }
-}
-
-/// Creates the database under the exclusive lock, unless another process was faster.
-fn make(path: &Path) -> Result<(Connection, Option<Identity>), StoreError> {
-    if let Some(opened) = connect(path)? {
-        return Ok(opened);
+/// Creates the tables, or upgrades them to the current version. The caller holds the exclusive lock.
+fn upgrade(path: &Path) -> Result<Opened, StoreError> {
+    // Another process may have been faster.
+    match connect(path)? {
+        Some(opened) if opened.version == VERSION => return Ok(opened),
+        _ => {}
     }
     match file::create_new(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error.into()),
         _ => {}
     }
+    let mut connection = open_file(path)?;
+    // Must be set before the first table, else pruning cannot shrink the file.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    migration::migrate(&mut connection)?;
+    drop(connection);
+    connect(path)?.ok_or(StoreError::Moved)
+}
+
+/// Opens an existing file as a database.
+fn open_file(path: &Path) -> Result<Connection, StoreError> {
     check_files(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
-    // Must be set before the first table, else pruning cannot shrink the file.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    connection.execute_batch(&format!(
-        "BEGIN IMMEDIATE;\n{}\nPRAGMA application_id = {APPLICATION};\nPRAGMA user_version = {VERSION};\nCOMMIT;",
-        include_str!("schema.sql")
-    ))?;
-    drop(connection);
-    connect(path)?.ok_or(StoreError::Moved)
+    Ok(connection)
 }
 
 /// Checks that SQLite, which opens its files by name, would block on none of them.

@@ -66,14 +66,14 @@ impl Store {
         retention: &Retention,
         now: i64,
     ) -> Result<Option<Pruned>, StoreError> {
-        let (transaction, pass) = self.begin()?;
+        let (transaction, guard) = self.begin()?;
         let pruned = drop_old(&transaction, retention, now)?;
         let pruned = match pruned {
             None => drop_some(&transaction, retention.max_bytes, now)?,
             some => some,
         };
         transaction.commit()?;
-        drop(pass);
+        drop(guard);
         match pruned {
             None => Ok(shrink(&self.connection)?),
             some => Ok(some),
@@ -102,7 +102,7 @@ fn drop_old(connection: &Connection, retention: &Retention, now: i64) -> Result<
     // Names of imported spill files are needed only as long as such a file may still exist.
     connection.execute("DELETE FROM spills WHERE at < ?1", [sessions])?;
     let sql = "SELECT id FROM sessions WHERE seen < ?1 ORDER BY id LIMIT 1";
-    let old = connection.query_row(sql, [sessions], |row| row.get(0)).optional()?;
+    let old = connection.query_row(sql, [sessions], |row| row.get("id")).optional()?;
     old.map(|id| drop_session(connection, id)).transpose()
 }
 
@@ -130,7 +130,7 @@ fn drop_some(connection: &Connection, max_bytes: u64, now: i64) -> Result<Option
     }
     // A session with a recent record may still be running.
     let sql = "SELECT id FROM sessions WHERE ended IS NOT NULL OR seen < ?1 ORDER BY id LIMIT 1";
-    let oldest = connection.query_row(sql, [now - RUNNING], |row| row.get(0)).optional()?;
+    let oldest = connection.query_row(sql, [now - RUNNING], |row| row.get("id")).optional()?;
     oldest.map(|id| drop_session(connection, id)).transpose()
 }
 
@@ -142,8 +142,8 @@ fn drop_flood(connection: &Connection) -> Result<Option<Pruned>> {
             "SELECT session FROM {table} GROUP BY session HAVING ?1 < COUNT(*)
              ORDER BY COUNT(*) DESC LIMIT 1"
         );
-        let most =
-            connection.query_row(&sql, [FLOOD_ROWS], |row| row.get::<_, i64>(0)).optional()?;
+        let most = connection.query_row(&sql, [FLOOD_ROWS], |row| row.get::<_, i64>("session"));
+        let most = most.optional()?;
         let Some(session) = most else { continue };
         let sql = format!(
             "DELETE FROM {table} WHERE id IN

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hardline_proxy::audit::{Audit, Options, SessionStart, Tell};
+use hardline_proxy::audit::{AuditWriter, Options, Output, SessionStart};
 use hardline_testkit::generate::Rng;
 
 use super::{PATIENCE, SECOND, all, check_sums, database, found, one, open, seen};
@@ -41,16 +41,17 @@ fn child() {
     let tell = Box::new(move |tell| {
         let mut file = &file;
         let line = match tell {
-            Tell::Shown(text) => format!("shown {text}\n"),
-            Tell::Warning(text) => format!("warning {text}\n"),
-            Tell::Unkept(findings) => {
+            Output::Finding(text) => format!("shown {text}\n"),
+            Output::Warning(text) => format!("warning {text}\n"),
+            Output::Unstored(findings) => {
                 findings.iter().map(|it| format!("unkept {it:.200}\n")).collect()
             }
         };
         file.write_all(line.as_bytes()).unwrap();
     });
     let options = Options::new(directory.join("audit.db"));
-    let mut audit = Audit::open(options, SessionStart::new("crowd", Vec::new(), "strict"), tell);
+    let mut audit =
+        AuditWriter::open(options, SessionStart::new("crowd", Vec::new(), "strict"), tell);
     let start = Instant::now();
     let mut found = found("");
     for round in 0..rounds {

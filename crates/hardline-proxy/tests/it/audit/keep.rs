@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hardline_guard::Direction;
-use hardline_proxy::audit::{Fate, Launch, Options, Retention, Seen, prune};
+use hardline_proxy::Verdict;
+use hardline_proxy::audit::{Launch, LoggedMessage, Options, Retention, prune};
 use hardline_wire::id::Id;
 
 use super::{PATIENCE, SECOND, all, check_sums, database, found, one, open, open_with, seen};
@@ -20,13 +21,16 @@ fn a_session_is_kept_with_all_that_happened() {
     };
     audit.launch(Duration::ZERO, &launch);
     let id = Id::from_string("a\"b");
-    audit.message(SECOND, &Seen { id: Some(&id), tool: Some("read"), ..seen("tools/call") });
     audit.message(
         SECOND,
-        &Seen {
+        &LoggedMessage { id: Some(&id), tool: Some("read"), ..seen("tools/call") },
+    );
+    audit.message(
+        SECOND,
+        &LoggedMessage {
             direction: Direction::ServerToClient,
             latency: Some(Duration::from_micros(1500)),
-            fate: Fate::Sanitized,
+            verdict: Verdict::Sanitized,
             bytes: 7,
             ..seen("tools/call")
         },
@@ -112,8 +116,11 @@ fn messages_beyond_a_thousand_a_second_are_counted() {
             let now = SECOND * second + Duration::from_micros(number);
             let direction = Direction::ServerToClient;
             audit.message(now, &seen("tools/call"));
-            audit.message(now, &Seen { direction, ..seen("tools/call") });
-            audit.message(now, &Seen { method: None, direction, fate: Fate::Blocked, ..seen("") });
+            audit.message(now, &LoggedMessage { direction, ..seen("tools/call") });
+            audit.message(
+                now,
+                &LoggedMessage { method: None, direction, verdict: Verdict::Blocked, ..seen("") },
+            );
         }
     }
     audit.close(SECOND * 4, "end", PATIENCE);
@@ -151,16 +158,16 @@ fn bodies_are_kept_only_if_asked_for_and_without_secrets() {
     let path = directory.path().join("audit.db");
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"password":"hunter2","n":1}}"#;
     let (mut audit, _) = open(&path);
-    audit.message(SECOND, &Seen { body, ..seen("x") });
+    audit.message(SECOND, &LoggedMessage { body, ..seen("x") });
     audit.close(SECOND, "end", PATIENCE);
     assert_eq!(one::<i64>(&path, "SELECT count(*) FROM messages WHERE body IS NULL"), 1);
 
     let mut options = Options::new(&path);
     options.bodies = true;
     let (mut audit, _) = open_with(options, "files");
-    audit.message(SECOND, &Seen { body, bytes: body.len(), ..seen("x") });
+    audit.message(SECOND, &LoggedMessage { body, bytes: body.len(), ..seen("x") });
     let long = [b"{\"text\":\"".as_slice(), &vec![b'x'; 1 << 20], b"\"}"].concat();
-    audit.message(SECOND, &Seen { body: &long, bytes: long.len(), ..seen("x") });
+    audit.message(SECOND, &LoggedMessage { body: &long, bytes: long.len(), ..seen("x") });
     audit.close(SECOND, "end", PATIENCE);
     let kept = all(&path, "SELECT body FROM messages WHERE body IS NOT NULL ORDER BY id");
     assert_eq!(kept[0], String::from_utf8_lossy(body).replace("hunter2", "[redacted]"));

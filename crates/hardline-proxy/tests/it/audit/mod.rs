@@ -2,6 +2,7 @@
 
 mod crowd;
 mod keep;
+mod migrate;
 mod trouble;
 
 use std::path::Path;
@@ -10,7 +11,8 @@ use std::time::Duration;
 
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::{Direction, Found, Guard};
-use hardline_proxy::audit::{Audit, Fate, Options, Seen, SessionStart, Tell};
+use hardline_proxy::Verdict;
+use hardline_proxy::audit::{AuditWriter, LoggedMessage, Options, Output, SessionStart};
 use hardline_wire::line::Line;
 use rusqlite::Connection;
 use rusqlite::types::FromSql;
@@ -20,28 +22,28 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Texts that an audit log printed, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<Mutex<Vec<Tell>>>);
+pub(crate) struct Told(Arc<Mutex<Vec<Output>>>);
 
 impl Told {
     pub(crate) fn shown(&self) -> Vec<String> {
-        self.texts(|tell| if let Tell::Shown(text) = tell { Some(text) } else { None })
+        self.texts(|tell| if let Output::Finding(text) = tell { Some(text) } else { None })
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.texts(|tell| if let Tell::Warning(text) = tell { Some(text) } else { None })
+        self.texts(|tell| if let Output::Warning(text) = tell { Some(text) } else { None })
     }
 
     /// Findings that could not be stored anywhere.
     pub(crate) fn unkept(&self) -> Vec<String> {
         let told = self.0.lock().unwrap();
         let unkept = told.iter().filter_map(|tell| match tell {
-            Tell::Unkept(findings) => Some(findings.clone()),
+            Output::Unstored(findings) => Some(findings.clone()),
             _ => None,
         });
         unkept.flatten().collect()
     }
 
-    fn texts(&self, text: fn(&Tell) -> Option<&String>) -> Vec<String> {
+    fn texts(&self, text: fn(&Output) -> Option<&String>) -> Vec<String> {
         self.0.lock().unwrap().iter().filter_map(text).cloned().collect()
     }
 
@@ -63,16 +65,16 @@ impl Told {
     }
 }
 
-pub(crate) fn open(path: &Path) -> (Audit, Told) {
+pub(crate) fn open(path: &Path) -> (AuditWriter, Told) {
     open_with(Options::new(path), "files")
 }
 
-pub(crate) fn open_with(options: Options, server: &str) -> (Audit, Told) {
+pub(crate) fn open_with(options: Options, server: &str) -> (AuditWriter, Told) {
     let told = Told::default();
     let its = told.clone();
     let tell = Box::new(move |what| its.0.lock().unwrap().push(what));
     let command = ["npx", "-y", "server-files"].map(String::from).to_vec();
-    (Audit::open(options, SessionStart::new(server, command, "balanced"), tell), told)
+    (AuditWriter::open(options, SessionStart::new(server, command, "balanced"), tell), told)
 }
 
 /// Returns a finding with the given detail.
@@ -85,15 +87,15 @@ pub(crate) fn found(detail: &str) -> Found {
     found
 }
 
-pub(crate) fn seen(method: &str) -> Seen<'_> {
-    Seen {
+pub(crate) fn seen(method: &str) -> LoggedMessage<'_> {
+    LoggedMessage {
         direction: Direction::ClientToServer,
         method: Some(method),
         tool: None,
         id: None,
         bytes: 100,
         latency: None,
-        fate: Fate::Passed,
+        verdict: Verdict::Passed,
         body: b"{}",
     }
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hardline_proxy::audit::Audit;
+use hardline_proxy::audit::AuditWriter;
 
 use super::{PATIENCE, SECOND, Told, all, check_sums, database, found, one, open, seen};
 
 /// Records ten findings and a hundred messages. No call may take long.
 #[track_caller]
-fn play(audit: &mut Audit) {
+fn play(audit: &mut AuditWriter) {
     let found = found("planted");
     let start = Instant::now();
     for number in 0..100_u64 {

@@ -201,7 +201,7 @@ async fn a_token_that_the_server_repeats_is_not_shown() {
                     connect_with(settings.with_header_source(Arc::new(Fixed)));
                 let shown = format!("{:?}", call(&transport, 1, "ping").await);
                 assert!(!shown.contains("SEK"), "{status} {kind}: {shown}");
-                assert!(is_message || shown.contains("[hidden]"), "{status} {kind}: {shown}");
+                assert!(is_message || shown.contains("[redacted]"), "{status} {kind}: {shown}");
             }
         }
     }

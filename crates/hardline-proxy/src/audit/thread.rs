@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use hardline_wire::backoff::Backoff;
 
 use super::clock::Clock;
-use super::queue::Waiting;
-use super::record::Session;
+use super::queue::Batch;
+use super::record::SessionRecord;
 use super::spill::{self, Spill};
 use super::store::{self, Store, StoreError};
 use super::writer::Shared;
-use super::{Options, Retention, SessionStart, Tell};
+use super::{Options, Output, Retention, SessionStart};
 use crate::redact;
 
 /// Time in which messages are collected into one batch.
@@ -35,15 +35,15 @@ const LOOK: Duration = Duration::from_secs(15);
 /// Interval at which one of all processes deletes old records.
 const PRUNE: Duration = Duration::from_secs(60 * 60);
 
-pub(super) struct Desk<'a> {
+pub(super) struct WriterThread<'a> {
     shared: &'a Shared,
     path: PathBuf,
     retention: Retention,
-    session: Session,
+    session: SessionRecord,
     clock: Clock,
     store: Option<Store>,
     /// Records that are not written yet, with times since 1970.
-    backlog: Waiting,
+    backlog: Batch,
     /// Number of the last finding in the backlog.
     last_seq: i64,
     /// True once the session has a row in the database.
@@ -64,7 +64,7 @@ pub(super) struct Desk<'a> {
     ending: Option<Duration>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> WriterThread<'a> {
     pub(super) fn new(
         shared: &'a Shared,
         options: Options,
@@ -74,7 +74,7 @@ impl<'a> Desk<'a> {
         let started = clock.base();
         let key = RandomState::new().hash_one((session.pid, started));
         let cwd = session.cwd.map(|path| path.to_string_lossy().into_owned());
-        let session = Session {
+        let session = SessionRecord {
             key: format!("{key:016x}"),
             server: session.server,
             command: redact::redact_command(&session.command),
@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
             session,
             clock,
             store: None,
-            backlog: Waiting::default(),
+            backlog: Batch::default(),
             last_seq: 0,
             is_begun: false,
             failing: None,
@@ -109,7 +109,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Runs until the session ends.
-    pub(super) fn work(mut self) {
+    pub(super) fn run(mut self) {
         self.write();
         loop {
             let has_findings = self.take();
@@ -148,10 +148,10 @@ impl<'a> Desk<'a> {
         self.ending = taken.ending;
         self.last_seq = taken.last_seq;
         // The queue counts from the start of the session; records are stored with wall-clock times.
-        taken.waiting.settle(self.clock.base());
-        taken.waiting.redact();
-        let has_findings = !taken.waiting.findings.is_empty();
-        self.backlog.append(taken.waiting);
+        taken.batch.settle(self.clock.base());
+        taken.batch.redact();
+        let has_findings = !taken.batch.findings.is_empty();
+        self.backlog.append(taken.batch);
         has_findings
     }
 
@@ -170,7 +170,7 @@ impl<'a> Desk<'a> {
         }
         let now = self.clock.now();
         if self.failing.as_ref().is_some_and(|(since, _)| *since + MAX_SILENCE <= now) {
-            self.set_aside();
+            self.spill_backlog();
         }
     }
 
@@ -198,13 +198,13 @@ impl<'a> Desk<'a> {
     fn succeed(&mut self) {
         self.is_begun = true;
         self.has_written = true;
-        self.backlog = Waiting::default();
+        self.backlog = Batch::default();
         self.retry.reset();
         // Only after the commit: a printed finding is always in the log.
-        self.shared.tell_up_to(self.last_seq);
-        let was_aside = self.failing.take().is_some() && self.has_warned;
-        if was_aside && self.ending.is_none() {
-            self.tell_warning("can be written again, and contains the records of the meantime");
+        self.shared.print_up_to(self.last_seq);
+        let was_failing = self.failing.take().is_some() && self.has_warned;
+        if was_failing && self.ending.is_none() {
+            self.warn("can be written again, and contains the records of the meantime");
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a> Desk<'a> {
             && let Ok(Some(aside)) = store::mend(&self.path, self.clock.wall())
         {
             let aside = aside.display();
-            self.tell_warning(&format!("is broken ({error}): it was moved to {aside}"));
+            self.warn(&format!("is broken ({error}): it was moved to {aside}"));
         }
         // No retry helps against a final error, so the batch is spilled at once.
         let since = match &self.failing {
@@ -232,10 +232,10 @@ impl<'a> Desk<'a> {
     }
 
     /// Writes the backlog to the spill file and prints the waiting texts, even if the file fails.
-    fn set_aside(&mut self) {
+    fn spill_backlog(&mut self) {
         // A spill file has no message rows: they would fill it within seconds.
         self.backlog.count_rows();
-        let spilled = if self.backlog.is_empty() { Ok(()) } else { self.write_aside() };
+        let spilled = if self.backlog.is_empty() { Ok(()) } else { self.write_spill() };
         let why = self.failing.as_ref().map_or("", |(_, why)| why.as_str());
         let what = match &spilled {
             Ok(()) => format!("cannot be written ({why}): records go to a spill file beside it"),
@@ -245,12 +245,12 @@ impl<'a> Desk<'a> {
         };
         // One warning per session is enough.
         if !std::mem::replace(&mut self.has_warned, true) {
-            self.tell_warning(&what);
+            self.warn(&what);
         }
-        self.shared.tell_up_to(self.last_seq);
+        self.shared.print_up_to(self.last_seq);
     }
 
-    fn write_aside(&mut self) -> std::io::Result<()> {
+    fn write_spill(&mut self) -> std::io::Result<()> {
         let mut spill = match self.spill.take() {
             Some(spill) => spill,
             None => {
@@ -280,12 +280,12 @@ impl<'a> Desk<'a> {
         if self.failing.is_none() {
             return;
         }
-        self.set_aside();
+        self.spill_backlog();
         let count: u64 = self.backlog.findings.iter().map(|it| it.count).sum();
         if count > 0 {
-            self.tell_warning(&format!("does not contain these findings, {count} in all:"));
+            self.warn(&format!("does not contain these findings, {count} in all:"));
             let findings = self.backlog.findings.iter().map(ToString::to_string).collect();
-            self.shared.tell(Tell::Unkept(findings));
+            self.shared.print(Output::Unstored(findings));
         }
     }
 
@@ -311,8 +311,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn tell_warning(&self, what: &str) {
+    fn warn(&self, what: &str) {
         let path = self.path.display();
-        self.shared.tell(Tell::Warning(format!("the audit database {path} {what}")));
+        self.shared.print(Output::Warning(format!("the audit database {path} {what}")));
     }
 }

@@ -6,7 +6,7 @@ use super::encoding::Encoding;
 
 /// A position in a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// Line, counted from 1.
     pub(super) line: u64,
     /// Column in characters, counted from 1.
@@ -15,7 +15,7 @@ pub(super) struct Place {
     pub(super) offset: u64,
 }
 
-impl Place {
+impl Position {
     pub(super) const START: Self = Self { line: 1, column: 1, offset: 0 };
 
     /// Moves the position past `text`.
@@ -37,24 +37,24 @@ impl Place {
 pub(super) struct Ruler<'a> {
     text: &'a [u8],
     encoding: Encoding,
-    start: Place,
+    start: Position,
     /// Last position that was found, and its offset in the text.
-    last: (usize, Place),
+    last: (usize, Position),
 }
 
 impl<'a> Ruler<'a> {
     /// Measures `text`, whose first byte is at `start`.
-    pub(super) fn new(text: &'a [u8], start: Place, encoding: Encoding) -> Self {
+    pub(super) fn new(text: &'a [u8], start: Position, encoding: Encoding) -> Self {
         Self { text, encoding, start, last: (0, start) }
     }
 
     /// Returns the position of a range, and its length in the file.
-    pub(super) fn find(&mut self, range: Range<usize>) -> (Place, u64) {
+    pub(super) fn find(&mut self, range: Range<usize>) -> (Position, u64) {
         let place = self.place(range.start);
         (place, self.encoding.measure(self.text.get(range).unwrap_or_default()))
     }
 
-    pub(super) fn place(&mut self, at: usize) -> Place {
+    pub(super) fn place(&mut self, at: usize) -> Position {
         let at = at.min(self.text.len());
         let (mut from, mut place) = self.last;
         // Positions before the last one need a new start.
@@ -74,13 +74,13 @@ mod tests {
     #[test]
     fn counts_lines_characters_and_bytes_of_the_file() {
         let text = "ab\né😀c\n".as_bytes();
-        let mut ruler = Ruler::new(text, Place::START, Encoding::Utf8);
-        assert_eq!(ruler.place(1), Place { line: 1, column: 2, offset: 1 });
-        assert_eq!(ruler.place(9), Place { line: 2, column: 3, offset: 9 });
-        assert_eq!(ruler.place(3), Place { line: 2, column: 1, offset: 3 });
-        assert_eq!(ruler.find(5..9), (Place { line: 2, column: 2, offset: 5 }, 4));
-        assert_eq!(ruler.place(99), Place { line: 3, column: 1, offset: 11 });
-        let mut ruler = Ruler::new(text, Place::START, Encoding::Utf16Le);
-        assert_eq!(ruler.find(5..9), (Place { line: 2, column: 2, offset: 8 }, 4));
+        let mut ruler = Ruler::new(text, Position::START, Encoding::Utf8);
+        assert_eq!(ruler.place(1), Position { line: 1, column: 2, offset: 1 });
+        assert_eq!(ruler.place(9), Position { line: 2, column: 3, offset: 9 });
+        assert_eq!(ruler.place(3), Position { line: 2, column: 1, offset: 3 });
+        assert_eq!(ruler.find(5..9), (Position { line: 2, column: 2, offset: 5 }, 4));
+        assert_eq!(ruler.place(99), Position { line: 3, column: 1, offset: 11 });
+        let mut ruler = Ruler::new(text, Position::START, Encoding::Utf16Le);
+        assert_eq!(ruler.find(5..9), (Position { line: 2, column: 2, offset: 8 }, 4));
     }
 }

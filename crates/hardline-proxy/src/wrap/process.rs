@@ -5,19 +5,21 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hardline_transport::lines::{Outlet, Source};
+use hardline_transport::lines::Source;
 use hardline_transport::process::{Child, Command, Exit, SpawnError};
 use hardline_wire::limits::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::outlet::Outlet;
+
 /// Time for which standard output may stay open after the process has exited. A descendant that
 /// escaped may hold it open.
 const LINGER: Duration = Duration::from_millis(250);
 
 /// A running server.
-pub(super) struct Server {
+pub(super) struct ServerProcess {
     pub(super) input: Option<Outlet<Sender>>,
     pub(super) output: Source<Receiver>,
     life: Life,
@@ -33,7 +35,7 @@ enum Life {
     Closing(Ending),
 }
 
-impl Server {
+impl ServerProcess {
     pub(super) fn start(command: &Command, limits: &Limits) -> Result<Option<Self>, SpawnError> {
         let mut child = command.spawn()?;
         let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {

@@ -18,7 +18,7 @@ const MAX_EXTRA: usize = 100;
 
 /// Recorded notifications and those that arrived.
 #[derive(Debug)]
-pub(super) struct Notices<'a> {
+pub(super) struct Notifications<'a> {
     of: HashMap<String, Group<'a>>,
     checker: Checker,
     other: Checker,
@@ -35,10 +35,10 @@ struct Group<'a> {
     came: usize,
 }
 
-impl<'a> Notices<'a> {
+impl<'a> Notifications<'a> {
     pub(super) fn new(script: &'a Script, limits: &Limits) -> Self {
-        let of = script.notices.iter().map(|(method, notices)| {
-            let missing = notices.iter().map(String::as_str).collect();
+        let of = script.notifications.iter().map(|(method, notifications)| {
+            let missing = notifications.iter().map(String::as_str).collect();
             (method.clone(), Group { missing, ..Group::default() })
         });
         Self { of: of.collect(), checker: Checker::new(limits), other: Checker::new(limits) }

@@ -1,4 +1,4 @@
-//! Notes: the events that a relay reports to its observer.
+//! Notices: the events that a relay reports to its observer.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message::Message;
 use hardline_wire::version::Version;
 
-use crate::audit::Fate;
 use crate::relay::Refused;
+use crate::verdict::Verdict;
 
-/// An event of a session. Notes are for the observer and are never written to the protocol.
+/// An event of a session. Notices are for the observer and are never written to the protocol.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Note<'a> {
+pub enum Notice<'a> {
     /// A line was judged. Sent only to an observer that asks for lines.
-    Line(Seen<'a>),
+    Line(CheckedLine<'a>),
     /// A rule found something.
     Found(&'a Found),
     /// A call of a hidden or denied tool was refused. Contains the name as the client wrote it.
@@ -67,10 +67,10 @@ pub enum Note<'a> {
     Closed(Rule),
 }
 
-/// A line that was judged.
+/// A line with its verdict.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Seen<'a> {
+pub struct CheckedLine<'a> {
     /// Direction of the line.
     pub direction: Direction,
     /// The line as received, without its line end. For an overlong line, its beginning.
@@ -79,13 +79,13 @@ pub struct Seen<'a> {
     pub length: u64,
     /// The message in the line, if it is exactly one.
     pub message: Option<&'a Message<'a>>,
-    /// Outcome of the line.
-    pub fate: Fate,
+    /// Verdict on the line.
+    pub verdict: Verdict,
     /// The request that this line answers, if it is an answer.
     pub asked: Option<&'a Asked>,
 }
 
-impl fmt::Display for Note<'_> {
+impl fmt::Display for Notice<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(seen) => write!(formatter, "a line of {} bytes", seen.length),

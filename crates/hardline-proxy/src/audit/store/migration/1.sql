@@ -1,4 +1,4 @@
--- The tables of the audit database. Times are microseconds since 1970, UTC. docs/audit.md explains the columns.
+-- Version 1: the tables of the audit database. Times are microseconds since 1970, UTC. docs/audit.md explains the columns.
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   key TEXT NOT NULL UNIQUE,
@@ -78,4 +78,4 @@ CREATE TABLE events (
 ) STRICT;
 CREATE TABLE spills (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 CREATE TABLE housekeeping (pruned INTEGER NOT NULL) STRICT;
-INSERT INTO housekeeping VALUES (0);
+INSERT INTO housekeeping (pruned) VALUES (0);

@@ -6,12 +6,12 @@ use anyhow::{Result, bail};
 use hardline_guard::policy::Policy;
 
 use super::Args;
-use crate::{place, policy};
+use crate::{directory, policy};
 
 impl Args {
     /// Returns the directory of the audit database, the pins and the records of executables.
     pub(super) fn state(&self) -> Option<PathBuf> {
-        self.state_dir.clone().or_else(place::state)
+        self.state_dir.clone().or_else(directory::state)
     }
 
     /// Reads the policy. Also returns a warning if the user's own policy is bypassed.
@@ -27,7 +27,7 @@ impl Args {
         if self.policy.named().is_some() || self.config_dir.is_some() {
             return Ok((used, None));
         }
-        let Some(own) = place::bypassed_policy() else { return Ok((used, None)) };
+        let Some(own) = directory::bypassed_policy() else { return Ok((used, None)) };
         let warning = judge_bypassed(&policy::read(&own, None), server, &own.display().to_string());
         warning.map(|warning| (used, Some(warning)))
     }

@@ -16,17 +16,17 @@ use hardline_transport::file;
 const INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct FileLock {
     file: File,
 }
 
 /// A held lock, released on drop.
 #[derive(Debug)]
-pub(super) struct Pass<'a> {
-    gate: Option<&'a Gate>,
+pub(super) struct FileLockGuard<'a> {
+    lock: Option<&'a FileLock>,
 }
 
-impl Gate {
+impl FileLock {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -35,12 +35,12 @@ impl Gate {
     }
 
     /// Takes the lock shared.
-    pub(super) fn pass(&self, patience: Duration) -> io::Result<Pass<'_>> {
+    pub(super) fn lock_shared(&self, patience: Duration) -> io::Result<FileLockGuard<'_>> {
         self.wait(patience, File::try_lock_shared)
     }
 
     /// Takes the lock exclusively.
-    pub(super) fn pass_alone(&self, patience: Duration) -> io::Result<Pass<'_>> {
+    pub(super) fn lock_exclusive(&self, patience: Duration) -> io::Result<FileLockGuard<'_>> {
         self.wait(patience, File::try_lock)
     }
 
@@ -48,11 +48,11 @@ impl Gate {
         &self,
         patience: Duration,
         lock: fn(&File) -> Result<(), TryLockError>,
-    ) -> io::Result<Pass<'_>> {
+    ) -> io::Result<FileLockGuard<'_>> {
         let mut waited = Duration::ZERO;
         loop {
             match lock(&self.file) {
-                Ok(()) => return Ok(Pass { gate: Some(self) }),
+                Ok(()) => return Ok(FileLockGuard { lock: Some(self) }),
                 Err(TryLockError::WouldBlock) if waited < patience => {
                     sleep(INTERVAL);
                     waited += INTERVAL;
@@ -63,7 +63,7 @@ impl Gate {
                 }
                 // Some network file systems have no locks. Every process then works without one.
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
-                    return Ok(Pass { gate: None });
+                    return Ok(FileLockGuard { lock: None });
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
@@ -71,11 +71,11 @@ impl Gate {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for FileLockGuard<'_> {
     fn drop(&mut self) {
-        if let Some(gate) = self.gate {
+        if let Some(lock) = self.lock {
             // An error does no harm: the lock ends when the file is closed.
-            let _ = gate.file.unlock();
+            let _ = lock.file.unlock();
         }
     }
 }

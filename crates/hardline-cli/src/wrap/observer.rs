@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use hardline_guard::Found;
-use hardline_proxy::audit::{Audit, Launch, PATIENCE, Seen as Message};
+use hardline_proxy::audit::{AuditWriter, Launch, LoggedMessage, PATIENCE};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::wrap::Observer;
-use hardline_proxy::{Note, Seen};
+use hardline_proxy::{CheckedLine, Notice};
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message;
 
@@ -22,16 +22,16 @@ const UNLISTED_EVERY: Duration = Duration::from_secs(1);
 
 /// Distributes events to the report, the audit log and the recording.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct WrapObserver {
     pub(super) report: Report,
-    pub(super) audit: Option<Audit>,
+    pub(super) audit: Option<AuditWriter>,
     pub(super) recorder: Option<Recorder>,
     /// Findings that were only counted since the last audit event about them, and the time of that
     /// event. A flood of findings becomes one event per second.
     pub(super) unlisted: (usize, Duration),
 }
 
-impl Desk {
+impl WrapObserver {
     /// Handles a finding. With an audit log, its writer prints the line after it has stored the
     /// finding.
     pub(super) fn found(&mut self, now: Duration, found: &Found) {
@@ -51,12 +51,12 @@ impl Desk {
 
     /// Reports the environment variables that the server does not get from the client.
     pub(super) fn confined(&mut self, now: Duration, changes: &str) {
-        self.take(now, &Note::Confined(changes));
+        self.take(now, &Notice::Confined(changes));
     }
 
     /// Reports a problem with Hardline's own files.
     pub(super) fn trouble(&mut self, now: Duration, text: &str) {
-        self.take(now, &Note::Trouble(text));
+        self.take(now, &Notice::Trouble(text));
     }
 
     /// Flushes the audit log and the recording, then prints how many lines were left out. Each
@@ -73,28 +73,28 @@ impl Desk {
         left_out.into_iter().for_each(super::report::write);
     }
 
-    fn take(&mut self, now: Duration, note: &Note<'_>) {
-        match note {
-            Note::Line(seen) => {
-                self.report.take(note);
-                return self.line(now, seen);
+    fn take(&mut self, now: Duration, notice: &Notice<'_>) {
+        match notice {
+            Notice::Line(line) => {
+                self.report.take(notice);
+                return self.line(now, line);
             }
-            Note::Found(found) => return self.found(now, found),
-            Note::Unlisted(count) => {
+            Notice::Found(found) => return self.found(now, found),
+            Notice::Unlisted(count) => {
                 self.unlisted.0 += count;
                 // One event per interval: a flood must not fill the database.
                 if self.unlisted.1 + UNLISTED_EVERY <= now {
                     self.keep_unlisted(now);
                 }
-                self.report.take(note);
+                self.report.take(notice);
                 return;
             }
             _ => {}
         }
-        if let (Some(audit), Some(kind)) = (&mut self.audit, kind(note)) {
-            audit.event(now, kind, &note.to_string());
+        if let (Some(audit), Some(kind)) = (&mut self.audit, kind(notice)) {
+            audit.event(now, kind, &notice.to_string());
         }
-        self.report.take(note);
+        self.report.take(notice);
     }
 
     fn keep_unlisted(&mut self, now: Duration) {
@@ -105,57 +105,57 @@ impl Desk {
         }
     }
 
-    fn line(&mut self, now: Duration, seen: &Seen<'_>) {
+    fn line(&mut self, now: Duration, line: &CheckedLine<'_>) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.line(now, seen);
+            recorder.line(now, line);
         }
         // Without an audit log, nothing below is needed.
         let Some(audit) = &mut self.audit else { return };
-        let called = match seen.message {
+        let called = match line.message {
             Some(message::Message::Request(request)) => {
                 let name = request.params.filter(|_| request.method == "tools/call");
                 name.and_then(|params| params.get("name")?.as_str())
             }
             _ => None,
         };
-        let method = match seen.message {
+        let method = match line.message {
             Some(message::Message::Request(request)) => Some(&*request.method),
             Some(message::Message::Notification(call)) => Some(&*call.method),
             // An answer has no method of its own: the request's is stored.
-            _ => seen.asked.and_then(|asked| asked.method),
+            _ => line.asked.and_then(|asked| asked.method),
         };
-        if let Some(message::Message::Request(request)) = seen.message
+        if let Some(message::Message::Request(request)) = line.message
             && let Some(client) = client(request)
         {
             audit.event(now, "client", &client);
         }
-        let asked = seen.asked.and_then(|asked| asked.tool.as_deref());
-        let message = Message {
-            direction: seen.direction,
+        let asked = line.asked.and_then(|asked| asked.tool.as_deref());
+        let message = LoggedMessage {
+            direction: line.direction,
             method,
             tool: called.as_deref().or(asked),
-            id: seen.message.and_then(message::Message::id),
-            bytes: usize::try_from(seen.length).unwrap_or(usize::MAX),
-            latency: seen.asked.map(|asked| now.saturating_sub(asked.since)),
-            fate: seen.fate,
-            body: seen.raw,
+            id: line.message.and_then(message::Message::id),
+            bytes: usize::try_from(line.length).unwrap_or(usize::MAX),
+            latency: line.asked.map(|asked| now.saturating_sub(asked.since)),
+            verdict: line.verdict,
+            body: line.raw,
         };
         audit.message(now, &message);
     }
 }
 
-/// Passes events to a [`Desk`] that the launcher uses too.
+/// Passes events to a [`WrapObserver`] that the launcher uses too.
 #[derive(Debug)]
-pub(super) struct Watcher<'a>(pub(super) &'a RefCell<Desk>);
+pub(super) struct SharedObserver<'a>(pub(super) &'a RefCell<WrapObserver>);
 
-impl Observer for Watcher<'_> {
-    fn note(&mut self, now: Duration, note: &Note<'_>) {
-        self.0.borrow_mut().take(now, note);
+impl Observer for SharedObserver<'_> {
+    fn notify(&mut self, now: Duration, notice: &Notice<'_>) {
+        self.0.borrow_mut().take(now, notice);
     }
 
     fn wants_lines(&self) -> bool {
-        let desk = self.0.borrow();
-        desk.audit.is_some() || desk.recorder.is_some() || desk.report.wants_lines()
+        let observer = self.0.borrow();
+        observer.audit.is_some() || observer.recorder.is_some() || observer.report.wants_lines()
     }
 }
 
@@ -175,22 +175,22 @@ fn client(request: &message::Request<'_>) -> Option<String> {
 }
 
 /// Returns the event name in the audit log, or `None` for notes that are not stored.
-fn kind(note: &Note<'_>) -> Option<&'static str> {
-    Some(match note {
-        Note::Denied(_) => "tool-denied",
-        Note::Trouble(_) => "trouble",
-        Note::Confined(_) => "environment",
-        Note::Dropped(_) => "messages-dropped",
-        Note::ServerEnded { .. } => "server-ended",
-        Note::KeeperLost => "keeper-lost",
-        Note::Restarting { .. } => "server-restarting",
-        Note::NotStarted(_) => "server-refused",
-        Note::Restored => "server-restored",
-        Note::Changed(_) => "server-changed",
-        Note::OtherVersion(_) => "server-version",
-        Note::Unwritable(_) => "client-unwritable",
-        Note::TimedOut => "request-timeout",
-        Note::Closed(_) => "session-closed",
+fn kind(notice: &Notice<'_>) -> Option<&'static str> {
+    Some(match notice {
+        Notice::Denied(_) => "tool-denied",
+        Notice::Trouble(_) => "trouble",
+        Notice::Confined(_) => "environment",
+        Notice::Dropped(_) => "messages-dropped",
+        Notice::ServerEnded { .. } => "server-ended",
+        Notice::KeeperLost => "keeper-lost",
+        Notice::Restarting { .. } => "server-restarting",
+        Notice::NotStarted(_) => "server-refused",
+        Notice::Restored => "server-restored",
+        Notice::Changed(_) => "server-changed",
+        Notice::OtherVersion(_) => "server-version",
+        Notice::Unwritable(_) => "client-unwritable",
+        Notice::TimedOut => "request-timeout",
+        Notice::Closed(_) => "session-closed",
         _ => return None,
     })
 }

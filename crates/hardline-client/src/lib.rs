@@ -40,7 +40,6 @@
     reason = "rmcp deprecates what 2026-07-28 removed; older versions still need it"
 )]
 
-pub mod auth;
 mod broadcast;
 pub mod config;
 pub mod connection;
@@ -53,6 +52,7 @@ pub mod settings;
 pub use broadcast::EventReceiver;
 pub use connection::{Connection, Options, ServerEvent, ServerInfo};
 pub use error::{Error, RpcError};
+pub use hardline_auth as auth;
 pub use hardline_transport::Secrets;
 pub use hardline_transport::client::{Transport, TransportError};
 pub use hardline_wire::version::Version;

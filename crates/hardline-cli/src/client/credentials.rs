@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use hardline_client::auth::{Auth, AuthSettings, MemoryStore, Secret, TokenStore, default_store};
+use hardline_auth::{Auth, AuthSettings, MemoryStore, Secret, TokenStore, default_store};
 use hardline_client::config::{Process, ServerConfig};
 use hardline_transport::client::{BoxFuture, TransportError};
 use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use hardline_client::auth::{Auth, AuthSettings, NoBrowser, Status, SystemBrowser};
+use hardline_auth::{Auth, AuthSettings, NoBrowser, Status, SystemBrowser};
 use hardline_client::config::{Process, Resolved};
 
 use super::print::name;

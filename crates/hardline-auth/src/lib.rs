@@ -12,7 +12,7 @@
 //! use std::sync::Arc;
 //!
 //! use hardline_auth::{Auth, AuthSettings, SystemBrowser, default_store};
-//! use hardline_client::{Connection, Settings};
+//! use hardline_client::{Connection, ConnectionSettings};
 //! use hardline_transport::http::Config;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,7 +26,7 @@
 //!     auth.login().await?;
 //! }
 //! let config = Config::new(url)?.with_header_source(Arc::new(auth));
-//! let server = Connection::connect_with(config, Settings::default()).await?;
+//! let server = Connection::connect_with(config, ConnectionSettings::default()).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -83,10 +83,10 @@ pub use browser::{AuthorizationUrl, Browser, NoBrowser, SystemBrowser};
 pub use error::AuthError;
 pub use grant::{Assertion, Enterprise, Grant};
 pub use jwt::SigningKey;
-pub use login::Status;
+pub use login::LoginStatus;
 pub use secret::Secret;
 pub use settings::AuthSettings;
 pub use state::Auth;
 #[cfg(feature = "keyring")]
 pub use store::KeyringStore;
-pub use store::{FileStore, Key, MemoryStore, TokenStore, default_store};
+pub use store::{FileStore, MemoryStore, TokenKey, TokenStore, default_store};

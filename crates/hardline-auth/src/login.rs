@@ -9,7 +9,7 @@ use crate::store::TokenStore;
 /// The status of a login. Contains no secrets.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Status {
+pub struct LoginStatus {
     /// True if there is a token that can be used or refreshed.
     pub is_logged_in: bool,
     /// Issuer of the token, as it writes its name. Not escaped: do not print it to a terminal.
@@ -29,7 +29,7 @@ impl Auth {
     /// # Errors
     ///
     /// Returns an [`AuthError`] if the login fails. The previous credentials stay in use then.
-    pub async fn login(&self) -> Result<Status, AuthError> {
+    pub async fn login(&self) -> Result<LoginStatus, AuthError> {
         let inner = &self.inner;
         if inner.settings.grant.is_interactive() && inner.settings.browser.is_none() {
             return Err(AuthError::Settings("there is no browser set to log in with".to_owned()));
@@ -73,16 +73,16 @@ impl Auth {
     /// # Errors
     ///
     /// Returns [`AuthError::Store`] if the store cannot be read.
-    pub async fn status(&self) -> Result<Status, AuthError> {
+    pub async fn status(&self) -> Result<LoginStatus, AuthError> {
         let inner = &self.inner;
         if let Ok(_update) = inner.update.try_lock() {
             inner.load().await?;
         }
-        let Some(held) = inner.state().held.clone() else { return Ok(Status::default()) };
+        let Some(held) = inner.state().held.clone() else { return Ok(LoginStatus::default()) };
         let credentials = &held.credentials;
-        let Some(tokens) = &credentials.tokens else { return Ok(Status::default()) };
+        let Some(tokens) = &credentials.tokens else { return Ok(LoginStatus::default()) };
         let can_refresh = tokens.refresh.is_some() || !inner.settings.grant.is_interactive();
-        Ok(Status {
+        Ok(LoginStatus {
             is_logged_in: can_refresh || !tokens.is_expired(),
             issuer: credentials.issuer.clone(),
             scopes: tokens.granted.clone().unwrap_or_else(|| credentials.asked.clone()),

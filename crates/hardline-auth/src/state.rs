@@ -16,7 +16,7 @@ use crate::lock::{Lock, lock};
 use crate::renewal::Failure;
 use crate::secret::Secret;
 use crate::settings::AuthSettings;
-use crate::store::{Key, TokenStore};
+use crate::store::{TokenKey, TokenStore};
 
 /// Time limit for an operation of the store. A keyring may ask the user for a password.
 const STORE_WAIT: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ pub struct Auth {
 
 pub(crate) struct Inner {
     pub(crate) server: Url,
-    pub(crate) key: Key,
+    pub(crate) key: TokenKey,
     pub(crate) settings: AuthSettings,
     pub(crate) fetcher: Fetcher,
     pub(crate) created: Instant,
@@ -73,7 +73,7 @@ impl Auth {
         let policy = Policy::new(&server, settings.allows_private);
         let fetcher = Fetcher::new(&server, policy)?;
         let inner = Inner {
-            key: Key::new(&server),
+            key: TokenKey::new(&server),
             server,
             settings,
             fetcher,
@@ -193,7 +193,7 @@ impl Inner {
     /// Runs an operation of the store on a blocking thread, in bounded time.
     pub(crate) async fn with_store<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&dyn TokenStore, &Key) -> Result<T, String> + Send + 'static,
+        work: impl FnOnce(&dyn TokenStore, &TokenKey) -> Result<T, String> + Send + 'static,
     ) -> Result<T, AuthError> {
         let (store, key) = (Arc::clone(&self.settings.store), self.key.clone());
         let task = tokio::task::spawn_blocking(move || work(&*store, &key));

@@ -5,12 +5,12 @@
 //! protocol and negotiates the version with the server.
 //!
 //! ```no_run
-//! use hardline_client::{Connection, Settings};
+//! use hardline_client::{Connection, ConnectionSettings};
 //! use hardline_transport::process::{Command, Environment};
 //!
 //! # async fn run() -> Result<(), hardline_client::Error> {
 //! let command = Command::new("my-server", Environment::Base).arg("--quiet");
-//! let server = Connection::spawn(&command, Settings::default()).await?;
+//! let server = Connection::spawn(&command, ConnectionSettings::default()).await?;
 //! for tool in server.list_tools().await? {
 //!     println!("{}", tool.name);
 //! }
@@ -50,11 +50,18 @@ pub mod once;
 pub mod settings;
 
 pub use broadcast::EventReceiver;
-pub use connection::{Connection, Options, ServerEvent, ServerInfo};
+pub use connection::{
+    Connection, Notification, Progress, RawResult, RequestOptions, ServerEvent, ServerInfo,
+};
 pub use error::{Error, RpcError};
+pub use guard::GuardSettings;
 pub use hardline_auth as auth;
 pub use hardline_transport::Secrets;
 pub use hardline_transport::client::{Transport, TransportError};
 pub use hardline_wire::version::Version;
+pub use manager::{
+    Catalog, CatalogTool, ConfiguredServer, Connect, Manager, ManagerEvent, ManagerSettings,
+    ServerState, ServerStatus,
+};
 pub use rmcp::model;
-pub use settings::{Settings, Versions};
+pub use settings::{ConnectionSettings, Versions};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hardline_transport::http::{Config, Streamable};
 use serde::Serialize;
 
-use crate::connection::{Connection, Options, RawResult};
-use crate::{Error, Settings, Version};
+use crate::connection::{Connection, RawResult, RequestOptions};
+use crate::{ConnectionSettings, Error, Version};
 
 /// Sends one request to the server at the URL in `config` and returns its result.
 ///
@@ -28,8 +28,8 @@ pub async fn request(
     version: Version,
     method: &str,
     params: &(impl Serialize + ?Sized),
-    settings: Settings,
-    options: &Options,
+    settings: ConnectionSettings,
+    options: &RequestOptions,
 ) -> Result<RawResult, Error> {
     let transport = Streamable::new(config).map_err(|error| Error::Start(error.to_string()))?;
     let connection = Connection::assume(Arc::new(transport), settings, version);

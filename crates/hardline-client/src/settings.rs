@@ -22,14 +22,14 @@ use tokio::sync::watch;
 use crate::RpcError;
 use crate::guard::GuardSettings;
 
-/// Limit on the servers whose [`Era`] one [`Settings`] and its clones remember.
+/// Limit on the servers whose [`Era`] one [`ConnectionSettings`] and its clones remember.
 const MAX_ERAS: usize = 1024;
 /// Shortest open timeout that a configured request timeout can impose, because servers start slowly.
 const MIN_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The settings of a [`Connection`](crate::Connection). The defaults suit most clients.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ConnectionSettings {
     pub(crate) info: Implementation,
     pub(crate) versions: Versions,
     pub(crate) timeout: Duration,
@@ -71,7 +71,7 @@ pub(crate) type Handler = Arc<
     dyn Fn(Option<Box<RawValue>>) -> BoxFuture<'static, Result<String, RpcError>> + Send + Sync,
 >;
 
-impl Settings {
+impl ConnectionSettings {
     /// Sets the name and version that the client sends as its `clientInfo`.
     #[must_use]
     pub fn with_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
@@ -310,7 +310,7 @@ where
     })
 }
 
-impl Default for Settings {
+impl Default for ConnectionSettings {
     fn default() -> Self {
         let mut capabilities = ClientCapabilities::default();
         // Declared even without roots, because `roots/list` is always answered.
@@ -337,10 +337,10 @@ impl Default for Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ConnectionSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Settings")
+            .debug_struct("ConnectionSettings")
             .field("info", &self.info)
             .field("versions", &self.versions)
             .field("timeout", &self.timeout)

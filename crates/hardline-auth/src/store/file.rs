@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Key, TokenStore, read_file};
+use super::{TokenKey, TokenStore, read_file};
 use crate::random;
 use crate::secret::Secret;
 
@@ -36,11 +36,11 @@ impl FileStore {
         Self { directory: directory.into() }
     }
 
-    fn path(&self, key: &Key) -> PathBuf {
+    fn path(&self, key: &TokenKey) -> PathBuf {
         self.directory.join(format!("{}.json", key.digest()))
     }
 
-    fn replace(&self, key: &Key, text: &str) -> io::Result<()> {
+    fn replace(&self, key: &TokenKey, text: &str) -> io::Result<()> {
         make_directory(&self.directory)?;
         // A random name cannot be prepared by another user as a link.
         let name = random::token().map_err(io::Error::other)?;
@@ -56,7 +56,7 @@ impl FileStore {
 }
 
 impl TokenStore for FileStore {
-    fn load(&self, key: &Key) -> Result<Option<Secret>, String> {
+    fn load(&self, key: &TokenKey) -> Result<Option<Secret>, String> {
         let path = self.path(key);
         let failed =
             |error: io::Error| format!("cannot read tokens from {}: {error}", path.display());
@@ -70,7 +70,7 @@ impl TokenStore for FileStore {
         }
     }
 
-    fn is_damaged(&self, key: &Key) -> bool {
+    fn is_damaged(&self, key: &TokenKey) -> bool {
         let path = self.path(key);
         match open(&path) {
             // A file of another user may be an attack, and is not ours to replace.
@@ -79,14 +79,14 @@ impl TokenStore for FileStore {
         }
     }
 
-    fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
+    fn save(&self, key: &TokenKey, text: &Secret) -> Result<(), String> {
         let content = Content { server: key.server().to_owned(), credentials: text.clone() };
         let text = serde_json::to_string(&content).map_err(|_| "cannot write JSON".to_owned())?;
         self.replace(key, &text)
             .map_err(|error| format!("cannot save tokens in {}: {error}", self.directory.display()))
     }
 
-    fn remove(&self, key: &Key) -> Result<bool, String> {
+    fn remove(&self, key: &TokenKey) -> Result<bool, String> {
         let path = self.path(key);
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
@@ -95,14 +95,14 @@ impl TokenStore for FileStore {
         }
     }
 
-    fn lock_file(&self, key: &Key) -> Option<PathBuf> {
+    fn lock_file(&self, key: &TokenKey) -> Option<PathBuf> {
         lock_file(&self.directory, key)
     }
 }
 
 /// Reads the credentials for a server, or the reason for which there are none. The reason never quotes the
 /// file, which could contain part of a token.
-fn read(file: File, key: &Key) -> Result<Secret, String> {
+fn read(file: File, key: &TokenKey) -> Result<Secret, String> {
     let text = read_file(file).map_err(|error| error.to_string())?;
     let content: Content = serde_json::from_str(&text).map_err(|_| "it is damaged".to_owned())?;
     if content.server == key.server() {
@@ -113,7 +113,7 @@ fn read(file: File, key: &Key) -> Result<Secret, String> {
 }
 
 /// Returns a file to lock for a server. Creates the directory on demand.
-pub(super) fn lock_file(directory: &Path, key: &Key) -> Option<PathBuf> {
+pub(super) fn lock_file(directory: &Path, key: &TokenKey) -> Option<PathBuf> {
     make_directory(directory).ok()?;
     Some(directory.join(format!("{}.lock", key.digest())))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use keyring_core::{CredentialStore, Entry, Error};
 
 use super::file::{FileStore, lock_file};
-use super::{Key, TokenStore};
+use super::{TokenKey, TokenStore};
 use crate::secret::Secret;
 
 /// Service name of our entries.
@@ -47,14 +47,14 @@ impl KeyringStore {
         Self { store, files: FileStore::new(directory), directory: directory.to_owned() }
     }
 
-    fn entry(&self, key: &Key) -> Result<Entry, String> {
+    fn entry(&self, key: &TokenKey) -> Result<Entry, String> {
         let entry = self.store.build(SERVICE, key.digest(), None);
         entry.map_err(|error| described(&error))
     }
 }
 
 impl TokenStore for KeyringStore {
-    fn load(&self, key: &Key) -> Result<Option<Secret>, String> {
+    fn load(&self, key: &TokenKey) -> Result<Option<Secret>, String> {
         match self.entry(key)?.get_password() {
             Ok(text) => Ok(Some(Secret::new(text))),
             Err(Error::NoEntry) => self.files.load(key),
@@ -62,7 +62,7 @@ impl TokenStore for KeyringStore {
         }
     }
 
-    fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
+    fn save(&self, key: &TokenKey, text: &Secret) -> Result<(), String> {
         let entry = self.entry(key)?;
         if entry.set_password(text.reveal()).is_ok() {
             self.files.remove(key)?;
@@ -76,7 +76,7 @@ impl TokenStore for KeyringStore {
         }
     }
 
-    fn remove(&self, key: &Key) -> Result<bool, String> {
+    fn remove(&self, key: &TokenKey) -> Result<bool, String> {
         let was_in_file = self.files.remove(key)?;
         match self.entry(key)?.delete_credential() {
             Ok(()) => Ok(true),
@@ -85,7 +85,7 @@ impl TokenStore for KeyringStore {
         }
     }
 
-    fn is_damaged(&self, key: &Key) -> bool {
+    fn is_damaged(&self, key: &TokenKey) -> bool {
         match self.entry(key).map(|it| it.get_password()) {
             Ok(Err(Error::BadEncoding(_))) => true,
             Ok(Err(Error::NoEntry)) => self.files.is_damaged(key),
@@ -93,7 +93,7 @@ impl TokenStore for KeyringStore {
         }
     }
 
-    fn lock_file(&self, key: &Key) -> Option<PathBuf> {
+    fn lock_file(&self, key: &TokenKey) -> Option<PathBuf> {
         lock_file(&self.directory, key)
     }
 }
@@ -149,12 +149,12 @@ mod tests {
     fn stores_loads_and_removes_tokens() {
         let dir = tempfile::tempdir().unwrap();
         let store = KeyringStore::with(mock::Store::new().unwrap(), dir.path());
-        let key = Key::new(&Url::parse("https://a.example/mcp").unwrap());
+        let key = TokenKey::new(&Url::parse("https://a.example/mcp").unwrap());
         assert_eq!(store.load(&key).unwrap(), None);
         store.save(&key, &Secret::new("one")).unwrap();
         store.save(&key, &Secret::new("two")).unwrap();
         assert_eq!(store.load(&key).unwrap(), Some(Secret::new("two")));
-        let other = Key::new(&Url::parse("https://b.example/mcp").unwrap());
+        let other = TokenKey::new(&Url::parse("https://b.example/mcp").unwrap());
         assert_eq!(store.load(&other).unwrap(), None);
         assert!(store.remove(&key).unwrap());
         assert!(!store.remove(&key).unwrap());
@@ -167,7 +167,7 @@ mod tests {
     fn texts_that_the_keyring_rejects_go_into_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let store = KeyringStore::with(mock::Store::new().unwrap(), dir.path());
-        let key = Key::new(&Url::parse("https://a.example/mcp").unwrap());
+        let key = TokenKey::new(&Url::parse("https://a.example/mcp").unwrap());
         let entry = store.entry(&key).unwrap();
         let refuse = entry.as_any().downcast_ref::<mock::Cred>().unwrap();
         refuse.set_error(Error::TooLong("password".to_owned(), 2560));

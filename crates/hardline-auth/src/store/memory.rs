@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Key, TokenStore};
+use super::{TokenKey, TokenStore};
 use crate::secret::Secret;
 
 /// Stores tokens in memory only.
@@ -18,17 +18,17 @@ impl MemoryStore {
 }
 
 impl TokenStore for MemoryStore {
-    fn load(&self, key: &Key) -> Result<Option<Secret>, String> {
+    fn load(&self, key: &TokenKey) -> Result<Option<Secret>, String> {
         Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key.digest()).cloned())
     }
 
-    fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
+    fn save(&self, key: &TokenKey, text: &Secret) -> Result<(), String> {
         let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stored.insert(key.digest().to_owned(), text.clone());
         Ok(())
     }
 
-    fn remove(&self, key: &Key) -> Result<bool, String> {
+    fn remove(&self, key: &TokenKey) -> Result<bool, String> {
         let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(stored.remove(key.digest()).is_some())
     }

@@ -33,31 +33,31 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason as text.
-    fn load(&self, key: &Key) -> Result<Option<Secret>, String>;
+    fn load(&self, key: &TokenKey) -> Result<Option<Secret>, String>;
 
     /// Stores a text for a server, replacing the previous one.
     ///
     /// # Errors
     ///
     /// Returns the reason as text.
-    fn save(&self, key: &Key, text: &Secret) -> Result<(), String>;
+    fn save(&self, key: &TokenKey, text: &Secret) -> Result<(), String>;
 
     /// Removes the text stored for a server. Returns false if there was none.
     ///
     /// # Errors
     ///
     /// Returns the reason as text.
-    fn remove(&self, key: &Key) -> Result<bool, String>;
+    fn remove(&self, key: &TokenKey) -> Result<bool, String>;
 
     /// Returns true if the entry for a server is ours but unreadable, so that a login may replace it and a
     /// logout may remove it.
-    fn is_damaged(&self, key: &Key) -> bool {
+    fn is_damaged(&self, key: &TokenKey) -> bool {
         let _ = key;
         false
     }
 
     /// Returns a file to lock during a refresh, so that two processes do not refresh at the same time.
-    fn lock_file(&self, key: &Key) -> Option<PathBuf> {
+    fn lock_file(&self, key: &TokenKey) -> Option<PathBuf> {
         let _ = key;
         None
     }
@@ -65,12 +65,12 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
 
 /// Identifies the server that an entry belongs to.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Key {
+pub struct TokenKey {
     shown: String,
     digest: String,
 }
 
-impl Key {
+impl TokenKey {
     pub(crate) fn new(server: &Url) -> Self {
         let mut url = server.clone();
         // Servers never see the fragment, so it cannot tell two of them apart.
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn each_address_has_a_key_of_its_own_that_shows_no_secret() {
-        let key = |text: &str| Key::new(&Url::parse(text).unwrap());
+        let key = |text: &str| TokenKey::new(&Url::parse(text).unwrap());
         let keys = [
             key("https://a.example/mcp"),
             key("https://a.example/mcp/"),

@@ -13,7 +13,7 @@ mod store;
 use std::sync::Arc;
 
 use hardline_auth::{Auth, AuthSettings, MemoryStore};
-use hardline_client::{Connection, Error, Settings, Versions};
+use hardline_client::{Connection, ConnectionSettings, Error, Versions};
 use hardline_testkit::http::Server;
 use hardline_testkit::oauth::World;
 use hardline_transport::http::Config;
@@ -38,7 +38,7 @@ async fn logged_in(server: &Server, settings: AuthSettings) -> Auth {
 async fn connect(server: &Server, auth: &Auth) -> Result<Connection, Error> {
     let config = Config::new(&server.url("/mcp")).unwrap();
     let config = config.with_header_source(Arc::new(auth.clone()));
-    let settings = Settings::default().with_versions(Versions::WithHandshake);
+    let settings = ConnectionSettings::default().with_versions(Versions::WithHandshake);
     Connection::connect_with(config, settings).await
 }
 

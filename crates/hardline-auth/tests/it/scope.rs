@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hardline_auth::{
-    Auth, AuthSettings, AuthorizationUrl, Browser, Key, MemoryStore, Secret, TokenStore,
+    Auth, AuthSettings, AuthorizationUrl, Browser, MemoryStore, Secret, TokenKey, TokenStore,
 };
 use hardline_testkit::http::Server;
 use hardline_testkit::oauth::World;
@@ -18,21 +18,21 @@ use crate::{connect, echo, settings, start};
 struct Counting {
     kept: MemoryStore,
     saves: AtomicUsize,
-    key: Mutex<Option<Key>>,
+    key: Mutex<Option<TokenKey>>,
 }
 
 impl TokenStore for Counting {
-    fn load(&self, key: &Key) -> Result<Option<Secret>, String> {
+    fn load(&self, key: &TokenKey) -> Result<Option<Secret>, String> {
         self.kept.load(key)
     }
 
-    fn save(&self, key: &Key, text: &Secret) -> Result<(), String> {
+    fn save(&self, key: &TokenKey, text: &Secret) -> Result<(), String> {
         self.saves.fetch_add(1, Ordering::SeqCst);
         *self.key.lock().unwrap() = Some(key.clone());
         self.kept.save(key, text)
     }
 
-    fn remove(&self, key: &Key) -> Result<bool, String> {
+    fn remove(&self, key: &TokenKey) -> Result<bool, String> {
         self.kept.remove(key)
     }
 }

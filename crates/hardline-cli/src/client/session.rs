@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hardline_client::manager::{Connect, Manager, ManagerSettings};
-use hardline_client::{Connection, Error, Settings};
+use hardline_client::{Connection, ConnectionSettings, Error};
 use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 use tokio::sync::{oneshot, watch};
@@ -42,7 +42,7 @@ pub(super) struct Desk {
     is_verbose: bool,
     /// True if the user gave a time limit for requests.
     is_timed: bool,
-    settings: Settings,
+    settings: ConnectionSettings,
     judge: Option<Judge>,
     ignored: Arc<AtomicUsize>,
     /// True at the end of the run: connection attempts in progress are abandoned.
@@ -237,7 +237,12 @@ impl Desk {
     }
 
     /// Adds the guard and the reports about unusable input to the settings of a connection.
-    fn settings_for(&self, name: Option<&str>, label: &str, mut settings: Settings) -> Settings {
+    fn settings_for(
+        &self,
+        name: Option<&str>,
+        label: &str,
+        mut settings: ConnectionSettings,
+    ) -> ConnectionSettings {
         let (line, ignored) = (self.line.clone(), Arc::clone(&self.ignored));
         if let Some(judge) = &self.judge {
             settings = settings.with_guard(judge.settings(name, label, &line));

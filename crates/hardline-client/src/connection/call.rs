@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::cancel::Cancel;
 use super::event::ProgressWatch;
 use super::message::{self, Params};
-use super::session::Session;
+use super::session::NegotiatedSession;
 use super::{Connection, Inner, Progress, closed, input, lenient, tools};
 use crate::{Error, RpcError};
 
@@ -29,16 +29,16 @@ const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// Number of bytes that an error quotes about an unexpected answer.
 const REASON_BYTES: usize = 300;
 
-/// Options of a single request, which override the connection's [`Settings`](crate::Settings).
+/// Options of a single request, which override the connection's [`ConnectionSettings`](crate::ConnectionSettings).
 #[derive(Clone, Default)]
 #[must_use]
-pub struct Options {
+pub struct RequestOptions {
     timeout: Option<Duration>,
     max_total: Option<Duration>,
     on_progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-impl Options {
+impl RequestOptions {
     /// Sets the timeout, which each progress notification restarts; zero means no timeout.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -111,7 +111,7 @@ impl Connection {
         method: &str,
         params: &(impl Serialize + ?Sized),
     ) -> Result<RawResult, Error> {
-        self.request_with(method, params, &Options::default()).await
+        self.request_with(method, params, &RequestOptions::default()).await
     }
 
     /// Like [`request`](Self::request), with options.
@@ -123,7 +123,7 @@ impl Connection {
         &self,
         method: &str,
         params: &(impl Serialize + ?Sized),
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         self.inner.perform(method, Params::new(params)?, options).await
     }
@@ -139,7 +139,7 @@ impl Connection {
         &self,
         method: &str,
         params: &str,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         self.inner.perform(method, Params::read(params)?, options).await
     }
@@ -161,7 +161,7 @@ impl Connection {
         if session.is_stateless() && inner.transport.kind() == Kind::Http {
             notice.headers = tools::standard(&notice.text);
         }
-        let deadline = Deadline::new(inner, &Options::default());
+        let deadline = Deadline::new(inner, &RequestOptions::default());
         let sent = tokio::time::timeout_at(deadline.next(), inner.transport.notify(notice)).await;
         let sent = sent.map_err(|_| deadline.error(method)).and_then(|sent| Ok(sent?));
         sent.map_err(|error| error.hidden(&inner.secret_source().secrets()))
@@ -185,7 +185,7 @@ impl Inner {
         self: &Arc<Self>,
         method: &str,
         params: Params,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let outcome = self.perform_rounds(method, params, options).await;
         outcome.map_err(|error| error.hidden(&self.secret_source().secrets()))
@@ -195,7 +195,7 @@ impl Inner {
         self: &Arc<Self>,
         method: &str,
         params: Params,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let deadline = Deadline::new(self, options);
         let mut repeated = None;
@@ -224,9 +224,9 @@ impl Inner {
         self: &Arc<Self>,
         method: &str,
         params: &Params,
-        options: &Options,
+        options: &RequestOptions,
         deadline: &Deadline,
-    ) -> Result<(Answer, Arc<Session>), Error> {
+    ) -> Result<(Answer, Arc<NegotiatedSession>), Error> {
         let (mut is_renewed, mut has_listed) = (false, false);
         loop {
             // Checked in every iteration, because a renewal may outlast the connection.
@@ -260,10 +260,10 @@ impl Inner {
     /// Sends a request once, without any retry.
     async fn attempt(
         self: &Arc<Self>,
-        session: &Arc<Session>,
+        session: &Arc<NegotiatedSession>,
         method: &str,
         params: &Params,
-        options: &Options,
+        options: &RequestOptions,
         deadline: &Deadline,
     ) -> Result<Answer, Error> {
         // Waiting for a slot counts: a caller does not care what a request waits for.
@@ -304,7 +304,7 @@ impl Inner {
 
     fn build_request(
         &self,
-        session: &Session,
+        session: &NegotiatedSession,
         id: i64,
         method: &str,
         params: &Params,
@@ -366,7 +366,7 @@ struct Deadline {
 }
 
 impl Deadline {
-    fn new(inner: &Inner, options: &Options) -> Self {
+    fn new(inner: &Inner, options: &RequestOptions) -> Self {
         let timeout = options.timeout.unwrap_or(inner.settings.timeout);
         let is_infinite = timeout.is_zero();
         let total = options.max_total.unwrap_or(inner.settings.max_total);
@@ -422,10 +422,10 @@ pub(super) fn parse<T: DeserializeOwned>(method: &str, result: &str) -> Result<T
     lenient::read(method, result).map_err(|error| unexpected(method, &error.to_string()))
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for RequestOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Options")
+            .debug_struct("RequestOptions")
             .field("timeout", &self.timeout)
             .field("max_total", &self.max_total)
             .field("on_progress", &self.on_progress.is_some())

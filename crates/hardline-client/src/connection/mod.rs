@@ -39,14 +39,14 @@ use tokio::sync::Semaphore;
 
 use crate::broadcast::{Broadcast, EventReceiver};
 use crate::guard::Guarded;
-use crate::{Error, Settings};
+use crate::{ConnectionSettings, Error};
 use cancel::PendingCancellations;
 use event::{Activity, Inbox};
 use renewal::Renewal;
-use session::{Restorable, Session};
+use session::{NegotiatedSession, Restorable};
 use tools::ToolHeaders;
 
-pub use call::{Options, RawResult};
+pub use call::{RawResult, RequestOptions};
 pub use event::{Notification, ServerEvent};
 pub use typed::Progress;
 
@@ -72,9 +72,9 @@ pub struct ServerInfo {
 
 struct Inner {
     transport: Arc<dyn Transport>,
-    settings: Settings,
+    settings: ConnectionSettings,
     next_id: AtomicI64,
-    session: RwLock<Arc<Session>>,
+    session: RwLock<Arc<NegotiatedSession>>,
     renewal: Renewal,
     restorable: Mutex<Restorable>,
     tools: ToolHeaders,
@@ -99,14 +99,17 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with time enabled.
-    pub async fn open(transport: Arc<dyn Transport>, settings: Settings) -> Result<Self, Error> {
+    pub async fn open(
+        transport: Arc<dyn Transport>,
+        settings: ConnectionSettings,
+    ) -> Result<Self, Error> {
         Self::open_as(transport, settings, None).await
     }
 
     /// Opens a session and remembers the server's [`Era`](crate::settings::Era) under `name`.
     async fn open_as(
         transport: Arc<dyn Transport>,
-        settings: Settings,
+        settings: ConnectionSettings,
         name: Option<&str>,
     ) -> Result<Self, Error> {
         let connection = Self::start(transport, settings);
@@ -130,7 +133,7 @@ impl Connection {
     /// Creates a connection that skips the opening and assumes this version.
     pub(crate) fn assume(
         transport: Arc<dyn Transport>,
-        settings: Settings,
+        settings: ConnectionSettings,
         version: Version,
     ) -> Self {
         let connection = Self::start(transport, settings);
@@ -138,12 +141,12 @@ impl Connection {
             let inner = &connection.inner;
             let mut session = inner.session.write().unwrap_or_else(PoisonError::into_inner);
             let info = ServerInfo { version, ..session.info.clone() };
-            *session = Arc::new(Session::new(1, info, &inner.settings));
+            *session = Arc::new(NegotiatedSession::new(1, info, &inner.settings));
         }
         connection
     }
 
-    fn start(mut transport: Arc<dyn Transport>, settings: Settings) -> Self {
+    fn start(mut transport: Arc<dyn Transport>, settings: ConnectionSettings) -> Self {
         // Applied here, so that no way of opening a connection can forget it.
         if let Some(guard) = &settings.guard {
             transport = Arc::new(Guarded::new(transport, guard));
@@ -153,7 +156,7 @@ impl Connection {
             transport,
             // Starts at 1: some servers mistake the id 0 for an absent one.
             next_id: AtomicI64::new(1),
-            session: RwLock::new(Arc::new(Session::unopened())),
+            session: RwLock::new(Arc::new(NegotiatedSession::unopened())),
             renewal: Renewal::default(),
             restorable: Mutex::default(),
             tools: ToolHeaders::default(),
@@ -212,7 +215,7 @@ impl Connection {
 }
 
 impl Inner {
-    fn session(&self) -> Arc<Session> {
+    fn session(&self) -> Arc<NegotiatedSession> {
         Arc::clone(&self.session.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

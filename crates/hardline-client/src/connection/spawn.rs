@@ -8,7 +8,7 @@ use hardline_transport::process::Command;
 
 use super::Connection;
 use crate::guard::lines;
-use crate::{Error, Settings, Versions};
+use crate::{ConnectionSettings, Error, Versions};
 
 impl Connection {
     /// Starts a server and opens a session with it. The server exits with the session.
@@ -22,7 +22,7 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn spawn(command: &Command, settings: Settings) -> Result<Self, Error> {
+    pub async fn spawn(command: &Command, settings: ConnectionSettings) -> Result<Self, Error> {
         Self::spawn_with(command, settings, Config::default()).await
     }
 
@@ -37,7 +37,7 @@ impl Connection {
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn spawn_with(
         command: &Command,
-        mut settings: Settings,
+        mut settings: ConnectionSettings,
         config: Config,
     ) -> Result<Self, Error> {
         // The guard on the raw lines sees every message, so a second guard on the messages is not needed.

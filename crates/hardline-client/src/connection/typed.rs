@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::message::Params;
-use super::{Connection, Options, tools};
+use super::{Connection, RequestOptions, tools};
 use crate::Error;
 
 /// Limit on the total size of all pages of a list.
@@ -93,7 +93,7 @@ impl Connection {
     ///
     /// Returns an [`Error`] if the request fails.
     pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
-        self.call_tool_with(name, arguments, &Options::default()).await
+        self.call_tool_with(name, arguments, &RequestOptions::default()).await
     }
 
     /// Like [`call_tool`](Self::call_tool), with options.
@@ -105,7 +105,7 @@ impl Connection {
         &self,
         name: &str,
         arguments: Value,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
         let params = match arguments {
             Value::Null => Params::tool(name, None),
@@ -208,7 +208,7 @@ impl Connection {
     ///
     /// Returns an [`Error`] if the request fails.
     pub async fn listen(&self, filter: &SubscriptionFilter) -> Result<(), Error> {
-        let no_timeout = Options::default().with_timeout(std::time::Duration::ZERO);
+        let no_timeout = RequestOptions::default().with_timeout(std::time::Duration::ZERO);
         let params = json!({ "notifications": filter });
         self.request_with("subscriptions/listen", &params, &no_timeout).await.map(|_| ())
     }
@@ -269,7 +269,7 @@ impl Connection {
         let mut seen = HashSet::new();
         let mut params = Params::default();
         for _ in 0..self.inner.settings.max_pages {
-            let page = self.inner.perform(method, params, &Options::default()).await?;
+            let page = self.inner.perform(method, params, &RequestOptions::default()).await?;
             bytes += page.get().len();
             if bytes > MAX_LIST_BYTES {
                 return Err(unexpected("the list is longer than 64 MiB"));

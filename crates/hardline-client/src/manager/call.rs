@@ -18,7 +18,7 @@ use super::Manager;
 use super::catalog::{CatalogTool, Freshness};
 use super::member::Member;
 use crate::connection::RawResult;
-use crate::{Connection, Error, Options};
+use crate::{Connection, Error, RequestOptions};
 
 /// Limit on sending a request that servers keep refusing before they process it.
 const MAX_SENDS: u32 = 8;
@@ -48,7 +48,8 @@ impl Manager {
     /// [`Connection::request`] otherwise.
     pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
         let tool = self.tool(name)?;
-        self.call_tool_of(&tool.server, tool.listed.name(), arguments, &Options::default()).await
+        self.call_tool_of(&tool.server, tool.listed.name(), arguments, &RequestOptions::default())
+            .await
     }
 
     /// Calls a tool of one server. The tool need not be in the catalog yet.
@@ -61,7 +62,7 @@ impl Manager {
         server: &str,
         tool: &str,
         arguments: Value,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
         let params = match arguments {
             Value::Null => serde_json::json!({ "name": tool }),
@@ -82,7 +83,7 @@ impl Manager {
         server: &str,
         method: &str,
         params: &str,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let member = self.member(server)?;
         let tool = if method == "tools/call" { tool_name(params) } else { None };
@@ -120,7 +121,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn run(&self, params: &str, options: &Options) -> Result<RawResult, Error> {
+    async fn run(&self, params: &str, options: &RequestOptions) -> Result<RawResult, Error> {
         let max_wait = self.manager.inner.hub.settings.max_wait;
         let mut deadline = Instant::now() + max_wait;
         let mut was_repeated = false;

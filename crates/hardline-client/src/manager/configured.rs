@@ -7,14 +7,14 @@ use hardline_transport::client::BoxFuture;
 use hardline_transport::http::{HeaderSource, Streamable};
 
 use super::Connect;
-use crate::config::{Process, Resolved, ServerConfig, Variables, Way};
-use crate::{Connection, Error, Settings};
+use crate::config::{HttpTransport, ProcessVariables, Resolved, ServerConfig, Variables};
+use crate::{Connection, ConnectionSettings, Error};
 
 /// A server from a configuration file, with the sources of its variables and credentials. Both are looked up
 /// anew for every connection, and errors never show their values: see
 /// [`resolve_with_secrets`](ServerConfig::resolve_with_secrets).
 #[derive(Clone)]
-pub struct Configured {
+pub struct ConfiguredServer {
     server: ServerConfig,
     name: Arc<str>,
     variables: Arc<dyn Variables + Send + Sync>,
@@ -32,13 +32,13 @@ type Prepare = dyn Fn(hardline_transport::process::Command) -> hardline_transpor
     + Send
     + Sync;
 
-impl Configured {
+impl ConfiguredServer {
     /// Creates a server with its name from the file and the environment variables of this process.
     pub fn new(server: ServerConfig) -> Self {
         Self {
             name: server.name().into(),
             server,
-            variables: Arc::new(Process),
+            variables: Arc::new(ProcessVariables),
             credentials: None,
             refusals: None,
             #[cfg(unix)]
@@ -107,7 +107,7 @@ impl Configured {
         &self.name
     }
 
-    async fn open(&self, settings: Settings) -> Result<Connection, Error> {
+    async fn open(&self, settings: ConnectionSettings) -> Result<Connection, Error> {
         let (resolved, secrets) = self.server.resolve_with_secrets(&*self.variables);
         // Before anything can fail, so that no error shows a value.
         let settings = settings.with_secrets(&secrets);
@@ -121,7 +121,7 @@ impl Configured {
                 };
                 Connection::spawn(&command, settings).await
             }
-            Resolved::Url { mut config, way } => {
+            Resolved::Url { mut config, transport } => {
                 let source = if self.server.has_authorization() {
                     // A configured header must win: a token from a login would replace it.
                     self.refusals.clone()
@@ -132,11 +132,11 @@ impl Configured {
                 if let Some(source) = source {
                     config = config.with_header_source(source);
                 }
-                match way {
+                match transport {
                     // Only this variant falls back to HTTP+SSE.
-                    Way::Any => Connection::connect_with(config, settings).await,
-                    Way::Sse => Connection::connect_sse(config, settings).await,
-                    Way::Streamable => {
+                    HttpTransport::Any => Connection::connect_with(config, settings).await,
+                    HttpTransport::Sse => Connection::connect_sse(config, settings).await,
+                    HttpTransport::Streamable => {
                         let transport = Streamable::new(config);
                         let transport = transport
                             .map_err(|error| Error::Start(error.to_string()).hidden(&secrets))?;
@@ -148,8 +148,8 @@ impl Configured {
     }
 }
 
-impl Connect for Configured {
-    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+impl Connect for ConfiguredServer {
+    fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>> {
         Box::pin(self.open(settings))
     }
 
@@ -167,15 +167,15 @@ impl Connect for Configured {
     }
 }
 
-impl From<ServerConfig> for Configured {
+impl From<ServerConfig> for ConfiguredServer {
     fn from(server: ServerConfig) -> Self {
         Self::new(server)
     }
 }
 
-impl fmt::Debug for Configured {
+impl fmt::Debug for ConfiguredServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Configured");
+        let mut shown = formatter.debug_struct("ConfiguredServer");
         shown.field("name", &self.name).field("server", &self.server).finish_non_exhaustive()
     }
 }

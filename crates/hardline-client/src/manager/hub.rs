@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::catalog::{Catalog, Freshness, List};
 use super::member::{Member, Snapshot, Tools};
 use super::settings::ManagerSettings;
-use super::state::{ManagerEvent, State, StateChange};
+use super::state::{ManagerEvent, ServerState, StateChange};
 use crate::ServerEvent;
 use crate::broadcast::Broadcast;
 
@@ -66,7 +66,7 @@ impl Hub {
         self.events.send(ManagerEvent::Server { server, event });
     }
 
-    pub(super) fn set_state(&self, member: &Member, state: State, next: Option<Instant>) {
+    pub(super) fn set_state(&self, member: &Member, state: ServerState, next: Option<Instant>) {
         member.change(|snapshot| {
             snapshot.state = state.clone();
             snapshot.next = next;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::cache::Cache;
 use super::catalog::{Freshness, ListedTool};
 use super::connect::Connect;
-use super::state::{State, Status};
+use super::state::{ServerState, ServerStatus};
 use crate::{Connection, Error};
 
 /// Number of bytes of a server's name that an error quotes.
@@ -40,7 +40,7 @@ pub(super) struct Member {
 /// A snapshot of the server, published by its task.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
-    pub(super) state: State,
+    pub(super) state: ServerState,
     /// Earliest time of the next attempt if a caller asks for one; set while the server is unavailable.
     pub(super) next: Option<Instant>,
     pub(super) open: Option<Open>,
@@ -92,7 +92,7 @@ impl Member {
         connect: Arc<dyn Connect>,
         timeout: Option<Duration>,
         cache: Option<Cache>,
-        state: State,
+        state: ServerState,
     ) -> Self {
         let snapshot = Snapshot {
             state,
@@ -141,9 +141,9 @@ impl Member {
         self.snapshot.send_modify(|_| {});
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ServerStatus {
         let snapshot = self.snapshot();
-        Status {
+        ServerStatus {
             server: Arc::clone(&self.name),
             state: snapshot.state.clone(),
             tools: snapshot.tools.as_ref().map(|it| (it.list.len(), it.freshness)),
@@ -227,12 +227,12 @@ impl Member {
                 }
                 // Fail now rather than at the deadline if no attempt can succeed before it.
                 let is_hopeless = match &snapshot.state {
-                    State::Connecting | State::Connected { .. } => deadline <= now,
-                    State::Waiting { .. } => snapshot.next.is_none_or(|next| deadline < next),
-                    State::Broken { .. } | State::LoginNeeded { .. } => {
+                    ServerState::Connecting | ServerState::Connected { .. } => deadline <= now,
+                    ServerState::Waiting { .. } => snapshot.next.is_none_or(|next| deadline < next),
+                    ServerState::Broken { .. } | ServerState::LoginNeeded { .. } => {
                         snapshot.next.is_none_or(|next| now < next)
                     }
-                    State::Disabled | State::Closed => true,
+                    ServerState::Disabled | ServerState::Closed => true,
                 };
                 if is_hopeless {
                     return Err(self.away(snapshot.reason("it is not connected yet")));

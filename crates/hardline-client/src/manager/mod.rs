@@ -69,10 +69,10 @@ use hub::Hub;
 use member::{Member, Snapshot};
 
 pub use catalog::{Catalog, CatalogTool, Freshness, ListedTool, Shadow};
-pub use configured::Configured;
+pub use configured::ConfiguredServer;
 pub use connect::Connect;
 pub use settings::ManagerSettings;
-pub use state::{ManagerEvent, State, StateChange, Status};
+pub use state::{ManagerEvent, ServerState, ServerStatus, StateChange};
 
 /// Time limit for closing all servers.
 const CLOSE_TIME: Duration = Duration::from_secs(15);
@@ -110,20 +110,20 @@ impl Manager {
         let hub = &self.inner.hub;
         let cache = hub.settings.cache.as_ref();
         let cache = cache.and_then(|it| Cache::new(it, &connect.fingerprint()?));
-        let member = Member::new(name, connect, timeout, cache, State::Connecting);
+        let member = Member::new(name, connect, timeout, cache, ServerState::Connecting);
         self.begin(Arc::new(member))
     }
 
     /// Adds a server from a configuration file and starts to connect to it, unless it is disabled there.
     /// Returns false in the same cases as [`add`](Self::add).
-    pub fn add_configured(&self, server: impl Into<Configured>) -> bool {
+    pub fn add_configured(&self, server: impl Into<ConfiguredServer>) -> bool {
         let server = server.into();
         let name = server.name().to_owned();
         let timeout = server.server().timeout();
         if !server.server().is_disabled() {
             return self.add(&name, Arc::new(server), timeout);
         }
-        let member = Member::new(&name, Arc::new(server), timeout, None, State::Disabled);
+        let member = Member::new(&name, Arc::new(server), timeout, None, ServerState::Disabled);
         self.inner.hub.insert(Arc::new(member))
     }
 
@@ -167,12 +167,12 @@ impl Manager {
     }
 
     /// Returns the current status of all servers, in the order in which they were added.
-    pub fn statuses(&self) -> Vec<Status> {
+    pub fn statuses(&self) -> Vec<ServerStatus> {
         self.inner.hub.members().iter().map(|it| it.status()).collect()
     }
 
     /// Returns the current status of one server, or `None` if there is no server of that name.
-    pub fn status(&self, server: &str) -> Option<Status> {
+    pub fn status(&self, server: &str) -> Option<ServerStatus> {
         Some(self.inner.hub.find(server)?.status())
     }
 

@@ -10,7 +10,7 @@ use crate::{ServerEvent, Version};
 /// The manager's view of a server. Reasons are safe to print to a terminal.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum State {
+pub enum ServerState {
     /// The manager is connecting to the server, for the first time or again.
     Connecting,
     /// The connection is open and can be used.
@@ -42,7 +42,7 @@ pub enum State {
     Closed,
 }
 
-impl State {
+impl ServerState {
     /// Returns true if the server can be called now.
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected { .. })
@@ -69,11 +69,11 @@ impl State {
 /// A snapshot of one server's status.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Status {
+pub struct ServerStatus {
     /// Name of the server.
     pub server: Arc<str>,
     /// State of the connection.
-    pub state: State,
+    pub state: ServerState,
     /// Number of listed tools and freshness of the list; `None` before the first list.
     pub tools: Option<(usize, Freshness)>,
     /// Reason for which the last `tools/list` failed while the server was connected.
@@ -95,7 +95,7 @@ pub enum StateChange {
         /// Name of the server.
         server: Arc<str>,
         /// The new state.
-        state: State,
+        state: ServerState,
     },
     /// Number of changes that the receiver missed because it was too slow.
     /// [`statuses`](super::Manager::statuses) returns the current states.

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use hardline_client::model::{ElicitResult, ElicitationAction, Root};
-use hardline_client::{RpcError, Settings};
+use hardline_client::{ConnectionSettings, RpcError};
 use serde_json::json;
 
 use crate::peer::Peer;
 
 #[tokio::test]
 async fn ping_and_roots_are_answered_and_what_is_not_known_is_refused() {
-    let settings = Settings::default().with_roots([Root::new("file:///work").with_name("work")]);
+    let settings =
+        ConnectionSettings::default().with_roots([Root::new("file:///work").with_name("work")]);
     let (_connection, mut peer) = Peer::greeted(settings).await;
     let mut check = async |request, expected| {
         peer.send(request).await;
@@ -39,7 +40,7 @@ async fn ping_and_roots_are_answered_and_what_is_not_known_is_refused() {
 
 #[tokio::test]
 async fn handlers_answer_and_their_capabilities_are_declared() {
-    let settings = Settings::default()
+    let settings = ConnectionSettings::default()
         .on_elicitation(async |_| Ok(ElicitResult::new(ElicitationAction::Decline)))
         .on_request("x/fails", async |_| Err(RpcError::new(-5, "no")))
         .on_request("x/panics", async |_| panic!("on purpose"));
@@ -70,7 +71,7 @@ async fn handlers_answer_and_their_capabilities_are_declared() {
 
 #[tokio::test]
 async fn a_request_that_the_server_cancels_is_not_answered() {
-    let settings = Settings::default().on_request("x/slow", async |_| {
+    let settings = ConnectionSettings::default().on_request("x/slow", async |_| {
         tokio::time::sleep(Duration::from_secs(3600)).await;
         Err(RpcError::internal("late"))
     });
@@ -85,7 +86,8 @@ async fn a_request_that_the_server_cancels_is_not_answered() {
 
 #[tokio::test]
 async fn refuses_more_than_64_concurrent_requests() {
-    let settings = Settings::default().on_request("x/slow", async |_| std::future::pending().await);
+    let settings =
+        ConnectionSettings::default().on_request("x/slow", async |_| std::future::pending().await);
     let (_connection, mut peer) = Peer::greeted(settings).await;
     for id in 0..65 {
         peer.send(json!({ "jsonrpc": "2.0", "id": id, "method": "x/slow" })).await;

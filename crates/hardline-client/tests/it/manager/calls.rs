@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_client::manager::{Manager, ManagerSettings, State};
-use hardline_client::{Error, Options};
+use hardline_client::manager::{Manager, ManagerSettings, ServerState};
+use hardline_client::{Error, RequestOptions};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::stage::{Plan, Stage, manager, tool, until};
 
 async fn call(manager: &Manager, server: &str, tool: &str) -> Result<String, Error> {
-    let result = manager.call_tool_of(server, tool, Value::Null, &Options::default()).await?;
+    let result =
+        manager.call_tool_of(server, tool, Value::Null, &RequestOptions::default()).await?;
     let result = serde_json::to_value(result).unwrap();
     Ok(result["content"][0]["text"].as_str().unwrap().to_owned())
 }
@@ -41,7 +42,7 @@ async fn one_in_flight_when_its_server_dies_is_not_made_again() {
     let error = call(&manager, "near", "die").await.unwrap_err();
     assert!(matches!(error, Error::Lost { .. }), "{error:?}");
     assert!(error.to_string().contains("may or may not have been done"), "{error}");
-    until(&manager, "near", State::is_connected).await;
+    until(&manager, "near", ServerState::is_connected).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(stage.runs("die"), 1);
 }
@@ -79,7 +80,7 @@ async fn one_that_does_no_harm_is_made_again_once() {
 async fn one_made_while_the_server_is_away_waits_for_it() {
     let stage = Stage::new(Plan::Refuse, false);
     let manager = manager(&[("near", &stage)]);
-    until(&manager, "near", State::has_failed).await;
+    until(&manager, "near", ServerState::has_failed).await;
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let manager = manager.clone();

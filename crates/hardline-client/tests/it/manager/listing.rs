@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_client::manager::{Connect, Freshness, Manager, ManagerEvent, ManagerSettings, State};
-use hardline_client::{Connection, Error, ServerEvent, Settings};
+use hardline_client::manager::{
+    Connect, Freshness, Manager, ManagerEvent, ManagerSettings, ServerState,
+};
+use hardline_client::{Connection, ConnectionSettings, Error, ServerEvent};
 use hardline_transport::client::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -80,7 +82,7 @@ async fn the_order_is_that_of_the_servers_however_late_they_are() {
     manager.listed().await;
     assert_eq!(names(&manager), ["soon__a", "soon__b"]);
     late.plan(Plan::Live);
-    until(&manager, "late", State::is_connected).await;
+    until(&manager, "late", ServerState::is_connected).await;
     manager.listed().await;
     assert_eq!(names(&manager), ["late__a", "late__b", "soon__a", "soon__b"]);
     assert_eq!(manager.catalog().shadows().len(), 2);
@@ -122,7 +124,7 @@ async fn a_slow_server_is_listed_as_it_was_and_a_call_waits_for_it() {
 struct Stateless(mpsc::Sender<Peer>);
 
 impl Connect for Stateless {
-    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+    fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>> {
         Box::pin(async move {
             let (stream, mut peer) = Peer::pair();
             let opening = tokio::spawn(Connection::open(stream, settings));

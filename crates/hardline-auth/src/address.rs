@@ -17,7 +17,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// The addresses that a login may connect to.
 #[derive(Clone, Debug)]
-pub(crate) struct Policy {
+pub(crate) struct AddressPolicy {
     /// Host in the server's URL.
     server: String,
     /// Hosts of the proxies that the environment names. The server cannot choose them.
@@ -34,7 +34,7 @@ enum Class {
     Forbidden,
 }
 
-impl Policy {
+impl AddressPolicy {
     pub(crate) fn new(server: &Url, allows_private: bool) -> Self {
         let class = literal(server).map(class);
         let is_local = is_loopback(server);
@@ -62,7 +62,7 @@ impl Policy {
     }
 }
 
-impl Resolve for Policy {
+impl Resolve for AddressPolicy {
     fn resolve(&self, name: Name) -> Resolving {
         let policy = self.clone();
         Box::pin(async move {
@@ -170,7 +170,7 @@ mod tests {
 
     #[track_caller]
     fn check(server: &str, target: &str, expected: bool) {
-        let policy = Policy::new(&Url::parse(server).unwrap(), false);
+        let policy = AddressPolicy::new(&Url::parse(server).unwrap(), false);
         assert_eq!(
             policy.allows(&Url::parse(target).unwrap()),
             expected,
@@ -222,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn a_name_is_checked_by_its_resolved_addresses() {
         let resolve = async |server: &str| {
-            let policy = Policy::new(&Url::parse(server).unwrap(), false);
+            let policy = AddressPolicy::new(&Url::parse(server).unwrap(), false);
             policy.resolve("localhost".parse().unwrap()).await.map(Iterator::count)
         };
         let error = resolve("https://mcp.example/").await.unwrap_err().to_string();

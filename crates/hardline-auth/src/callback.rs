@@ -128,9 +128,9 @@ async fn handle_connection(
 ) -> Option<Outcome> {
     let head = tokio::time::timeout(HEAD_WAIT, read_head(&mut stream)).await.ok()??;
     has_asked.store(true, Ordering::Release);
-    let (reply, outcome) = handle_request(&head, expected);
+    let (page, outcome) = handle_request(&head, expected);
     let writing = async {
-        stream.write_all(reply.text().as_bytes()).await?;
+        stream.write_all(page.text().as_bytes()).await?;
         stream.shutdown().await
     };
     // The login is decided; it does not matter if the browser shows the page.
@@ -153,7 +153,7 @@ async fn read_head(stream: &mut TcpStream) -> Option<String> {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Reply {
+enum Page {
     Done,
     Failed,
     NotThis,
@@ -161,7 +161,7 @@ enum Reply {
     NotAllowed,
 }
 
-impl Reply {
+impl Page {
     fn text(self) -> String {
         let (status, words) = match self {
             Self::Done => ("200 OK", "You are logged in. You can close this page."),
@@ -187,16 +187,16 @@ impl Reply {
 }
 
 /// Decides on a request: the page to answer with, and the outcome if it ends the login.
-fn handle_request(head: &str, expected: &Expected) -> (Reply, Option<Outcome>) {
+fn handle_request(head: &str, expected: &Expected) -> (Page, Option<Outcome>) {
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     if method != "GET" {
-        return (Reply::NotAllowed, None);
+        return (Page::NotAllowed, None);
     }
     // Absolute-form targets are for proxies; a browser never sends one here.
     let base = Url::parse("http://127.0.0.1/").ok();
     let url = base.filter(|_| target.starts_with('/')).and_then(|base| base.join(target).ok());
-    let Some(url) = url.filter(|url| url.path() == PATH) else { return (Reply::NotFound, None) };
+    let Some(url) = url.filter(|url| url.path() == PATH) else { return (Page::NotFound, None) };
     // A repeated parameter counts as missing: another program may have read the other value.
     let parameter = |name: &str| {
         let mut values = url.query_pairs().filter(|(it, _)| it == name).map(|(_, value)| value);
@@ -204,11 +204,11 @@ fn handle_request(head: &str, expected: &Expected) -> (Reply, Option<Outcome>) {
         value.filter(|_| values.next().is_none())
     };
     if parameter("state").as_deref() != Some(expected.state.reveal()) {
-        return (Reply::NotThis, None);
+        return (Page::NotThis, None);
     }
     let outcome = read_redirect(&parameter, expected);
-    let reply = if outcome.is_ok() { Reply::Done } else { Reply::Failed };
-    (reply, Some(outcome))
+    let page = if outcome.is_ok() { Page::Done } else { Page::Failed };
+    (page, Some(outcome))
 }
 
 /// Reads the authorization server's response from the parameters of the redirect.
@@ -254,10 +254,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(line: &str, says_issuer: bool, reply: Reply, outcome: Option<Result<&str, &str>>) {
+    fn check(line: &str, says_issuer: bool, page: Page, outcome: Option<Result<&str, &str>>) {
         let expected = Expected { says_issuer, ..expected() };
         let (actual, ended) = handle_request(&format!("{line}\r\nHost: x\r\n\r\n"), &expected);
-        assert_eq!(actual, reply, "{line}");
+        assert_eq!(actual, page, "{line}");
         let ended = ended.map(|it| it.map_err(|error| error.to_string()));
         let ended =
             ended.as_ref().map(|it| it.as_ref().map(Secret::reveal).map_err(String::as_str));
@@ -266,38 +266,33 @@ mod tests {
 
     #[test]
     fn only_the_state_of_the_login_decides_anything() {
-        check("GET /callback?code=c&state=s HTTP/1.1", false, Reply::Done, Some(Ok("c")));
-        check("GET /callback?code=c&state=t HTTP/1.1", false, Reply::NotThis, None);
-        check("GET /callback?code=c HTTP/1.1", false, Reply::NotThis, None);
-        check("GET /callback?code=c&state=s&state=s HTTP/1.1", false, Reply::NotThis, None);
-        check("GET /callback?error=access_denied&state=t HTTP/1.1", false, Reply::NotThis, None);
-        check("GET /favicon.ico HTTP/1.1", false, Reply::NotFound, None);
-        check("GET /callback/x?code=c&state=s HTTP/1.1", false, Reply::NotFound, None);
-        check("OPTIONS /callback?code=c&state=s HTTP/1.1", false, Reply::NotAllowed, None);
-        check("POST /callback?code=c&state=s HTTP/1.1", false, Reply::NotAllowed, None);
-        check(
-            "GET http://127.0.0.1/callback?code=c&state=s HTTP/1.1",
-            false,
-            Reply::NotFound,
-            None,
-        );
-        check("", false, Reply::NotAllowed, None);
-        check("GET", false, Reply::NotFound, None);
+        check("GET /callback?code=c&state=s HTTP/1.1", false, Page::Done, Some(Ok("c")));
+        check("GET /callback?code=c&state=t HTTP/1.1", false, Page::NotThis, None);
+        check("GET /callback?code=c HTTP/1.1", false, Page::NotThis, None);
+        check("GET /callback?code=c&state=s&state=s HTTP/1.1", false, Page::NotThis, None);
+        check("GET /callback?error=access_denied&state=t HTTP/1.1", false, Page::NotThis, None);
+        check("GET /favicon.ico HTTP/1.1", false, Page::NotFound, None);
+        check("GET /callback/x?code=c&state=s HTTP/1.1", false, Page::NotFound, None);
+        check("OPTIONS /callback?code=c&state=s HTTP/1.1", false, Page::NotAllowed, None);
+        check("POST /callback?code=c&state=s HTTP/1.1", false, Page::NotAllowed, None);
+        check("GET http://127.0.0.1/callback?code=c&state=s HTTP/1.1", false, Page::NotFound, None);
+        check("", false, Page::NotAllowed, None);
+        check("GET", false, Page::NotFound, None);
     }
 
     #[test]
     fn the_response_must_come_from_the_expected_issuer() {
         let ok = "GET /callback?code=c&state=s&iss=https%3A%2F%2Fauth.example HTTP/1.1";
-        check(ok, true, Reply::Done, Some(Ok("c")));
-        check(ok, false, Reply::Done, Some(Ok("c")));
+        check(ok, true, Page::Done, Some(Ok("c")));
+        check(ok, false, Page::Done, Some(Ok("c")));
         let other = "the login failed: the answer comes from another issuer, https://auth.example/, than the one that was asked, https://auth.example";
         let line = "GET /callback?code=c&state=s&iss=https%3A%2F%2Fauth.example%2F HTTP/1.1";
-        check(line, false, Reply::Failed, Some(Err(other)));
+        check(line, false, Page::Failed, Some(Err(other)));
         let line =
             "GET /callback?error=access_denied&state=s&iss=https%3A%2F%2Fauth.example%2F HTTP/1.1";
-        check(line, false, Reply::Failed, Some(Err(other)));
+        check(line, false, Page::Failed, Some(Err(other)));
         let missing = "the login failed: the answer does not say which issuer it comes from, though the authorization server promises that";
-        check("GET /callback?code=c&state=s HTTP/1.1", true, Reply::Failed, Some(Err(missing)));
+        check("GET /callback?code=c&state=s HTTP/1.1", true, Page::Failed, Some(Err(missing)));
     }
 
     #[test]
@@ -305,23 +300,23 @@ mod tests {
         check(
             "GET /callback?error=access_denied&error_description=%1B%5B2Jno&state=s HTTP/1.1",
             false,
-            Reply::Failed,
+            Page::Failed,
             Some(Err("the login failed: access was denied (\\u{1b}[2Jno)")),
         );
         check(
             "GET /callback?error=%3Cscript%3E&state=s HTTP/1.1",
             false,
-            Reply::Failed,
+            Page::Failed,
             Some(Err("the login failed: the authorization server says <script>")),
         );
         check(
             "GET /callback?state=s HTTP/1.1",
             false,
-            Reply::Failed,
+            Page::Failed,
             Some(Err("the login failed: the answer has no code in it")),
         );
-        for reply in [Reply::Done, Reply::Failed, Reply::NotThis, Reply::NotFound] {
-            assert!(reply.text().contains("\r\n\r\n<!doctype html>"));
+        for page in [Page::Done, Page::Failed, Page::NotThis, Page::NotFound] {
+            assert!(page.text().contains("\r\n\r\n<!doctype html>"));
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::secret::Secret;
 /// The authentication method of a client at the token endpoint.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Method {
+pub(crate) enum AuthMethod {
     /// No authentication: a public client.
     #[default]
     None,
@@ -29,18 +29,18 @@ pub(crate) enum Method {
 
 /// A client as registered at one authorization server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Client {
+pub(crate) struct RegisteredClient {
     pub(crate) id: String,
     pub(crate) secret: Option<Secret>,
-    pub(crate) method: Method,
+    pub(crate) method: AuthMethod,
     /// Redirect address that the client was registered with.
     pub(crate) redirect_uri: Option<String>,
 }
 
-impl Client {
+impl RegisteredClient {
     /// Creates a client that was registered beforehand.
     pub(crate) fn known(id: &str, secret: Option<&Secret>, abilities: &Abilities) -> Self {
-        let method = secret.map_or(Method::None, |_| method_with_secret(abilities));
+        let method = secret.map_or(AuthMethod::None, |_| method_with_secret(abilities));
         Self { id: id.to_owned(), secret: secret.cloned(), method, redirect_uri: None }
     }
 
@@ -64,7 +64,7 @@ impl Client {
             Some(methods) if !methods.is_empty() && !methods.iter().any(|it| it == "none") => {
                 method_with_secret(&found.abilities)
             }
-            _ => Method::None,
+            _ => AuthMethod::None,
         };
         let mut body = json!({
             "client_name": name,
@@ -90,9 +90,9 @@ impl Client {
         // Some servers send an empty secret to public clients.
         let secret = registered.client_secret.filter(|it| !it.reveal().is_empty());
         let method = match (registered.token_endpoint_auth_method.as_deref(), &secret) {
-            (_, None) | (Some("none"), _) => Method::None,
-            (Some("client_secret_post"), _) => Method::ClientSecretPost,
-            (Some("client_secret_basic"), _) => Method::ClientSecretBasic,
+            (_, None) | (Some("none"), _) => AuthMethod::None,
+            (Some("client_secret_post"), _) => AuthMethod::ClientSecretPost,
+            (Some("client_secret_basic"), _) => AuthMethod::ClientSecretBasic,
             (_, Some(_)) => method_with_secret(&found.abilities),
         };
         Ok(Self {
@@ -110,7 +110,7 @@ impl Client {
         headers: &mut HeaderMap,
     ) {
         match (self.method, &self.secret) {
-            (Method::ClientSecretBasic, Some(secret)) => {
+            (AuthMethod::ClientSecretBasic, Some(secret)) => {
                 let pair =
                     format!("{}:{}", form::encoded(&self.id), form::encoded(secret.reveal()));
                 let value = format!("Basic {}", STANDARD.encode(pair));
@@ -119,7 +119,7 @@ impl Client {
                     headers.insert(AUTHORIZATION, value);
                 }
             }
-            (Method::ClientSecretPost, Some(secret)) => {
+            (AuthMethod::ClientSecretPost, Some(secret)) => {
                 form.push(("client_id", self.id.clone()));
                 form.push(("client_secret", secret.reveal().to_owned()));
             }
@@ -181,13 +181,13 @@ pub(crate) fn refused(endpoint: &Url, fetched: &Fetched, what: &'static str) -> 
     AuthError::Refused { server, what, code, reason }
 }
 
-fn method_with_secret(abilities: &Abilities) -> Method {
+fn method_with_secret(abilities: &Abilities) -> AuthMethod {
     let methods = abilities.token_endpoint_auth_methods_supported.as_deref().unwrap_or_default();
     let has = |name| methods.iter().any(|it| it == name);
     // RFC 6749 requires every authorization server to support basic authentication.
     if has("client_secret_post") && !has("client_secret_basic") {
-        Method::ClientSecretPost
+        AuthMethod::ClientSecretPost
     } else {
-        Method::ClientSecretBasic
+        AuthMethod::ClientSecretBasic
     }
 }

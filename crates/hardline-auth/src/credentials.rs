@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::client::Client;
+use crate::client::RegisteredClient;
 use crate::discovery::Discovered;
 use crate::error::AuthError;
 use crate::jwt::SigningKey;
@@ -22,7 +22,7 @@ pub(crate) struct Credentials {
     pub(crate) issuer: Option<String>,
     pub(crate) token_endpoint: String,
     pub(crate) revocation_endpoint: Option<String>,
-    pub(crate) client: Option<Client>,
+    pub(crate) client: Option<RegisteredClient>,
     /// Scopes that were requested so far.
     pub(crate) asked: Vec<String>,
     /// Scopes for which a call was refused since the last login. The next login requests them too.

@@ -11,7 +11,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, WW
 use reqwest::{Client, Method, Request, Response, Url};
 use serde_json::Value;
 
-use crate::address::Policy;
+use crate::address::AddressPolicy;
 use crate::challenge::Challenge;
 use crate::error::{AuthError, metadata, shown};
 
@@ -28,7 +28,7 @@ const MAX_CAUSE_BYTES: usize = 300;
 #[derive(Clone, Debug)]
 pub(crate) struct Fetcher {
     client: Client,
-    policy: Policy,
+    policy: AddressPolicy,
     wait: Duration,
 }
 
@@ -71,7 +71,7 @@ impl Fetched {
 }
 
 impl Fetcher {
-    pub(crate) fn new(server: &Url, policy: Policy) -> Result<Self, AuthError> {
+    pub(crate) fn new(server: &Url, policy: AddressPolicy) -> Result<Self, AuthError> {
         // A machine without certificates can still reach a plain-http server.
         let plain = |error| match server.scheme() {
             "http" => plain_client_builder(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::time::Instant;
 
-use crate::address::Policy;
+use crate::address::AddressPolicy;
 use crate::credentials::{ActiveCredentials, Credentials};
 use crate::discovery::canonical;
 use crate::error::AuthError;
@@ -70,7 +70,7 @@ impl Auth {
             return Err(wrong());
         }
         server.set_fragment(None);
-        let policy = Policy::new(&server, settings.allows_private);
+        let policy = AddressPolicy::new(&server, settings.allows_private);
         let fetcher = Fetcher::new(&server, policy)?;
         let inner = Inner {
             key: TokenKey::new(&server),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::challenge;
-use crate::client::{Client, refused};
+use crate::client::{RegisteredClient, refused};
 use crate::credentials::Tokens;
 use crate::error::AuthError;
 use crate::fetch::{Fetched, Fetcher};
@@ -27,7 +27,7 @@ const MAX_LIFETIME: u64 = 10 * 365 * 24 * 3600;
 pub(crate) struct TokenRequest<'a> {
     pub(crate) endpoint: &'a Url,
     /// Client to authenticate as, unless the form does that.
-    pub(crate) client: Option<&'a Client>,
+    pub(crate) client: Option<&'a RegisteredClient>,
     /// Key that the tokens will be bound to.
     pub(crate) key: Option<&'a SigningKey>,
     /// Description of the request for errors.

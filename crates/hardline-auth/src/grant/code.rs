@@ -5,7 +5,7 @@ use reqwest::Url;
 use crate::browser::{AuthorizationUrl, Browser};
 use crate::callback::{Callback, Expected};
 use crate::challenge::Challenge;
-use crate::client::Client;
+use crate::client::RegisteredClient;
 use crate::credentials::{Credentials, union};
 use crate::discovery::Discovered;
 use crate::error::{AuthError, metadata, shown};
@@ -143,10 +143,10 @@ async fn client(
     before: Option<&Credentials>,
     redirect_uri: &str,
     scopes: &[String],
-) -> Result<Client, AuthError> {
+) -> Result<RegisteredClient, AuthError> {
     // In the order of the MCP specification: preregistered, metadata document, dynamic registration.
     if let Some(id) = &settings.client_id {
-        return Ok(Client::known(id, settings.client_secret.as_ref(), &found.abilities));
+        return Ok(RegisteredClient::known(id, settings.client_secret.as_ref(), &found.abilities));
     }
     if let Some(url) = &settings.client_metadata_url
         && found.abilities.client_id_metadata_document_supported
@@ -159,14 +159,14 @@ async fn client(
                 shown(url)
             )));
         }
-        return Ok(Client::known(url, None, &found.abilities));
+        return Ok(RegisteredClient::known(url, None, &found.abilities));
     }
     // A registration is tied to its redirect address, and so to the port.
     let registered = before.and_then(|it| it.client.as_ref());
     if let Some(client) = registered.filter(|it| it.redirect_uri.as_deref() == Some(redirect_uri)) {
         return Ok(client.clone());
     }
-    Client::register(fetcher, found, &settings.client_name, redirect_uri, scopes).await
+    RegisteredClient::register(fetcher, found, &settings.client_name, redirect_uri, scopes).await
 }
 
 /// Returns the key for DPoP, if both servers support it.
@@ -191,7 +191,7 @@ fn key(
 
 fn url(
     found: &Discovered,
-    client: &Client,
+    client: &RegisteredClient,
     redirect_uri: &str,
     scopes: &[String],
     verifier: &Secret,

@@ -5,7 +5,7 @@
 use reqwest::Url;
 
 use super::Assertion;
-use crate::client::Client;
+use crate::client::RegisteredClient;
 use crate::discovery::{Discovered, parse};
 use crate::error::AuthError;
 use crate::fetch::Fetcher;
@@ -16,7 +16,7 @@ use crate::token::TokenRequest;
 #[derive(Clone, Debug)]
 pub struct Enterprise {
     token_endpoint: String,
-    provider_client: Client,
+    provider_client: RegisteredClient,
     id_token: Assertion,
     pub(super) client_id: String,
     pub(super) client_secret: Option<Secret>,
@@ -30,10 +30,10 @@ impl Enterprise {
         provider_client_id: impl Into<String>,
         id_token: Assertion,
     ) -> Self {
-        let provider_client = Client {
+        let provider_client = RegisteredClient {
             id: provider_client_id.into(),
             secret: None,
-            method: crate::client::Method::None,
+            method: crate::client::AuthMethod::None,
             redirect_uri: None,
         };
         let (token_endpoint, client_id) = (token_endpoint.into(), String::new());
@@ -44,7 +44,7 @@ impl Enterprise {
     #[must_use]
     pub fn with_provider_secret(mut self, secret: Secret) -> Self {
         self.provider_client.secret = Some(secret);
-        self.provider_client.method = crate::client::Method::ClientSecretBasic;
+        self.provider_client.method = crate::client::AuthMethod::ClientSecretBasic;
         self
     }
 

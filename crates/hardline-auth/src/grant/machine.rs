@@ -4,7 +4,7 @@ use reqwest::Url;
 
 use super::Kind;
 use crate::challenge::Challenge;
-use crate::client::{self, Client};
+use crate::client::{self, RegisteredClient};
 use crate::credentials::{Credentials, union};
 use crate::discovery::Discovered;
 use crate::error::AuthError;
@@ -31,7 +31,8 @@ pub(crate) async fn fetch(
     let scopes = union(&union(asked, wanted), &challenge.scopes);
 
     let mut form = Vec::new();
-    let known = |id: &str, secret: Option<&Secret>| Client::known(id, secret, &found.abilities);
+    let known =
+        |id: &str, secret: Option<&Secret>| RegisteredClient::known(id, secret, &found.abilities);
     let client = match &settings.grant.0 {
         Kind::Person => return Err(AuthError::Required("a person must log in".to_owned())),
         Kind::ClientSecret { id, secret } => {

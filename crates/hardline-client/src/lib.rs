@@ -23,7 +23,8 @@
 //! Every request ends: with the server's answer, with an error from the server or the transport, or at its
 //! deadline. A caller cancels a request by letting it reach its deadline or by dropping its future; the
 //! client then sends the server a cancellation. A request that the server may already have received is
-//! never sent a second time.
+//! never sent a second time. An [`Error`] tells what to do about it: [`is_timeout`](Error::is_timeout),
+//! [`is_connect`](Error::is_connect), [`is_auth`](Error::is_auth), [`may_have_run`](Error::may_have_run).
 //!
 //! | module | contents |
 //! |---|---|
@@ -53,7 +54,7 @@ pub use broadcast::EventReceiver;
 pub use connection::{
     Connection, Notification, Progress, RawResult, RequestOptions, ServerEvent, ServerInfo,
 };
-pub use error::{Error, RpcError};
+pub use error::{Error, RpcError, StartError};
 pub use guard::GuardSettings;
 pub use hardline_auth as auth;
 pub use hardline_transport::Secrets;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hardline_client::config::ProcessVariables;
 use hardline_client::manager::{ConfiguredServer, Connect};
-use hardline_client::{Connection, ConnectionSettings, Error};
+use hardline_client::{Connection, ConnectionSettings, Error, StartError};
 use hardline_transport::Secrets;
 use hardline_transport::client::BoxFuture;
 use hardline_transport::http::Config;
@@ -123,7 +123,7 @@ impl Server {
             Kind::Command(command) => Connection::spawn(command, settings).await,
             Kind::Configured(server) => server.connect(settings).await,
             // Never connected to, but the error must still explain why.
-            Kind::Wrong(reason) => Err(Error::Start(reason.to_string())),
+            Kind::Wrong(reason) => Err(StartError::from_text(&**reason).into()),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hardline_client::manager::{Connect, Manager, ManagerSettings};
-use hardline_client::{Connection, ConnectionSettings, Error};
+use hardline_client::{Connection, ConnectionSettings, Error, StartError};
 use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 use tokio::sync::{oneshot, watch};
@@ -147,8 +147,8 @@ impl Desk {
         });
         self.hold(Held::Opening(task));
         let opened = opened.await;
-        let connection =
-            opened.unwrap_or_else(|_| Err(Error::Start("the attempt was abandoned".into())))?;
+        let connection = opened
+            .unwrap_or_else(|_| Err(StartError::from_text("the attempt was abandoned").into()))?;
         if self.is_verbose {
             log::show(server, &connection, &self.line).await;
         }

@@ -8,7 +8,7 @@ use hardline_transport::process::Command;
 
 use super::Connection;
 use crate::guard::lines;
-use crate::{ConnectionSettings, Error, Versions};
+use crate::{ConnectionSettings, Error, StartError, Versions};
 
 impl Connection {
     /// Starts a server and opens a session with it. The server exits with the session.
@@ -51,7 +51,7 @@ impl Connection {
                 }),
                 None => Stream::spawn(command, config),
             };
-            let started = started.map_err(|error| Error::Start(error.to_string()));
+            let started = started.map_err(|error| Error::from(StartError::new(error)));
             started.map(Arc::new).map_err(|error| error.hidden(&secrets))
         };
         let is_probed = settings.versions == Versions::Any;

@@ -7,7 +7,7 @@ use hardline_transport::http::{Config, Sse, Streamable};
 
 use super::Connection;
 use crate::settings::Era;
-use crate::{ConnectionSettings, Error, Versions};
+use crate::{ConnectionSettings, Error, StartError, Versions};
 
 impl Connection {
     /// Opens a session with the server at `url` over Streamable HTTP. Falls back to the HTTP+SSE transport of
@@ -22,7 +22,7 @@ impl Connection {
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect(url: &str, settings: ConnectionSettings) -> Result<Self, Error> {
         let config = Config::new(url)
-            .map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
+            .map_err(|error| Error::from(StartError::new(error)).hidden(&settings.secrets))?;
         Self::connect_with(config, settings).await
     }
 
@@ -46,8 +46,8 @@ impl Connection {
             eras.forget(&name);
         }
         let transport = Streamable::new(config.clone());
-        let transport =
-            transport.map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
+        let transport = transport
+            .map_err(|error| Error::from(StartError::new(error)).hidden(&settings.secrets))?;
         let error = match Self::open_as(Arc::new(transport), settings.clone(), Some(&name)).await {
             Err(error) if may_be_sse(&error, &settings) => error,
             outcome => return outcome,

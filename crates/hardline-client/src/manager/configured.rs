@@ -8,7 +8,7 @@ use hardline_transport::http::{HeaderSource, Streamable};
 
 use super::Connect;
 use crate::config::{HttpTransport, ProcessVariables, Resolved, ServerConfig, Variables};
-use crate::{Connection, ConnectionSettings, Error};
+use crate::{Connection, ConnectionSettings, Error, StartError};
 
 /// A server from a configuration file, with the sources of its variables and credentials. Both are looked up
 /// anew for every connection, and errors never show their values: see
@@ -111,7 +111,7 @@ impl ConfiguredServer {
         let (resolved, secrets) = self.server.resolve_with_secrets(&*self.variables);
         // Before anything can fail, so that no error shows a value.
         let settings = settings.with_secrets(&secrets);
-        match resolved.map_err(|error| Error::Start(error.to_string()).hidden(&secrets))? {
+        match resolved.map_err(|error| Error::from(StartError::new(error)).hidden(&secrets))? {
             #[cfg(unix)]
             Resolved::Command(command) => {
                 let command = match &self.prepare {
@@ -138,8 +138,9 @@ impl ConfiguredServer {
                     HttpTransport::Sse => Connection::connect_sse(config, settings).await,
                     HttpTransport::Streamable => {
                         let transport = Streamable::new(config);
-                        let transport = transport
-                            .map_err(|error| Error::Start(error.to_string()).hidden(&secrets))?;
+                        let transport = transport.map_err(|error| {
+                            Error::from(StartError::new(error)).hidden(&secrets)
+                        })?;
                         Connection::open(Arc::new(transport), settings).await
                     }
                 }

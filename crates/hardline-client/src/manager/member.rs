@@ -160,7 +160,17 @@ impl Member {
     }
 
     pub(super) fn away(&self, reason: impl Into<String>) -> Error {
-        Error::Away { server: self.display_name(), reason: reason.into() }
+        Error::Away { server: self.display_name(), reason: reason.into(), needs_login: false }
+    }
+
+    /// Returns the error for a request that `snapshot` gives no chance. `otherwise` is the reason if none is
+    /// known.
+    fn away_because(&self, snapshot: &Snapshot, otherwise: &str) -> Error {
+        Error::Away {
+            server: self.display_name(),
+            reason: snapshot.reason(otherwise).to_owned(),
+            needs_login: matches!(snapshot.state, ServerState::LoginNeeded { .. }),
+        }
     }
 
     /// Resolves once the server was removed or the manager closed.
@@ -208,6 +218,36 @@ impl Member {
         let mut watch = self.watch();
         let was_checked = |open: &Open| {
             (open.generation, open.checks_passed) != (suspected.generation, suspected.checks_passed)
+    /// Returns true if the server has listed its tools in this run.
+    pub(super) fn has_listed(&self) -> bool {
+        self.snapshot().tools.as_ref().is_some_and(|it| it.freshness != Freshness::Cached)
+    }
+
+    /// Waits until the server has listed its tools in this run, or failed to, at most until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Away`] if the server is not connected in time, or cannot list its tools.
+    pub(super) async fn wait_until_listed(&self, deadline: Instant) -> Result<(), Error> {
+        self.connected(deadline).await?;
+        let mut watch = self.watch();
+        let is_decided = |snapshot: &Snapshot| {
+            let is_listed =
+                snapshot.tools.as_ref().is_some_and(|it| it.freshness != Freshness::Cached);
+            is_listed || snapshot.list_failure.is_some() || snapshot.open.is_none()
+        };
+        let decided = tokio::time::timeout_at(deadline, watch.wait_for(is_decided)).await;
+        if self.has_listed() {
+            return Ok(());
+        }
+        let failure = self.snapshot().list_failure.clone();
+        Err(match (failure, decided) {
+            (Some(failure), _) => self.away(format!("it cannot list its tools: {failure}")),
+            (None, Err(_)) => self.away("it has not listed its tools yet"),
+            (None, Ok(_)) => self.away_because(&self.snapshot(), "its connection was lost"),
+        })
+    }
+
         };
         let checked = watch.wait_for(|snapshot| snapshot.open.as_ref().is_none_or(was_checked));
         let _ = tokio::time::timeout_at(deadline, checked).await;
@@ -235,15 +275,14 @@ impl Member {
                     ServerState::Disabled | ServerState::Closed => true,
                 };
                 if is_hopeless {
-                    return Err(self.away(snapshot.reason("it is not connected yet")));
+                    return Err(self.away_because(&snapshot, "it is not connected yet"));
                 }
             }
             self.asked.notify_one();
             // At the deadline, the latest snapshot has the best reason for the error.
             let changed = tokio::time::timeout_at(deadline, watch.changed()).await;
             if changed.is_err() {
-                let reason = self.snapshot().reason("it is still being connected to").to_owned();
-                return Err(self.away(reason));
+                return Err(self.away_because(&self.snapshot(), "it is still being connected to"));
             }
         }
     }

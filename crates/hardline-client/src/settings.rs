@@ -32,9 +32,9 @@ const MIN_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct ConnectionSettings {
     pub(crate) info: Implementation,
     pub(crate) versions: Versions,
-    pub(crate) timeout: Duration,
-    pub(crate) max_total: Duration,
-    pub(crate) open_timeout: Duration,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) max_total: Option<Duration>,
+    pub(crate) open_timeout: Option<Duration>,
     pub(crate) probe: Duration,
     pub(crate) max_in_flight: usize,
     pub(crate) max_rounds: usize,
@@ -86,39 +86,47 @@ impl ConnectionSettings {
         self
     }
 
-    /// Sets the request timeout, 30 s by default; zero means no timeout. Each progress notification from the
-    /// server restarts it.
+    /// Sets the request timeout, 30 s by default. Each progress notification from the server restarts it.
+    /// `None` removes it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use hardline_client::ConnectionSettings;
+    ///
+    /// let patient = ConnectionSettings::default().with_timeout(Duration::from_secs(600));
+    /// let endless = ConnectionSettings::default().with_timeout(None);
+    /// ```
     #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+    pub fn with_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.timeout = timeout.into();
         self
     }
 
-    /// Sets the limit on a request's total duration, 1 hour by default. Progress does not extend it.
+    /// Sets the limit on a request's total duration. Progress does not extend it. By default the limit is
+    /// 1 hour for requests that have a [timeout](Self::with_timeout), and there is none for others.
     #[must_use]
     pub fn with_max_total(mut self, max_total: Duration) -> Self {
-        self.max_total = max_total;
+        self.max_total = Some(max_total);
         self
     }
 
-    /// Sets the timeout for opening the connection, 60 s by default.
+    /// Sets the timeout for opening the connection, 60 s by default. `None` removes it.
     #[must_use]
-    pub fn with_open_timeout(mut self, timeout: Duration) -> Self {
-        self.open_timeout = timeout;
+    pub fn with_open_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.open_timeout = timeout.into();
         self
     }
 
     /// Sets the request timeout to the one in a server's configuration
     /// ([`ServerConfig::timeout`](crate::config::ServerConfig::timeout)). Lowers the open timeout to the same
-    /// value, but not below 5 s, because a server may be slow to start. Zero means no request timeout, and
-    /// leaves the open timeout unchanged.
+    /// value, but not below 5 s, because a server may be slow to start.
     #[must_use]
     pub fn with_configured_timeout(mut self, timeout: Duration) -> Self {
         // The configured value replaces even a longer one from the program: the user knows the server.
-        self.timeout = timeout;
-        if !timeout.is_zero() {
-            self.open_timeout = self.open_timeout.min(timeout.max(MIN_OPEN_TIMEOUT));
-        }
+        self.timeout = Some(timeout);
+        let limit = timeout.max(MIN_OPEN_TIMEOUT);
+        self.open_timeout = Some(self.open_timeout.map_or(limit, |it| it.min(limit)));
         self
     }
 
@@ -318,9 +326,9 @@ impl Default for ConnectionSettings {
         Self {
             info: Implementation::new("hardline", env!("CARGO_PKG_VERSION")),
             versions: Versions::Any,
-            timeout: Duration::from_secs(30),
-            max_total: Duration::from_secs(3600),
-            open_timeout: Duration::from_secs(60),
+            timeout: Some(Duration::from_secs(30)),
+            max_total: None,
+            open_timeout: Some(Duration::from_secs(60)),
             probe: Duration::from_secs(2),
             max_in_flight: 1000,
             max_rounds: 10,

@@ -185,9 +185,7 @@ impl TargetArgs {
         match self.timeout {
             None => settings,
             // Zero means no limit, also for opening the session.
-            Some(Duration::ZERO) => {
-                settings.with_timeout(Duration::ZERO).with_open_timeout(FOREVER)
-            }
+            Some(Duration::ZERO) => settings.with_timeout(None).with_open_timeout(None),
             Some(time) => settings
                 .with_timeout(time)
                 .with_open_timeout(time)

@@ -26,6 +26,9 @@ use crate::{Error, RpcError};
 
 /// Substitute for "no timeout": longer than any process runs, and short enough to add to an instant.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
+/// Limit on the total duration of a request that has a timeout, unless the settings say otherwise. A server
+/// could keep a request alive forever with progress alone.
+const MAX_TOTAL: Duration = Duration::from_secs(3600);
 /// Number of bytes that an error quotes about an unexpected answer.
 const REASON_BYTES: usize = 300;
 
@@ -33,22 +36,29 @@ const REASON_BYTES: usize = 300;
 #[derive(Clone, Default)]
 #[must_use]
 pub struct RequestOptions {
-    timeout: Option<Duration>,
+    /// The outer `Option` tells if the timeout was set, the inner one is its value.
+    timeout: Option<Option<Duration>>,
     max_total: Option<Duration>,
     on_progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl RequestOptions {
-    /// Sets the timeout, which each progress notification restarts; zero means no timeout.
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+    /// Sets the timeout, which each progress notification restarts. `None` removes it.
+    pub fn with_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.timeout = Some(timeout.into());
         self
     }
 
-    /// Sets the limit on the total duration. Progress does not extend it.
+    /// Sets the limit on the total duration. Progress does not extend it. For a request through a
+    /// [`Manager`](crate::Manager), the limit includes the wait for the server and repeated attempts.
     pub fn with_max_total(mut self, max_total: Duration) -> Self {
         self.max_total = Some(max_total);
         self
+    }
+
+    /// Returns the limit on the total duration, if one was set.
+    pub(crate) fn max_total(&self) -> Option<Duration> {
+        self.max_total
     }
 
     /// Calls `listener` with each progress notification for this request, before the result is returned. The
@@ -368,12 +378,13 @@ struct Deadline {
 impl Deadline {
     fn new(inner: &Inner, options: &RequestOptions) -> Self {
         let timeout = options.timeout.unwrap_or(inner.settings.timeout);
-        let is_infinite = timeout.is_zero();
-        let total = options.max_total.unwrap_or(inner.settings.max_total);
-        let total = if is_infinite { FOREVER } else { total.min(FOREVER) };
-        let timeout = if is_infinite { FOREVER } else { timeout.min(FOREVER) };
+        let total = options.max_total.or(inner.settings.max_total);
+        // A request without a timeout, such as a subscription, is not meant to end within the hour.
+        let total = total.or(timeout.and(Some(MAX_TOTAL)));
+        let (timeout, is_infinite) = (timeout.unwrap_or(FOREVER).min(FOREVER), total.is_none());
         let start = Instant::now();
-        Self { start, timeout, last: start + total, is_infinite }
+        let last = start + total.unwrap_or(FOREVER).min(FOREVER);
+        Self { start, timeout, last, is_infinite }
     }
 
     /// Returns the time at which the request times out if the server is silent from now on.

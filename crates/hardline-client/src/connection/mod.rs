@@ -31,6 +31,7 @@ mod url;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use hardline_transport::client::{Transport, TransportError};
 use hardline_wire::version::Version;
@@ -113,7 +114,7 @@ impl Connection {
         name: Option<&str>,
     ) -> Result<Self, Error> {
         let connection = Self::start(transport, settings);
-        let limit = connection.inner.settings.open_timeout;
+        let limit = connection.inner.settings.open_timeout.unwrap_or(Duration::MAX);
         let opening = tokio::time::timeout(limit, Box::pin(connection.inner.open(name)));
         // The caller's request to abort wins even over a handshake that hangs.
         let opened = tokio::select! {

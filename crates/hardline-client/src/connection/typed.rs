@@ -208,7 +208,7 @@ impl Connection {
     ///
     /// Returns an [`Error`] if the request fails.
     pub async fn listen(&self, filter: &SubscriptionFilter) -> Result<(), Error> {
-        let no_timeout = RequestOptions::default().with_timeout(std::time::Duration::ZERO);
+        let no_timeout = RequestOptions::default().with_timeout(None);
         let params = json!({ "notifications": filter });
         self.request_with("subscriptions/listen", &params, &no_timeout).await.map(|_| ())
     }

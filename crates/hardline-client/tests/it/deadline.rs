@@ -46,13 +46,25 @@ async fn a_call_may_have_a_time_of_its_own() {
     peer.expect("notifications/cancelled").await;
 
     let asking = tokio::spawn(async move {
-        let endless = RequestOptions::default().with_timeout(Duration::ZERO);
+        let endless = RequestOptions::default().with_timeout(None);
         connection.request_with("x/y", &(), &endless).await
     });
     let asked = peer.expect("x/y").await;
     sleep(Duration::from_secs(7 * 24 * 3600)).await;
     peer.result(&asked, json!({})).await;
     assert!(asking.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_total_limit_holds_without_a_timeout() {
+    let (connection, _peer) = Peer::greeted(ConnectionSettings::default()).await;
+    let start = Instant::now();
+    let limited =
+        RequestOptions::default().with_timeout(None).with_max_total(Duration::from_secs(7200));
+    let error = connection.request_with("x/y", &(), &limited).await.unwrap_err();
+    assert_eq!(error.to_string(), "no answer to x/y within 7200 s");
+    assert!(error.is_timeout());
+    assert_eq!(start.elapsed().as_secs(), 7200);
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +124,7 @@ async fn progress_is_seen_before_the_result() {
 
 #[tokio::test(start_paused = true)]
 async fn the_timeout_pauses_while_the_server_waits_for_the_client() {
-    let settings = ConnectionSettings::default().on_request("x/ask", async |_| {
+    let settings = ConnectionSettings::default().on_request("x/ask", async |_, _| {
         sleep(Duration::from_secs(50)).await;
         Ok(serde_json::value::to_raw_value(&json!({})).unwrap())
     });

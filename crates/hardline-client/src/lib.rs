@@ -49,6 +49,7 @@ pub mod guard;
 pub mod manager;
 pub mod once;
 pub mod settings;
+mod handler;
 
 pub use broadcast::EventReceiver;
 pub use connection::{
@@ -59,6 +60,7 @@ pub use guard::GuardSettings;
 pub use hardline_auth as auth;
 pub use hardline_transport::Secrets;
 pub use hardline_transport::client::{Transport, TransportError};
+pub use handler::RequestContext;
 pub use hardline_wire::version::Version;
 pub use manager::{
     Catalog, CatalogTool, ConfiguredServer, Connect, Manager, ManagerEvent, ManagerSettings,

@@ -7,20 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hardline_transport::Secrets;
-use hardline_transport::client::BoxFuture;
 use hardline_wire::version::Version;
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ElicitationCapability, FormElicitationCapability, Implementation,
     ListRootsResult, Root, RootsCapabilities, SamplingCapability,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use crate::RpcError;
 use crate::guard::GuardSettings;
+use crate::handler::{Handler, RequestContext, fixed, typed};
 
 /// Limit on the servers whose [`Era`] one [`ConnectionSettings`] and its clones remember.
 const MAX_ERAS: usize = 1024;
@@ -43,6 +41,7 @@ pub struct ConnectionSettings {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) handlers: HashMap<&'static str, Handler>,
     pub(crate) on_trouble: Option<Arc<Listener>>,
+    pub(crate) server_name: Option<Arc<str>>,
     pub(crate) eras: Eras,
     pub(crate) guard: Option<GuardSettings>,
     pub(crate) secrets: Secrets,
@@ -51,13 +50,19 @@ pub struct ConnectionSettings {
 }
 
 /// The protocol versions that a client offers to a server.
+///
+/// The default prefers 2026-07-28, the version without a handshake. In it, a server cannot send requests to
+/// the client; a server that wants a sample or an answer from the user returns a result that asks for it.
+/// A server that supports 2026-07-28 but asks in the old way fails there, usually with "capability not
+/// declared". Choose [`WithHandshake`](Self::WithHandshake) for such a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Versions {
     /// The newest version that both sides know, negotiated when the connection opens.
     #[default]
     Any,
-    /// The four versions that begin with `initialize`. The client does not probe for a newer one.
+    /// The four versions that begin with `initialize`, and in which servers can send requests: sampling,
+    /// elicitation, roots. The client does not probe for a newer version.
     WithHandshake,
     /// Exactly this version.
     Only(Version),
@@ -65,11 +70,6 @@ pub enum Versions {
 
 /// Callback that receives a description of each problem.
 pub(crate) type Listener = dyn Fn(&str) + Send + Sync;
-
-/// Answers a request from the server with a result as JSON, or with an error.
-pub(crate) type Handler = Arc<
-    dyn Fn(Option<Box<RawValue>>) -> BoxFuture<'static, Result<String, RpcError>> + Send + Sync,
->;
 
 impl ConnectionSettings {
     /// Sets the name and version that the client sends as its `clientInfo`.
@@ -79,7 +79,16 @@ impl ConnectionSettings {
         self
     }
 
-    /// Sets the protocol versions that the client offers.
+    /// Sets the name under which this program knows the server. Handlers get it with each request
+    /// ([`RequestContext::server`]). A [`Manager`](crate::Manager) sets it for each of its servers.
+    #[must_use]
+    pub fn with_server_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.server_name = Some(name.into());
+        self
+    }
+
+    /// Sets the protocol versions that the client offers. [`Versions`] tells which one to choose for a server
+    /// that sends requests.
     #[must_use]
     pub fn with_versions(mut self, versions: Versions) -> Self {
         self.versions = versions;
@@ -154,10 +163,23 @@ impl ConnectionSettings {
     }
 
     /// Declares the sampling capability and answers the server's sampling requests with `handler`.
+    ///
+    /// ```
+    /// use hardline_client::{ConnectionSettings, RpcError};
+    ///
+    /// let settings = ConnectionSettings::default().on_sampling(async |request, context| {
+    ///     let server = context.server().unwrap_or("a server").to_owned();
+    ///     println!("{server} asks the model for up to {} tokens", request.max_tokens);
+    ///     Err(RpcError::new(-1, "the user rejected the request"))
+    /// });
+    /// ```
+    ///
+    /// A server of 2026-07-28 must ask in a result; one that still sends a request of its own needs
+    /// [`Versions::WithHandshake`].
     #[must_use]
     pub fn on_sampling<F>(
         mut self,
-        handler: impl Fn(CreateMessageRequestParams) -> F + Send + Sync + 'static,
+        handler: impl Fn(CreateMessageRequestParams, RequestContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
@@ -169,10 +191,23 @@ impl ConnectionSettings {
 
     /// Declares the elicitation capability for forms and answers the server's questions to the user with
     /// `handler`. Other kinds of elicitation are declared with [`with_capabilities`](Self::with_capabilities).
+    ///
+    /// ```
+    /// use hardline_client::ConnectionSettings;
+    /// use hardline_client::model::{ElicitResult, ElicitationAction};
+    ///
+    /// let settings = ConnectionSettings::default().on_elicitation(async |_question, context| {
+    ///     println!("{} asks the user", context.server().unwrap_or("a server"));
+    ///     Ok(ElicitResult::new(ElicitationAction::Decline))
+    /// });
+    /// ```
+    ///
+    /// A server of 2026-07-28 must ask in a result; one that still sends a request of its own fails with
+    /// "capability not declared" and needs [`Versions::WithHandshake`].
     #[must_use]
     pub fn on_elicitation<F>(
         mut self,
-        handler: impl Fn(ElicitRequestParams) -> F + Send + Sync + 'static,
+        handler: impl Fn(ElicitRequestParams, RequestContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
@@ -191,16 +226,16 @@ impl ConnectionSettings {
     pub fn on_request<F>(
         mut self,
         method: &'static str,
-        handler: impl Fn(Option<Box<RawValue>>) -> F + Send + Sync + 'static,
+        handler: impl Fn(Option<Box<RawValue>>, RequestContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<Box<RawValue>, RpcError>> + Send + 'static,
     {
-        let handler = move |params| -> BoxFuture<'static, Result<String, RpcError>> {
-            let answer = handler(params);
+        let handler: Handler = Arc::new(move |params, context| {
+            let answer = handler(params, context);
             Box::pin(async move { answer.await.map(|it| it.get().to_owned()) })
-        };
-        self.handlers.insert(method, Arc::new(handler));
+        });
+        self.handlers.insert(method, handler);
         self
     }
 
@@ -282,42 +317,6 @@ impl ConnectionSettings {
     }
 }
 
-/// Creates a handler that always returns `result`.
-fn fixed(result: String) -> Handler {
-    Arc::new(move |_| {
-        let result = result.clone();
-        Box::pin(async move { Ok(result) })
-    })
-}
-
-/// Wraps a handler with typed parameters and results.
-fn typed<P, R, F>(handler: impl Fn(P) -> F + Send + Sync + 'static) -> Handler
-where
-    P: DeserializeOwned,
-    R: Serialize,
-    F: Future<Output = Result<R, RpcError>> + Send + 'static,
-{
-    Arc::new(move |params| {
-        // Absent parameters and an empty object mean the same to every method.
-        let text = params.as_deref().map_or("{}", RawValue::get);
-        match serde_json::from_str(text) {
-            Ok(params) => {
-                let answer = handler(params);
-                Box::pin(async move {
-                    let result = answer.await?;
-                    serde_json::to_string(&result)
-                        .map_err(|error| RpcError::internal(&error.to_string()))
-                })
-            }
-            Err(error) => {
-                // The parameters come from the server, so the mistake is the server's.
-                let error = RpcError::invalid_params(&error.to_string());
-                Box::pin(async move { Err(error) })
-            }
-        }
-    })
-}
-
 impl Default for ConnectionSettings {
     fn default() -> Self {
         let mut capabilities = ClientCapabilities::default();
@@ -337,6 +336,7 @@ impl Default for ConnectionSettings {
             capabilities,
             handlers: HashMap::new(),
             on_trouble: None,
+            server_name: None,
             eras: Eras::default(),
             guard: None,
             secrets: Secrets::default(),

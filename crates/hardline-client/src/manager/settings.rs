@@ -62,7 +62,7 @@ impl ManagerSettings {
     }
 
     pub(super) fn for_server(&self, server: &str, timeout: Option<Duration>) -> ConnectionSettings {
-        let mut settings = self.connection.clone();
+        let mut settings = self.connection.clone().with_server_name(server);
         if let Some(timeout) = timeout {
             settings = settings.with_configured_timeout(timeout);
         }

@@ -64,7 +64,7 @@ async fn a_notification_to_a_server_that_does_not_read_ends() {
 async fn a_panicking_callback_loses_only_its_message() {
     let settings = ConnectionSettings::default()
         .on_trouble(|_| panic!("trouble"))
-        .on_request("x/bad", |_| -> std::future::Pending<_> { panic!("request") });
+        .on_request("x/bad", |_, _| -> std::future::Pending<_> { panic!("request") });
     let (connection, mut peer) = Peer::greeted(settings).await;
     let calling = {
         let connection = connection.clone();
@@ -94,7 +94,7 @@ async fn a_panicking_callback_loses_only_its_message() {
 async fn a_handler_that_never_ends_does_not_keep_the_connection() {
     let running = Arc::new(());
     let kept = Arc::clone(&running);
-    let settings = ConnectionSettings::default().on_request("x/slow", move |_| {
+    let settings = ConnectionSettings::default().on_request("x/slow", move |_, _| {
         let kept = Arc::clone(&kept);
         async move {
             std::future::pending::<()>().await;
@@ -123,7 +123,7 @@ async fn a_server_that_asks_and_never_reads_the_answers_is_not_kept_in_memory() 
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
     let answer = serde_json::value::to_raw_value(&"x".repeat(MUCH / 4)).unwrap();
-    let settings = ConnectionSettings::default().on_request("x/ask", move |_| {
+    let settings = ConnectionSettings::default().on_request("x/ask", move |_, _| {
         counted.fetch_add(1, Ordering::SeqCst);
         let answer = answer.clone();
         async move { Ok(answer) }

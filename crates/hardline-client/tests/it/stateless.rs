@@ -10,7 +10,7 @@ use crate::peer::{Peer, text};
 #[tokio::test]
 async fn what_a_server_wants_to_know_is_answered_in_rounds() {
     let settings = ConnectionSettings::default()
-        .on_elicitation(async |_| Ok(ElicitResult::new(ElicitationAction::Cancel)));
+        .on_elicitation(async |_, _| Ok(ElicitResult::new(ElicitationAction::Cancel)));
     let (connection, mut peer) = Peer::stateless(settings).await;
     let calling = tokio::spawn(async move { connection.call_tool("ask", json!({ "n": 1 })).await });
     let call = peer.expect("tools/call").await;

@@ -70,8 +70,8 @@ impl Wanted {
         let settings = ConnectionSettings::default()
             .with_info("hardline-check-server", env!("CARGO_PKG_VERSION"))
             .with_versions(self.speak.map_or(Versions::Any, Versions::Only))
-            .on_elicitation(|question| async move { Ok(answer(&question)) })
-            .on_sampling(|_| async { Err(RpcError::internal("there is no model here")) });
+            .on_elicitation(|question, _| async move { Ok(answer(&question)) })
+            .on_sampling(|_, _| async { Err(RpcError::internal("there is no model here")) });
         if let Some(url) = &self.url {
             return Ok(Connection::connect(url, settings).await?);
         }

@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The connection detects the protocol version of the server.
     let settings = ConnectionSettings::default()
         .with_info("hardline-conformance-client", env!("CARGO_PKG_VERSION"))
-        .on_elicitation(|question| async move { accept(&question) });
+        .on_elicitation(|question, _| async move { accept(&question) });
     let mut config = Config::new(&url)?;
     if scenario.starts_with("auth/") {
         config = config.with_header_source(login::auth(&url, &scenario, &context()?)?);

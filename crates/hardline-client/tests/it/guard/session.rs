@@ -34,7 +34,7 @@ async fn what_a_server_may_not_ask_is_refused() {
         let asked = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let settings = ConnectionSettings::default().on_request("tools/call", {
             let asked = asked.clone();
-            move |_| {
+            move |_, _| {
                 asked.store(true, std::sync::atomic::Ordering::Relaxed);
                 async { Err(hardline_client::RpcError::internal("taken")) }
             }
@@ -157,7 +157,7 @@ async fn every_one_of_a_thousand_requests_ends_once() {
 #[tokio::test]
 async fn a_server_may_send_the_requests_that_the_client_declares() {
     for place in BOTH {
-        let settings = ConnectionSettings::default().on_sampling(async |_| {
+        let settings = ConnectionSettings::default().on_sampling(async |_, _| {
             Ok(CreateMessageResult::new(SamplingMessage::assistant_text("four"), "m".into()))
         });
         let (_connection, mut peer, notes) = greeted(place, strict(), settings).await;

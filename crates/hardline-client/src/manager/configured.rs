@@ -4,8 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use hardline_transport::client::BoxFuture;
+#[cfg(unix)]
+use hardline_transport::Secrets;
 use hardline_transport::http::{HeaderSource, Streamable};
 
+#[cfg(unix)]
+use hardline_transport::process::{Command, Stderr};
 use super::Connect;
 use crate::config::{HttpTransport, ProcessVariables, Resolved, ServerConfig, Variables};
 use crate::{Connection, ConnectionSettings, Error, StartError};
@@ -28,9 +32,7 @@ pub struct ConfiguredServer {
 type Credentials = dyn Fn(&ServerConfig, &str) -> Option<Arc<dyn HeaderSource>> + Send + Sync;
 
 #[cfg(unix)]
-type Prepare = dyn Fn(hardline_transport::process::Command) -> hardline_transport::process::Command
-    + Send
-    + Sync;
+type Prepare = dyn Fn(Command) -> Command + Send + Sync;
 
 impl ConfiguredServer {
     /// Creates a server with its name from the file and the environment variables of this process.
@@ -83,16 +85,11 @@ impl ConfiguredServer {
     }
 
     /// Changes the command that starts the server, for example its keeper or its standard error. By default,
-    /// lines on the server's standard error go to ours, prefixed with the program's name.
+    /// lines on the server's standard error go to ours, prefixed with the server's configured name and without
+    /// the values of variables.
     #[cfg(unix)]
     #[must_use]
-    pub fn prepare(
-        mut self,
-        prepare: impl Fn(hardline_transport::process::Command) -> hardline_transport::process::Command
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self {
+    pub fn prepare(mut self, prepare: impl Fn(Command) -> Command + Send + Sync + 'static) -> Self {
         self.prepare = Some(Arc::new(prepare));
         self
     }
@@ -108,18 +105,24 @@ impl ConfiguredServer {
     }
 
     async fn open(&self, settings: ConnectionSettings) -> Result<Connection, Error> {
+    /// Returns the command with its standard error directed, or as the caller has prepared it.
+    #[cfg(unix)]
+    fn prepared(&self, command: Command, secrets: &Secrets) -> Command {
+        match &self.prepare {
+            // After resolution: the caller can change how, but not what is started.
+            Some(prepare) => prepare(command),
+            // The user knows the server by its configured name, not by `npx` or `node`.
+            None => command.stderr(Stderr::forward(&self.name).without(secrets)),
+        }
+    }
+
         let (resolved, secrets) = self.server.resolve_with_secrets(&*self.variables);
         // Before anything can fail, so that no error shows a value.
         let settings = settings.with_secrets(&secrets);
         match resolved.map_err(|error| Error::from(StartError::new(error)).hidden(&secrets))? {
             #[cfg(unix)]
             Resolved::Command(command) => {
-                let command = match &self.prepare {
-                    // After resolution: the caller can change how, but not what is started.
-                    Some(prepare) => prepare(command),
-                    None => command,
-                };
-                Connection::spawn(&command, settings).await
+                Connection::spawn(&self.prepared(command, &secrets), settings).await
             }
             Resolved::Url { mut config, transport } => {
                 let source = if self.server.has_authorization() {
@@ -178,5 +181,29 @@ impl fmt::Debug for ConfiguredServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("ConfiguredServer");
         shown.field("name", &self.name).field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use hardline_transport::process::Environment;
+
+    use super::*;
+    use crate::config::{self, Dialect};
+
+    #[test]
+    fn standard_error_has_the_configured_name() {
+        let text = br#"{"mcpServers": {"docs": {"command": "npx"}}}"#;
+        let mut file = config::parse("mcp.json".as_ref(), text, Dialect::Generic).unwrap();
+        let server = ConfiguredServer::new(file.servers.remove(0));
+        let label = |server: &ConfiguredServer| {
+            let command = Command::new("npx", Environment::Base);
+            format!("{:?}", server.prepared(command, &Secrets::default()))
+        };
+        assert!(label(&server).contains("Forward(docs)"), "{}", label(&server));
+        let renamed = server.named("docs-2");
+        assert!(label(&renamed).contains("Forward(docs-2)"));
+        let prepared = renamed.prepare(|it| it.stderr(Stderr::tail_only()));
+        assert!(label(&prepared).contains("Tail"));
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::catalog::{Catalog, Freshness, List};
 use super::member::{Member, Snapshot, Tools};
 use super::settings::ManagerSettings;
-use super::state::{ManagerEvent, ServerState, StateChange};
+use super::state::{ManagerEvent, ServerState};
 use crate::ServerEvent;
 use crate::broadcast::Broadcast;
 
@@ -18,7 +18,6 @@ pub(super) struct Hub {
     members: RwLock<Vec<Arc<Member>>>,
     pub(super) catalog: watch::Sender<Arc<Catalog>>,
     pub(super) events: Broadcast<ManagerEvent>,
-    pub(super) states: Broadcast<StateChange>,
 }
 
 impl Hub {
@@ -28,7 +27,6 @@ impl Hub {
             members: RwLock::default(),
             catalog: watch::Sender::default(),
             events: Broadcast::default(),
-            states: Broadcast::default(),
         }
     }
 
@@ -72,7 +70,7 @@ impl Hub {
             snapshot.next = next;
         });
         tracing::debug!(server = %member.display_name(), ?state, "changed");
-        self.states.send(StateChange::Changed { server: Arc::clone(&member.name), state });
+        self.events.send(ManagerEvent::State { server: Arc::clone(&member.name), state });
     }
 
     pub(super) fn set_tools(&self, member: &Member, tools: Tools) {

@@ -31,7 +31,7 @@
 //!   failures within 30 s, a server that the manager starts itself is restarted only on request.
 //! - The tools of an unavailable server stay in the catalog and are marked, as are tools that only an earlier
 //!   run has listed.
-//! - Everything is bounded: tool lists, buffered notifications and state changes, and every wait.
+//! - Everything is bounded: tool lists, buffered notifications and changes of state, and every wait.
 //!
 //! | module | contents |
 //! |---|---|
@@ -72,7 +72,7 @@ pub use catalog::{Catalog, CatalogTool, Freshness, ListedTool, Shadow};
 pub use configured::ConfiguredServer;
 pub use connect::Connect;
 pub use settings::ManagerSettings;
-pub use state::{ManagerEvent, ServerState, ServerStatus, StateChange};
+pub use state::{ManagerEvent, ServerState, ServerStatus};
 
 /// Time limit for closing all servers.
 const CLOSE_TIME: Duration = Duration::from_secs(15);
@@ -176,14 +176,10 @@ impl Manager {
         Some(self.inner.hub.find(server)?.status())
     }
 
-    /// Subscribes to notifications from all servers and to changes of the catalog, from now on.
+    /// Subscribes to the servers' notifications and changes of state, and to changes of the catalog, in the order
+    /// in which they happen, from now on.
     pub fn events(&self) -> EventReceiver<ManagerEvent> {
         self.inner.hub.events.subscribe()
-    }
-
-    /// Subscribes to changes of the servers' states, from now on.
-    pub fn states(&self) -> EventReceiver<StateChange> {
-        self.inner.hub.states.subscribe()
     }
 
     /// Waits until every current server has listed its tools or failed to. Each server may take as long as the

@@ -86,26 +86,17 @@ pub struct ServerStatus {
     pub attempts: u64,
 }
 
-/// A change of a server's state.
+/// An event from one of a manager's servers, or a change of a state or of the catalog.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum StateChange {
-    /// The server has a new state.
-    Changed {
+pub enum ManagerEvent {
+    /// A server has a new state. What it sends in that state comes after this event.
+    State {
         /// Name of the server.
         server: Arc<str>,
         /// The new state.
         state: ServerState,
     },
-    /// Number of changes that the receiver missed because it was too slow.
-    /// [`statuses`](super::Manager::statuses) returns the current states.
-    Missed(u64),
-}
-
-/// An event from one of a manager's servers, or a change of the catalog.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum ManagerEvent {
     /// An event from one server.
     Server {
         /// Name of the server.
@@ -116,25 +107,14 @@ pub enum ManagerEvent {
     /// The catalog has changed; [`catalog`](super::Manager::catalog) returns it.
     CatalogChanged,
     /// Number of events that the receiver missed because it was too slow.
+    /// [`statuses`](super::Manager::statuses) returns the current states.
     Missed(u64),
-}
-
-impl BroadcastEvent for StateChange {
-    fn len(&self) -> usize {
-        match self {
-            Self::Changed { state, .. } => 64 + state.reason().map_or(0, str::len),
-            Self::Missed(_) => 0,
-        }
-    }
-
-    fn missed(count: u64) -> Self {
-        Self::Missed(count)
-    }
 }
 
 impl BroadcastEvent for ManagerEvent {
     fn len(&self) -> usize {
         match self {
+            Self::State { state, .. } => 64 + state.reason().map_or(0, str::len),
             Self::Server { event, .. } => 64 + event.len(),
             Self::CatalogChanged | Self::Missed(_) => 0,
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hardline_client::manager::{Connect, Manager, ManagerSettings, ServerState, StateChange};
+use hardline_client::manager::{Connect, Manager, ManagerEvent, ManagerSettings, ServerState};
 use hardline_client::{Connection, ConnectionSettings, Error, TransportError, Versions};
 use hardline_transport::client::BoxFuture;
 use serde_json::{Value, json};
@@ -192,15 +192,20 @@ pub(super) async fn until(
     server: &str,
     is: impl Fn(&ServerState) -> bool,
 ) -> ServerState {
-    let mut states = manager.states();
+    let mut events = manager.events();
     let wait = async {
         loop {
             let state = manager.status(server).unwrap().state;
             if is(&state) {
                 return state;
             }
-            while let Some(change) = states.recv().await {
-                if !matches!(&change, StateChange::Changed { server: it, .. } if &**it != server) {
+            while let Some(event) = events.recv().await {
+                if let ManagerEvent::State { server: it, .. } = &event
+                    && &**it == server
+                {
+                    break;
+                }
+                if let ManagerEvent::Missed(_) = event {
                     break;
                 }
             }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use hardline_client::once::SingleRequest;
 use hardline_client::{
     Connection, ConnectionSettings, Error, RequestOptions, TransportError, Version, Versions,
 };
@@ -332,17 +333,9 @@ async fn one_call_needs_no_session() {
     let server = Server::start(async |it| it.answer(&text("once").to_string()).await);
     for version in [Version::V2026_07_28, Version::V2025_11_25] {
         let config = Config::new(&server.url("/mcp")).unwrap();
-        let (settings, options) = (ConnectionSettings::default(), RequestOptions::default());
-        let params = json!({ "name": "x", "arguments": {} });
-        let result = hardline_client::once::request(
-            config,
-            version,
-            "tools/call",
-            &params,
-            settings,
-            &options,
-        );
-        assert!(result.await.unwrap().get().contains("once"));
+        let request = SingleRequest::new(config, "tools/call").with_version(version);
+        let request = request.with_params(&json!({ "name": "x", "arguments": {} })).unwrap();
+        assert!(request.send().await.unwrap().get().contains("once"));
     }
     let requests = server.requests();
     assert_eq!(requests.len(), 2);

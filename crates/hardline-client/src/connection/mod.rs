@@ -49,6 +49,7 @@ use tools::ToolHeaders;
 
 pub use call::{RawResult, RequestOptions};
 pub use event::{Notification, ServerEvent};
+pub(crate) use message::call_params;
 pub use typed::Progress;
 
 /// A session with one server. Clones share the session, which ends when the last clone is dropped.

@@ -8,8 +8,8 @@ use rmcp::model::{
     CallToolResult, CompleteRequestParams, CompleteResult, GetPromptResult, LoggingLevel, Prompt,
     ReadResourceResult, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -85,14 +85,32 @@ impl Connection {
         Ok(listed)
     }
 
-    /// Calls a tool. `arguments` is an object, or `null` for none.
+    /// Calls a tool. `arguments` serializes to a JSON object, or to `null` for none.
+    ///
+    /// ```no_run
+    /// # async fn run(server: hardline_client::Connection) -> Result<(), hardline_client::Error> {
+    /// #[derive(serde::Serialize)]
+    /// struct Search<'a> {
+    ///     query: &'a str,
+    /// }
+    ///
+    /// let result = server.call_tool("search", Search { query: "mcp" }).await?;
+    /// let result = server.call_tool("search", serde_json::json!({ "query": "mcp" })).await?;
+    /// let result = server.call_tool("latest", ()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// If the tool reports a failure of its own, the result has `is_error` set; that is not an [`Error`].
     ///
     /// # Errors
     ///
     /// Returns an [`Error`] if the request fails.
-    pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<CallToolResult, Error> {
         self.call_tool_with(name, arguments, &RequestOptions::default()).await
     }
 
@@ -104,14 +122,10 @@ impl Connection {
     pub async fn call_tool_with(
         &self,
         name: &str,
-        arguments: Value,
+        arguments: impl Serialize,
         options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
-        let params = match arguments {
-            Value::Null => Params::tool(name, None),
-            Value::Object(arguments) => Params::tool(name, Some(arguments)),
-            _ => return Err(Error::Params("a tool's arguments must be a JSON object".into())),
-        };
+        let params = Params::call(name, arguments)?;
         self.inner.perform("tools/call", params, options).await?.parse("tools/call")
     }
 
@@ -151,17 +165,18 @@ impl Connection {
         self.list("prompts/list", "prompts").await
     }
 
-    /// Gets a prompt. `arguments` is an object of strings, or `null` for none.
+    /// Gets a prompt. `arguments` serializes to an object of strings, or to `null` for none.
     ///
     /// # Errors
     ///
     /// Returns an [`Error`] if the request fails.
-    pub async fn get_prompt(&self, name: &str, arguments: Value) -> Result<GetPromptResult, Error> {
-        let params = match arguments {
-            Value::Null => json!({ "name": name }),
-            arguments => json!({ "name": name, "arguments": arguments }),
-        };
-        self.ask("prompts/get", params).await
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<GetPromptResult, Error> {
+        let (method, params) = ("prompts/get", Params::call(name, arguments)?);
+        self.inner.perform(method, params, &RequestOptions::default()).await?.parse(method)
     }
 
     /// Requests completions for an argument of a prompt or a resource template.

@@ -27,6 +27,34 @@ async fn calls_a_tool() {
 }
 
 #[tokio::test]
+async fn arguments_are_all_that_serializes_to_an_object() {
+    #[derive(serde::Serialize)]
+    struct Search<'a> {
+        query: &'a str,
+    }
+
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
+    let error = connection.call_tool("search", [1]).await.unwrap_err();
+    assert!(matches!(error, Error::Params(_)) && !error.may_have_run(), "{error:?}");
+    let calling = tokio::spawn(async move {
+        let query = String::from("mcp");
+        connection.call_tool("search", Search { query: &query }).await.unwrap();
+        connection.call_tool("latest", ()).await.unwrap();
+        connection.get_prompt("greet", json!({ "name": "Ann" })).await
+    });
+    let call = peer.expect("tools/call").await;
+    assert_eq!(call["params"]["arguments"], json!({ "query": "mcp" }));
+    peer.result(&call, text("found")).await;
+    let call = peer.expect("tools/call").await;
+    assert!(call["params"].get("arguments").is_none(), "{call}");
+    peer.result(&call, text("newest")).await;
+    let prompt = peer.expect("prompts/get").await;
+    assert_eq!(prompt["params"]["arguments"], json!({ "name": "Ann" }));
+    peer.result(&prompt, json!({ "messages": [] })).await;
+    calling.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn lists_all_pages_and_no_endless_one() {
     let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });

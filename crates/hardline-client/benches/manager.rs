@@ -48,7 +48,7 @@ mod fleet {
     use std::time::{Duration, Instant};
 
     use hardline_client::config::{self, Dialect};
-    use hardline_client::manager::{Configured, Freshness, Manager, ManagerSettings};
+    use hardline_client::manager::{ConfiguredServer, Freshness, Manager, ManagerSettings};
     use hardline_client::{Error, RequestOptions};
     use hardline_testkit::http::Server;
     use hardline_transport::process::Stderr;
@@ -123,8 +123,8 @@ done
         let start = Instant::now();
         let manager = Manager::new(ManagerSettings::default());
         for server in file.servers {
-            let server = Configured::new(server).prepare(|it| it.stderr(Stderr::tail_only()));
-            assert!(manager.add_configured(server));
+            let server = ConfiguredServer::new(server).prepare(|it| it.stderr(Stderr::tail_only()));
+            manager.add_configured(server).unwrap();
         }
         let names: Vec<String> =
             manager.statuses().iter().map(|it| it.server.to_string()).collect();

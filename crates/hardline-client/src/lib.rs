@@ -20,6 +20,9 @@
 //! # }
 //! ```
 //!
+//! A [`Manager`] holds connections to many servers, reopens them when they are lost, and joins their tools into
+//! one [`Catalog`]. Events of both are [streams](EventReceiver).
+//!
 //! Every request ends: with the server's answer, with an error from the server or the transport, or at its
 //! deadline. A caller cancels a request by letting it reach its deadline or by dropping its future; the
 //! client then sends the server a cancellation. A request that the server may already have received is
@@ -46,10 +49,10 @@ pub mod config;
 pub mod connection;
 mod error;
 pub mod guard;
+mod handler;
 pub mod manager;
 pub mod once;
 pub mod settings;
-mod handler;
 
 pub use broadcast::EventReceiver;
 pub use connection::{
@@ -57,14 +60,14 @@ pub use connection::{
 };
 pub use error::{Error, RpcError, StartError};
 pub use guard::GuardSettings;
+pub use handler::RequestContext;
 pub use hardline_auth as auth;
 pub use hardline_transport::Secrets;
 pub use hardline_transport::client::{Transport, TransportError};
-pub use handler::RequestContext;
 pub use hardline_wire::version::Version;
 pub use manager::{
-    Catalog, CatalogTool, ConfiguredServer, Connect, Manager, ManagerEvent, ManagerSettings,
-    ServerState, ServerStatus,
+    AddServerError, Catalog, CatalogTool, ConfiguredServer, Connect, Manager, ManagerEvent,
+    ManagerSettings, ServerState, ServerStatus,
 };
 pub use rmcp::model;
 pub use settings::{ConnectionSettings, Versions};

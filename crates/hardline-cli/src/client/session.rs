@@ -1,6 +1,7 @@
 //! Runs a client command: connects to servers, handles signals, and closes all connections at the
 //! end.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -163,8 +164,15 @@ impl Desk {
     /// Creates a manager for these servers. It is closed at the end of the run.
     pub(super) fn manager(&self, settings: ManagerSettings, servers: &[Server]) -> Manager {
         let desk = self.clone();
+        let timeouts: HashMap<Arc<str>, Duration> = servers
+            .iter()
+            .filter_map(|it| Some((Arc::clone(&it.name), self.timeout(it)?)))
+            .collect();
         let settings =
-            settings.with_connection(self.settings.clone()).adjust(move |server, settings| {
+            settings.with_connection(self.settings.clone()).adjust(move |server, mut settings| {
+                if let Some(timeout) = timeouts.get(server) {
+                    settings = settings.with_configured_timeout(*timeout);
+                }
                 desk.settings_for(Some(server), &name(server), settings)
             });
         let manager = Manager::new(settings);

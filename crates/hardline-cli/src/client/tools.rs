@@ -197,7 +197,8 @@ fn start(desk: &Desk, servers: &[Server]) -> Manager {
     }
     let manager = desk.manager(settings, servers);
     for server in servers {
-        manager.add(&server.name, Arc::new(server.clone()), desk.timeout(server));
+        // A second server of the same name is left out, as in the commands for one server.
+        let _ = manager.add(&server.name, Arc::new(server.clone()));
     }
     manager
 }

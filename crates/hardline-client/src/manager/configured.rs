@@ -2,14 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use hardline_transport::client::BoxFuture;
 #[cfg(unix)]
 use hardline_transport::Secrets;
+use hardline_transport::client::BoxFuture;
 use hardline_transport::http::{HeaderSource, Streamable};
-
 #[cfg(unix)]
 use hardline_transport::process::{Command, Stderr};
+
 use super::Connect;
 use crate::config::{HttpTransport, ProcessVariables, Resolved, ServerConfig, Variables};
 use crate::{Connection, ConnectionSettings, Error, StartError};
@@ -104,7 +105,6 @@ impl ConfiguredServer {
         &self.name
     }
 
-    async fn open(&self, settings: ConnectionSettings) -> Result<Connection, Error> {
     /// Returns the command with its standard error directed, or as the caller has prepared it.
     #[cfg(unix)]
     fn prepared(&self, command: Command, secrets: &Secrets) -> Command {
@@ -116,6 +116,7 @@ impl ConfiguredServer {
         }
     }
 
+    async fn open(&self, settings: ConnectionSettings) -> Result<Connection, Error> {
         let (resolved, secrets) = self.server.resolve_with_secrets(&*self.variables);
         // Before anything can fail, so that no error shows a value.
         let settings = settings.with_secrets(&secrets);
@@ -155,6 +156,10 @@ impl ConfiguredServer {
 impl Connect for ConfiguredServer {
     fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>> {
         Box::pin(self.open(settings))
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.server.timeout()
     }
 
     fn is_remote(&self) -> bool {

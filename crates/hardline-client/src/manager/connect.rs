@@ -1,6 +1,7 @@
 //! The trait through which a manager opens connections.
 
 use std::fmt;
+use std::time::Duration;
 
 use hardline_transport::client::BoxFuture;
 
@@ -10,6 +11,11 @@ use crate::{Connection, ConnectionSettings, Error};
 pub trait Connect: fmt::Debug + Send + Sync + 'static {
     /// Opens a connection. Implementations look up credentials and variables anew for each call.
     fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>>;
+
+    /// Returns the request timeout of this server, which replaces the one in the settings.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
 
     /// Returns true if the server runs elsewhere, so that it may come back without being restarted.
     fn is_remote(&self) -> bool;

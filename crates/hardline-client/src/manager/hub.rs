@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::AddServerError;
 use super::catalog::{Catalog, Freshness, List};
 use super::member::{Member, Snapshot, Tools};
 use super::settings::ManagerSettings;
@@ -39,14 +40,14 @@ impl Hub {
         members.iter().find(|it| &*it.name == name).cloned()
     }
 
-    /// Adds a server. Returns false if there is one of that name already.
-    pub(super) fn insert(&self, member: Arc<Member>) -> bool {
+    /// Adds a server, unless there is one of that name already.
+    pub(super) fn insert(&self, member: Arc<Member>) -> Result<(), AddServerError> {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-        let is_new = members.iter().all(|it| it.name != member.name);
-        if is_new {
-            members.push(member);
+        if members.iter().any(|it| it.name == member.name) {
+            return Err(AddServerError::NameTaken(member.display_name()));
         }
-        is_new
+        members.push(member);
+        Ok(())
     }
 
     pub(super) fn remove(&self, name: &str) -> Option<Arc<Member>> {

@@ -1,7 +1,6 @@
 //! One server of a manager: its shared snapshot, and the signals from callers to its task.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use hardline_transport::client::TransportError;
 use hardline_wire::excerpt::Excerpt;
@@ -22,8 +21,6 @@ const NAME_BYTES: usize = 80;
 pub(super) struct Member {
     pub(super) name: Arc<str>,
     pub(super) connect: Arc<dyn Connect>,
-    /// Request timeout from the server's configuration.
-    pub(super) timeout: Option<Duration>,
     pub(super) cache: Option<Cache>,
     /// True once the server was removed or the manager closed.
     pub(super) closing: watch::Sender<bool>,
@@ -90,7 +87,6 @@ impl Member {
     pub(super) fn new(
         name: &str,
         connect: Arc<dyn Connect>,
-        timeout: Option<Duration>,
         cache: Option<Cache>,
         state: ServerState,
     ) -> Self {
@@ -106,7 +102,6 @@ impl Member {
         Self {
             name: name.into(),
             connect,
-            timeout,
             cache,
             closing: watch::Sender::new(false),
             asked: Notify::new(),
@@ -218,6 +213,11 @@ impl Member {
         let mut watch = self.watch();
         let was_checked = |open: &Open| {
             (open.generation, open.checks_passed) != (suspected.generation, suspected.checks_passed)
+        };
+        let checked = watch.wait_for(|snapshot| snapshot.open.as_ref().is_none_or(was_checked));
+        let _ = tokio::time::timeout_at(deadline, checked).await;
+    }
+
     /// Returns true if the server has listed its tools in this run.
     pub(super) fn has_listed(&self) -> bool {
         self.snapshot().tools.as_ref().is_some_and(|it| it.freshness != Freshness::Cached)
@@ -246,11 +246,6 @@ impl Member {
             (None, Err(_)) => self.away("it has not listed its tools yet"),
             (None, Ok(_)) => self.away_because(&self.snapshot(), "its connection was lost"),
         })
-    }
-
-        };
-        let checked = watch.wait_for(|snapshot| snapshot.open.as_ref().is_none_or(was_checked));
-        let _ = tokio::time::timeout_at(deadline, checked).await;
     }
 
     /// Asks for a connection and waits until it is open, at most until `deadline`.

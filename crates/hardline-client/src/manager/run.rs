@@ -58,7 +58,7 @@ async fn connect_loop(hub: &Hub, member: &Member) {
         schedule.begin(Instant::now());
         member.change(|snapshot| snapshot.attempts += 1);
         hub.set_state(member, ServerState::Connecting, None);
-        let settings = hub.settings.for_server(&member.name, member.timeout);
+        let settings = hub.settings.for_server(&member.name, member.connect.timeout());
         let end = match open(member, settings).await {
             Attempt::Done(Ok(connection)) => {
                 let opened = Instant::now();

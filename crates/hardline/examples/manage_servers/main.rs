@@ -56,7 +56,7 @@ async fn run(
         let quiet = hardline::process::Stderr::tail_only();
         manager.add_configured(
             ConfiguredServer::new(server).prepare(move |it| it.stderr(quiet.clone())),
-        );
+        )?;
     }
     // The HTTP servers need a moment until they listen.
     for name in &fleet.names {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hardline_client::config::{self, Dialect};
 use hardline_client::manager::{Freshness, Manager, ManagerSettings, ServerState};
-use hardline_client::{Error, RequestOptions};
+use hardline_client::{AddServerError, Error, RequestOptions};
 use hardline_testkit::http::Server;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -190,7 +190,7 @@ async fn rejected_credentials_are_looked_up_again() {
     let file = config::parse("mcp.json".as_ref(), text.as_bytes(), Dialect::Generic).unwrap();
     let manager = Manager::new(ManagerSettings::default());
     for config in file.servers {
-        manager.add_configured(config);
+        manager.add_configured(config).unwrap();
     }
     let options = RequestOptions::default();
     let error = manager.call_tool_of("far", "x", json!({}), &options).await.unwrap_err();
@@ -214,7 +214,7 @@ async fn the_time_that_is_configured_for_a_server_holds_for_opening_its_session(
         let began = Instant::now();
         let manager = Manager::new(ManagerSettings::default());
         for config in file.servers {
-            manager.add_configured(config);
+            manager.add_configured(config).unwrap();
         }
         until(&manager, "far", |it| matches!(it, ServerState::Waiting { .. })).await;
         let took = began.elapsed().as_secs();
@@ -249,5 +249,6 @@ async fn closing_works_in_every_state() {
     assert_eq!(stages.iter().map(Stage::attempts).sum::<usize>(), attempts);
     let error = manager.call_tool_of("live", "echo", json!({}), &Default::default()).await;
     assert!(matches!(error, Err(Error::Away { .. })));
-    assert!(!manager.add("late", Arc::new(Stage::local()), None), "it is closed");
+    let closed = manager.add("late", Arc::new(Stage::local())).unwrap_err();
+    assert_eq!(closed, AddServerError::Closed);
 }

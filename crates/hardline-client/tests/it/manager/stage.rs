@@ -140,6 +140,11 @@ impl Stage {
                         _ => peer.result(&message, text(name)).await,
                     }
                 }
+                "resources/read" => {
+                    let uri = &message["params"]["uri"];
+                    let contents = json!([{ "uri": uri, "text": "hello" }]);
+                    peer.result(&message, json!({ "contents": contents })).await;
+                }
                 "ping" => peer.result(&message, json!({})).await,
                 _ => {}
             }
@@ -181,7 +186,7 @@ pub(super) fn tool(name: &str) -> Value {
 pub(super) fn manager(servers: &[(&str, &Stage)]) -> Manager {
     let manager = Manager::new(ManagerSettings::default());
     for (name, stage) in servers {
-        assert!(manager.add(name, Arc::new((*stage).clone()), None));
+        manager.add(name, Arc::new((*stage).clone())).unwrap();
     }
     manager
 }

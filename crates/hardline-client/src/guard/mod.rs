@@ -14,8 +14,8 @@
 //!
 //! # async fn run() -> Result<(), hardline_client::Error> {
 //! let guard = GuardSettings::new(Policy::profile(Profile::Strict)).for_server("files").with_observer(
-//!     |note| {
-//!         if let GuardEvent::Found(found) = note {
+//!     |event| {
+//!         if let GuardEvent::Found(found) = event {
 //!             tracing::warn!("{}: {}", found.finding.rule, found.finding.detail);
 //!         }
 //!     },

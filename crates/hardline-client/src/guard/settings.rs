@@ -60,7 +60,7 @@ impl GuardSettings {
         self
     }
 
-    /// Calls `observer` with each note. Without an observer, notes are logged through `tracing`.
+    /// Calls `observer` with each event. Without an observer, events are logged through `tracing`.
     ///
     /// The call blocks the next message, so `observer` should return quickly.
     #[must_use]

@@ -48,8 +48,8 @@ mod fleet {
     use std::time::{Duration, Instant};
 
     use hardline_client::config::{self, Dialect};
-    use hardline_client::manager::{Configured, Freshness, Manager, ManagerSettings};
-    use hardline_client::{Error, Options};
+    use hardline_client::manager::{ConfiguredServer, Freshness, Manager, ManagerSettings};
+    use hardline_client::{Error, RequestOptions};
     use hardline_testkit::http::Server;
     use hardline_transport::process::Stderr;
     use serde_json::{Value, json};
@@ -123,8 +123,8 @@ done
         let start = Instant::now();
         let manager = Manager::new(ManagerSettings::default());
         for server in file.servers {
-            let server = Configured::new(server).prepare(|it| it.stderr(Stderr::tail_only()));
-            assert!(manager.add_configured(server));
+            let server = ConfiguredServer::new(server).prepare(|it| it.stderr(Stderr::tail_only()));
+            manager.add_configured(server).unwrap();
         }
         let names: Vec<String> =
             manager.statuses().iter().map(|it| it.server.to_string()).collect();
@@ -134,8 +134,9 @@ done
             .map(|name| {
                 let manager = manager.clone();
                 tokio::spawn(async move {
-                    let called =
-                        manager.call_tool_of(&name, "t", json!({}), &Options::default()).await;
+                    let called = manager
+                        .call_tool_of(&name, "t", json!({}), &RequestOptions::default())
+                        .await;
                     called.map(drop).map_err(|error| format!("{name}: {error}"))
                 })
             })
@@ -166,7 +167,8 @@ done
         let (ticks, attempts) = (self::ticks() - ticks, self::attempts(&manager) - attempts);
         let kilobytes = peak();
 
-        let called = manager.call_tool_of("dead-0", "t", json!({}), &Options::default()).await;
+        let called =
+            manager.call_tool_of("dead-0", "t", json!({}), &RequestOptions::default()).await;
         assert!(matches!(called, Err(Error::Away { .. })), "{called:?}");
         let children = children();
         assert!(children.len() >= 2 * OF_EACH, "{}", children.len());

@@ -6,12 +6,15 @@
 //! - The channel buffers at most [`MAX_EVENTS`] events and [`MAX_BYTES`] bytes, or a single larger event.
 //!   Without a receiver it buffers nothing.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::pin::pin;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use tokio::sync::Notify;
+use futures_core::Stream;
 
 use crate::ServerEvent;
 
@@ -32,16 +35,33 @@ pub(crate) trait BroadcastEvent: Clone {
 /// The sending half. Dropping it ends the stream of every receiver.
 pub(crate) struct Broadcast<E: BroadcastEvent>(Arc<Shared<E>>);
 
-/// Receives events in order, starting with the first one sent after this receiver was created.
+/// Receives events in order, starting with the first one sent after this receiver was created. It is also a
+/// [`Stream`], for code that combines streams.
+///
+/// ```no_run
+/// # async fn run(server: hardline_client::Connection) {
+/// use hardline_client::ServerEvent;
+///
+/// let mut events = server.events();
+/// while let Some(event) = events.recv().await {
+///     match event {
+///         ServerEvent::Notification(it) => println!("{}", it.method),
+///         ServerEvent::Missed(count) => println!("{count} events were missed"),
+///         _ => {}
+///     }
+/// }
+/// # }
+/// ```
 pub struct EventReceiver<E = ServerEvent> {
     shared: Arc<Shared<E>>,
+    /// Key of this receiver in [`Log::wakers`].
+    id: u64,
     /// Sequence number of the next event to return.
     next: u64,
 }
 
 struct Shared<E> {
     log: Mutex<Log<E>>,
-    changed: Notify,
 }
 
 struct Log<E> {
@@ -50,14 +70,25 @@ struct Log<E> {
     first: u64,
     bytes: usize,
     receivers: usize,
+    /// Tasks that wait for an event, at most one per receiver.
+    wakers: HashMap<u64, Waker>,
+    /// Key of the next receiver.
+    next_receiver: u64,
     is_closed: bool,
 }
 
 impl<E: BroadcastEvent> Default for Broadcast<E> {
     fn default() -> Self {
-        let (events, first, bytes, receivers, is_closed) = (VecDeque::new(), 0, 0, 0, false);
-        let log = Mutex::new(Log { events, first, bytes, receivers, is_closed });
-        Self(Arc::new(Shared { log, changed: Notify::new() }))
+        let log = Log {
+            events: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            receivers: 0,
+            wakers: HashMap::new(),
+            next_receiver: 0,
+            is_closed: false,
+        };
+        Self(Arc::new(Shared { log: Mutex::new(log) }))
     }
 }
 
@@ -75,24 +106,25 @@ impl<E: BroadcastEvent> Broadcast<E> {
         {
             log.drop_first();
         }
-        drop(log);
-        self.0.changed.notify_waiters();
+        Log::wake(log);
     }
 
     pub(crate) fn subscribe(&self) -> EventReceiver<E> {
         let mut log = self.0.lock();
         log.receivers += 1;
+        log.next_receiver += 1;
         // Earlier events belong to other receivers.
-        let next = log.end();
+        let (id, next) = (log.next_receiver, log.end());
         drop(log);
-        EventReceiver { shared: Arc::clone(&self.0), next }
+        EventReceiver { shared: Arc::clone(&self.0), id, next }
     }
 }
 
 impl<E: BroadcastEvent> Drop for Broadcast<E> {
     fn drop(&mut self) {
-        self.0.lock().is_closed = true;
-        self.0.changed.notify_waiters();
+        let mut log = self.0.lock();
+        log.is_closed = true;
+        Log::wake(log);
     }
 }
 
@@ -102,32 +134,34 @@ impl<E: BroadcastEvent> EventReceiver<E> {
     ///
     /// Cancel safe: dropping the future loses no event.
     pub async fn recv(&mut self) -> Option<E> {
-        let shared = Arc::clone(&self.shared);
-        loop {
-            let mut changed = pin!(shared.changed.notified());
-            // Registers for wake-ups before looking, so that an event sent in between is not missed.
-            changed.as_mut().enable();
-            if let Some(event) = self.try_recv() {
-                return Some(event);
-            }
-            if shared.lock().is_closed {
-                return None;
-            }
-            changed.await;
+        poll_fn(|context| self.poll_recv(context)).await
+    }
+
+    /// Polls for the next event, as [`recv`](Self::recv) does. Wakes the task of the last call.
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<E>> {
+        let mut log = self.shared.lock();
+        if let Some(event) = log.take(&mut self.next) {
+            return Poll::Ready(Some(event));
         }
+        if log.is_closed {
+            return Poll::Ready(None);
+        }
+        // Registered under the lock under which the sender adds events, so that none slips through.
+        log.wakers.insert(self.id, context.waker().clone());
+        Poll::Pending
     }
 
     /// Returns the next event if one is buffered.
     pub fn try_recv(&mut self) -> Option<E> {
-        let log = self.shared.lock();
-        if let Some(missed) = log.first.checked_sub(self.next).filter(|it| *it > 0) {
-            self.next = log.first;
-            return Some(E::missed(missed));
-        }
-        let index = usize::try_from(self.next - log.first).ok()?;
-        let event = log.events.get(index).cloned()?;
-        self.next += 1;
-        Some(event)
+        self.shared.lock().take(&mut self.next)
+    }
+}
+
+impl<E: BroadcastEvent> Stream for EventReceiver<E> {
+    type Item = E;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<E>> {
+        self.poll_recv(context)
     }
 }
 
@@ -135,6 +169,7 @@ impl<E> Drop for EventReceiver<E> {
     fn drop(&mut self) {
         let mut log = self.shared.lock();
         log.receivers -= 1;
+        log.wakers.remove(&self.id);
         // Nothing is buffered without a receiver; numbering continues, so that none is missed.
         if log.receivers == 0 {
             log.first += log.events.len() as u64;
@@ -150,17 +185,41 @@ impl<E> Shared<E> {
     }
 }
 
-impl<E: BroadcastEvent> Log<E> {
-    fn drop_first(&mut self) {
-        if let Some(event) = self.events.pop_front() {
-            self.first += 1;
-            self.bytes -= event.len();
+impl<E> Log<E> {
+    /// Wakes all waiting receivers.
+    fn wake(mut log: MutexGuard<'_, Self>) {
+        let wakers = mem::take(&mut log.wakers);
+        // An executor may poll a task inside of `wake`, and the task would need the lock.
+        drop(log);
+        for waker in wakers.into_values() {
+            waker.wake();
         }
     }
 
     /// Returns the sequence number that the next sent event will get.
     fn end(&self) -> u64 {
         self.first + self.events.len() as u64
+    }
+}
+
+impl<E: BroadcastEvent> Log<E> {
+    /// Returns the event with the number `next`, and advances it.
+    fn take(&self, next: &mut u64) -> Option<E> {
+        if let Some(missed) = self.first.checked_sub(*next).filter(|it| *it > 0) {
+            *next = self.first;
+            return Some(E::missed(missed));
+        }
+        let index = usize::try_from(*next - self.first).ok()?;
+        let event = self.events.get(index).cloned()?;
+        *next += 1;
+        Some(event)
+    }
+
+    fn drop_first(&mut self) {
+        if let Some(event) = self.events.pop_front() {
+            self.first += 1;
+            self.bytes -= event.len();
+        }
     }
 }
 
@@ -234,5 +293,30 @@ mod tests {
         tokio::task::yield_now().await;
         drop(events);
         assert_eq!(waiting.await.unwrap(), ("a".to_owned(), true));
+    }
+
+    #[tokio::test]
+    async fn is_a_stream_that_wakes_each_waiting_receiver() {
+        let events = Broadcast::default();
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                let mut receiver = events.subscribe();
+                tokio::spawn(async move {
+                    let mut next =
+                        async || poll_fn(|it| Pin::new(&mut receiver).poll_next(it)).await;
+                    (text(next().await), text(next().await), next().await.is_none())
+                })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        events.send(event("a"));
+        tokio::task::yield_now().await;
+        events.send(event("b"));
+        tokio::task::yield_now().await;
+        assert_eq!(events.0.lock().wakers.len(), 3);
+        drop(events);
+        for task in waiting {
+            assert_eq!(task.await.unwrap(), ("a".to_owned(), "b".to_owned(), true));
+        }
     }
 }

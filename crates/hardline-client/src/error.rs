@@ -1,6 +1,8 @@
 //! The errors of connections and managers.
 
+use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hardline_transport::Secrets;
@@ -13,12 +15,21 @@ const EXCERPT_BYTES: usize = 500;
 
 /// Error returned when a request has no result, or when a connection could not be opened.
 ///
-/// The text is safe to print to a log or a terminal: text from the server is escaped and truncated.
+/// The text is safe to print to a log or a terminal: text from the server is escaped and truncated. It
+/// contains the text of the errors below, so [`source`](StdError::source) skips those: `{error}` says all,
+/// and a report of the whole chain says nothing twice.
+///
+/// ```
+/// use hardline_client::{Error, TransportError};
+///
+/// let error = Error::from(TransportError::Unreachable("no server is listening".into()));
+/// assert!(error.is_connect() && !error.may_have_run());
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server answered with an error.
-    #[error("{0}")]
+    #[error(transparent)]
     Rpc(RpcError),
     /// No answer arrived before the deadline. The server was sent a cancellation.
     #[error("no answer to {method} within {}", Seconds(*.after))]
@@ -29,11 +40,11 @@ pub enum Error {
         after: Duration,
     },
     /// The transport could not deliver the message, or the connection failed before the answer.
-    #[error("{0}")]
+    #[error(transparent)]
     Transport(#[from] TransportError),
     /// The server could not be started, or the transport could not be set up.
-    #[error("{0}")]
-    Start(String),
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// Client and server have no protocol version in common.
     #[error("{0}")]
     Version(String),
@@ -58,6 +69,8 @@ pub enum Error {
         server: String,
         /// Reason for which the server is unavailable.
         reason: String,
+        /// True if only a login makes the server available.
+        needs_login: bool,
     },
     /// The connection to a manager's server was lost during the request. The server may have carried the
     /// request out, so the manager does not repeat it.
@@ -93,7 +106,6 @@ impl Error {
         match &mut self {
             Self::Rpc(RpcError { message: text, .. })
             | Self::Timeout { method: text, .. }
-            | Self::Start(text)
             | Self::Version(text)
             | Self::Params(text)
             | Self::Input(text)
@@ -102,7 +114,8 @@ impl Error {
                 secrets.hide_in(method);
                 secrets.hide_in(reason);
             }
-            Self::Away { server, reason } => {
+            Self::Start(error) => error.hide(secrets),
+            Self::Away { server, reason, .. } => {
                 secrets.hide_in(server);
                 secrets.hide_in(reason);
             }
@@ -123,6 +136,128 @@ impl Error {
     /// Returns true if the connection is closed, so that only a new connection can succeed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Transport(TransportError::Closed(_)))
+    }
+
+    /// Returns true if the server did not answer within the time limit.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout { .. })
+    }
+
+    /// Returns true if there is no connection to the server: it could not be started or reached, or it speaks
+    /// no version that the client allows. An attempt that runs out of time is a [timeout](Self::is_timeout).
+    pub fn is_connect(&self) -> bool {
+        matches!(
+            self,
+            Self::Start(_)
+                | Self::Version(_)
+                | Self::Away { .. }
+                | Self::Transport(TransportError::Unreachable(_))
+        )
+    }
+
+    /// Returns true if the server requires a login, or refuses the credentials that it got (401, 403).
+    pub fn is_auth(&self) -> bool {
+        match self {
+            Self::Away { needs_login, .. } => *needs_login,
+            Self::Transport(TransportError::Login(_)) => true,
+            Self::Transport(TransportError::Http(error)) => matches!(error.status, 401 | 403),
+            _ => false,
+        }
+    }
+
+    /// Returns true if the server may have carried the request out, in full or in part. If it returns false,
+    /// the server certainly did not, and the request can be sent again without harm.
+    pub fn may_have_run(&self) -> bool {
+        match self {
+            Self::Transport(error) => !error.is_refused(),
+            Self::Start(_)
+            | Self::Version(_)
+            | Self::Params(_)
+            | Self::Away { .. }
+            | Self::Unknown(_) => false,
+            // A server may act before it asks for input, and before it sends an error.
+            Self::Rpc(_)
+            | Self::Timeout { .. }
+            | Self::Unexpected { .. }
+            | Self::Input(_)
+            | Self::Lost { .. } => true,
+        }
+    }
+}
+
+/// Error returned when a connection could not be set up: an invalid configuration, a process that does not
+/// start, or missing TLS certificates.
+///
+/// ```no_run
+/// # async fn run() {
+/// use hardline_client::{Connection, ConnectionSettings, Error};
+/// use hardline_transport::process::{Command, Environment, SpawnError};
+///
+/// let command = Command::new("my-server", Environment::Base);
+/// if let Err(Error::Start(error)) = Connection::spawn(&command, ConnectionSettings::default()).await
+///     && let Some(SpawnError::NotFound { program, .. }) = error.cause()
+/// {
+///     println!("install {program}");
+/// }
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct StartError {
+    text: String,
+    /// Absent if the error was created from a text, or if the cause contains a secret value.
+    cause: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+impl StartError {
+    /// Creates an error that has the text of its cause.
+    pub fn new(cause: impl StdError + Send + Sync + 'static) -> Self {
+        Self { text: cause.to_string(), cause: Some(Arc::new(cause)) }
+    }
+
+    /// Creates an error without a cause.
+    pub fn from_text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), cause: None }
+    }
+
+    /// Returns the cause if it has this type, for example
+    /// [`SpawnError`](hardline_transport::process::SpawnError) or
+    /// [`ConfigError`](crate::config::ConfigError). A cause whose text contains a secret value is dropped.
+    pub fn cause<E: StdError + 'static>(&self) -> Option<&E> {
+        self.cause.as_deref()?.downcast_ref()
+    }
+
+    fn hide(&mut self, secrets: &Secrets) {
+        // An error cannot be edited, so one that shows a secret must not be reachable.
+        let mut next = self.cause.as_deref().map(|it| it as &(dyn StdError + 'static));
+        while let Some(error) = next {
+            let shown = format!("{error} {error:?}");
+            if secrets.hide(&shown) != shown {
+                self.cause = None;
+                break;
+            }
+            next = error.source();
+        }
+        secrets.hide_in(&mut self.text);
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the cause, which could show values that were hidden in the text.
+        formatter.debug_tuple("StartError").field(&self.text).finish()
+    }
+}
+
+impl StdError for StartError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        // The text is that of the cause, so the chain goes on below it.
+        self.cause.as_deref()?.source()
     }
 }
 
@@ -146,7 +281,7 @@ impl fmt::Display for RpcError {
     }
 }
 
-impl std::error::Error for RpcError {}
+impl StdError for RpcError {}
 
 /// Displays a duration in milliseconds or seconds.
 struct Seconds(Duration);
@@ -178,5 +313,63 @@ impl RpcError {
     /// Creates an "internal error": the client failed to handle the request.
     pub fn internal(message: &str) -> Self {
         Self::new(code::INTERNAL_ERROR, message)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use hardline_transport::process::SpawnError;
+
+    use super::*;
+
+    fn missing(path: &str) -> Error {
+        StartError::new(SpawnError::NoSuchFile { path: path.into() }).into()
+    }
+
+    #[test]
+    fn says_nothing_twice_and_keeps_the_cause_of_a_failed_start() {
+        let errors =
+            [missing("/no/server"), TransportError::Closed("the server has exited".into()).into()];
+        for error in errors {
+            // The text is that of the error below, so a report of the chain must not go there.
+            assert!(error.source().is_none_or(|it| !error.to_string().contains(&it.to_string())));
+        }
+        let Error::Start(error) = missing("/no/server") else { panic!("it is a start error") };
+        assert!(matches!(error.cause(), Some(SpawnError::NoSuchFile { .. })));
+        assert!(error.to_string().contains("/no/server"), "{error}");
+    }
+
+    #[test]
+    fn drops_a_cause_that_shows_a_secret() {
+        let secrets = Secrets::new(["s3cr3t-value"]);
+        let Error::Start(error) = missing("/no/s3cr3t-value").hidden(&secrets) else {
+            panic!("it is a start error")
+        };
+        assert!(error.cause::<SpawnError>().is_none());
+        assert!(!format!("{error} {error:?}").contains("s3cr3t"), "{error:?}");
+    }
+
+    #[test]
+    fn says_what_a_caller_can_do_about_it() {
+        let login = || TransportError::Login("run `hardline login`".into()).into();
+        let timeout = Error::Timeout { method: "tools/call".into(), after: Duration::from_secs(1) };
+        let lost = || Error::Transport(TransportError::Interrupted("the stream ended".into()));
+        let rpc = Error::Rpc(RpcError::new(-32602, "no"));
+        let flags = |it: &Error| {
+            [it.is_timeout(), it.is_connect(), it.is_auth(), it.may_have_run()].map(u8::from)
+        };
+        let check = |error: Error, expected: [u8; 4]| {
+            assert_eq!(flags(&error), expected, "{error:?}");
+        };
+        check(timeout, [1, 0, 0, 1]);
+        check(missing("/x"), [0, 1, 0, 0]);
+        check(login(), [0, 0, 1, 0]);
+        check(lost(), [0, 0, 0, 1]);
+        check(rpc, [0, 0, 0, 1]);
+        let away =
+            |needs_login| Error::Away { server: "far".into(), reason: "gone".into(), needs_login };
+        check(away(false), [0, 1, 0, 0]);
+        check(away(true), [0, 1, 1, 0]);
+        check(Error::Params("a list".into()), [0, 0, 0, 0]);
     }
 }

@@ -5,12 +5,12 @@
 //! protocol and negotiates the version with the server.
 //!
 //! ```no_run
-//! use hardline_client::{Connection, Settings};
+//! use hardline_client::{Connection, ConnectionSettings};
 //! use hardline_transport::process::{Command, Environment};
 //!
 //! # async fn run() -> Result<(), hardline_client::Error> {
 //! let command = Command::new("my-server", Environment::Base).arg("--quiet");
-//! let server = Connection::spawn(&command, Settings::default()).await?;
+//! let server = Connection::spawn(&command, ConnectionSettings::default()).await?;
 //! for tool in server.list_tools().await? {
 //!     println!("{}", tool.name);
 //! }
@@ -20,10 +20,14 @@
 //! # }
 //! ```
 //!
+//! A [`Manager`] holds connections to many servers, reopens them when they are lost, and joins their tools into
+//! one [`Catalog`]. Events of both are [streams](EventReceiver).
+//!
 //! Every request ends: with the server's answer, with an error from the server or the transport, or at its
 //! deadline. A caller cancels a request by letting it reach its deadline or by dropping its future; the
 //! client then sends the server a cancellation. A request that the server may already have received is
-//! never sent a second time.
+//! never sent a second time. An [`Error`] tells what to do about it: [`is_timeout`](Error::is_timeout),
+//! [`is_connect`](Error::is_connect), [`is_auth`](Error::is_auth), [`may_have_run`](Error::may_have_run).
 //!
 //! | module | contents |
 //! |---|---|
@@ -40,21 +44,30 @@
     reason = "rmcp deprecates what 2026-07-28 removed; older versions still need it"
 )]
 
-pub mod auth;
 mod broadcast;
 pub mod config;
 pub mod connection;
 mod error;
 pub mod guard;
+mod handler;
 pub mod manager;
 pub mod once;
 pub mod settings;
 
 pub use broadcast::EventReceiver;
-pub use connection::{Connection, Options, ServerEvent, ServerInfo};
-pub use error::{Error, RpcError};
+pub use connection::{
+    Connection, Notification, Progress, RawResult, RequestOptions, ServerEvent, ServerInfo,
+};
+pub use error::{Error, RpcError, StartError};
+pub use guard::GuardSettings;
+pub use handler::RequestContext;
+pub use hardline_auth as auth;
 pub use hardline_transport::Secrets;
 pub use hardline_transport::client::{Transport, TransportError};
 pub use hardline_wire::version::Version;
+pub use manager::{
+    AddServerError, Catalog, CatalogTool, ConfiguredServer, Connect, Manager, ManagerEvent,
+    ManagerSettings, ServerState, ServerStatus,
+};
 pub use rmcp::model;
-pub use settings::{Settings, Versions};
+pub use settings::{ConnectionSettings, Versions};

@@ -7,34 +7,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hardline_transport::Secrets;
-use hardline_transport::client::BoxFuture;
 use hardline_wire::version::Version;
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ElicitationCapability, FormElicitationCapability, Implementation,
     ListRootsResult, Root, RootsCapabilities, SamplingCapability,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use crate::RpcError;
 use crate::guard::GuardSettings;
+use crate::handler::{Handler, RequestContext, fixed, typed};
 
-/// Limit on the servers whose [`Era`] one [`Settings`] and its clones remember.
+/// Limit on the servers whose [`Era`] one [`ConnectionSettings`] and its clones remember.
 const MAX_ERAS: usize = 1024;
 /// Shortest open timeout that a configured request timeout can impose, because servers start slowly.
 const MIN_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The settings of a [`Connection`](crate::Connection). The defaults suit most clients.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ConnectionSettings {
     pub(crate) info: Implementation,
     pub(crate) versions: Versions,
-    pub(crate) timeout: Duration,
-    pub(crate) max_total: Duration,
-    pub(crate) open_timeout: Duration,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) max_total: Option<Duration>,
+    pub(crate) open_timeout: Option<Duration>,
     pub(crate) probe: Duration,
     pub(crate) max_in_flight: usize,
     pub(crate) max_rounds: usize,
@@ -43,6 +41,7 @@ pub struct Settings {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) handlers: HashMap<&'static str, Handler>,
     pub(crate) on_trouble: Option<Arc<Listener>>,
+    pub(crate) server_name: Option<Arc<str>>,
     pub(crate) eras: Eras,
     pub(crate) guard: Option<GuardSettings>,
     pub(crate) secrets: Secrets,
@@ -51,13 +50,19 @@ pub struct Settings {
 }
 
 /// The protocol versions that a client offers to a server.
+///
+/// The default prefers 2026-07-28, the version without a handshake. In it, a server cannot send requests to
+/// the client; a server that wants a sample or an answer from the user returns a result that asks for it.
+/// A server that supports 2026-07-28 but asks in the old way fails there, usually with "capability not
+/// declared". Choose [`WithHandshake`](Self::WithHandshake) for such a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Versions {
     /// The newest version that both sides know, negotiated when the connection opens.
     #[default]
     Any,
-    /// The four versions that begin with `initialize`. The client does not probe for a newer one.
+    /// The four versions that begin with `initialize`, and in which servers can send requests: sampling,
+    /// elicitation, roots. The client does not probe for a newer version.
     WithHandshake,
     /// Exactly this version.
     Only(Version),
@@ -66,12 +71,7 @@ pub enum Versions {
 /// Callback that receives a description of each problem.
 pub(crate) type Listener = dyn Fn(&str) + Send + Sync;
 
-/// Answers a request from the server with a result as JSON, or with an error.
-pub(crate) type Handler = Arc<
-    dyn Fn(Option<Box<RawValue>>) -> BoxFuture<'static, Result<String, RpcError>> + Send + Sync,
->;
-
-impl Settings {
+impl ConnectionSettings {
     /// Sets the name and version that the client sends as its `clientInfo`.
     #[must_use]
     pub fn with_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
@@ -79,46 +79,63 @@ impl Settings {
         self
     }
 
-    /// Sets the protocol versions that the client offers.
+    /// Sets the name under which this program knows the server. Handlers get it with each request
+    /// ([`RequestContext::server`]). A [`Manager`](crate::Manager) sets it for each of its servers.
+    #[must_use]
+    pub fn with_server_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.server_name = Some(name.into());
+        self
+    }
+
+    /// Sets the protocol versions that the client offers. [`Versions`] tells which one to choose for a server
+    /// that sends requests.
     #[must_use]
     pub fn with_versions(mut self, versions: Versions) -> Self {
         self.versions = versions;
         self
     }
 
-    /// Sets the request timeout, 30 s by default; zero means no timeout. Each progress notification from the
-    /// server restarts it.
+    /// Sets the request timeout, 30 s by default. Each progress notification from the server restarts it.
+    /// `None` removes it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use hardline_client::ConnectionSettings;
+    ///
+    /// let patient = ConnectionSettings::default().with_timeout(Duration::from_secs(600));
+    /// let endless = ConnectionSettings::default().with_timeout(None);
+    /// ```
     #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+    pub fn with_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.timeout = timeout.into();
         self
     }
 
-    /// Sets the limit on a request's total duration, 1 hour by default. Progress does not extend it.
+    /// Sets the limit on a request's total duration. Progress does not extend it. By default the limit is
+    /// 1 hour for requests that have a [timeout](Self::with_timeout), and there is none for others.
     #[must_use]
     pub fn with_max_total(mut self, max_total: Duration) -> Self {
-        self.max_total = max_total;
+        self.max_total = Some(max_total);
         self
     }
 
-    /// Sets the timeout for opening the connection, 60 s by default.
+    /// Sets the timeout for opening the connection, 60 s by default. `None` removes it.
     #[must_use]
-    pub fn with_open_timeout(mut self, timeout: Duration) -> Self {
-        self.open_timeout = timeout;
+    pub fn with_open_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.open_timeout = timeout.into();
         self
     }
 
     /// Sets the request timeout to the one in a server's configuration
     /// ([`ServerConfig::timeout`](crate::config::ServerConfig::timeout)). Lowers the open timeout to the same
-    /// value, but not below 5 s, because a server may be slow to start. Zero means no request timeout, and
-    /// leaves the open timeout unchanged.
+    /// value, but not below 5 s, because a server may be slow to start.
     #[must_use]
     pub fn with_configured_timeout(mut self, timeout: Duration) -> Self {
         // The configured value replaces even a longer one from the program: the user knows the server.
-        self.timeout = timeout;
-        if !timeout.is_zero() {
-            self.open_timeout = self.open_timeout.min(timeout.max(MIN_OPEN_TIMEOUT));
-        }
+        self.timeout = Some(timeout);
+        let limit = timeout.max(MIN_OPEN_TIMEOUT);
+        self.open_timeout = Some(self.open_timeout.map_or(limit, |it| it.min(limit)));
         self
     }
 
@@ -146,10 +163,23 @@ impl Settings {
     }
 
     /// Declares the sampling capability and answers the server's sampling requests with `handler`.
+    ///
+    /// ```
+    /// use hardline_client::{ConnectionSettings, RpcError};
+    ///
+    /// let settings = ConnectionSettings::default().on_sampling(async |request, context| {
+    ///     let server = context.server().unwrap_or("a server").to_owned();
+    ///     println!("{server} asks the model for up to {} tokens", request.max_tokens);
+    ///     Err(RpcError::new(-1, "the user rejected the request"))
+    /// });
+    /// ```
+    ///
+    /// A server of 2026-07-28 must ask in a result; one that still sends a request of its own needs
+    /// [`Versions::WithHandshake`].
     #[must_use]
     pub fn on_sampling<F>(
         mut self,
-        handler: impl Fn(CreateMessageRequestParams) -> F + Send + Sync + 'static,
+        handler: impl Fn(CreateMessageRequestParams, RequestContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
@@ -161,10 +191,23 @@ impl Settings {
 
     /// Declares the elicitation capability for forms and answers the server's questions to the user with
     /// `handler`. Other kinds of elicitation are declared with [`with_capabilities`](Self::with_capabilities).
+    ///
+    /// ```
+    /// use hardline_client::ConnectionSettings;
+    /// use hardline_client::model::{ElicitResult, ElicitationAction};
+    ///
+    /// let settings = ConnectionSettings::default().on_elicitation(async |_question, context| {
+    ///     println!("{} asks the user", context.server().unwrap_or("a server"));
+    ///     Ok(ElicitResult::new(ElicitationAction::Decline))
+    /// });
+    /// ```
+    ///
+    /// A server of 2026-07-28 must ask in a result; one that still sends a request of its own fails with
+    /// "capability not declared" and needs [`Versions::WithHandshake`].
     #[must_use]
     pub fn on_elicitation<F>(
         mut self,
-        handler: impl Fn(ElicitRequestParams) -> F + Send + Sync + 'static,
+        handler: impl Fn(ElicitRequestParams, RequestContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
@@ -183,16 +226,16 @@ impl Settings {
     pub fn on_request<F>(
         mut self,
         method: &'static str,
-        handler: impl Fn(Option<Box<RawValue>>) -> F + Send + Sync + 'static,
+        handler: impl Fn(Option<Box<RawValue>>, RequestContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<Box<RawValue>, RpcError>> + Send + 'static,
     {
-        let handler = move |params| -> BoxFuture<'static, Result<String, RpcError>> {
-            let answer = handler(params);
+        let handler: Handler = Arc::new(move |params, context| {
+            let answer = handler(params, context);
             Box::pin(async move { answer.await.map(|it| it.get().to_owned()) })
-        };
-        self.handlers.insert(method, Arc::new(handler));
+        });
+        self.handlers.insert(method, handler);
         self
     }
 
@@ -274,43 +317,7 @@ impl Settings {
     }
 }
 
-/// Creates a handler that always returns `result`.
-fn fixed(result: String) -> Handler {
-    Arc::new(move |_| {
-        let result = result.clone();
-        Box::pin(async move { Ok(result) })
-    })
-}
-
-/// Wraps a handler with typed parameters and results.
-fn typed<P, R, F>(handler: impl Fn(P) -> F + Send + Sync + 'static) -> Handler
-where
-    P: DeserializeOwned,
-    R: Serialize,
-    F: Future<Output = Result<R, RpcError>> + Send + 'static,
-{
-    Arc::new(move |params| {
-        // Absent parameters and an empty object mean the same to every method.
-        let text = params.as_deref().map_or("{}", RawValue::get);
-        match serde_json::from_str(text) {
-            Ok(params) => {
-                let answer = handler(params);
-                Box::pin(async move {
-                    let result = answer.await?;
-                    serde_json::to_string(&result)
-                        .map_err(|error| RpcError::internal(&error.to_string()))
-                })
-            }
-            Err(error) => {
-                // The parameters come from the server, so the mistake is the server's.
-                let error = RpcError::invalid_params(&error.to_string());
-                Box::pin(async move { Err(error) })
-            }
-        }
-    })
-}
-
-impl Default for Settings {
+impl Default for ConnectionSettings {
     fn default() -> Self {
         let mut capabilities = ClientCapabilities::default();
         // Declared even without roots, because `roots/list` is always answered.
@@ -318,9 +325,9 @@ impl Default for Settings {
         Self {
             info: Implementation::new("hardline", env!("CARGO_PKG_VERSION")),
             versions: Versions::Any,
-            timeout: Duration::from_secs(30),
-            max_total: Duration::from_secs(3600),
-            open_timeout: Duration::from_secs(60),
+            timeout: Some(Duration::from_secs(30)),
+            max_total: None,
+            open_timeout: Some(Duration::from_secs(60)),
             probe: Duration::from_secs(2),
             max_in_flight: 1000,
             max_rounds: 10,
@@ -329,6 +336,7 @@ impl Default for Settings {
             capabilities,
             handlers: HashMap::new(),
             on_trouble: None,
+            server_name: None,
             eras: Eras::default(),
             guard: None,
             secrets: Secrets::default(),
@@ -337,10 +345,10 @@ impl Default for Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ConnectionSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Settings")
+            .debug_struct("ConnectionSettings")
             .field("info", &self.info)
             .field("versions", &self.versions)
             .field("timeout", &self.timeout)

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hardline_client::{Connection, Settings, Versions};
+use hardline_client::{Connection, ConnectionSettings, Versions};
 use hardline_transport::EndpointSettings;
 use hardline_transport::client::LineTransport;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ async fn a_thousand_requests_and_a_flood_are_bounded() {
     let (input, output) = tokio::io::split(ours);
     let stream = Arc::new(LineTransport::new(input, output, EndpointSettings::default()));
     let server = tokio::spawn(serve(theirs));
-    let settings = Settings::default().with_versions(Versions::WithHandshake);
+    let settings = ConnectionSettings::default().with_versions(Versions::WithHandshake);
     let connection = Connection::open(stream, settings).await.unwrap();
     // A receiver that never takes an event.
     let _events = connection.events();

@@ -6,13 +6,32 @@
 //! - A value that is too short to be a secret is never hidden: it would match in any text.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::Arc;
 
 use hardline_wire::excerpt::REDACTED;
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Length of the shortest value that is hidden, in characters.
 const MIN_CHARS: usize = 6;
+/// Bytes that are encoded in a component of a URL.
+const COMPONENT: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// Bytes that are encoded in a query.
+const QUERY: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'\\'');
+/// Bytes that are encoded in a path.
+const PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}');
 /// Marks the end of a shortened text.
 const CUT: &str = "\u{2026}";
 
@@ -138,21 +157,10 @@ fn add_forms(value: &str, forms: &mut Vec<Box<str>>) {
         hardline_wire::encode::push_json_string(&mut json, part);
         add(json.trim_matches('"'));
         // The usual sets of percent-encoding: for a component, a path and a query.
-        add(&percent_encoded(part, |it| it.is_ascii_alphanumeric() || b"-._~".contains(&it)));
-        add(&percent_encoded(part, |it| it.is_ascii_graphic() && !b"\"#<>?^`{}".contains(&it)));
-        add(&percent_encoded(part, |it| it.is_ascii_graphic() && !b"\"#<>'".contains(&it)));
-    }
-}
-
-fn percent_encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
-        if is_kept(byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
+        for set in [COMPONENT, PATH, QUERY] {
+            add(&utf8_percent_encode(part, set).to_string());
         }
-        encoded
-    })
+    }
 }
 
 impl fmt::Debug for Secrets {

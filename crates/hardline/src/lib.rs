@@ -40,9 +40,9 @@
 //! ```no_run
 //! # #[cfg(feature = "client")]
 //! # async fn run() -> Result<(), hardline::client::Error> {
-//! use hardline::client::{Connection, Settings};
+//! use hardline::client::{Connection, ConnectionSettings};
 //!
-//! let server = Connection::connect("https://example.com/mcp", Settings::default()).await?;
+//! let server = Connection::connect("https://example.com/mcp", ConnectionSettings::default()).await?;
 //! let result = server.call_tool("echo", serde_json::json!({ "text": "hello" })).await?;
 //! # Ok(())
 //! # }

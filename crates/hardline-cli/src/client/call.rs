@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use hardline_client::connection::RawResult;
-use hardline_client::{Connection, Options};
+use hardline_client::{Connection, RequestOptions};
 use hardline_wire::encode::code;
 
 use super::save::{self, Folder};
@@ -100,7 +100,7 @@ async fn call(
         Err(error) => return Ok(desk.fail(server, &error)),
     };
     let line = desk.line.clone();
-    let options = Options::default().on_progress(move |progress| line.show(&progress));
+    let options = RequestOptions::default().on_progress(move |progress| line.show(&progress));
     let request = connection.request_json("tools/call", params, &options);
     let outcome = desk.attend(&print::name(tool), request).await;
     // A result that cannot be parsed counts as a failed call.

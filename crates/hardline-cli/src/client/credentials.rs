@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use hardline_client::auth::{Auth, AuthSettings, MemoryStore, Secret, TokenStore, default_store};
-use hardline_client::config::{Process, ServerConfig};
+use hardline_auth::{Auth, AuthSettings, MemoryStore, Secret, TokenStore, default_store};
+use hardline_client::config::{ProcessVariables, ServerConfig};
 use hardline_transport::client::{BoxFuture, TransportError};
 use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
 
@@ -44,7 +44,7 @@ pub(super) fn of_server(
 pub(super) fn settings_of(server: &ServerConfig) -> Result<AuthSettings> {
     let mut settings = settings();
     let Some(oauth) = server.oauth() else { return Ok(settings) };
-    let variables = Process::new();
+    let variables = ProcessVariables::new();
     if let Some(id) = oauth.client_id(&variables)? {
         settings = settings.with_client(id, oauth.client_secret(&variables)?.map(Secret::new));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use hardline_client::guard::{GuardSettings, Note, Policy, Profile};
+use hardline_client::guard::{GuardEvent, GuardSettings, Policy, Profile};
 use hardline_guard::Rule;
 
 use super::progress::Line;
@@ -83,15 +83,15 @@ impl Judge {
 }
 
 /// Describes a note in the words of `wrap`. Noise is reported elsewhere.
-fn describe(note: &Note<'_>) -> Option<String> {
+fn describe(note: &GuardEvent<'_>) -> Option<String> {
     use hardline_proxy::Notice as Words;
 
     let words = match note {
-        Note::Found(found) if found.finding.rule != Rule::FrameNoise => Words::Found(found),
-        Note::Unlisted(count) => Words::Unlisted(*count),
-        Note::Denied(tool) => Words::Denied(tool),
-        Note::Trouble(text) => Words::Trouble(text),
-        Note::Closed(rule) => Words::Closed(*rule),
+        GuardEvent::Found(found) if found.finding.rule != Rule::FrameNoise => Words::Found(found),
+        GuardEvent::Unlisted(count) => Words::Unlisted(*count),
+        GuardEvent::Denied(tool) => Words::Denied(tool),
+        GuardEvent::Trouble(text) => Words::Trouble(text),
+        GuardEvent::Closed(rule) => Words::Closed(*rule),
         _ => return None,
     };
     Some(words.to_string())

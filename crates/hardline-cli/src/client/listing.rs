@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use hardline_client::connection::RawResult;
-use hardline_client::{Connection, Error, Options};
+use hardline_client::{Connection, Error, RequestOptions};
 use hardline_wire::encode::code;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -87,7 +87,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
     let fetched = async {
         let connection = desk.wait(|| server.connecting(), desk.connect(server)).await?;
         let line = desk.line.clone();
-        let options = Options::default().on_progress(move |progress| line.show(&progress));
+        let options = RequestOptions::default().on_progress(move |progress| line.show(&progress));
         let request = connection.request_json(method, params, &options);
         let result = desk.attend(&server.label(), request).await?;
         Ok((result.parse::<T>(method)?, result))

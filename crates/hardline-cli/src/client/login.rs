@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use hardline_client::auth::{Auth, AuthSettings, NoBrowser, Status, SystemBrowser};
-use hardline_client::config::{Process, Resolved};
+use hardline_auth::{Auth, AuthSettings, LoginStatus, NoBrowser, SystemBrowser};
+use hardline_client::config::{ProcessVariables, Resolved};
 
 use super::print::name;
 use super::server::{Kind, Server};
@@ -133,7 +133,7 @@ fn auth(
         );
     }
     let settings = change(credentials::settings_of(configured)?);
-    let (resolved, secrets) = configured.resolve_with_secrets(&Process::new());
+    let (resolved, secrets) = configured.resolve_with_secrets(&ProcessVariables::new());
     // The error may quote a header or a variable.
     let hidden = |error: &dyn std::fmt::Display| anyhow!("{}", secrets.hide(&error.to_string()));
     match resolved.map_err(|error| hidden(&error))? {
@@ -147,7 +147,7 @@ fn auth(
     }
 }
 
-fn describe(status: &Status) -> String {
+fn describe(status: &LoginStatus) -> String {
     let issuer = status.issuer.as_ref().map(|it| format!(" by {}", name(it))).unwrap_or_default();
     let scopes = if status.scopes.is_empty() {
         String::new()

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_client::config::Process;
-use hardline_client::manager::{Configured, Connect};
-use hardline_client::{Connection, Error, Settings};
+use hardline_client::config::ProcessVariables;
+use hardline_client::manager::{ConfiguredServer, Connect};
+use hardline_client::{Connection, ConnectionSettings, Error, StartError};
 use hardline_transport::Secrets;
 use hardline_transport::client::BoxFuture;
 use hardline_transport::http::HttpSettings;
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     #[cfg(unix)]
     Command(Arc<Command>),
     /// Entry of a configuration file.
-    Configured(Arc<Configured>),
+    Configured(Arc<ConfiguredServer>),
     /// Invalid entry of a configuration file, with the mistake, escaped for a terminal.
     Wrong(Arc<str>),
 }
@@ -56,7 +56,8 @@ impl Server {
     pub(super) fn mistake(&self) -> Option<String> {
         match &self.kind {
             Kind::Configured(it) => {
-                let (resolved, secrets) = it.server().resolve_with_secrets(&Process::new());
+                let (resolved, secrets) =
+                    it.server().resolve_with_secrets(&ProcessVariables::new());
                 let mistake = resolved.err()?.to_string();
                 Some(secrets.hide(&mistake).into_owned())
             }
@@ -102,7 +103,7 @@ impl Server {
     pub(super) fn secrets(&self) -> Secrets {
         match &self.kind {
             Kind::Url(_, secrets) => secrets.clone(),
-            Kind::Configured(it) => it.server().resolve_with_secrets(&Process::new()).1,
+            Kind::Configured(it) => it.server().resolve_with_secrets(&ProcessVariables::new()).1,
             _ => Secrets::default(),
         }
     }
@@ -115,7 +116,7 @@ impl Server {
         }
     }
 
-    async fn open(&self, settings: Settings) -> Result<Connection, Error> {
+    async fn open(&self, settings: ConnectionSettings) -> Result<Connection, Error> {
         match &self.kind {
             Kind::Url(config, _) => {
                 Connection::connect_with(HttpSettings::clone(config), settings).await
@@ -124,7 +125,7 @@ impl Server {
             Kind::Command(command) => Connection::spawn(command, settings).await,
             Kind::Configured(server) => server.connect(settings).await,
             // Never connected to, but the error must still explain why.
-            Kind::Wrong(reason) => Err(Error::Start(reason.to_string())),
+            Kind::Wrong(reason) => Err(StartError::from_text(&**reason).into()),
         }
     }
 }
@@ -150,7 +151,7 @@ pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> 
 }
 
 impl Connect for Server {
-    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+    fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>> {
         Box::pin(self.open(settings))
     }
 

@@ -1,6 +1,7 @@
 //! Runs a client command: connects to servers, handles signals, and closes all connections at the
 //! end.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hardline_client::manager::{Connect, Manager, ManagerSettings};
-use hardline_client::{Connection, Error, Settings};
+use hardline_client::{Connection, ConnectionSettings, Error, StartError};
 use hardline_transport::client::TransportError;
 use hardline_wire::encode::code;
 use tokio::sync::{oneshot, watch};
@@ -42,7 +43,7 @@ pub(super) struct Desk {
     is_verbose: bool,
     /// True if the user gave a time limit for requests.
     is_timed: bool,
-    settings: Settings,
+    settings: ConnectionSettings,
     judge: Option<Judge>,
     ignored: Arc<AtomicUsize>,
     /// True at the end of the run: connection attempts in progress are abandoned.
@@ -147,8 +148,8 @@ impl Desk {
         });
         self.hold(Held::Opening(task));
         let opened = opened.await;
-        let connection =
-            opened.unwrap_or_else(|_| Err(Error::Start("the attempt was abandoned".into())))?;
+        let connection = opened
+            .unwrap_or_else(|_| Err(StartError::from_text("the attempt was abandoned").into()))?;
         if self.is_verbose {
             log::show(server, &connection, &self.line).await;
         }
@@ -163,8 +164,15 @@ impl Desk {
     /// Creates a manager for these servers. It is closed at the end of the run.
     pub(super) fn manager(&self, settings: ManagerSettings, servers: &[Server]) -> Manager {
         let desk = self.clone();
+        let timeouts: HashMap<Arc<str>, Duration> = servers
+            .iter()
+            .filter_map(|it| Some((Arc::clone(&it.name), self.timeout(it)?)))
+            .collect();
         let settings =
-            settings.with_connection(self.settings.clone()).adjust(move |server, settings| {
+            settings.with_connection(self.settings.clone()).adjust(move |server, mut settings| {
+                if let Some(timeout) = timeouts.get(server) {
+                    settings = settings.with_configured_timeout(*timeout);
+                }
                 desk.settings_for(Some(server), &name(server), settings)
             });
         let manager = Manager::new(settings);
@@ -237,7 +245,12 @@ impl Desk {
     }
 
     /// Adds the guard and the reports about unusable input to the settings of a connection.
-    fn settings_for(&self, name: Option<&str>, label: &str, mut settings: Settings) -> Settings {
+    fn settings_for(
+        &self,
+        name: Option<&str>,
+        label: &str,
+        mut settings: ConnectionSettings,
+    ) -> ConnectionSettings {
         let (line, ignored) = (self.line.clone(), Arc::clone(&self.ignored));
         if let Some(judge) = &self.judge {
             settings = settings.with_guard(judge.settings(name, label, &line));

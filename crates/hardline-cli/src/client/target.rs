@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hardline_client::Settings;
+use hardline_client::ConnectionSettings;
 #[cfg(unix)]
-use hardline_client::config::Process;
+use hardline_client::config::ProcessVariables;
 use hardline_client::config::ServerConfig;
-use hardline_client::manager::Configured;
+use hardline_client::manager::ConfiguredServer;
 use hardline_transport::Secrets;
 use hardline_transport::http::{Headers, HttpSettings};
 
@@ -180,14 +180,12 @@ impl TargetArgs {
         read(&self.config, wanted, self.verbose)
     }
 
-    pub(super) fn settings(&self) -> Settings {
-        let settings = Settings::default();
+    pub(super) fn settings(&self) -> ConnectionSettings {
+        let settings = ConnectionSettings::default();
         match self.timeout {
             None => settings,
             // Zero means no limit, also for opening the session.
-            Some(Duration::ZERO) => {
-                settings.with_timeout(Duration::ZERO).with_open_timeout(FOREVER)
-            }
+            Some(Duration::ZERO) => settings.with_timeout(None).with_open_timeout(None),
             Some(time) => settings
                 .with_timeout(time)
                 .with_open_timeout(time)
@@ -293,12 +291,12 @@ fn read(files: &[PathBuf], wanted: Option<&str>, is_verbose: bool) -> Result<Vec
     Ok(servers.chain(project).map(usable).chain(wrong).collect())
 }
 
-fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> Configured {
+fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> ConfiguredServer {
     // A path can contain control characters.
     let place = format!("in {}", harmless(&config.file().to_string_lossy()));
     let given = Given::new(&place, config.name(), again);
     let again = again.clone();
-    let configured = Configured::new(config)
+    let configured = ConfiguredServer::new(config)
         .with_credentials(move |server, url| credentials::of_server(server, url, &again))
         .with_refusals(Arc::new(given));
     #[cfg(unix)]
@@ -306,7 +304,8 @@ fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> Configur
         let server = configured.server().clone();
         configured.prepare(move |command| {
             // Resolved at the start of the server, so the secrets are those that it gets.
-            let secrets = is_verbose.then(|| server.resolve_with_secrets(&Process::new()).1);
+            let secrets =
+                is_verbose.then(|| server.resolve_with_secrets(&ProcessVariables::new()).1);
             kept(command, server.name(), secrets.as_ref())
         })
     };

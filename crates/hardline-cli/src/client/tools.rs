@@ -197,7 +197,8 @@ fn start(desk: &Desk, servers: &[Server]) -> Manager {
     }
     let manager = desk.manager(settings, servers);
     for server in servers {
-        manager.add(&server.name, Arc::new(server.clone()), desk.timeout(server));
+        // A second server of the same name is left out, as in the commands for one server.
+        let _ = manager.add(&server.name, Arc::new(server.clone()));
     }
     manager
 }
@@ -248,7 +249,7 @@ fn answers(manager: &Manager, servers: &[Server], late: &str) -> Vec<Answer<Vec<
         let tools = catalog.tools().iter().filter(|it| it.server == *server);
         tools.map(|it| Json::from(it.listed.json())).collect::<Vec<_>>()
     };
-    let answer = |status: hardline_client::manager::Status| {
+    let answer = |status: hardline_client::manager::ServerStatus| {
         // The last failure explains more than a state such as "connecting again".
         let reason = status.last_failure.as_deref().or(status.state.reason());
         let reason = reason.or(status.list_failure.as_deref()).unwrap_or(late).to_owned();

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
-use hardline_client::config::{self, ConfigError, Dialect, Problem, Process};
+use hardline_client::config::{self, ConfigError, Dialect, Problem, ProcessVariables};
 use hardline_proxy::audit;
 use hardline_proxy::pins::{PinError, PinStore};
 use hardline_transport::file;
@@ -185,7 +185,7 @@ fn own_servers(report: &mut Report) {
     }
     for server in file.servers.iter().filter(|it| !it.is_disabled()) {
         // Only a warning: the variable may be set in other shells.
-        let (resolved, secrets) = server.resolve_with_secrets(&Process::new());
+        let (resolved, secrets) = server.resolve_with_secrets(&ProcessVariables::new());
         if let Err(mistake) = resolved {
             report.add("entry", TITLE, Status::Warn, secrets.hide(&mistake.to_string()));
         }

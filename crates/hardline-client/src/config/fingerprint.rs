@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::server::{CommandConfig, Kind, ServerConfig};
 use super::template::Template;
-use super::{Variables, Way};
+use super::{HttpTransport, Variables};
 
 impl ServerConfig {
     /// Returns the SHA-256, in hexadecimal, of everything that identifies the server: command, arguments,
@@ -46,10 +46,10 @@ impl ServerConfig {
             Kind::Url(url) => {
                 add("url");
                 add(&url.url.text);
-                add(match url.way {
-                    Way::Any => "any",
-                    Way::Streamable => "streamable",
-                    Way::Sse => "sse",
+                add(match url.transport {
+                    HttpTransport::Any => "any",
+                    HttpTransport::Streamable => "streamable",
+                    HttpTransport::Sse => "sse",
                 });
                 let mut headers: Vec<_> = url
                     .headers

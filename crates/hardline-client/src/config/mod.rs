@@ -3,13 +3,13 @@
 //! [`read`] understands the files of the known clients in the way that these clients do, and generic files:
 //!
 //! ```
-//! use hardline_client::config::{self, Dialect, Fixed};
+//! use hardline_client::config::{self, Dialect, FixedVariables};
 //!
 //! let text = br#"{"mcpServers": {"docs": {"url": "https://${HOST:-docs.example}/mcp"}}}"#;
 //! let file = config::parse("mcp.json".as_ref(), text, Dialect::Generic)?;
 //! let [server] = &*file.servers else { panic!("one server") };
 //! assert_eq!(server.describe(), "https://${HOST:-docs.example}/mcp");
-//! let resolved = server.resolve(&Fixed::new().with("HOST", "localhost:8080"))?;
+//! let resolved = server.resolve(&FixedVariables::new().with("HOST", "localhost:8080"))?;
 //! # Ok::<_, config::ConfigError>(())
 //! ```
 //!
@@ -60,9 +60,9 @@ use error::Place;
 pub use dialect::Dialect;
 pub use error::{ConfigError, Problem};
 pub use oauth::OAuthConfig;
-pub use resolve::{Resolved, Way};
+pub use resolve::{HttpTransport, Resolved};
 pub use server::ServerConfig;
-pub use variables::{Fixed, Process, Variables};
+pub use variables::{FixedVariables, ProcessVariables, Variables};
 
 /// Limit on the size of a configuration file: 4 MiB. Some clients store more than servers in theirs. A
 /// larger file is an error.
@@ -71,7 +71,7 @@ pub const MAX_FILE_BYTES: usize = 4 << 20;
 /// The contents of a configuration file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct File {
+pub struct ConfigFile {
     /// Path of the file.
     pub path: PathBuf,
     /// Dialect in which the file was read.
@@ -88,8 +88,8 @@ pub struct File {
 /// # Errors
 ///
 /// Returns a [`ConfigError`] if the file cannot be read or is invalid as a whole. Problems with single
-/// servers are in [`File::mistakes`].
-pub fn read(path: &Path) -> Result<File, ConfigError> {
+/// servers are in [`ConfigFile::mistakes`].
+pub fn read(path: &Path) -> Result<ConfigFile, ConfigError> {
     read_as(path, Dialect::of(path))
 }
 
@@ -98,7 +98,7 @@ pub fn read(path: &Path) -> Result<File, ConfigError> {
 /// # Errors
 ///
 /// Returns the same errors as [`read`].
-pub fn read_as(path: &Path, dialect: Dialect) -> Result<File, ConfigError> {
+pub fn read_as(path: &Path, dialect: Dialect) -> Result<ConfigFile, ConfigError> {
     let wrong =
         |problem| ConfigError::new(Place { file: path.into(), ..Place::default() }, problem);
     let unreadable = |error: std::io::Error| {
@@ -120,7 +120,7 @@ pub fn read_as(path: &Path, dialect: Dialect) -> Result<File, ConfigError> {
 /// # Errors
 ///
 /// Returns the same errors as [`read`].
-pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Result<File, ConfigError> {
+pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Result<ConfigFile, ConfigError> {
     parse_in(path, bytes, dialect, env::current_dir().ok().as_deref())
 }
 
@@ -134,7 +134,7 @@ pub fn parse_in(
     bytes: &[u8],
     dialect: Dialect,
     directory: Option<&Path>,
-) -> Result<File, ConfigError> {
+) -> Result<ConfigFile, ConfigError> {
     let wrong = |position, problem| {
         let place = Place { file: path.into(), position, ..Place::default() };
         ConfigError::new(place, problem)
@@ -160,5 +160,5 @@ pub fn parse_in(
         }
     })?;
     let (servers, mistakes) = find::servers(path, &document, dialect, directory)?;
-    Ok(File { path: path.to_owned(), dialect, servers, mistakes })
+    Ok(ConfigFile { path: path.to_owned(), dialect, servers, mistakes })
 }

@@ -21,14 +21,14 @@ pub enum Resolved {
         /// URL and headers.
         config: HttpSettings,
         /// Transport to use.
-        way: Way,
+        transport: HttpTransport,
     },
 }
 
 /// The HTTP transport of a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Way {
+pub enum HttpTransport {
     /// Not specified: Streamable HTTP, with a fallback to HTTP+SSE.
     #[default]
     Any,
@@ -91,7 +91,7 @@ impl UrlConfig {
                 .with(name, &value)
                 .map_err(|error| scope.error(&header.value, Problem::Header(error.to_string())))?;
         }
-        Ok(Resolved::Url { config: config.with_headers(headers), way: self.way })
+        Ok(Resolved::Url { config: config.with_headers(headers), transport: self.transport })
     }
 }
 
@@ -100,8 +100,8 @@ impl fmt::Debug for Resolved {
         match self {
             #[cfg(unix)]
             Self::Command(_) => formatter.write_str("Command(…)"),
-            Self::Url { way, .. } => {
-                formatter.debug_struct("Url").field("way", way).finish_non_exhaustive()
+            Self::Url { transport, .. } => {
+                formatter.debug_struct("Url").field("transport", transport).finish_non_exhaustive()
             }
         }
     }

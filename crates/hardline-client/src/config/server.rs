@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::describe;
 use super::template::{Scope, Template};
-use super::{OAuthConfig, Way};
+use super::{HttpTransport, OAuthConfig};
 
 /// One server in a configuration file.
 ///
@@ -47,7 +47,7 @@ pub(super) struct CommandConfig {
 pub(super) struct UrlConfig {
     pub(super) url: Template,
     pub(super) headers: Vec<(String, HeaderConfig)>,
-    pub(super) way: Way,
+    pub(super) transport: HttpTransport,
 }
 
 /// The value of a header.

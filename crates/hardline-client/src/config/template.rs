@@ -234,7 +234,7 @@ fn missing_input(id: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Fixed;
+    use crate::config::FixedVariables;
 
     const KNOWN: &[(&str, &str)] =
         &[("KEY", "s3cr3t"), ("TWICE", "${KEY} $KEY"), ("EMPTY", ""), ("input:id", "typed")];
@@ -242,7 +242,7 @@ mod tests {
     #[track_caller]
     fn check(dialect: Dialect, text: &str, expected: Result<&str, &str>) {
         let variables =
-            KNOWN.iter().fold(Fixed::new(), |all, (name, value)| all.with(*name, *value));
+            KNOWN.iter().fold(FixedVariables::new(), |all, (name, value)| all.with(*name, *value));
         let scope = Scope {
             dialect,
             file: "f.json".into(),

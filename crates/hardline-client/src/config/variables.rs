@@ -16,16 +16,16 @@ pub trait Variables: Send + Sync {
 /// The environment of this process. Looks up the input `api-key` as the variable `INPUT_API_KEY`.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
-pub struct Process;
+pub struct ProcessVariables;
 
-impl Process {
+impl ProcessVariables {
     /// Creates the source.
     pub fn new() -> Self {
         Self
     }
 }
 
-impl Variables for Process {
+impl Variables for ProcessVariables {
     fn find(&self, name: &str) -> Option<String> {
         let own;
         let name = match name.strip_prefix("input:") {
@@ -45,9 +45,9 @@ impl Variables for Process {
 
 /// A fixed set of variables, for example in tests. `Debug` does not show their values.
 #[derive(Clone, Default)]
-pub struct Fixed(BTreeMap<String, String>);
+pub struct FixedVariables(BTreeMap<String, String>);
 
-impl Fixed {
+impl FixedVariables {
     /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
@@ -61,13 +61,13 @@ impl Fixed {
     }
 }
 
-impl Variables for Fixed {
+impl Variables for FixedVariables {
     fn find(&self, name: &str) -> Option<String> {
         self.0.get(name).cloned()
     }
 }
 
-impl fmt::Debug for Fixed {
+impl fmt::Debug for FixedVariables {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
     }

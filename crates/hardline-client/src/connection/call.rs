@@ -20,35 +20,45 @@ use tokio::time::Instant;
 use super::cancel::Cancel;
 use super::event::ProgressWatch;
 use super::message::{self, Params};
-use super::session::Session;
+use super::session::NegotiatedSession;
 use super::{Connection, Inner, Progress, closed, input, lenient, tools};
 use crate::{Error, RpcError};
 
 /// Substitute for "no timeout": longer than any process runs, and short enough to add to an instant.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
+/// Limit on the total duration of a request that has a timeout, unless the settings say otherwise. A server
+/// could keep a request alive forever with progress alone.
+const MAX_TOTAL: Duration = Duration::from_secs(3600);
 /// Number of bytes that an error quotes about an unexpected answer.
 const REASON_BYTES: usize = 300;
 
-/// Options of a single request, which override the connection's [`Settings`](crate::Settings).
+/// Options of a single request, which override the connection's [`ConnectionSettings`](crate::ConnectionSettings).
 #[derive(Clone, Default)]
 #[must_use]
-pub struct Options {
-    timeout: Option<Duration>,
+pub struct RequestOptions {
+    /// The outer `Option` tells if the timeout was set, the inner one is its value.
+    timeout: Option<Option<Duration>>,
     max_total: Option<Duration>,
     on_progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-impl Options {
-    /// Sets the timeout, which each progress notification restarts; zero means no timeout.
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+impl RequestOptions {
+    /// Sets the timeout, which each progress notification restarts. `None` removes it.
+    pub fn with_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.timeout = Some(timeout.into());
         self
     }
 
-    /// Sets the limit on the total duration. Progress does not extend it.
+    /// Sets the limit on the total duration. Progress does not extend it. For a request through a
+    /// [`Manager`](crate::Manager), the limit includes the wait for the server and repeated attempts.
     pub fn with_max_total(mut self, max_total: Duration) -> Self {
         self.max_total = Some(max_total);
         self
+    }
+
+    /// Returns the limit on the total duration, if one was set.
+    pub(crate) fn max_total(&self) -> Option<Duration> {
+        self.max_total
     }
 
     /// Calls `listener` with each progress notification for this request, before the result is returned. The
@@ -111,7 +121,7 @@ impl Connection {
         method: &str,
         params: &(impl Serialize + ?Sized),
     ) -> Result<RawResult, Error> {
-        self.request_with(method, params, &Options::default()).await
+        self.request_with(method, params, &RequestOptions::default()).await
     }
 
     /// Like [`request`](Self::request), with options.
@@ -123,7 +133,7 @@ impl Connection {
         &self,
         method: &str,
         params: &(impl Serialize + ?Sized),
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         self.inner.perform(method, Params::new(params)?, options).await
     }
@@ -139,7 +149,7 @@ impl Connection {
         &self,
         method: &str,
         params: &str,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         self.inner.perform(method, Params::read(params)?, options).await
     }
@@ -161,7 +171,7 @@ impl Connection {
         if session.is_stateless() && inner.transport.kind() == TransportKind::Http {
             notice.headers = tools::standard(&notice.text);
         }
-        let deadline = Deadline::new(inner, &Options::default());
+        let deadline = Deadline::new(inner, &RequestOptions::default());
         let sent = tokio::time::timeout_at(deadline.next(), inner.transport.notify(notice)).await;
         let sent = sent.map_err(|_| deadline.error(method)).and_then(|sent| Ok(sent?));
         sent.map_err(|error| error.hidden(&inner.secret_source().secrets()))
@@ -185,7 +195,7 @@ impl Inner {
         self: &Arc<Self>,
         method: &str,
         params: Params,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let outcome = self.perform_rounds(method, params, options).await;
         outcome.map_err(|error| error.hidden(&self.secret_source().secrets()))
@@ -195,7 +205,7 @@ impl Inner {
         self: &Arc<Self>,
         method: &str,
         params: Params,
-        options: &Options,
+        options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let deadline = Deadline::new(self, options);
         let mut repeated = None;
@@ -224,9 +234,9 @@ impl Inner {
         self: &Arc<Self>,
         method: &str,
         params: &Params,
-        options: &Options,
+        options: &RequestOptions,
         deadline: &Deadline,
-    ) -> Result<(Answer, Arc<Session>), Error> {
+    ) -> Result<(Answer, Arc<NegotiatedSession>), Error> {
         let (mut is_renewed, mut has_listed) = (false, false);
         loop {
             // Checked in every iteration, because a renewal may outlast the connection.
@@ -260,10 +270,10 @@ impl Inner {
     /// Sends a request once, without any retry.
     async fn attempt(
         self: &Arc<Self>,
-        session: &Arc<Session>,
+        session: &Arc<NegotiatedSession>,
         method: &str,
         params: &Params,
-        options: &Options,
+        options: &RequestOptions,
         deadline: &Deadline,
     ) -> Result<Answer, Error> {
         // Waiting for a slot counts: a caller does not care what a request waits for.
@@ -304,7 +314,7 @@ impl Inner {
 
     fn build_request(
         &self,
-        session: &Session,
+        session: &NegotiatedSession,
         id: i64,
         method: &str,
         params: &Params,
@@ -366,14 +376,15 @@ struct Deadline {
 }
 
 impl Deadline {
-    fn new(inner: &Inner, options: &Options) -> Self {
+    fn new(inner: &Inner, options: &RequestOptions) -> Self {
         let timeout = options.timeout.unwrap_or(inner.settings.timeout);
-        let is_infinite = timeout.is_zero();
-        let total = options.max_total.unwrap_or(inner.settings.max_total);
-        let total = if is_infinite { FOREVER } else { total.min(FOREVER) };
-        let timeout = if is_infinite { FOREVER } else { timeout.min(FOREVER) };
+        let total = options.max_total.or(inner.settings.max_total);
+        // A request without a timeout, such as a subscription, is not meant to end within the hour.
+        let total = total.or(timeout.and(Some(MAX_TOTAL)));
+        let (timeout, is_infinite) = (timeout.unwrap_or(FOREVER).min(FOREVER), total.is_none());
         let start = Instant::now();
-        Self { start, timeout, last: start + total, is_infinite }
+        let last = start + total.unwrap_or(FOREVER).min(FOREVER);
+        Self { start, timeout, last, is_infinite }
     }
 
     /// Returns the time at which the request times out if the server is silent from now on.
@@ -422,10 +433,10 @@ pub(super) fn parse<T: DeserializeOwned>(method: &str, result: &str) -> Result<T
     lenient::read(method, result).map_err(|error| unexpected(method, &error.to_string()))
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for RequestOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Options")
+            .debug_struct("RequestOptions")
             .field("timeout", &self.timeout)
             .field("max_total", &self.max_total)
             .field("on_progress", &self.on_progress.is_some())

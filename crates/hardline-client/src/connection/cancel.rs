@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::Inner;
 use super::message::{self, Params};
-use super::session::Session;
+use super::session::NegotiatedSession;
 
 /// Time limit for sending one cancellation.
 const SEND_TIME: Duration = Duration::from_secs(5);
@@ -25,7 +25,12 @@ pub(super) struct Cancel {
 }
 
 impl Cancel {
-    pub(super) fn new(inner: &Arc<Inner>, session: &Session, id: i64, method: &str) -> Self {
+    pub(super) fn new(
+        inner: &Arc<Inner>,
+        session: &NegotiatedSession,
+        id: i64,
+        method: &str,
+    ) -> Self {
         // A stateless HTTP request has a stream of its own, and closing the stream cancels it. The protocol
         // forbids cancelling `initialize`.
         let is_implied = session.is_stateless() && inner.transport.kind() == TransportKind::Http;

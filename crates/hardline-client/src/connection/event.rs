@@ -22,6 +22,7 @@ use tokio::task::AbortHandle;
 use super::{Inner, Progress, message};
 use crate::RpcError;
 use crate::broadcast::BroadcastEvent;
+use crate::handler::{Canceller, Handler, RequestContext};
 
 /// Limit on server requests that handlers work on concurrently. Further requests get an error.
 const MAX_SERVING: usize = 64;
@@ -133,12 +134,19 @@ pub(super) struct Activity {
     /// Requests from the client that watch for progress, by progress token.
     progress: Mutex<HashMap<i64, Arc<ProgressWatch>>>,
     /// Requests from the server that handlers work on.
-    serving: Mutex<HashMap<Id<'static>, Option<AbortHandle>>>,
+    serving: Mutex<HashMap<Id<'static>, ServerRequest>>,
     /// Signals that one of them was answered or cancelled.
     answered: Notify,
     /// Permits for answers that are not sent yet, and for those that are being sent.
     answers: Arc<Semaphore>,
     senders: Arc<Semaphore>,
+}
+
+/// A request from the server that a handler works on.
+struct ServerRequest {
+    /// Task of the handler, once it has started.
+    task: Option<AbortHandle>,
+    canceller: Canceller,
 }
 
 impl Default for Activity {
@@ -156,7 +164,7 @@ impl Default for Activity {
 impl Drop for Activity {
     fn drop(&mut self) {
         // Handlers of a dropped connection have no one to answer.
-        for task in lock(&self.serving).drain().filter_map(|(_, task)| task) {
+        for task in lock(&self.serving).drain().filter_map(|(_, serving)| serving.task) {
             task.abort();
         }
     }
@@ -309,7 +317,7 @@ impl Inner {
         // Compared as JSON text, so that `1` and `"1"` stay different ids.
         let id = serving.keys().find(|id| id_text(id) == cancelled.request_id.get()).cloned();
         let Some(id) = id else { return false };
-        if let Some(Some(task)) = serving.remove(&id) {
+        if let Some(ServerRequest { task: Some(task), .. }) = serving.remove(&id) {
             task.abort();
         }
         self.activity.answered.notify_waiters();
@@ -329,7 +337,7 @@ impl Inner {
             return self.answer(&id, &Ok(result));
         }
         let handler = self.settings.handler(method);
-        let params = params(text).map(ToOwned::to_owned);
+        let (context, canceller) = RequestContext::new(self.settings.server_name.clone());
         {
             let mut serving = lock(&self.activity.serving);
             if serving.len() >= MAX_SERVING {
@@ -339,16 +347,27 @@ impl Inner {
                 return;
             }
             // Registered before the handler starts, so that a cancellation in between finds it.
-            serving.insert(id.clone(), None);
+            serving.insert(id.clone(), ServerRequest { task: None, canceller });
         }
         let Some(handler) = handler else {
             // The standard code: servers probe for optional methods with it.
             let outcome = Err(RpcError::new(code::METHOD_NOT_FOUND, "method not found"));
             return self.finish(&id, &outcome);
         };
-        let work = self.runtime.spawn(async move { handler(params).await });
-        if let Some(task) = lock(&self.activity.serving).get_mut(&id) {
-            *task = Some(work.abort_handle());
+        self.serve(id, handler, params(text).map(ToOwned::to_owned), context);
+    }
+
+    /// Runs a handler in a task of its own, and answers with its outcome.
+    fn serve(
+        self: &Arc<Self>,
+        id: Id<'static>,
+        handler: Handler,
+        params: Option<Box<RawValue>>,
+        context: RequestContext,
+    ) {
+        let work = self.runtime.spawn(async move { handler(params, context).await });
+        if let Some(serving) = lock(&self.activity.serving).get_mut(&id) {
+            serving.task = Some(work.abort_handle());
         }
         // A weak reference: a slow handler must not keep a dropped connection alive.
         let inner = Arc::downgrade(self);
@@ -367,7 +386,9 @@ impl Inner {
 
     /// Answers a request from the server, unless the server has cancelled it.
     fn finish(self: &Arc<Self>, id: &Id<'static>, outcome: &Result<String, RpcError>) {
-        if lock(&self.activity.serving).remove(id).is_some() {
+        let serving = lock(&self.activity.serving).remove(id);
+        if let Some(serving) = serving {
+            serving.canceller.finish();
             self.answer(id, outcome);
             self.activity.answered.notify_waiters();
         }

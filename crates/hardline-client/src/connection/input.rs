@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::Inner;
 use super::message::Params;
-use crate::Error;
+use crate::{Error, RequestContext};
 
 /// Methods that a server may request as input.
 const INPUT_METHODS: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
@@ -69,7 +69,10 @@ impl Inner {
             };
             // A separate task, so that a handler that panics fails only this request.
             let params = request.params.clone();
-            let outcome = self.runtime.spawn(async move { handler(params).await }).await;
+            // Dropped unfinished if the caller abandons the request, which cancels the handler's part of it.
+            let (context, canceller) = RequestContext::new(self.settings.server_name.clone());
+            let outcome = self.runtime.spawn(async move { handler(params, context).await }).await;
+            canceller.finish();
             let response = match outcome {
                 Ok(Ok(response)) => response,
                 Ok(Err(error)) => {

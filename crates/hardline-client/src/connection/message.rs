@@ -7,7 +7,6 @@ use hardline_wire::encode::{push_id, push_json_string};
 use hardline_wire::id::Id;
 use hardline_wire::json::{Checker, Kind};
 use hardline_wire::limits::Limits;
-use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -83,12 +82,22 @@ impl Params {
         Ok(params)
     }
 
-    /// Creates the parameters of `tools/call`.
-    pub(super) fn tool(name: &str, arguments: Option<JsonObject>) -> Self {
-        let mut params = Self { arguments: arguments.map(Value::Object), ..Self::default() };
+    /// Creates the parameters of `tools/call` and `prompts/get`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Params`] if the arguments serialize to anything but an object or `null`.
+    pub(super) fn call(name: &str, arguments: impl Serialize) -> Result<Self, Error> {
+        let arguments = match serde_json::to_value(arguments) {
+            Ok(Value::Null) => None,
+            Ok(arguments @ Value::Object(_)) => Some(arguments),
+            Ok(_) => return Err(Error::Params("the arguments must be a JSON object".into())),
+            Err(error) => return Err(Error::Params(error.to_string())),
+        };
+        let mut params = Self { arguments, ..Self::default() };
         params.members.push_str(r#""name":"#);
         push_json_string(&mut params.members, name);
-        params
+        Ok(params)
     }
 
     /// Returns a copy with this member of [`ROUND`] set to a JSON value.
@@ -114,7 +123,7 @@ impl Params {
             let _ = write!(line, r#""{name}":{value}"#);
         }
         if let Some(arguments) = &self.arguments {
-            // `members` is never empty here: `tool` always writes the name.
+            // `members` is never empty here: `call` always writes the name.
             line.push_str(r#","arguments":"#);
             push_value(line, arguments);
         }
@@ -137,6 +146,17 @@ impl Params {
     fn len(&self) -> usize {
         self.members.len() + self.meta.len()
     }
+}
+
+/// Returns the parameters of `tools/call` or `prompts/get` as JSON.
+///
+/// # Errors
+///
+/// Returns [`Error::Params`] if the arguments serialize to anything but an object or `null`.
+pub(crate) fn call_params(name: &str, arguments: impl Serialize) -> Result<String, Error> {
+    let mut text = String::new();
+    Params::call(name, arguments)?.push(&mut text, "");
+    Ok(text)
 }
 
 /// Writes a value. Faster than serde for long strings, which serde searches byte by byte.
@@ -277,14 +297,13 @@ mod tests {
         let arguments = serde_json::json!({
             "a": [1, -2.5, 1e300, true, null, {}, []], "b\"": { "c": "é\u{2028}\u{85}\n\\ 😀" },
         });
-        let Value::Object(object) = arguments.clone() else { panic!() };
-        let line = request(1, "tools/call", &Params::tool("x\"", Some(object)), r#""m":1"#);
+        let line = request(1, "tools/call", &Params::call("x\"", &arguments).unwrap(), r#""m":1"#);
         assert!(line.is_ascii() || !line.contains(['\u{2028}', '\u{85}']), "{line}");
         let written: Value = serde_json::from_str(&line).unwrap();
         let params =
             serde_json::json!({ "name": "x\"", "arguments": arguments, "_meta": { "m": 1 } });
         assert_eq!(written["params"], params);
-        let line = request(1, "tools/call", &Params::tool("x", None), "");
+        let line = request(1, "tools/call", &Params::call("x", ()).unwrap(), "");
         assert!(line.ends_with(r#""params":{"name":"x"}}"#), "{line}");
     }
 

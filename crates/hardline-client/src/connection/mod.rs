@@ -31,6 +31,7 @@ mod url;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use hardline_transport::client::{Transport, TransportError};
 use hardline_wire::version::Version;
@@ -39,15 +40,16 @@ use tokio::sync::Semaphore;
 
 use crate::broadcast::{Broadcast, EventReceiver};
 use crate::guard::Guarded;
-use crate::{Error, Settings};
+use crate::{ConnectionSettings, Error};
 use cancel::PendingCancellations;
 use event::{Activity, Inbox};
 use renewal::Renewal;
-use session::{Restorable, Session};
+use session::{NegotiatedSession, Restorable};
 use tools::ToolHeaders;
 
-pub use call::{Options, RawResult};
+pub use call::{RawResult, RequestOptions};
 pub use event::{Notification, ServerEvent};
+pub(crate) use message::call_params;
 pub use typed::Progress;
 
 /// A session with one server. Clones share the session, which ends when the last clone is dropped.
@@ -72,9 +74,9 @@ pub struct ServerInfo {
 
 struct Inner {
     transport: Arc<dyn Transport>,
-    settings: Settings,
+    settings: ConnectionSettings,
     next_id: AtomicI64,
-    session: RwLock<Arc<Session>>,
+    session: RwLock<Arc<NegotiatedSession>>,
     renewal: Renewal,
     restorable: Mutex<Restorable>,
     tools: ToolHeaders,
@@ -99,18 +101,21 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with time enabled.
-    pub async fn open(transport: Arc<dyn Transport>, settings: Settings) -> Result<Self, Error> {
+    pub async fn open(
+        transport: Arc<dyn Transport>,
+        settings: ConnectionSettings,
+    ) -> Result<Self, Error> {
         Self::open_as(transport, settings, None).await
     }
 
     /// Opens a session and remembers the server's [`Era`](crate::settings::Era) under `name`.
     async fn open_as(
         transport: Arc<dyn Transport>,
-        settings: Settings,
+        settings: ConnectionSettings,
         name: Option<&str>,
     ) -> Result<Self, Error> {
         let connection = Self::start(transport, settings);
-        let limit = connection.inner.settings.open_timeout;
+        let limit = connection.inner.settings.open_timeout.unwrap_or(Duration::MAX);
         let opening = tokio::time::timeout(limit, Box::pin(connection.inner.open(name)));
         // The caller's request to abort wins even over a handshake that hangs.
         let opened = tokio::select! {
@@ -130,7 +135,7 @@ impl Connection {
     /// Creates a connection that skips the opening and assumes this version.
     pub(crate) fn assume(
         transport: Arc<dyn Transport>,
-        settings: Settings,
+        settings: ConnectionSettings,
         version: Version,
     ) -> Self {
         let connection = Self::start(transport, settings);
@@ -138,12 +143,12 @@ impl Connection {
             let inner = &connection.inner;
             let mut session = inner.session.write().unwrap_or_else(PoisonError::into_inner);
             let info = ServerInfo { version, ..session.info.clone() };
-            *session = Arc::new(Session::new(1, info, &inner.settings));
+            *session = Arc::new(NegotiatedSession::new(1, info, &inner.settings));
         }
         connection
     }
 
-    fn start(mut transport: Arc<dyn Transport>, settings: Settings) -> Self {
+    fn start(mut transport: Arc<dyn Transport>, settings: ConnectionSettings) -> Self {
         // Applied here, so that no way of opening a connection can forget it.
         if let Some(guard) = &settings.guard {
             transport = Arc::new(Guarded::new(transport, guard));
@@ -153,7 +158,7 @@ impl Connection {
             transport,
             // Starts at 1: some servers mistake the id 0 for an absent one.
             next_id: AtomicI64::new(1),
-            session: RwLock::new(Arc::new(Session::unopened())),
+            session: RwLock::new(Arc::new(NegotiatedSession::unopened())),
             renewal: Renewal::default(),
             restorable: Mutex::default(),
             tools: ToolHeaders::default(),
@@ -212,7 +217,7 @@ impl Connection {
 }
 
 impl Inner {
-    fn session(&self) -> Arc<Session> {
+    fn session(&self) -> Arc<NegotiatedSession> {
         Arc::clone(&self.session.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

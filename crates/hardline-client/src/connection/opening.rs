@@ -15,7 +15,7 @@ use rmcp::model::{Implementation, ServerCapabilities};
 use serde::Deserialize;
 
 use super::message::{self, Params};
-use super::session::{Session, request_meta};
+use super::session::{NegotiatedSession, request_meta};
 use super::{Inner, ServerInfo, call, lenient, tools};
 use crate::settings::Era;
 use crate::{Error, RpcError, Versions};
@@ -108,7 +108,7 @@ impl Inner {
             self.transport.notify(OneWayMessage::notification(line)).await?;
         }
         let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
-        *session = Arc::new(Session::new(session.generation + 1, info, &self.settings));
+        *session = Arc::new(NegotiatedSession::new(session.generation + 1, info, &self.settings));
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 //! - New requests wait for a running attempt, because there is no session to send them in.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hardline_transport::client::OutgoingRequest;
 use tokio::sync::watch;
@@ -75,7 +76,7 @@ impl Inner {
         let (sender, outcome) = watch::channel(None);
         let inner = Arc::clone(self);
         self.runtime.spawn(async move {
-            let limit = inner.settings.open_timeout;
+            let limit = inner.settings.open_timeout.unwrap_or(Duration::MAX);
             let opened = tokio::time::timeout(limit, inner.reopen()).await;
             let opened = opened.unwrap_or_else(|_| {
                 Err(Error::Timeout { method: "initialize".into(), after: limit })

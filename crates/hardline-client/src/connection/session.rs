@@ -8,11 +8,11 @@ use hardline_wire::version::Version;
 use rmcp::model::{LoggingLevel, ServerCapabilities};
 
 use super::ServerInfo;
-use crate::Settings;
+use crate::ConnectionSettings;
 
 /// The outcome of the negotiation with the server.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct NegotiatedSession {
     /// Number of this session among those of the connection, counted from 1; 0 before the first.
     pub(super) generation: u64,
     pub(super) info: ServerInfo,
@@ -27,7 +27,7 @@ pub(super) struct Restorable {
     pub(super) subscriptions: BTreeSet<String>,
 }
 
-impl Session {
+impl NegotiatedSession {
     /// Creates the placeholder for a session that is not negotiated yet.
     pub(super) fn unopened() -> Self {
         let info = ServerInfo {
@@ -39,7 +39,7 @@ impl Session {
         Self { generation: 0, info, meta: String::new() }
     }
 
-    pub(super) fn new(generation: u64, info: ServerInfo, settings: &Settings) -> Self {
+    pub(super) fn new(generation: u64, info: ServerInfo, settings: &ConnectionSettings) -> Self {
         let meta = if info.version.has_handshake() {
             String::new()
         } else {
@@ -55,7 +55,7 @@ impl Session {
 }
 
 /// Returns the members of `_meta` that a request without a handshake carries.
-pub(super) fn request_meta(version: Version, settings: &Settings) -> String {
+pub(super) fn request_meta(version: Version, settings: &ConnectionSettings) -> String {
     let mut meta = String::from(r#""io.modelcontextprotocol/protocolVersion":"#);
     push_json_string(&mut meta, version.as_str());
     let parts = [

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Connection;
 use crate::guard::lines;
-use crate::{Error, Settings, Versions};
+use crate::{ConnectionSettings, Error, StartError, Versions};
 
 impl Connection {
     /// Opens a session over a socket, a pipe or any other bidirectional stream of lines. For anything that carries
@@ -64,8 +64,8 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn spawn(command: &Command, settings: Settings) -> Result<Self, Error> {
-        Self::spawn_with(command, settings, EndpointSettings::default()).await
+    pub async fn spawn(command: &Command, settings: ConnectionSettings) -> Result<Self, Error> {
+        Self::spawn_with(command, settings, Config::default()).await
     }
 
     /// Like [`spawn`](Self::spawn), with settings of the transport: limits, an observer, a name in logs.
@@ -79,8 +79,8 @@ impl Connection {
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn spawn_with(
         command: &Command,
-        mut settings: Settings,
-        config: EndpointSettings,
+        mut settings: ConnectionSettings,
+        config: Config,
     ) -> Result<Self, Error> {
         // The guard on the raw lines sees every message, so a second guard on the messages is not needed.
         let guard = settings.guard.take();
@@ -93,7 +93,7 @@ impl Connection {
                 }),
                 None => LineTransport::spawn(command, config),
             };
-            let started = started.map_err(|error| Error::Start(error.to_string()));
+            let started = started.map_err(|error| Error::from(StartError::new(error)));
             started.map(Arc::new).map_err(|error| error.hidden(&secrets))
         };
         let is_probed = settings.versions == Versions::Any;

@@ -15,8 +15,8 @@ use hardline_wire::json::{Checker, Value};
 use hardline_wire::limits::Limits;
 
 use super::message::Params;
-use super::session::Session;
-use super::{Inner, Options};
+use super::session::NegotiatedSession;
+use super::{Inner, RequestOptions};
 
 /// Limit on remembered tools of a server.
 const MAX_TOOLS: usize = 10_000;
@@ -27,10 +27,14 @@ pub(super) struct ToolHeaders(Mutex<HashMap<String, Arc<ParamHeaders>>>);
 
 impl ToolHeaders {
     /// Remembers the headers of the tools in `answer`, if it is a tool list from a stateless HTTP server.
-    pub(super) fn learn(&self, inner: &Inner, session: &Session, method: &str, answer: &Answer) {
-        if method != "tools/list"
-            || !session.is_stateless()
-            || inner.transport.kind() != TransportKind::Http
+    pub(super) fn learn(
+        &self,
+        inner: &Inner,
+        session: &NegotiatedSession,
+        method: &str,
+        answer: &Answer,
+    ) {
+        if method != "tools/list" || !session.is_stateless() || inner.transport.kind() != Kind::Http
         {
             return;
         }
@@ -80,7 +84,11 @@ pub(super) fn standard(line: &str) -> Vec<Header> {
 }
 
 /// Returns true if the server rejected a call because of missing or different headers.
-pub(super) fn has_wrong_headers(method: &str, session: &Session, answer: &Answer) -> bool {
+pub(super) fn has_wrong_headers(
+    method: &str,
+    session: &NegotiatedSession,
+    answer: &Answer,
+) -> bool {
     let is_refused = matches!(answer.outcome(), Outcome::Error { code: code::HEADER_MISMATCH, .. });
     is_refused && method == "tools/call" && session.is_stateless()
 }
@@ -116,7 +124,8 @@ impl Inner {
             let Ok(params) = Params::new(&serde_json::json!({ "cursor": cursor })) else { return };
             let params = if cursor.is_some() { params } else { Params::default() };
             // Boxed to break the recursion: this request goes through `perform` as well.
-            let listed = Box::pin(self.perform("tools/list", params, &Options::default())).await;
+            let listed =
+                Box::pin(self.perform("tools/list", params, &RequestOptions::default())).await;
             let page = listed.and_then(|page| page.parse::<super::typed::Page>("tools/list"));
             match page.ok().and_then(|page| page.next_cursor) {
                 Some(next) if cursor.as_ref() != Some(&next) => cursor = Some(next),

@@ -8,13 +8,13 @@ use rmcp::model::{
     CallToolResult, CompleteRequestParams, CompleteResult, GetPromptResult, LoggingLevel, Prompt,
     ReadResourceResult, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::message::Params;
-use super::{Connection, Options, tools};
+use super::{Connection, RequestOptions, tools};
 use crate::Error;
 
 /// Limit on the total size of all pages of a list.
@@ -85,15 +85,33 @@ impl Connection {
         Ok(listed)
     }
 
-    /// Calls a tool. `arguments` is an object, or `null` for none.
+    /// Calls a tool. `arguments` serializes to a JSON object, or to `null` for none.
+    ///
+    /// ```no_run
+    /// # async fn run(server: hardline_client::Connection) -> Result<(), hardline_client::Error> {
+    /// #[derive(serde::Serialize)]
+    /// struct Search<'a> {
+    ///     query: &'a str,
+    /// }
+    ///
+    /// let result = server.call_tool("search", Search { query: "mcp" }).await?;
+    /// let result = server.call_tool("search", serde_json::json!({ "query": "mcp" })).await?;
+    /// let result = server.call_tool("latest", ()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// If the tool reports a failure of its own, the result has `is_error` set; that is not an [`Error`].
     ///
     /// # Errors
     ///
     /// Returns an [`Error`] if the request fails.
-    pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
-        self.call_tool_with(name, arguments, &Options::default()).await
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<CallToolResult, Error> {
+        self.call_tool_with(name, arguments, &RequestOptions::default()).await
     }
 
     /// Like [`call_tool`](Self::call_tool), with options.
@@ -104,14 +122,10 @@ impl Connection {
     pub async fn call_tool_with(
         &self,
         name: &str,
-        arguments: Value,
-        options: &Options,
+        arguments: impl Serialize,
+        options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
-        let params = match arguments {
-            Value::Null => Params::tool(name, None),
-            Value::Object(arguments) => Params::tool(name, Some(arguments)),
-            _ => return Err(Error::Params("a tool's arguments must be a JSON object".into())),
-        };
+        let params = Params::call(name, arguments)?;
         self.inner.perform("tools/call", params, options).await?.parse("tools/call")
     }
 
@@ -151,17 +165,18 @@ impl Connection {
         self.list("prompts/list", "prompts").await
     }
 
-    /// Gets a prompt. `arguments` is an object of strings, or `null` for none.
+    /// Gets a prompt. `arguments` serializes to an object of strings, or to `null` for none.
     ///
     /// # Errors
     ///
     /// Returns an [`Error`] if the request fails.
-    pub async fn get_prompt(&self, name: &str, arguments: Value) -> Result<GetPromptResult, Error> {
-        let params = match arguments {
-            Value::Null => json!({ "name": name }),
-            arguments => json!({ "name": name, "arguments": arguments }),
-        };
-        self.ask("prompts/get", params).await
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<GetPromptResult, Error> {
+        let (method, params) = ("prompts/get", Params::call(name, arguments)?);
+        self.inner.perform(method, params, &RequestOptions::default()).await?.parse(method)
     }
 
     /// Requests completions for an argument of a prompt or a resource template.
@@ -208,7 +223,7 @@ impl Connection {
     ///
     /// Returns an [`Error`] if the request fails.
     pub async fn listen(&self, filter: &SubscriptionFilter) -> Result<(), Error> {
-        let no_timeout = Options::default().with_timeout(std::time::Duration::ZERO);
+        let no_timeout = RequestOptions::default().with_timeout(None);
         let params = json!({ "notifications": filter });
         self.request_with("subscriptions/listen", &params, &no_timeout).await.map(|_| ())
     }
@@ -269,7 +284,7 @@ impl Connection {
         let mut seen = HashSet::new();
         let mut params = Params::default();
         for _ in 0..self.inner.settings.max_pages {
-            let page = self.inner.perform(method, params, &Options::default()).await?;
+            let page = self.inner.perform(method, params, &RequestOptions::default()).await?;
             bytes += page.get().len();
             if bytes > MAX_LIST_BYTES {
                 return Err(unexpected("the list is longer than 64 MiB"));

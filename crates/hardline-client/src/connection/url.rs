@@ -7,7 +7,7 @@ use hardline_transport::http::{HttpSettings, Sse, Streamable};
 
 use super::Connection;
 use crate::settings::Era;
-use crate::{Error, Settings, Versions};
+use crate::{ConnectionSettings, Error, StartError, Versions};
 
 impl Connection {
     /// Opens a session with the server at `url` over Streamable HTTP. Falls back to the HTTP+SSE transport of
@@ -20,9 +20,9 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect(url: &str, settings: Settings) -> Result<Self, Error> {
-        let config = HttpSettings::new(url)
-            .map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
+    pub async fn connect(url: &str, settings: ConnectionSettings) -> Result<Self, Error> {
+        let config = Config::new(url)
+            .map_err(|error| Error::from(StartError::new(error)).hidden(&settings.secrets))?;
         Self::connect_with(config, settings).await
     }
 
@@ -35,7 +35,7 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect_with(config: HttpSettings, settings: Settings) -> Result<Self, Error> {
+    pub async fn connect_with(config: Config, settings: ConnectionSettings) -> Result<Self, Error> {
         let name = config.url().to_owned();
         let eras = settings.eras.clone();
         if eras.find(&name) == Some(Era::Sse) {
@@ -46,8 +46,8 @@ impl Connection {
             eras.forget(&name);
         }
         let transport = Streamable::new(config.clone());
-        let transport =
-            transport.map_err(|error| Error::Start(error.to_string()).hidden(&settings.secrets))?;
+        let transport = transport
+            .map_err(|error| Error::from(StartError::new(error)).hidden(&settings.secrets))?;
         let error = match Self::open_as(Arc::new(transport), settings.clone(), Some(&name)).await {
             Err(error) if may_be_sse(&error, &settings) => error,
             outcome => return outcome,
@@ -68,7 +68,7 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect_sse(config: HttpSettings, settings: Settings) -> Result<Self, Error> {
+    pub async fn connect_sse(config: Config, settings: ConnectionSettings) -> Result<Self, Error> {
         let versions = match settings.versions {
             // Stateless versions do not exist over HTTP+SSE, so probing for one would only cost time.
             Versions::Any => Versions::WithHandshake,
@@ -82,7 +82,7 @@ impl Connection {
 }
 
 /// Returns true if the error is one with which an HTTP+SSE server would refuse Streamable HTTP.
-fn may_be_sse(error: &Error, settings: &Settings) -> bool {
+fn may_be_sse(error: &Error, settings: &ConnectionSettings) -> bool {
     let Error::Transport(TransportError::Http(error)) = error else { return false };
     let is_allowed = match settings.versions {
         Versions::Only(version) => version.has_handshake(),

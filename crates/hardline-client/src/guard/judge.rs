@@ -10,7 +10,7 @@ use hardline_wire::line::Line;
 use tokio::time::Instant;
 
 use super::settings::Observer;
-use super::{GuardSettings, Note};
+use super::{GuardEvent, GuardSettings};
 
 /// Number of bytes of peer-written text that a log line quotes.
 const EXCERPT_BYTES: usize = 200;
@@ -57,28 +57,28 @@ impl Judge {
 
     fn report_all(&self, verdict: &Inspection<'_>) {
         for found in &verdict.found {
-            self.report(&Note::Found(found));
+            self.report(&GuardEvent::Found(found));
         }
         // Long messages list only their first findings; the observer learns that there were more.
         if verdict.unlisted > 0 {
-            self.report(&Note::Unlisted(verdict.unlisted));
+            self.report(&GuardEvent::Unlisted(verdict.unlisted));
         }
         if let Some(noise) = verdict.noise {
-            self.report(&Note::Noise(noise));
+            self.report(&GuardEvent::Noise(noise));
         }
         if let Some(tool) = &verdict.denied {
-            self.report(&Note::Denied(tool));
+            self.report(&GuardEvent::Denied(tool));
         }
         if let Some(trouble) = &verdict.trouble {
-            self.report(&Note::Trouble(trouble));
+            self.report(&GuardEvent::Trouble(trouble));
         }
         // Reported last, after the findings that led to it.
         if let Some(rule) = verdict.close {
-            self.report(&Note::Closed(rule));
+            self.report(&GuardEvent::Closed(rule));
         }
     }
 
-    pub(super) fn report(&self, note: &Note<'_>) {
+    pub(super) fn report(&self, note: &GuardEvent<'_>) {
         match &self.observer {
             Some(observer) => observer(note),
             // Findings must not vanish because a program has no observer.
@@ -92,24 +92,24 @@ pub(super) fn closed_by(rule: Rule) -> String {
     format!("the guard has closed the session: {rule}: {}", rule.title())
 }
 
-fn log(note: &Note<'_>) {
+fn log(note: &GuardEvent<'_>) {
     match note {
-        Note::Found(found) => {
+        GuardEvent::Found(found) => {
             let finding = &found.finding;
             let (rule, action) = (finding.rule, found.action.name());
             let (excerpt, path) = (&finding.excerpt, finding.path.as_deref());
             tracing::warn!(%rule, action, path, excerpt, "the guard: {}", finding.detail);
         }
-        Note::Unlisted(count) => tracing::warn!(count, "the guard: more findings"),
-        Note::Noise(line) => {
+        GuardEvent::Unlisted(count) => tracing::warn!(count, "the guard: more findings"),
+        GuardEvent::Noise(line) => {
             tracing::debug!("the server wrote: {}", Excerpt::new(line, EXCERPT_BYTES));
         }
-        Note::Denied(tool) => {
+        GuardEvent::Denied(tool) => {
             let tool = Excerpt::new(tool.as_bytes(), EXCERPT_BYTES);
             tracing::warn!(%tool, "the guard refused a call");
         }
-        Note::Trouble(trouble) => tracing::warn!("the guard: {trouble}"),
-        Note::Closed(rule) => tracing::warn!("{}", closed_by(*rule)),
+        GuardEvent::Trouble(trouble) => tracing::warn!("the guard: {trouble}"),
+        GuardEvent::Closed(rule) => tracing::warn!("{}", closed_by(*rule)),
     }
 }
 

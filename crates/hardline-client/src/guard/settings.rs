@@ -16,13 +16,13 @@ pub struct GuardSettings {
     pub(super) observer: Option<Arc<Observer>>,
 }
 
-/// Callback that receives each [`Note`].
-pub(super) type Observer = dyn Fn(&Note<'_>) + Send + Sync;
+/// Callback that receives each [`GuardEvent`].
+pub(super) type Observer = dyn Fn(&GuardEvent<'_>) + Send + Sync;
 
 /// An event that the guard reports to its observer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Note<'a> {
+pub enum GuardEvent<'a> {
     /// A rule found something.
     Found(&'a Found),
     /// Number of further findings in the same message that were not listed.
@@ -60,11 +60,14 @@ impl GuardSettings {
         self
     }
 
-    /// Calls `observer` with each note. Without an observer, notes are logged through `tracing`.
+    /// Calls `observer` with each event. Without an observer, events are logged through `tracing`.
     ///
     /// The call blocks the next message, so `observer` should return quickly.
     #[must_use]
-    pub fn with_observer(mut self, observer: impl Fn(&Note<'_>) + Send + Sync + 'static) -> Self {
+    pub fn with_observer(
+        mut self,
+        observer: impl Fn(&GuardEvent<'_>) + Send + Sync + 'static,
+    ) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }

@@ -6,22 +6,27 @@
 //! - A call that may have been carried out is repeated at most once, and only if the tool declares itself
 //!   read-only or idempotent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hardline_transport::client::TransportError;
 use hardline_wire::excerpt::Excerpt;
-use rmcp::model::CallToolResult;
-use serde_json::Value;
+use rmcp::model::{CallToolResult, GetPromptResult, ReadResourceResult};
+use serde::Serialize;
+use serde_json::json;
 use tokio::time::Instant;
 
-use super::Manager;
 use super::catalog::{CatalogTool, Freshness};
 use super::member::Member;
-use crate::connection::RawResult;
-use crate::{Connection, Error, Options};
+use super::{Manager, name};
+use crate::connection::{RawResult, call_params};
+use crate::{Connection, Error, RequestOptions};
 
 /// Limit on sending a request that servers keep refusing before they process it.
 const MAX_SENDS: u32 = 8;
+/// Substitute for "no limit": longer than any process runs, and short enough to add to an instant.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// Number of bytes of a name that an error quotes.
 const NAME_BYTES: usize = 80;
 /// Methods without side effects, which can be repeated safely.
@@ -38,17 +43,53 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Manager {
-    /// Calls a tool by its name in the [`catalog`](Self::catalog). `arguments` is an object, or `null` for
-    /// none.
+    /// Calls a tool by its name in the [`catalog`](Self::catalog), usually `server__tool`. `arguments` serializes
+    /// to a JSON object, or to `null` for none. If the server has not listed its tools yet, the call waits for
+    /// that.
     ///
     /// # Errors
     ///
     /// Returns [`Error::Away`] if the server was not connected in time, [`Error::Lost`] if the connection was
     /// lost during the call, [`Error::Unknown`] if there is no such tool, and the errors of
     /// [`Connection::request`] otherwise.
-    pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
-        let tool = self.tool(name)?;
-        self.call_tool_of(&tool.server, tool.listed.name(), arguments, &Options::default()).await
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<CallToolResult, Error> {
+        self.call_tool_with(name, arguments, &RequestOptions::default()).await
+    }
+
+    /// Like [`call_tool`](Self::call_tool), with options.
+    ///
+    /// ```no_run
+    /// # async fn run(manager: hardline_client::Manager) -> Result<(), hardline_client::Error> {
+    /// use std::time::Duration;
+    ///
+    /// use hardline_client::RequestOptions;
+    /// use serde_json::json;
+    ///
+    /// // Includes the wait for the server, and a second attempt if there is one.
+    /// let options = RequestOptions::default().with_max_total(Duration::from_secs(20));
+    /// let result = manager.call_tool_with("docs__search", json!({ "query": "mcp" }), &options).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`call_tool`](Self::call_tool).
+    pub async fn call_tool_with(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+        options: &RequestOptions,
+    ) -> Result<CallToolResult, Error> {
+        let end = options.max_total().map(end_after);
+        let tool = self.find_tool(name, end).await?;
+        let params = call_params(tool.listed.name(), arguments)?;
+        let result = self.perform(&tool.server, "tools/call", &params, options, end).await?;
+        result.parse("tools/call")
     }
 
     /// Calls a tool of one server. The tool need not be in the catalog yet.
@@ -60,16 +101,40 @@ impl Manager {
         &self,
         server: &str,
         tool: &str,
-        arguments: Value,
-        options: &Options,
+        arguments: impl Serialize,
+        options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
-        let params = match arguments {
-            Value::Null => serde_json::json!({ "name": tool }),
-            Value::Object(_) => serde_json::json!({ "name": tool, "arguments": arguments }),
-            _ => return Err(Error::Params("a tool's arguments must be a JSON object".into())),
-        };
-        let params = params.to_string();
+        let params = call_params(tool, arguments)?;
         self.request_json(server, "tools/call", &params, options).await?.parse("tools/call")
+    }
+
+    /// Reads a resource of a server.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`call_tool`](Self::call_tool).
+    pub async fn read_resource(
+        &self,
+        server: &str,
+        uri: &str,
+    ) -> Result<ReadResourceResult, Error> {
+        let (method, params) = ("resources/read", json!({ "uri": uri }).to_string());
+        self.request_json(server, method, &params, &RequestOptions::default()).await?.parse(method)
+    }
+
+    /// Gets a prompt of a server. `arguments` serializes to an object of strings, or to `null` for none.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`call_tool`](Self::call_tool).
+    pub async fn get_prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: impl Serialize,
+    ) -> Result<GetPromptResult, Error> {
+        let (method, params) = ("prompts/get", call_params(name, arguments)?);
+        self.request_json(server, method, &params, &RequestOptions::default()).await?.parse(method)
     }
 
     /// Sends a request for any method to a server, with parameters that are JSON already.
@@ -82,11 +147,24 @@ impl Manager {
         server: &str,
         method: &str,
         params: &str,
-        options: &Options,
+        options: &RequestOptions,
+    ) -> Result<RawResult, Error> {
+        let end = options.max_total().map(end_after);
+        self.perform(server, method, params, options, end).await
+    }
+
+    /// Sends a request, with `end` as the end of all its waits and attempts together.
+    async fn perform(
+        &self,
+        server: &str,
+        method: &str,
+        params: &str,
+        options: &RequestOptions,
+        end: Option<Instant>,
     ) -> Result<RawResult, Error> {
         let member = self.member(server)?;
         let tool = if method == "tools/call" { tool_name(params) } else { None };
-        let call = Call { manager: self, member: &member, method, tool };
+        let call = Call { manager: self, member: &member, method, tool, end };
         call.run(params, options).await
     }
 
@@ -98,17 +176,56 @@ impl Manager {
     /// Returns [`Error::Away`] if the server was not connected in time, [`Error::Unknown`] if there is no server
     /// of that name.
     pub async fn connection(&self, server: &str) -> Result<Connection, Error> {
-        let deadline = Instant::now() + self.inner.hub.settings.max_wait;
+        let deadline = self.deadline(None);
         Ok(self.member(server)?.connected(deadline).await?.connection)
     }
 
-    fn tool(&self, name: &str) -> Result<CatalogTool, Error> {
-        let catalog = self.catalog();
-        catalog.find(name).cloned().ok_or_else(|| {
-            let name = Excerpt::new(name.as_bytes(), NAME_BYTES);
-            Error::Unknown(format!("no server has a tool {name}"))
-        })
+    /// Returns the end of a wait that begins now, at most `end`.
+    fn deadline(&self, end: Option<Instant>) -> Instant {
+        let deadline = end_after(self.inner.hub.settings.max_wait);
+        end.map_or(deadline, |end| end.min(deadline))
     }
+
+    /// Finds a tool in the catalog. Waits for the servers that may have it but have not listed their tools yet.
+    async fn find_tool(&self, name: &str, end: Option<Instant>) -> Result<CatalogTool, Error> {
+        if let Some(tool) = self.catalog().find(name) {
+            return Ok(tool.clone());
+        }
+        let mut catalog = self.inner.hub.catalog.subscribe();
+        let members = self.inner.hub.members().into_iter();
+        let candidates: Vec<_> =
+            members.filter(|it| !it.has_listed() && name::may_be_of(&it.name, name)).collect();
+        let deadline = self.deadline(end);
+        let waiting = async {
+            // All at once: they connect and list concurrently, and only the waiting is one after the other.
+            for member in &candidates {
+                member.asked.notify_one();
+            }
+            let mut outcome = Ok(());
+            for member in &candidates {
+                outcome = outcome.and(member.wait_until_listed(deadline).await);
+            }
+            outcome
+        };
+        let outcome = tokio::select! {
+            biased;
+            // Any server may turn out to have the tool before the others are decided.
+            _ = catalog.wait_for(|it| it.find(name).is_some()) => Ok(()),
+            outcome = waiting => outcome,
+        };
+        if let Some(tool) = self.catalog().find(name) {
+            return Ok(tool.clone());
+        }
+        outcome?;
+        let name = Excerpt::new(name.as_bytes(), NAME_BYTES);
+        Err(Error::Unknown(format!("no server has a tool {name}")))
+    }
+}
+
+/// Returns the end of a time that begins now.
+fn end_after(time: Duration) -> Instant {
+    // Callers may say `Duration::MAX` for "no limit", which no instant can represent.
+    Instant::now() + time.min(FOREVER)
 }
 
 /// One request to one server.
@@ -117,12 +234,13 @@ struct Call<'a> {
     member: &'a Arc<Member>,
     method: &'a str,
     tool: Option<String>,
+    /// End of all waits and attempts together, if the caller has set one.
+    end: Option<Instant>,
 }
 
 impl Call<'_> {
-    async fn run(&self, params: &str, options: &Options) -> Result<RawResult, Error> {
-        let max_wait = self.manager.inner.hub.settings.max_wait;
-        let mut deadline = Instant::now() + max_wait;
+    async fn run(&self, params: &str, options: &RequestOptions) -> Result<RawResult, Error> {
+        let mut deadline = self.manager.deadline(self.end);
         let mut was_repeated = false;
         let mut last = None;
         for _ in 0..MAX_SENDS {
@@ -132,7 +250,8 @@ impl Call<'_> {
                 (Err(_), Some(lost)) => return Err(lost),
                 (Err(away), None) => return Err(away),
             };
-            let failure = match open.connection.request_json(self.method, params, options).await {
+            let options = self.remaining(options);
+            let failure = match open.connection.request_json(self.method, params, &options).await {
                 Err(failure) if self.member.report_failure(open.generation, &failure) => failure,
                 outcome => return outcome,
             };
@@ -145,13 +264,20 @@ impl Call<'_> {
                     return Err(lost);
                 }
                 was_repeated = true;
-                deadline = Instant::now() + max_wait;
+                deadline = self.manager.deadline(self.end);
                 last = Some(lost);
             }
             // The task checks the connection first; sending at once would fail on the same broken connection.
             self.member.wait_until_checked(&open, deadline).await;
         }
         Err(self.member.away("its connection was lost repeatedly"))
+    }
+
+    /// Returns the options for an attempt that begins now.
+    fn remaining<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        let Some(end) = self.end else { return Cow::Borrowed(options) };
+        let left = end.saturating_duration_since(Instant::now());
+        Cow::Owned(options.clone().with_max_total(left))
     }
 
     /// Returns true if the request can be sent twice without harm.

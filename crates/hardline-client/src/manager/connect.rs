@@ -1,15 +1,21 @@
 //! The trait through which a manager opens connections.
 
 use std::fmt;
+use std::time::Duration;
 
 use hardline_transport::client::BoxFuture;
 
-use crate::{Connection, Error, Settings};
+use crate::{Connection, ConnectionSettings, Error};
 
 /// Opens connections to one server. The manager calls it again whenever the connection is lost.
 pub trait Connect: fmt::Debug + Send + Sync + 'static {
     /// Opens a connection. Implementations look up credentials and variables anew for each call.
-    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>>;
+    fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>>;
+
+    /// Returns the request timeout of this server, which replaces the one in the settings.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
 
     /// Returns true if the server runs elsewhere, so that it may come back without being restarted.
     fn is_remote(&self) -> bool;

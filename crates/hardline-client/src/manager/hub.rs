@@ -5,10 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::AddServerError;
 use super::catalog::{Catalog, Freshness, List};
 use super::member::{Member, Snapshot, Tools};
 use super::settings::ManagerSettings;
-use super::state::{ManagerEvent, State, StateChange};
+use super::state::{ManagerEvent, ServerState};
 use crate::ServerEvent;
 use crate::broadcast::Broadcast;
 
@@ -18,7 +19,6 @@ pub(super) struct Hub {
     members: RwLock<Vec<Arc<Member>>>,
     pub(super) catalog: watch::Sender<Arc<Catalog>>,
     pub(super) events: Broadcast<ManagerEvent>,
-    pub(super) states: Broadcast<StateChange>,
 }
 
 impl Hub {
@@ -28,7 +28,6 @@ impl Hub {
             members: RwLock::default(),
             catalog: watch::Sender::default(),
             events: Broadcast::default(),
-            states: Broadcast::default(),
         }
     }
 
@@ -41,14 +40,14 @@ impl Hub {
         members.iter().find(|it| &*it.name == name).cloned()
     }
 
-    /// Adds a server. Returns false if there is one of that name already.
-    pub(super) fn insert(&self, member: Arc<Member>) -> bool {
+    /// Adds a server, unless there is one of that name already.
+    pub(super) fn insert(&self, member: Arc<Member>) -> Result<(), AddServerError> {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-        let is_new = members.iter().all(|it| it.name != member.name);
-        if is_new {
-            members.push(member);
+        if members.iter().any(|it| it.name == member.name) {
+            return Err(AddServerError::NameTaken(member.display_name()));
         }
-        is_new
+        members.push(member);
+        Ok(())
     }
 
     pub(super) fn remove(&self, name: &str) -> Option<Arc<Member>> {
@@ -66,13 +65,13 @@ impl Hub {
         self.events.send(ManagerEvent::Server { server, event });
     }
 
-    pub(super) fn set_state(&self, member: &Member, state: State, next: Option<Instant>) {
+    pub(super) fn set_state(&self, member: &Member, state: ServerState, next: Option<Instant>) {
         member.change(|snapshot| {
             snapshot.state = state.clone();
             snapshot.next = next;
         });
         tracing::debug!(server = %member.display_name(), ?state, "changed");
-        self.states.send(StateChange::Changed { server: Arc::clone(&member.name), state });
+        self.events.send(ManagerEvent::State { server: Arc::clone(&member.name), state });
     }
 
     pub(super) fn set_tools(&self, member: &Member, tools: Tools) {

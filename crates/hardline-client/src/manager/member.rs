@@ -1,7 +1,6 @@
 //! One server of a manager: its shared snapshot, and the signals from callers to its task.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use hardline_transport::client::TransportError;
 use hardline_wire::excerpt::Excerpt;
@@ -11,7 +10,7 @@ use tokio::time::Instant;
 use super::cache::Cache;
 use super::catalog::{Freshness, ListedTool};
 use super::connect::Connect;
-use super::state::{State, Status};
+use super::state::{ServerState, ServerStatus};
 use crate::{Connection, Error};
 
 /// Number of bytes of a server's name that an error quotes.
@@ -22,8 +21,6 @@ const NAME_BYTES: usize = 80;
 pub(super) struct Member {
     pub(super) name: Arc<str>,
     pub(super) connect: Arc<dyn Connect>,
-    /// Request timeout from the server's configuration.
-    pub(super) timeout: Option<Duration>,
     pub(super) cache: Option<Cache>,
     /// True once the server was removed or the manager closed.
     pub(super) closing: watch::Sender<bool>,
@@ -40,7 +37,7 @@ pub(super) struct Member {
 /// A snapshot of the server, published by its task.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
-    pub(super) state: State,
+    pub(super) state: ServerState,
     /// Earliest time of the next attempt if a caller asks for one; set while the server is unavailable.
     pub(super) next: Option<Instant>,
     pub(super) open: Option<Open>,
@@ -90,9 +87,8 @@ impl Member {
     pub(super) fn new(
         name: &str,
         connect: Arc<dyn Connect>,
-        timeout: Option<Duration>,
         cache: Option<Cache>,
-        state: State,
+        state: ServerState,
     ) -> Self {
         let snapshot = Snapshot {
             state,
@@ -106,7 +102,6 @@ impl Member {
         Self {
             name: name.into(),
             connect,
-            timeout,
             cache,
             closing: watch::Sender::new(false),
             asked: Notify::new(),
@@ -141,9 +136,9 @@ impl Member {
         self.snapshot.send_modify(|_| {});
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ServerStatus {
         let snapshot = self.snapshot();
-        Status {
+        ServerStatus {
             server: Arc::clone(&self.name),
             state: snapshot.state.clone(),
             tools: snapshot.tools.as_ref().map(|it| (it.list.len(), it.freshness)),
@@ -160,7 +155,17 @@ impl Member {
     }
 
     pub(super) fn away(&self, reason: impl Into<String>) -> Error {
-        Error::Away { server: self.display_name(), reason: reason.into() }
+        Error::Away { server: self.display_name(), reason: reason.into(), needs_login: false }
+    }
+
+    /// Returns the error for a request that `snapshot` gives no chance. `otherwise` is the reason if none is
+    /// known.
+    fn away_because(&self, snapshot: &Snapshot, otherwise: &str) -> Error {
+        Error::Away {
+            server: self.display_name(),
+            reason: snapshot.reason(otherwise).to_owned(),
+            needs_login: matches!(snapshot.state, ServerState::LoginNeeded { .. }),
+        }
     }
 
     /// Resolves once the server was removed or the manager closed.
@@ -213,6 +218,36 @@ impl Member {
         let _ = tokio::time::timeout_at(deadline, checked).await;
     }
 
+    /// Returns true if the server has listed its tools in this run.
+    pub(super) fn has_listed(&self) -> bool {
+        self.snapshot().tools.as_ref().is_some_and(|it| it.freshness != Freshness::Cached)
+    }
+
+    /// Waits until the server has listed its tools in this run, or failed to, at most until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Away`] if the server is not connected in time, or cannot list its tools.
+    pub(super) async fn wait_until_listed(&self, deadline: Instant) -> Result<(), Error> {
+        self.connected(deadline).await?;
+        let mut watch = self.watch();
+        let is_decided = |snapshot: &Snapshot| {
+            let is_listed =
+                snapshot.tools.as_ref().is_some_and(|it| it.freshness != Freshness::Cached);
+            is_listed || snapshot.list_failure.is_some() || snapshot.open.is_none()
+        };
+        let decided = tokio::time::timeout_at(deadline, watch.wait_for(is_decided)).await;
+        if self.has_listed() {
+            return Ok(());
+        }
+        let failure = self.snapshot().list_failure.clone();
+        Err(match (failure, decided) {
+            (Some(failure), _) => self.away(format!("it cannot list its tools: {failure}")),
+            (None, Err(_)) => self.away("it has not listed its tools yet"),
+            (None, Ok(_)) => self.away_because(&self.snapshot(), "its connection was lost"),
+        })
+    }
+
     /// Asks for a connection and waits until it is open, at most until `deadline`.
     pub(super) async fn connected(&self, deadline: Instant) -> Result<Open, Error> {
         let mut watch = self.watch();
@@ -227,23 +262,22 @@ impl Member {
                 }
                 // Fail now rather than at the deadline if no attempt can succeed before it.
                 let is_hopeless = match &snapshot.state {
-                    State::Connecting | State::Connected { .. } => deadline <= now,
-                    State::Waiting { .. } => snapshot.next.is_none_or(|next| deadline < next),
-                    State::Broken { .. } | State::LoginNeeded { .. } => {
+                    ServerState::Connecting | ServerState::Connected { .. } => deadline <= now,
+                    ServerState::Waiting { .. } => snapshot.next.is_none_or(|next| deadline < next),
+                    ServerState::Broken { .. } | ServerState::LoginNeeded { .. } => {
                         snapshot.next.is_none_or(|next| now < next)
                     }
-                    State::Disabled | State::Closed => true,
+                    ServerState::Disabled | ServerState::Closed => true,
                 };
                 if is_hopeless {
-                    return Err(self.away(snapshot.reason("it is not connected yet")));
+                    return Err(self.away_because(&snapshot, "it is not connected yet"));
                 }
             }
             self.asked.notify_one();
             // At the deadline, the latest snapshot has the best reason for the error.
             let changed = tokio::time::timeout_at(deadline, watch.changed()).await;
             if changed.is_err() {
-                let reason = self.snapshot().reason("it is still being connected to").to_owned();
-                return Err(self.away(reason));
+                return Err(self.away_because(&self.snapshot(), "it is still being connected to"));
             }
         }
     }

@@ -4,19 +4,17 @@
 //! or dead server does not delay the others. Their tools are joined into one [`Catalog`].
 //!
 //! ```no_run
-//! use hardline_client::config;
-//! use hardline_client::manager::{Manager, ManagerSettings};
+//! use hardline_client::{Manager, ManagerSettings};
+//! use serde_json::json;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let manager = Manager::new(ManagerSettings::default());
-//! for server in config::read(".mcp.json".as_ref())?.servers {
-//!     manager.add_configured(server);
-//! }
+//! let manager = Manager::from_file(".mcp.json", ManagerSettings::default())?;
+//! // Waits for the server `files` to list its tools, but for no other server.
+//! let result = manager.call_tool("files__read", json!({ "path": "notes.txt" })).await?;
 //! manager.listed().await;
 //! for tool in manager.catalog().tools() {
 //!     println!("{}", tool.name);
 //! }
-//! let result = manager.call_tool("files__read", serde_json::json!({ "path": "notes.txt" })).await?;
 //! manager.close().await;
 //! # Ok(())
 //! # }
@@ -24,14 +22,15 @@
 //!
 //! Guarantees:
 //!
-//! - Every call ends. A call to an unavailable server waits for it, up to
+//! - Every call ends. A call to an unavailable server waits for it, and so does a call of a tool that its
+//!   server has not listed yet, up to
 //!   [`with_max_wait`](ManagerSettings::with_max_wait). A call that was in flight when the connection was
 //!   lost is repeated only if the tool declares itself read-only or idempotent.
 //! - Reconnection uses backoff: 0.5, 1, 2 and 4 s, then 15 s, doubled each time, up to 5 min. After five
 //!   failures within 30 s, a server that the manager starts itself is restarted only on request.
 //! - The tools of an unavailable server stay in the catalog and are marked, as are tools that only an earlier
 //!   run has listed.
-//! - Everything is bounded: tool lists, buffered notifications and state changes, and every wait.
+//! - Everything is bounded: tool lists, buffered notifications and changes of state, and every wait.
 //!
 //! | module | contents |
 //! |---|---|
@@ -57,27 +56,41 @@ mod settings;
 mod state;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hardline_wire::excerpt::Excerpt;
 use tokio::task::JoinHandle;
 
+use crate::config::{self, ConfigError};
 use crate::{Error, EventReceiver};
 use cache::Cache;
 use hub::Hub;
 use member::{Member, Snapshot};
 
 pub use catalog::{Catalog, CatalogTool, Freshness, ListedTool, Shadow};
-pub use configured::Configured;
+pub use configured::ConfiguredServer;
 pub use connect::Connect;
 pub use settings::ManagerSettings;
-pub use state::{ManagerEvent, State, StateChange, Status};
+pub use state::{ManagerEvent, ServerState, ServerStatus};
 
 /// Time limit for closing all servers.
 const CLOSE_TIME: Duration = Duration::from_secs(15);
 /// Number of bytes of a name that an error quotes.
 const NAME_BYTES: usize = 80;
+
+/// Error returned when a server was not added to a manager.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddServerError {
+    /// The manager has a server of this name already. The name is escaped for a terminal.
+    #[error("there is a server {0} already: remove it first, or choose another name")]
+    NameTaken(String),
+    /// The manager is closed.
+    #[error("the manager is closed")]
+    Closed,
+}
 
 /// A handle to many servers. Clones share the same servers, which are closed when the last clone is dropped.
 #[derive(Clone)]
@@ -104,51 +117,87 @@ impl Manager {
         Self { inner: Arc::new(Inner { hub, tasks: Mutex::new(Some(Vec::new())), runtime }) }
     }
 
-    /// Adds a server and starts to connect to it. `timeout` overrides the request timeout of the settings.
-    /// Returns false if a server of that name exists, or if the manager is closed.
-    pub fn add(&self, name: &str, connect: Arc<dyn Connect>, timeout: Option<Duration>) -> bool {
+    /// Creates a manager with the enabled servers of a configuration file, and starts to connect to them.
+    ///
+    /// Servers with mistakes are left out, and each mistake is logged through `tracing`. Use
+    /// [`config::read`] and [`add_configured`](Self::add_configured) to show the mistakes to a user, or to set
+    /// the sources of variables and credentials.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`ConfigError`] if the file cannot be read or is invalid as a whole.
+    ///
+    /// # Panics
+    ///
+    /// Panics if called outside of a tokio runtime with I/O and time enabled.
+    pub fn from_file(
+        path: impl AsRef<Path>,
+        settings: ManagerSettings,
+    ) -> Result<Self, ConfigError> {
+        let file = config::read(path.as_ref())?;
+        for mistake in &file.mistakes {
+            tracing::warn!(%mistake, "a mistake in the configuration");
+        }
+        let manager = Self::new(settings);
+        for server in file.servers {
+            // Names within a file are unique, so this cannot fail.
+            let _ = manager.add_configured(server);
+        }
+        Ok(manager)
+    }
+
+    /// Adds a server and starts to connect to it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an [`AddServerError`] if there is a server of that name already, or if the manager is closed.
+    pub fn add(&self, name: &str, connect: Arc<dyn Connect>) -> Result<(), AddServerError> {
         let hub = &self.inner.hub;
         let cache = hub.settings.cache.as_ref();
         let cache = cache.and_then(|it| Cache::new(it, &connect.fingerprint()?));
-        let member = Member::new(name, connect, timeout, cache, State::Connecting);
+        let member = Member::new(name, connect, cache, ServerState::Connecting);
         self.begin(Arc::new(member))
     }
 
     /// Adds a server from a configuration file and starts to connect to it, unless it is disabled there.
-    /// Returns false in the same cases as [`add`](Self::add).
-    pub fn add_configured(&self, server: impl Into<Configured>) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`add`](Self::add).
+    pub fn add_configured(
+        &self,
+        server: impl Into<ConfiguredServer>,
+    ) -> Result<(), AddServerError> {
         let server = server.into();
         let name = server.name().to_owned();
-        let timeout = server.server().timeout();
         if !server.server().is_disabled() {
-            return self.add(&name, Arc::new(server), timeout);
+            return self.add(&name, Arc::new(server));
         }
-        let member = Member::new(&name, Arc::new(server), timeout, None, State::Disabled);
+        let member = Member::new(&name, Arc::new(server), None, ServerState::Disabled);
         self.inner.hub.insert(Arc::new(member))
     }
 
-    fn begin(&self, member: Arc<Member>) -> bool {
+    fn begin(&self, member: Arc<Member>) -> Result<(), AddServerError> {
         let hub = &self.inner.hub;
         let mut tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         // The lock is held across the insertion, so that `close` cannot miss a new task.
-        let Some(tasks) = &mut *tasks else { return false };
-        if !hub.insert(Arc::clone(&member)) {
-            return false;
-        }
+        let Some(tasks) = &mut *tasks else { return Err(AddServerError::Closed) };
+        hub.insert(Arc::clone(&member))?;
         // Servers may be added and removed for the whole life of the process.
         tasks.retain(|task| !task.is_finished());
         tasks.push(self.inner.runtime.spawn(run::run(Arc::clone(hub), member)));
-        true
+        Ok(())
     }
 
-    /// Removes a server: closes its connection and drops its tools from the catalog. Returns false if there is
-    /// no server of that name.
-    pub fn remove(&self, name: &str) -> bool {
-        let removed = self.inner.hub.remove(name);
-        if let Some(member) = &removed {
-            member.closing.send_replace(true);
-        }
-        removed.is_some()
+    /// Removes a server: closes its connection and drops its tools from the catalog.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unknown`] if there is no server of that name.
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
+        let removed = self.inner.hub.remove(name).ok_or_else(|| unknown_server(name))?;
+        removed.closing.send_replace(true);
+        Ok(())
     }
 
     /// Reconnects to a server at once, without backoff. Calls in flight on the old connection fail.
@@ -167,23 +216,19 @@ impl Manager {
     }
 
     /// Returns the current status of all servers, in the order in which they were added.
-    pub fn statuses(&self) -> Vec<Status> {
+    pub fn statuses(&self) -> Vec<ServerStatus> {
         self.inner.hub.members().iter().map(|it| it.status()).collect()
     }
 
     /// Returns the current status of one server, or `None` if there is no server of that name.
-    pub fn status(&self, server: &str) -> Option<Status> {
+    pub fn status(&self, server: &str) -> Option<ServerStatus> {
         Some(self.inner.hub.find(server)?.status())
     }
 
-    /// Subscribes to notifications from all servers and to changes of the catalog, from now on.
+    /// Subscribes to the servers' notifications and changes of state, and to changes of the catalog, in the order
+    /// in which they happen, from now on.
     pub fn events(&self) -> EventReceiver<ManagerEvent> {
         self.inner.hub.events.subscribe()
-    }
-
-    /// Subscribes to changes of the servers' states, from now on.
-    pub fn states(&self) -> EventReceiver<StateChange> {
-        self.inner.hub.states.subscribe()
     }
 
     /// Waits until every current server has listed its tools or failed to. Each server may take as long as the
@@ -218,11 +263,13 @@ impl Manager {
     }
 
     fn member(&self, name: &str) -> Result<Arc<Member>, Error> {
-        self.inner.hub.find(name).ok_or_else(|| {
-            let name = Excerpt::new(name.as_bytes(), NAME_BYTES);
-            Error::Unknown(format!("there is no server {name}"))
-        })
+        self.inner.hub.find(name).ok_or_else(|| unknown_server(name))
     }
+}
+
+fn unknown_server(name: &str) -> Error {
+    let name = Excerpt::new(name.as_bytes(), NAME_BYTES);
+    Error::Unknown(format!("there is no server {name}"))
 }
 
 impl Inner {

@@ -43,6 +43,17 @@ pub(super) fn hashed(server: &str, tool: &str, attempt: u32) -> String {
     format!("{server}{BETWEEN}{tool}_{hash}")
 }
 
+/// Returns true if `name` may be the catalog name of a tool of this server. False positives are possible.
+pub(super) fn may_be_of(server: &str, name: &str) -> bool {
+    // A hashed name has at least this much of the server's name.
+    let kept = (MAX_NAME - BETWEEN.len() - 1 - HASH_DIGITS) / 2;
+    let server = cleaned(server);
+    match server.char_indices().nth(kept) {
+        None => name.strip_prefix(&*server).is_some_and(|rest| rest.starts_with(BETWEEN)),
+        Some((cut, _)) => server.get(..cut).is_some_and(|it| name.starts_with(it)),
+    }
+}
+
 /// Returns true if the name can precede [`BETWEEN`] and still be split off unambiguously.
 fn is_server(name: &str) -> bool {
     !name.contains(BETWEEN) && !name.ends_with('_') && is_tool(name)

@@ -17,8 +17,8 @@ use super::hub::Hub;
 use super::jitter::random_fraction;
 use super::member::{Member, Open, Snapshot, Tools};
 use super::schedule::{Next, Schedule};
-use super::state::State;
-use crate::{Connection, Error, ServerEvent, Settings};
+use super::state::ServerState;
+use crate::{Connection, ConnectionSettings, Error, ServerEvent};
 
 /// Time limit for the ping that checks a suspected connection.
 const PING_TIME: Duration = Duration::from_secs(5);
@@ -43,7 +43,7 @@ pub(super) async fn run(hub: Arc<Hub>, member: Arc<Member>) {
         open.connection.close().await;
     }
     member.change(|snapshot| snapshot.open = None);
-    hub.set_state(&member, State::Closed, None);
+    hub.set_state(&member, ServerState::Closed, None);
 }
 
 /// Connects again and again until the member is closed.
@@ -55,8 +55,8 @@ async fn connect_loop(hub: &Hub, member: &Member) {
     for generation in 1.. {
         schedule.begin(Instant::now());
         member.change(|snapshot| snapshot.attempts += 1);
-        hub.set_state(member, State::Connecting, None);
-        let settings = hub.settings.for_server(&member.name, member.timeout);
+        hub.set_state(member, ServerState::Connecting, None);
+        let settings = hub.settings.for_server(&member.name, member.connect.timeout());
         let end = match open(member, settings).await {
             Attempt::Done(Ok(connection)) => {
                 let opened = Instant::now();
@@ -66,7 +66,7 @@ async fn connect_loop(hub: &Hub, member: &Member) {
                     snapshot.open = Some(Open { connection, generation, checks_passed: 0 });
                     snapshot.last_failure = None;
                 });
-                hub.set_state(member, State::Connected { version }, None);
+                hub.set_state(member, ServerState::Connected { version }, None);
                 let serving =
                     Serving { hub, member, connection, generation, changed: Notify::new() };
                 let end = tokio::select! {
@@ -124,7 +124,7 @@ enum End {
 }
 
 /// Opens a connection. An interrupted attempt is cleaned up before this returns.
-async fn open(member: &Member, settings: Settings) -> Attempt {
+async fn open(member: &Member, settings: ConnectionSettings) -> Attempt {
     let abandon = watch::Sender::new(false);
     let mut opening = member.connect.connect(settings.with_closing(abandon.subscribe()));
     let outcome = tokio::select! {
@@ -155,10 +155,10 @@ async fn wait(
     let state = match next {
         _ if needs_login => {
             next = schedule.retry_slowly(now);
-            State::LoginNeeded { reason }
+            ServerState::LoginNeeded { reason }
         }
-        Next::At(at) => State::Waiting { reason, retry_in: at - now },
-        Next::WhenAsked(_) => State::Broken { reason },
+        Next::At(at) => ServerState::Waiting { reason, retry_in: at - now },
+        Next::WhenAsked(_) => ServerState::Broken { reason },
     };
     // A request for a connection from before this failure must not trigger another attempt.
     let _ = timeout(Duration::ZERO, member.asked.notified()).await;

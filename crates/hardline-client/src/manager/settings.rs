@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Settings;
+use crate::ConnectionSettings;
 
 /// The settings of a [`Manager`](super::Manager). The defaults suit most clients.
 #[derive(Clone)]
 pub struct ManagerSettings {
-    pub(super) connection: Settings,
+    pub(super) connection: ConnectionSettings,
     pub(super) adjust: Option<Arc<Adjust>>,
     pub(super) max_wait: Duration,
     pub(super) cache: Option<PathBuf>,
@@ -18,12 +18,12 @@ pub struct ManagerSettings {
 }
 
 /// Changes the connection settings for the server of this name.
-type Adjust = dyn Fn(&str, Settings) -> Settings + Send + Sync;
+type Adjust = dyn Fn(&str, ConnectionSettings) -> ConnectionSettings + Send + Sync;
 
 impl ManagerSettings {
     /// Sets the connection settings for all servers.
     #[must_use]
-    pub fn with_connection(mut self, settings: Settings) -> Self {
+    pub fn with_connection(mut self, settings: ConnectionSettings) -> Self {
         self.connection = settings;
         self
     }
@@ -32,7 +32,7 @@ impl ManagerSettings {
     #[must_use]
     pub fn adjust(
         mut self,
-        adjust: impl Fn(&str, Settings) -> Settings + Send + Sync + 'static,
+        adjust: impl Fn(&str, ConnectionSettings) -> ConnectionSettings + Send + Sync + 'static,
     ) -> Self {
         self.adjust = Some(Arc::new(adjust));
         self
@@ -61,8 +61,8 @@ impl ManagerSettings {
         self
     }
 
-    pub(super) fn for_server(&self, server: &str, timeout: Option<Duration>) -> Settings {
-        let mut settings = self.connection.clone();
+    pub(super) fn for_server(&self, server: &str, timeout: Option<Duration>) -> ConnectionSettings {
+        let mut settings = self.connection.clone().with_server_name(server);
         if let Some(timeout) = timeout {
             settings = settings.with_configured_timeout(timeout);
         }
@@ -76,7 +76,7 @@ impl ManagerSettings {
 impl Default for ManagerSettings {
     fn default() -> Self {
         Self {
-            connection: Settings::default(),
+            connection: ConnectionSettings::default(),
             adjust: None,
             max_wait: Duration::from_secs(30),
             cache: None,

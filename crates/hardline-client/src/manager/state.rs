@@ -10,7 +10,7 @@ use crate::{ServerEvent, Version};
 /// The manager's view of a server. Reasons are safe to print to a terminal.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum State {
+pub enum ServerState {
     /// The manager is connecting to the server, for the first time or again.
     Connecting,
     /// The connection is open and can be used.
@@ -42,7 +42,7 @@ pub enum State {
     Closed,
 }
 
-impl State {
+impl ServerState {
     /// Returns true if the server can be called now.
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected { .. })
@@ -69,11 +69,11 @@ impl State {
 /// A snapshot of one server's status.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Status {
+pub struct ServerStatus {
     /// Name of the server.
     pub server: Arc<str>,
     /// State of the connection.
-    pub state: State,
+    pub state: ServerState,
     /// Number of listed tools and freshness of the list; `None` before the first list.
     pub tools: Option<(usize, Freshness)>,
     /// Reason for which the last `tools/list` failed while the server was connected.
@@ -86,26 +86,17 @@ pub struct Status {
     pub attempts: u64,
 }
 
-/// A change of a server's state.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum StateChange {
-    /// The server has a new state.
-    Changed {
-        /// Name of the server.
-        server: Arc<str>,
-        /// The new state.
-        state: State,
-    },
-    /// Number of changes that the receiver missed because it was too slow.
-    /// [`statuses`](super::Manager::statuses) returns the current states.
-    Missed(u64),
-}
-
-/// An event from one of a manager's servers, or a change of the catalog.
+/// An event from one of a manager's servers, or a change of a state or of the catalog.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ManagerEvent {
+    /// A server has a new state. What it sends in that state comes after this event.
+    State {
+        /// Name of the server.
+        server: Arc<str>,
+        /// The new state.
+        state: ServerState,
+    },
     /// An event from one server.
     Server {
         /// Name of the server.
@@ -116,25 +107,14 @@ pub enum ManagerEvent {
     /// The catalog has changed; [`catalog`](super::Manager::catalog) returns it.
     CatalogChanged,
     /// Number of events that the receiver missed because it was too slow.
+    /// [`statuses`](super::Manager::statuses) returns the current states.
     Missed(u64),
-}
-
-impl BroadcastEvent for StateChange {
-    fn len(&self) -> usize {
-        match self {
-            Self::Changed { state, .. } => 64 + state.reason().map_or(0, str::len),
-            Self::Missed(_) => 0,
-        }
-    }
-
-    fn missed(count: u64) -> Self {
-        Self::Missed(count)
-    }
 }
 
 impl BroadcastEvent for ManagerEvent {
     fn len(&self) -> usize {
         match self {
+            Self::State { state, .. } => 64 + state.reason().map_or(0, str::len),
             Self::Server { event, .. } => 64 + event.len(),
             Self::CatalogChanged | Self::Missed(_) => 0,
         }

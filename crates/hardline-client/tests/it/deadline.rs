@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hardline_client::connection::Progress;
-use hardline_client::{Error, Options, Settings};
+use hardline_client::{ConnectionSettings, Error, RequestOptions};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -18,7 +18,7 @@ fn progress(call: &Value, progress: u32) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_ends_after_thirty_seconds_and_is_cancelled() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let start = Instant::now();
     let error = connection.request("x/y", &()).await.unwrap_err();
     assert_eq!(start.elapsed().as_secs(), 30);
@@ -36,9 +36,9 @@ async fn a_request_ends_after_thirty_seconds_and_is_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_may_have_a_time_of_its_own() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let start = Instant::now();
-    let short = Options::default().with_timeout(Duration::from_millis(1500));
+    let short = RequestOptions::default().with_timeout(Duration::from_millis(1500));
     let error = connection.request_with("x/y", &(), &short).await.unwrap_err();
     assert_eq!(error.to_string(), "no answer to x/y within 1.5 s");
     assert_eq!(start.elapsed().as_millis(), 1500);
@@ -46,7 +46,7 @@ async fn a_call_may_have_a_time_of_its_own() {
     peer.expect("notifications/cancelled").await;
 
     let asking = tokio::spawn(async move {
-        let endless = Options::default().with_timeout(Duration::ZERO);
+        let endless = RequestOptions::default().with_timeout(None);
         connection.request_with("x/y", &(), &endless).await
     });
     let asked = peer.expect("x/y").await;
@@ -56,8 +56,20 @@ async fn a_call_may_have_a_time_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_total_limit_holds_without_a_timeout() {
+    let (connection, _peer) = Peer::greeted(ConnectionSettings::default()).await;
+    let start = Instant::now();
+    let limited =
+        RequestOptions::default().with_timeout(None).with_max_total(Duration::from_secs(7200));
+    let error = connection.request_with("x/y", &(), &limited).await.unwrap_err();
+    assert_eq!(error.to_string(), "no answer to x/y within 7200 s");
+    assert!(error.is_timeout());
+    assert_eq!(start.elapsed().as_secs(), 7200);
+}
+
+#[tokio::test(start_paused = true)]
 async fn progress_restarts_the_timeout_up_to_a_limit() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let calling = {
         let connection = connection.clone();
         tokio::spawn(async move { connection.call_tool("slow", json!(null)).await })
@@ -73,7 +85,7 @@ async fn progress_restarts_the_timeout_up_to_a_limit() {
 
     let start = Instant::now();
     let calling = tokio::spawn(async move {
-        let options = Options::default().with_max_total(Duration::from_secs(100));
+        let options = RequestOptions::default().with_max_total(Duration::from_secs(100));
         connection.call_tool_with("endless", json!(null), &options).await
     });
     let call = peer.expect("tools/call").await;
@@ -89,14 +101,14 @@ async fn progress_restarts_the_timeout_up_to_a_limit() {
 
 #[tokio::test]
 async fn progress_is_seen_before_the_result() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     for _ in 0..50 {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let calling = {
             let (connection, seen) = (connection.clone(), Arc::clone(&seen));
             tokio::spawn(async move {
                 let note = move |it: Progress| seen.lock().unwrap().push(it.progress);
-                let options = Options::default().on_progress(note);
+                let options = RequestOptions::default().on_progress(note);
                 connection.call_tool_with("steps", json!({}), &options).await
             })
         };
@@ -112,7 +124,7 @@ async fn progress_is_seen_before_the_result() {
 
 #[tokio::test(start_paused = true)]
 async fn the_timeout_pauses_while_the_server_waits_for_the_client() {
-    let settings = Settings::default().on_request("x/ask", async |_| {
+    let settings = ConnectionSettings::default().on_request("x/ask", async |_, _| {
         sleep(Duration::from_secs(50)).await;
         Ok(serde_json::value::to_raw_value(&json!({})).unwrap())
     });
@@ -129,7 +141,7 @@ async fn the_timeout_pauses_while_the_server_waits_for_the_client() {
 
 #[tokio::test(start_paused = true)]
 async fn pings_from_the_server_do_not_extend_the_timeout() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let calling = {
         let connection = connection.clone();
         tokio::spawn(async move { connection.call_tool("slow", json!({})).await })
@@ -155,7 +167,7 @@ async fn pings_from_the_server_do_not_extend_the_timeout() {
 /// The server may still be processing a request after an answer with an unknown id.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_given_up_after_a_mistyped_answer_is_cancelled() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let asking = {
         let connection = connection.clone();
         tokio::spawn(async move { connection.request("x/y", &()).await })
@@ -181,7 +193,7 @@ async fn a_request_that_is_given_up_after_a_mistyped_answer_is_cancelled() {
 /// A call with progress is not failed by an answer that belonged to another request.
 #[tokio::test(start_paused = true)]
 async fn progress_shows_that_a_mistyped_answer_was_unrelated() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let calling = tokio::spawn(async move { connection.call_tool("slow", json!(null)).await });
     let call = peer.expect("tools/call").await;
     peer.result(&json!({ "id": call["id"].to_string() }), text("stray")).await;

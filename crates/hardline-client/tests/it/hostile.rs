@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hardline_client::{Error, Options, Settings};
+use hardline_client::{ConnectionSettings, Error, RequestOptions};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -18,7 +18,7 @@ const AGES: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn closing_does_not_wait_for_a_server_that_does_not_read() {
-    let (connection, _peer) = Peer::greeted(Settings::default()).await;
+    let (connection, _peer) = Peer::greeted(ConnectionSettings::default()).await;
     let asking: Vec<_> = (0..100)
         .map(|_| {
             let connection = connection.clone();
@@ -35,8 +35,8 @@ async fn closing_does_not_wait_for_a_server_that_does_not_read() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_does_not_wait_for_a_server_that_does_not_read() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
-    let short = Options::default().with_timeout(Duration::from_secs(1));
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
+    let short = RequestOptions::default().with_timeout(Duration::from_secs(1));
     let params = json!({ "text": "x".repeat(MUCH) });
     let asking = (0..100).map(|_| connection.request_with("x/y", &params, &short));
     let asked = all(asking).await;
@@ -47,7 +47,7 @@ async fn dropping_does_not_wait_for_a_server_that_does_not_read() {
 
 #[tokio::test(start_paused = true)]
 async fn a_notification_to_a_server_that_does_not_read_ends() {
-    let (connection, _peer) = Peer::greeted(Settings::default()).await;
+    let (connection, _peer) = Peer::greeted(ConnectionSettings::default()).await;
     let params = json!({ "text": "x".repeat(MUCH) });
     let notifying = async {
         loop {
@@ -62,13 +62,13 @@ async fn a_notification_to_a_server_that_does_not_read_ends() {
 
 #[tokio::test]
 async fn a_panicking_callback_loses_only_its_message() {
-    let settings = Settings::default()
+    let settings = ConnectionSettings::default()
         .on_trouble(|_| panic!("trouble"))
-        .on_request("x/bad", |_| -> std::future::Pending<_> { panic!("request") });
+        .on_request("x/bad", |_, _| -> std::future::Pending<_> { panic!("request") });
     let (connection, mut peer) = Peer::greeted(settings).await;
     let calling = {
         let connection = connection.clone();
-        let options = Options::default().on_progress(|_| panic!("progress"));
+        let options = RequestOptions::default().on_progress(|_| panic!("progress"));
         tokio::spawn(async move { connection.call_tool_with("x", json!({}), &options).await })
     };
     let call = peer.expect("tools/call").await;
@@ -94,7 +94,7 @@ async fn a_panicking_callback_loses_only_its_message() {
 async fn a_handler_that_never_ends_does_not_keep_the_connection() {
     let running = Arc::new(());
     let kept = Arc::clone(&running);
-    let settings = Settings::default().on_request("x/slow", move |_| {
+    let settings = ConnectionSettings::default().on_request("x/slow", move |_, _| {
         let kept = Arc::clone(&kept);
         async move {
             std::future::pending::<()>().await;
@@ -123,7 +123,7 @@ async fn a_server_that_asks_and_never_reads_the_answers_is_not_kept_in_memory() 
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
     let answer = serde_json::value::to_raw_value(&"x".repeat(MUCH / 4)).unwrap();
-    let settings = Settings::default().on_request("x/ask", move |_| {
+    let settings = ConnectionSettings::default().on_request("x/ask", move |_, _| {
         counted.fetch_add(1, Ordering::SeqCst);
         let answer = answer.clone();
         async move { Ok(answer) }
@@ -145,8 +145,9 @@ async fn a_server_that_asks_and_never_reads_the_answers_is_not_kept_in_memory() 
 
 #[tokio::test]
 async fn the_longest_timeouts_do_not_overflow() {
-    let settings =
-        Settings::default().with_open_timeout(Duration::MAX).with_max_total(Duration::MAX);
+    let settings = ConnectionSettings::default()
+        .with_open_timeout(Duration::MAX)
+        .with_max_total(Duration::MAX);
     let (connection, mut peer) = Peer::greeted(settings.with_timeout(Duration::MAX)).await;
     let asking = tokio::spawn(async move { connection.request("x/y", &()).await });
     let asked = peer.expect("x/y").await;
@@ -156,7 +157,7 @@ async fn the_longest_timeouts_do_not_overflow() {
 
 #[tokio::test]
 async fn malformed_results_are_quoted_escaped_and_truncated() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let evil = format!("\u{1b}[2J\u{202e}{}", "x".repeat(10_000));
     let results = [
         json!({ "messages": [{ "role": evil, "content": { "type": "text", "text": "" } }] }),
@@ -177,7 +178,7 @@ async fn malformed_results_are_quoted_escaped_and_truncated() {
 
 #[tokio::test]
 async fn a_list_whose_pages_never_end_is_given_up_before_it_fills_the_memory() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let listing = tokio::spawn(async move { connection.list_tools().await });
     let description = "x".repeat(4 * MUCH);
     let mut pages = 0;

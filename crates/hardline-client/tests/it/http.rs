@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hardline_client::{Connection, Error, Options, Settings, TransportError, Version, Versions};
+use hardline_client::once::SingleRequest;
+use hardline_client::{
+    Connection, ConnectionSettings, Error, RequestOptions, TransportError, Version, Versions,
+};
 use hardline_testkit::http::{Exchange, Server};
 use hardline_transport::http::HttpSettings;
 use serde_json::{Value, json};
@@ -42,7 +45,8 @@ async fn a_session_from_its_greeting_to_its_end() {
             it.answer(&text("hi").to_string()).await;
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     assert_eq!(connection.version(), Version::V2025_11_25);
     assert_eq!(said(&connection.call_tool("x", json!({})).await.unwrap()), "hi");
     connection.close().await;
@@ -96,7 +100,8 @@ async fn a_session_that_ends_with_twenty_requests_in_flight_is_opened_once_more(
             it.answer(&text(&call).to_string()).await;
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     let calls: Vec<_> = (0..20)
         .map(|n| {
             let connection = connection.clone();
@@ -121,7 +126,8 @@ async fn a_server_that_forgets_every_session_is_not_asked_for_ever() {
             it.status(404).await;
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     let error = connection.call_tool("x", json!({})).await.unwrap_err();
     assert!(matches!(error, Error::Transport(TransportError::SessionEnded)), "{error:?}");
     let greetings = server.requests().iter().filter(|it| it.rpc_method() == "initialize").count();
@@ -148,7 +154,8 @@ async fn a_renewed_session_restores_level_and_subscriptions() {
             }
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     connection.subscribe("x:1").await.unwrap();
     connection.subscribe("x:2").await.unwrap();
     connection.unsubscribe("x:2").await.unwrap();
@@ -191,7 +198,8 @@ async fn headers_repeat_what_the_body_says_as_the_tool_wants_it() {
         };
         it.answer(&result.to_string()).await;
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     assert_eq!(connection.version(), Version::V2026_07_28);
     // The client does not know the tool yet: the server rejects the headers, and the client lists the tools.
     let result = connection.call_tool("good", json!({ "region": "eu" })).await.unwrap();
@@ -224,8 +232,9 @@ async fn giving_up_closes_the_stream_in_2026_and_sends_a_message_before() {
             it.wait_for_close().await;
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
-    let short = Options::default().with_timeout(Duration::from_millis(50));
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
+    let short = RequestOptions::default().with_timeout(Duration::from_millis(50));
     let error = connection.call_tool_with("x", json!({}), &short).await.unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error:?}");
     server.wait_for_silence().await;
@@ -237,7 +246,8 @@ async fn giving_up_closes_the_stream_in_2026_and_sends_a_message_before() {
             it.wait_for_close().await;
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     connection.call_tool_with("x", json!({}), &short).await.unwrap_err();
     connection.close().await;
     let requests = server.requests();
@@ -252,7 +262,7 @@ async fn a_known_era_is_not_probed_again() {
     let server = Server::start(async |it| {
         greet(it, "s").await;
     });
-    let settings = Settings::default();
+    let settings = ConnectionSettings::default();
     for _ in 0..2 {
         let connection = Connection::connect(&server.url("/mcp"), settings.clone()).await.unwrap();
         connection.close().await;
@@ -289,7 +299,8 @@ async fn a_server_of_2024_is_spoken_to_in_its_way() {
             it.respond(404, &["Content-Type: text/html"], "<html>no</html>").await;
         }
     });
-    let connection = Connection::connect(&server.url("/sse"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/sse"), ConnectionSettings::default()).await.unwrap();
     assert_eq!(connection.version(), Version::V2024_11_05);
     assert_eq!(said(&connection.call_tool("x", json!({})).await.unwrap()), "old");
     connection.close().await;
@@ -300,14 +311,16 @@ async fn reports_addresses_without_a_server() {
     let server = Server::start(async |it| {
         it.respond(404, &["Content-Type: text/html"], "<html>Welcome</html>").await;
     });
-    let error = Connection::connect(&server.url("/"), Settings::default()).await.unwrap_err();
+    let error =
+        Connection::connect(&server.url("/"), ConnectionSettings::default()).await.unwrap_err();
     assert!(error.to_string().contains("404"), "{error}");
 
     let server = Server::start(async |it| {
         let challenge = "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/\"";
         it.respond(401, &[challenge], "").await;
     });
-    let error = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap_err();
+    let error =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap_err();
     let Error::Transport(TransportError::Http(http)) = &error else { panic!("{error:?}") };
     assert_eq!(http.status, 401);
     assert!(http.auth.www_authenticate.as_ref().unwrap().contains("resource_metadata"));
@@ -319,18 +332,10 @@ async fn reports_addresses_without_a_server() {
 async fn one_call_needs_no_session() {
     let server = Server::start(async |it| it.answer(&text("once").to_string()).await);
     for version in [Version::V2026_07_28, Version::V2025_11_25] {
-        let config = HttpSettings::new(&server.url("/mcp")).unwrap();
-        let (settings, options) = (Settings::default(), Options::default());
-        let params = json!({ "name": "x", "arguments": {} });
-        let result = hardline_client::once::request(
-            config,
-            version,
-            "tools/call",
-            &params,
-            settings,
-            &options,
-        );
-        assert!(result.await.unwrap().get().contains("once"));
+        let config = Config::new(&server.url("/mcp")).unwrap();
+        let request = SingleRequest::new(config, "tools/call").with_version(version);
+        let request = request.with_params(&json!({ "name": "x", "arguments": {} })).unwrap();
+        assert!(request.send().await.unwrap().get().contains("once"));
     }
     let requests = server.requests();
     assert_eq!(requests.len(), 2);
@@ -355,8 +360,9 @@ async fn a_thousand_at_once_are_each_answered_once() {
             it.answer(&result).await;
         }
     });
-    let settings =
-        Settings::default().with_versions(Versions::WithHandshake).with_max_in_flight(100);
+    let settings = ConnectionSettings::default()
+        .with_versions(Versions::WithHandshake)
+        .with_max_in_flight(100);
     let connection = Connection::connect(&server.url("/mcp"), settings).await.unwrap();
     let calls: Vec<_> = (0..1000)
         .map(|n| {
@@ -388,7 +394,8 @@ async fn a_server_that_asks_without_end_and_takes_no_answers_gets_a_bounded_numb
             it.event(&it.result(&text("done").to_string())).await;
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
     assert_eq!(said(&connection.call_tool("x", json!({})).await.unwrap()), "done");
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(server.connections() <= 70, "{} connections", server.connections());
@@ -405,8 +412,9 @@ async fn a_flood_of_events_does_not_stop_the_clock() {
             while it.write(&chunk).await {}
         }
     });
-    let connection = Connection::connect(&server.url("/mcp"), Settings::default()).await.unwrap();
-    let short = Options::default().with_timeout(Duration::from_millis(300));
+    let connection =
+        Connection::connect(&server.url("/mcp"), ConnectionSettings::default()).await.unwrap();
+    let short = RequestOptions::default().with_timeout(Duration::from_millis(300));
     let call = connection.call_tool_with("x", json!({}), &short);
     let began = tokio::time::Instant::now();
     let error = call.await.unwrap_err();

@@ -1,6 +1,6 @@
 //! Results with `null` for absent members.
 
-use hardline_client::{Connection, Error, Settings, Version, Versions};
+use hardline_client::{Connection, ConnectionSettings, Error, Version, Versions};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, text};
@@ -10,7 +10,7 @@ async fn answered<T: Send + 'static>(
     ask: impl AsyncFnOnce(Connection) -> Result<T, Error>,
     result: Value,
 ) -> Result<T, Error> {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let answering = async {
         let asked = peer.receive().await.unwrap();
         peer.result(&asked, result).await;
@@ -109,7 +109,7 @@ async fn a_server_may_omit_its_info_and_capabilities() {
     ] {
         for version in [Version::V2025_11_25, Version::V2026_07_28] {
             let (stream, mut peer) = Peer::pair();
-            let settings = Settings::default().with_versions(Versions::Only(version));
+            let settings = ConnectionSettings::default().with_versions(Versions::Only(version));
             let opening = tokio::spawn(Connection::open(stream, settings));
             let asked = peer.receive().await.unwrap();
             let mut result = given.clone();

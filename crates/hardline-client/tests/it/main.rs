@@ -6,7 +6,6 @@
     reason = "rmcp deprecates what 2026-07-28 removed; older versions still need it"
 )]
 
-mod auth;
 mod config;
 mod deadline;
 mod guard;

@@ -1,6 +1,6 @@
 //! Detection of the server's era, and the handshake.
 
-use hardline_client::{Connection, Error, Settings, Version, Versions};
+use hardline_client::{Connection, ConnectionSettings, Error, Version, Versions};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, assert_closed, discovered};
@@ -8,7 +8,7 @@ use crate::peer::{Peer, assert_closed, discovered};
 /// Opens a session with a server that answers `server/discover` as given and then speaks 2025-11-25.
 async fn falls_back(answer: impl AsyncFnOnce(&mut Peer, &Value)) {
     let (stream, mut peer) = Peer::pair();
-    let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+    let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
     let asked = peer.expect("server/discover").await;
     answer(&mut peer, &asked).await;
     peer.greet().await;
@@ -32,7 +32,7 @@ async fn any_error_but_one_means_initialize() {
 async fn a_server_may_offer_older_versions_alone() {
     for data in [json!({ "supported": ["2025-06-18", "2024-11-05"], "requested": "2026-07-28" })] {
         let (stream, mut peer) = Peer::pair();
-        let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+        let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
         let asked = peer.expect("server/discover").await;
         peer.error(&asked, -32022, data).await;
         peer.greet().await;
@@ -43,7 +43,7 @@ async fn a_server_may_offer_older_versions_alone() {
 #[tokio::test]
 async fn reports_that_no_version_is_in_common() {
     let (stream, mut peer) = Peer::pair();
-    let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+    let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
     let asked = peer.expect("server/discover").await;
     peer.error(&asked, -32022, json!({ "supported": ["2031-01-01\u{1b}"] })).await;
     let error = opening.await.unwrap().unwrap_err();
@@ -51,7 +51,7 @@ async fn reports_that_no_version_is_in_common() {
     assert!(error.to_string().contains(r"2031-01-01\u{1b}"), "{error}");
 
     let (stream, mut peer) = Peer::pair();
-    let settings = Settings::default().with_versions(Versions::WithHandshake);
+    let settings = ConnectionSettings::default().with_versions(Versions::WithHandshake);
     let opening = tokio::spawn(Connection::open(stream, settings));
     let asked = peer.expect("initialize").await;
     peer.result(&asked, json!({ "protocolVersion": "1.0", "capabilities": {} })).await;
@@ -60,7 +60,7 @@ async fn reports_that_no_version_is_in_common() {
 
 #[tokio::test]
 async fn a_server_of_the_new_era_is_not_greeted() {
-    let (connection, mut peer) = Peer::stateless(Settings::default()).await;
+    let (connection, mut peer) = Peer::stateless(ConnectionSettings::default()).await;
     assert_eq!(connection.version(), Version::V2026_07_28);
     assert_eq!(connection.server().implementation.unwrap().name, "peer");
     tokio::spawn(async move { connection.ping().await });
@@ -74,7 +74,7 @@ async fn a_server_of_the_new_era_is_not_greeted() {
 #[tokio::test]
 async fn uses_the_version_in_the_servers_answer() {
     let (stream, mut peer) = Peer::pair();
-    let settings = Settings::default().with_versions(Versions::WithHandshake);
+    let settings = ConnectionSettings::default().with_versions(Versions::WithHandshake);
     let opening = tokio::spawn(Connection::open(stream, settings));
     let asked = peer.expect("initialize").await;
     assert_eq!(asked["params"]["protocolVersion"], "2025-11-25");
@@ -83,7 +83,7 @@ async fn uses_the_version_in_the_servers_answer() {
     assert_eq!(opening.await.unwrap().unwrap().version(), Version::V2024_11_05);
 
     let (stream, mut peer) = Peer::pair();
-    let only = Settings::default().with_versions(Versions::Only(Version::V2025_06_18));
+    let only = ConnectionSettings::default().with_versions(Versions::Only(Version::V2025_06_18));
     let opening = tokio::spawn(Connection::open(stream, only));
     let asked = peer.expect("initialize").await;
     assert_eq!(asked["params"]["protocolVersion"], "2025-06-18");
@@ -101,7 +101,7 @@ async fn a_server_silent_on_discover_gets_initialize() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_server_may_answer_both() {
     let (stream, mut peer) = Peer::pair();
-    let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+    let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
     let asked = peer.expect("server/discover").await;
     let greeted = peer.expect("initialize").await;
     peer.result(&asked, discovered(&["2026-07-28"])).await;
@@ -111,7 +111,7 @@ async fn a_slow_server_may_answer_both() {
     assert_eq!(opening.await.unwrap().unwrap().version(), Version::V2025_11_25);
 
     let (stream, mut peer) = Peer::pair();
-    let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+    let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
     let asked = peer.expect("server/discover").await;
     let greeted = peer.expect("initialize").await;
     peer.result(&asked, discovered(&["2026-07-28"])).await;
@@ -122,7 +122,7 @@ async fn a_slow_server_may_answer_both() {
 #[tokio::test(start_paused = true)]
 async fn opening_times_out_if_the_server_never_answers() {
     let (stream, mut peer) = Peer::pair();
-    let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+    let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
     peer.expect("server/discover").await;
     peer.expect("initialize").await;
     let error = opening.await.unwrap().unwrap_err();
@@ -136,7 +136,7 @@ async fn opening_times_out_if_the_server_never_answers() {
 async fn opening_fails_when_the_server_goes_away() {
     let (stream, peer) = Peer::pair();
     drop(peer);
-    assert_closed(&Connection::open(stream, Settings::default()).await);
+    assert_closed(&Connection::open(stream, ConnectionSettings::default()).await);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn noise_before_the_first_answer_costs_nothing() {
 #[tokio::test]
 async fn a_server_that_refuses_the_question_but_not_the_version_is_asked_again() {
     let (stream, mut peer) = Peer::pair();
-    let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+    let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
     let asked = peer.expect("server/discover").await;
     peer.error(&asked, -32022, json!({ "supported": ["2026-07-28"] })).await;
     let asked = peer.expect("server/discover").await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_client::{Connection, Error, Settings};
+use hardline_client::{Connection, ConnectionSettings, Error};
 use hardline_transport::EndpointSettings;
 use hardline_transport::client::LineTransport;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Peer {
     }
 
     /// Opens a connection with a server of 2025-11-25.
-    pub(crate) async fn greeted(settings: Settings) -> (Connection, Self) {
+    pub(crate) async fn greeted(settings: ConnectionSettings) -> (Connection, Self) {
         let (stream, mut peer) = Self::pair();
         let settings = settings.with_versions(hardline_client::Versions::WithHandshake);
         let opening = tokio::spawn(Connection::open(stream, settings));
@@ -42,7 +42,7 @@ impl Peer {
     }
 
     /// Opens a connection with a server of 2026-07-28.
-    pub(crate) async fn stateless(settings: Settings) -> (Connection, Self) {
+    pub(crate) async fn stateless(settings: ConnectionSettings) -> (Connection, Self) {
         let (stream, mut peer) = Self::pair();
         let opening = tokio::spawn(Connection::open(stream, settings));
         let asked = peer.expect("server/discover").await;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hardline_client::{Connection, Error, Settings, Version};
+use hardline_client::{Connection, ConnectionSettings, Error, Version};
 use hardline_transport::process::{Command, Environment, Stderr};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn shell(script: &str) -> Command {
 
 async fn greeted(script: &str) -> Connection {
     let command = shell(&format!("{GREETING}{script}"));
-    Connection::spawn(&command, Settings::default()).await.unwrap()
+    Connection::spawn(&command, ConnectionSettings::default()).await.unwrap()
 }
 
 /// Returns the process id that a script wrote to a file, and removes the file.
@@ -89,7 +89,7 @@ async fn restarts_a_server_that_exits_on_the_probe() {
         esac
         read -r initialized; read -r more
     "#;
-    let server = Connection::spawn(&shell(script), Settings::default()).await.unwrap();
+    let server = Connection::spawn(&shell(script), ConnectionSettings::default()).await.unwrap();
     assert_eq!(server.version(), Version::V2025_03_26);
     in_time(server.close()).await;
 }
@@ -97,11 +97,13 @@ async fn restarts_a_server_that_exits_on_the_probe() {
 #[tokio::test]
 async fn reports_a_server_that_cannot_start_or_exits_at_once() {
     let missing = Command::new("/no/such/program", Environment::Base);
-    let error = Connection::spawn(&missing, Settings::default()).await.unwrap_err();
+    let error = Connection::spawn(&missing, ConnectionSettings::default()).await.unwrap_err();
     assert!(matches!(error, Error::Start(_)), "{error:?}");
     assert!(error.to_string().contains("/no/such/program"), "{error}");
     let script = "echo 'cannot find module' >&2; exit 3";
-    let error = in_time(Connection::spawn(&shell(script), Settings::default())).await.unwrap_err();
+    let error = in_time(Connection::spawn(&shell(script), ConnectionSettings::default()))
+        .await
+        .unwrap_err();
     let text = error.to_string();
     assert!(text.contains("code 3") && text.contains("cannot find module"), "{text}");
 }

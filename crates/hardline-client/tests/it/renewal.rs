@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hardline_client::{Connection, Error, Options, Settings, Versions};
+use hardline_client::{Connection, ConnectionSettings, Error, RequestOptions, Versions};
 use hardline_testkit::http::{Exchange, Server};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
@@ -42,7 +42,7 @@ async fn greet(it: &mut Exchange, session: &str) {
 }
 
 async fn connect(server: &Server) -> Connection {
-    let settings = Settings::default()
+    let settings = ConnectionSettings::default()
         .with_versions(Versions::WithHandshake)
         .with_open_timeout(Duration::from_secs(2));
     Connection::connect(&server.url("/mcp"), settings).await.unwrap()
@@ -56,7 +56,7 @@ fn greetings(server: &Server) -> usize {
 async fn a_hanging_renewal_delays_requests_only_until_their_timeout() {
     let server = start(async |it| it.wait_for_close().await);
     let connection = connect(&server).await;
-    let short = Options::default().with_timeout(Duration::from_millis(300));
+    let short = RequestOptions::default().with_timeout(Duration::from_millis(300));
     let began = Instant::now();
     let calls: Vec<_> = (0..20)
         .map(|_| {

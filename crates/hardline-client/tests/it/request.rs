@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use hardline_client::connection::ServerEvent;
-use hardline_client::{Error, Options, Settings};
+use hardline_client::{ConnectionSettings, Error, RequestOptions};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, assert_closed, text};
 
 #[tokio::test]
 async fn calls_a_tool() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let calling = tokio::spawn({
         let connection = connection.clone();
         async move { connection.call_tool("echo", json!({ "text": "hi" })).await }
@@ -27,8 +27,36 @@ async fn calls_a_tool() {
 }
 
 #[tokio::test]
+async fn arguments_are_all_that_serializes_to_an_object() {
+    #[derive(serde::Serialize)]
+    struct Search<'a> {
+        query: &'a str,
+    }
+
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
+    let error = connection.call_tool("search", [1]).await.unwrap_err();
+    assert!(matches!(error, Error::Params(_)) && !error.may_have_run(), "{error:?}");
+    let calling = tokio::spawn(async move {
+        let query = String::from("mcp");
+        connection.call_tool("search", Search { query: &query }).await.unwrap();
+        connection.call_tool("latest", ()).await.unwrap();
+        connection.get_prompt("greet", json!({ "name": "Ann" })).await
+    });
+    let call = peer.expect("tools/call").await;
+    assert_eq!(call["params"]["arguments"], json!({ "query": "mcp" }));
+    peer.result(&call, text("found")).await;
+    let call = peer.expect("tools/call").await;
+    assert!(call["params"].get("arguments").is_none(), "{call}");
+    peer.result(&call, text("newest")).await;
+    let prompt = peer.expect("prompts/get").await;
+    assert_eq!(prompt["params"]["arguments"], json!({ "name": "Ann" }));
+    peer.result(&prompt, json!({ "messages": [] })).await;
+    calling.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn lists_all_pages_and_no_endless_one() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
     let listing = {
         let connection = connection.clone();
@@ -54,7 +82,7 @@ async fn lists_all_pages_and_no_endless_one() {
 
 #[tokio::test]
 async fn an_error_is_given_as_it_came_and_shown_escaped() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let asking = tokio::spawn(async move { connection.read_resource("x:y").await });
     let asked = peer.expect("resources/read").await;
     let error = json!({ "code": -32002, "message": "no\u{1b}[31m\n", "data": { "uri": "x:y" } });
@@ -68,7 +96,7 @@ async fn an_error_is_given_as_it_came_and_shown_escaped() {
 
 #[tokio::test]
 async fn an_unusable_line_does_not_affect_others() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let mut events = connection.events();
     let ask = || {
         let connection = connection.clone();
@@ -112,7 +140,7 @@ async fn an_unusable_line_does_not_affect_others() {
 
 #[tokio::test]
 async fn all_that_wait_fail_at_once_when_the_server_goes() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let mut events = connection.events();
     let asking: Vec<_> = (0..20)
         .map(|_| {
@@ -134,7 +162,7 @@ async fn all_that_wait_fail_at_once_when_the_server_goes() {
 
 #[tokio::test]
 async fn dropping_a_request_cancels_it_and_discards_its_answer() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let mut events = connection.events();
     let asking = {
         let connection = connection.clone();
@@ -156,7 +184,7 @@ async fn dropping_a_request_cancels_it_and_discards_its_answer() {
 
 #[tokio::test]
 async fn closing_fails_what_waits_and_ends_the_stream() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let asking = {
         let connection = connection.clone();
         tokio::spawn(async move { connection.request("x/y", &()).await })
@@ -172,7 +200,7 @@ async fn closing_fails_what_waits_and_ends_the_stream() {
 
 #[tokio::test]
 async fn dropping_the_last_clone_ends_the_stream() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let clone = connection.clone();
     drop(connection);
     assert!(clone.is_connected());
@@ -183,7 +211,7 @@ async fn dropping_the_last_clone_ends_the_stream() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_at_once_are_each_answered_once() {
     for in_flight in [1000, 16] {
-        let settings = Settings::default().with_max_in_flight(in_flight);
+        let settings = ConnectionSettings::default().with_max_in_flight(in_flight);
         let (connection, mut peer) = Peer::greeted(settings).await;
         let server = tokio::spawn(async move {
             let mut most = 0;
@@ -227,10 +255,10 @@ async fn a_thousand_at_once_are_each_answered_once() {
 
 #[tokio::test]
 async fn numbers_of_raw_parameters_stay_what_they_are() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let asking = tokio::spawn(async move {
         let params = "{\n  \"n\": 12345678901234567890,\n  \"x\": 1.50\n}";
-        connection.request_json("x/y", params, &Options::default()).await
+        connection.request_json("x/y", params, &RequestOptions::default()).await
     });
     let asked = peer.expect("x/y").await;
     assert_eq!(asked["params"]["n"].as_u64(), Some(12_345_678_901_234_567_890));
@@ -240,10 +268,10 @@ async fn numbers_of_raw_parameters_stay_what_they_are() {
 
 #[tokio::test]
 async fn parameters_that_cannot_be_sent_are_refused_here() {
-    let (connection, _peer) = Peer::greeted(Settings::default()).await;
+    let (connection, _peer) = Peer::greeted(ConnectionSettings::default()).await;
     for error in [
         connection.request("x/y", &[1]).await.unwrap_err(),
-        connection.request_json("x/y", "{", &Options::default()).await.unwrap_err(),
+        connection.request_json("x/y", "{", &RequestOptions::default()).await.unwrap_err(),
         connection.call_tool("x", json!([1])).await.unwrap_err(),
     ] {
         assert!(matches!(error, Error::Params(_)), "{error:?}");
@@ -252,7 +280,7 @@ async fn parameters_that_cannot_be_sent_are_refused_here() {
 
 #[tokio::test]
 async fn events_that_are_not_taken_block_nothing() {
-    let (connection, mut peer) = Peer::greeted(Settings::default()).await;
+    let (connection, mut peer) = Peer::greeted(ConnectionSettings::default()).await;
     let mut events = connection.events();
     let flood = tokio::spawn(async move {
         for n in 0..5000 {

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use hardline_client::model::{ElicitResult, ElicitationAction, Root};
-use hardline_client::{RpcError, Settings};
+use hardline_client::{ConnectionSettings, RequestContext, RpcError};
 use serde_json::json;
 
 use crate::peer::Peer;
 
 #[tokio::test]
 async fn ping_and_roots_are_answered_and_what_is_not_known_is_refused() {
-    let settings = Settings::default().with_roots([Root::new("file:///work").with_name("work")]);
+    let settings =
+        ConnectionSettings::default().with_roots([Root::new("file:///work").with_name("work")]);
     let (_connection, mut peer) = Peer::greeted(settings).await;
     let mut check = async |request, expected| {
         peer.send(request).await;
@@ -39,10 +40,10 @@ async fn ping_and_roots_are_answered_and_what_is_not_known_is_refused() {
 
 #[tokio::test]
 async fn handlers_answer_and_their_capabilities_are_declared() {
-    let settings = Settings::default()
-        .on_elicitation(async |_| Ok(ElicitResult::new(ElicitationAction::Decline)))
-        .on_request("x/fails", async |_| Err(RpcError::new(-5, "no")))
-        .on_request("x/panics", async |_| panic!("on purpose"));
+    let settings = ConnectionSettings::default()
+        .on_elicitation(async |_, _| Ok(ElicitResult::new(ElicitationAction::Decline)))
+        .on_request("x/fails", async |_, _| Err(RpcError::new(-5, "no")))
+        .on_request("x/panics", async |_, _| panic!("on purpose"));
     let (stream, mut peer) = Peer::pair();
     let opening = tokio::spawn(hardline_client::Connection::open(
         stream,
@@ -70,7 +71,7 @@ async fn handlers_answer_and_their_capabilities_are_declared() {
 
 #[tokio::test]
 async fn a_request_that_the_server_cancels_is_not_answered() {
-    let settings = Settings::default().on_request("x/slow", async |_| {
+    let settings = ConnectionSettings::default().on_request("x/slow", async |_, _| {
         tokio::time::sleep(Duration::from_secs(3600)).await;
         Err(RpcError::internal("late"))
     });
@@ -85,7 +86,8 @@ async fn a_request_that_the_server_cancels_is_not_answered() {
 
 #[tokio::test]
 async fn refuses_more_than_64_concurrent_requests() {
-    let settings = Settings::default().on_request("x/slow", async |_| std::future::pending().await);
+    let settings = ConnectionSettings::default()
+        .on_request("x/slow", async |_, _| std::future::pending().await);
     let (_connection, mut peer) = Peer::greeted(settings).await;
     for id in 0..65 {
         peer.send(json!({ "jsonrpc": "2.0", "id": id, "method": "x/slow" })).await;
@@ -95,4 +97,41 @@ async fn refuses_more_than_64_concurrent_requests() {
         (refused["id"].as_i64(), refused["error"]["code"].as_i64()),
         (Some(64), Some(-32603))
     );
+}
+
+#[tokio::test]
+async fn a_handler_learns_who_asks_and_that_the_answer_is_no_longer_wanted() {
+    let (sender, mut contexts) = tokio::sync::mpsc::channel(1);
+    let settings = ConnectionSettings::default().with_server_name("files").on_request("x/ask", {
+        move |params, context: RequestContext| {
+            let sender = sender.clone();
+            async move {
+                sender.send(context).await.unwrap();
+                match params {
+                    Some(params) => Ok(params),
+                    None => std::future::pending().await,
+                }
+            }
+        }
+    });
+    let (connection, mut peer) = Peer::greeted(settings).await;
+    peer.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "x/ask", "params": {} })).await;
+    let answered = contexts.recv().await.unwrap();
+    assert_eq!(peer.receive().await.unwrap()["result"], json!({}));
+    assert_eq!(answered.server(), Some("files"));
+
+    peer.send(json!({ "jsonrpc": "2.0", "id": 2, "method": "x/ask" })).await;
+    let cancelled = contexts.recv().await.unwrap();
+    assert!(!cancelled.is_cancelled());
+    let params = json!({ "requestId": 2 });
+    peer.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
+        .await;
+    cancelled.cancelled().await;
+    assert!(cancelled.is_cancelled());
+
+    peer.send(json!({ "jsonrpc": "2.0", "id": 3, "method": "x/ask" })).await;
+    let dropped = contexts.recv().await.unwrap();
+    drop(connection);
+    dropped.cancelled().await;
+    assert!(!answered.is_cancelled());
 }

@@ -2,15 +2,15 @@
 
 use hardline_client::connection::ServerEvent;
 use hardline_client::model::{ElicitResult, ElicitationAction, SubscriptionFilter};
-use hardline_client::{Error, Settings};
+use hardline_client::{ConnectionSettings, Error};
 use serde_json::json;
 
 use crate::peer::{Peer, text};
 
 #[tokio::test]
 async fn what_a_server_wants_to_know_is_answered_in_rounds() {
-    let settings = Settings::default()
-        .on_elicitation(async |_| Ok(ElicitResult::new(ElicitationAction::Cancel)));
+    let settings = ConnectionSettings::default()
+        .on_elicitation(async |_, _| Ok(ElicitResult::new(ElicitationAction::Cancel)));
     let (connection, mut peer) = Peer::stateless(settings).await;
     let calling = tokio::spawn(async move { connection.call_tool("ask", json!({ "n": 1 })).await });
     let call = peer.expect("tools/call").await;
@@ -45,7 +45,7 @@ async fn what_a_server_wants_to_know_is_answered_in_rounds() {
 
 #[tokio::test]
 async fn rounds_have_an_end_and_unknown_input_requests_are_refused() {
-    let (connection, mut peer) = Peer::stateless(Settings::default()).await;
+    let (connection, mut peer) = Peer::stateless(ConnectionSettings::default()).await;
     let call = || {
         let connection = connection.clone();
         tokio::spawn(async move { connection.call_tool("ask", json!({})).await })
@@ -76,7 +76,7 @@ async fn rounds_have_an_end_and_unknown_input_requests_are_refused() {
 
 #[tokio::test]
 async fn a_request_of_the_server_is_no_longer_allowed() {
-    let (connection, mut peer) = Peer::stateless(Settings::default()).await;
+    let (connection, mut peer) = Peer::stateless(ConnectionSettings::default()).await;
     let mut events = connection.events();
     peer.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
     assert!(matches!(events.recv().await.unwrap(), ServerEvent::Trouble(_)));
@@ -89,7 +89,7 @@ async fn a_request_of_the_server_is_no_longer_allowed() {
 
 #[tokio::test]
 async fn listening_lasts_until_it_is_dropped() {
-    let (connection, mut peer) = Peer::stateless(Settings::default()).await;
+    let (connection, mut peer) = Peer::stateless(ConnectionSettings::default()).await;
     let mut events = connection.events();
     let listening = tokio::spawn(async move {
         let mut filter = SubscriptionFilter::new();

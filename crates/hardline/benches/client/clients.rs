@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hardline::client::{Connection, Settings};
+use hardline::client::{Connection, ConnectionSettings};
 use hardline::process::Environment;
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
@@ -87,12 +87,12 @@ impl Hardline {
         let runtime = runtime();
         let connection = runtime.block_on(async {
             match url {
-                Some(url) => Connection::connect(url, Settings::default()).await,
+                Some(url) => Connection::connect(url, ConnectionSettings::default()).await,
                 None => {
                     let this = std::env::current_exe().unwrap();
                     let command = hardline::process::Command::new(this, Environment::Base);
                     let command = command.args(["--serve", "stdio"]);
-                    Connection::spawn(&command, Settings::default()).await
+                    Connection::spawn(&command, ConnectionSettings::default()).await
                 }
             }
         });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hardline::client::connection::Progress;
 use hardline::client::model::{CallToolResult, SubscriptionFilter};
-use hardline::client::{self, Connection, Options, ServerEvent};
+use hardline::client::{self, Connection, RequestOptions, ServerEvent};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -129,7 +129,7 @@ impl Checks<'_> {
         }
         let seen: Arc<Mutex<Vec<Progress>>> = Arc::default();
         let sink = Arc::clone(&seen);
-        let options = Options::default()
+        let options = RequestOptions::default()
             .on_progress(move |it| sink.lock().unwrap_or_else(PoisonError::into_inner).push(it));
         self.server.call_tool_with(name, arguments.clone(), &options).await?;
         // The connection delivers all progress before the result.
@@ -170,7 +170,7 @@ impl Checks<'_> {
             return Ok(());
         }
         let before = self.about().await?;
-        let options = Options::default().with_timeout(Duration::from_millis(300));
+        let options = RequestOptions::default().with_timeout(Duration::from_millis(300));
         let result = self.server.call_tool_with(name, arguments.clone(), &options).await;
         ensure(matches!(result, Err(client::Error::Timeout { .. })), || format!("{result:?}"))?;
         let noticed = self.noticed(before).await?;

@@ -22,7 +22,7 @@ use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use hardline::client::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
-use hardline::client::{Connection, RpcError, Settings, Version, Versions};
+use hardline::client::{Connection, ConnectionSettings, RpcError, Version, Versions};
 use hardline::process::{Command, Environment, Stderr};
 use serde_json::json;
 
@@ -67,11 +67,11 @@ async fn run(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
 
 impl Wanted {
     async fn connect(&self) -> Result<Connection, Box<dyn Error>> {
-        let settings = Settings::default()
+        let settings = ConnectionSettings::default()
             .with_info("hardline-check-server", env!("CARGO_PKG_VERSION"))
             .with_versions(self.speak.map_or(Versions::Any, Versions::Only))
-            .on_elicitation(|question| async move { Ok(answer(&question)) })
-            .on_sampling(|_| async { Err(RpcError::internal("there is no model here")) });
+            .on_elicitation(|question, _| async move { Ok(answer(&question)) })
+            .on_sampling(|_, _| async { Err(RpcError::internal("there is no model here")) });
         if let Some(url) = &self.url {
             return Ok(Connection::connect(url, settings).await?);
         }

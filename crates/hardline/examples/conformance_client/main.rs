@@ -17,7 +17,7 @@ use std::error::Error;
 use std::io::{Write, stdout};
 
 use hardline::client::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Tool};
-use hardline::client::{self, Connection, RpcError, Settings, Version};
+use hardline::client::{self, Connection, ConnectionSettings, RpcError, Version};
 use hardline::transport::http::HttpSettings;
 use serde_json::{Map, Value, json};
 
@@ -27,9 +27,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
 
     // The connection detects the protocol version of the server.
-    let settings = Settings::default()
+    let settings = ConnectionSettings::default()
         .with_info("hardline-conformance-client", env!("CARGO_PKG_VERSION"))
-        .on_elicitation(|question| async move { accept(&question) });
+        .on_elicitation(|question, _| async move { accept(&question) });
     let mut config = HttpSettings::new(&url)?;
     if scenario.starts_with("auth/") {
         config = config.with_header_source(login::auth(&url, &scenario, &context()?)?);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hardline::client::manager::Manager;
-use hardline::client::{self, Options};
+use hardline::client::{self, RequestOptions};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -96,7 +96,7 @@ pub(super) async fn run(
 
 async fn call(manager: &Manager, name: &str, marks: &Path, line: String, tally: &Tally) {
     let arguments = json!({ "file": marks, "line": line });
-    let options = Options::default();
+    let options = RequestOptions::default();
     let called = manager.call_tool_of(name, "mark", arguments, &options);
     match tokio::time::timeout(MAX_CALL, called).await {
         Ok(Ok(result)) if result.is_error != Some(true) => {

@@ -48,13 +48,15 @@ async fn run(
     seed: u64,
     folder: &std::path::Path,
 ) -> Result<(), Box<dyn Error>> {
-    use hardline::client::manager::{Configured, Manager, ManagerSettings};
+    use hardline::client::manager::{ConfiguredServer, Manager, ManagerSettings};
 
     let mut fleet = fleet::Fleet::start(programs, folder)?;
     let manager = Manager::new(ManagerSettings::default());
     for server in hardline::client::config::read(&fleet.config)?.servers {
         let quiet = hardline::process::Stderr::tail_only();
-        manager.add_configured(Configured::new(server).prepare(move |it| it.stderr(quiet.clone())));
+        manager.add_configured(
+            ConfiguredServer::new(server).prepare(move |it| it.stderr(quiet.clone())),
+        )?;
     }
     // The HTTP servers need a moment until they listen.
     for name in &fleet.names {

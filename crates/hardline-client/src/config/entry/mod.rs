@@ -15,7 +15,7 @@ use super::error::show;
 use super::mistakes::Mistakes;
 use super::server::{CommandConfig, HeaderConfig, Kind, ServerConfig, UrlConfig};
 use super::template::{Scope, Template};
-use super::{Dialect, Problem, Way, keys};
+use super::{Dialect, HttpTransport, Problem, keys};
 use value::value;
 
 pub(in crate::config) use value::{found, join};
@@ -91,7 +91,8 @@ impl Entry<'_> {
         {
             self.report(&self.path(second), other, Problem::TwoUrls(first, second));
         }
-        let way = self.transport(node, command.map(|_| "command").or(url.map(|(key, _)| key)));
+        let transport =
+            self.transport(node, command.map(|_| "command").or(url.map(|(key, _)| key)));
         match (command, url) {
             (Some(_), Some((key, url))) => {
                 self.report(&self.path(key), url, Problem::CommandAndUrl(key));
@@ -103,7 +104,7 @@ impl Entry<'_> {
             }
             (None, Some((key, url))) => {
                 self.warn_inapplicable(node, &keys::OF_COMMANDS, "that are started");
-                self.url(node, key, url, way).map(Kind::Url)
+                self.url(node, key, url, transport).map(Kind::Url)
             }
             (None, None) => {
                 let is_extension = value(node, "settings").or(value(node, "source")).is_some();
@@ -118,31 +119,33 @@ impl Entry<'_> {
     }
 
     /// Reads the transport from `type`. Reports a contradiction with `found`, the key that locates the server.
-    fn transport(&mut self, node: &Node, found: Option<&'static str>) -> Way {
+    fn transport(&mut self, node: &Node, found: Option<&'static str>) -> HttpTransport {
         let given = keys::TYPES.iter().find_map(|key| Some((*key, value(node, key)?)));
-        let Some((key, given)) = given else { return Way::Any };
-        let Some(text) = self.string(&self.path(key), given) else { return Way::Any };
+        let Some((key, given)) = given else { return HttpTransport::Any };
+        let Some(text) = self.string(&self.path(key), given) else { return HttpTransport::Any };
         let word = text.to_ascii_lowercase().replace(['-', '_'], "");
-        let way = match &*word {
+        let transport = match &*word {
             "stdio" | "local" => None,
-            "http" if self.scope.dialect.falls_back_to_sse() => Some(Way::Any),
-            "http" | "streamablehttp" | "streamable" | "httpstream" => Some(Way::Streamable),
-            "sse" => Some(Way::Sse),
-            "remote" => Some(Way::Any),
+            "http" if self.scope.dialect.falls_back_to_sse() => Some(HttpTransport::Any),
+            "http" | "streamablehttp" | "streamable" | "httpstream" => {
+                Some(HttpTransport::Streamable)
+            }
+            "sse" => Some(HttpTransport::Sse),
+            "remote" => Some(HttpTransport::Any),
             _ => {
                 let problem = Problem::UnknownType(show(text.as_bytes()));
                 self.report(&self.path(key), given, problem);
-                return Way::Any;
+                return HttpTransport::Any;
             }
         };
-        let needs = if way.is_some() { "url" } else { "command" };
+        let needs = if transport.is_some() { "url" } else { "command" };
         if let Some(found) = found
-            && way.is_some() == (found == "command")
+            && transport.is_some() == (found == "command")
         {
             let kind = show(text.as_bytes());
             self.report(&self.path(key), given, Problem::TypeContradicts { kind, needs, found });
         }
-        way.unwrap_or_default()
+        transport.unwrap_or_default()
     }
 
     fn command(&mut self, node: &Node, command: &Node) -> Option<CommandConfig> {
@@ -211,7 +214,13 @@ impl Entry<'_> {
         names
     }
 
-    fn url(&mut self, node: &Node, key: &str, url: &Node, way: Way) -> Option<UrlConfig> {
+    fn url(
+        &mut self,
+        node: &Node,
+        key: &str,
+        url: &Node,
+        transport: HttpTransport,
+    ) -> Option<UrlConfig> {
         let dialect = self.scope.dialect;
         let template = self.template(&self.path(key), url)?;
         if !template.has_variables(dialect)
@@ -244,8 +253,12 @@ impl Entry<'_> {
             }
         }
         // `httpUrl`, from Gemini CLI, means Streamable HTTP; the other keys leave the transport open.
-        let way = if key == "httpUrl" && way == Way::Any { Way::Streamable } else { way };
-        Some(UrlConfig { url: template, headers, way })
+        let transport = if key == "httpUrl" && transport == HttpTransport::Any {
+            HttpTransport::Streamable
+        } else {
+            transport
+        };
+        Some(UrlConfig { url: template, headers, transport })
     }
 
     /// Reports keys that only apply to servers of the other kind, unless they are empty.

@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::wakers::Wakers;
 use crate::guard::judge::{Judge, closed_by};
-use crate::guard::{GuardSettings, Note};
+use crate::guard::{GuardEvent, GuardSettings};
 
 /// Quiet time required after a guard deadline before it fires. Bytes that arrived before the deadline may
 /// not have been polled yet.
@@ -116,7 +116,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
             }
             if line.end == LineEnd::Eof && is_truncated(line, decoder) {
                 // A half-written last line is noise: that the server exited says more than a framing error.
-                judge.report(&Note::Noise(line.whole().unwrap_or_default()));
+                judge.report(&GuardEvent::Noise(line.whole().unwrap_or_default()));
                 return;
             }
             let verdict = judge.inspect(Direction::ServerToClient, line);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardline_client::config::{Fixed, Resolved, ServerConfig, Way};
+use hardline_client::config::{FixedVariables, HttpTransport, Resolved, ServerConfig};
 
 use super::{parse, sound};
 
@@ -289,29 +289,29 @@ fn what_a_client_does_not_look_at_is_no_server() {
 #[test]
 fn the_way_is_as_the_file_says() {
     for (path, entry, expected) in [
-        ("x.json", r#""url": "https://h/""#, Way::Any),
-        ("x.json", r#""type": "http", "url": "https://h/""#, Way::Streamable),
-        ("x.json", r#""type": "streamable-http", "url": "https://h/""#, Way::Streamable),
-        ("x.json", r#""type": "streamableHttp", "url": "https://h/""#, Way::Streamable),
-        ("x.json", r#""type": "sse", "url": "https://h/""#, Way::Sse),
-        ("x.json", r#""transport": "sse", "url": "https://h/""#, Way::Sse),
-        (".mcp.json", r#""type": "http", "url": "https://h/""#, Way::Streamable),
-        (".vscode/mcp.json", r#""type": "http", "url": "https://h/""#, Way::Any),
-        ("/h/.gemini/settings.json", r#""httpUrl": "https://h/""#, Way::Streamable),
-        ("/h/.gemini/settings.json", r#""url": "https://h/""#, Way::Any),
-        ("/h/.gemini/settings.json", r#""url": "https://h/", "type": "sse""#, Way::Sse),
+        ("x.json", r#""url": "https://h/""#, HttpTransport::Any),
+        ("x.json", r#""type": "http", "url": "https://h/""#, HttpTransport::Streamable),
+        ("x.json", r#""type": "streamable-http", "url": "https://h/""#, HttpTransport::Streamable),
+        ("x.json", r#""type": "streamableHttp", "url": "https://h/""#, HttpTransport::Streamable),
+        ("x.json", r#""type": "sse", "url": "https://h/""#, HttpTransport::Sse),
+        ("x.json", r#""transport": "sse", "url": "https://h/""#, HttpTransport::Sse),
+        (".mcp.json", r#""type": "http", "url": "https://h/""#, HttpTransport::Streamable),
+        (".vscode/mcp.json", r#""type": "http", "url": "https://h/""#, HttpTransport::Any),
+        ("/h/.gemini/settings.json", r#""httpUrl": "https://h/""#, HttpTransport::Streamable),
+        ("/h/.gemini/settings.json", r#""url": "https://h/""#, HttpTransport::Any),
+        ("/h/.gemini/settings.json", r#""url": "https://h/", "type": "sse""#, HttpTransport::Sse),
         (
             "/h/.gemini/settings.json",
             r#""url": "https://a/", "httpUrl": "https://h/""#,
-            Way::Streamable,
+            HttpTransport::Streamable,
         ),
-        ("/h/.codeium/mcp_config.json", r#""serverUrl": "https://h/""#, Way::Any),
+        ("/h/.codeium/mcp_config.json", r#""serverUrl": "https://h/""#, HttpTransport::Any),
     ] {
         let group = if path.contains(".vscode") { "servers" } else { "mcpServers" };
         let servers = sound(path, &format!(r#"{{"{group}": {{"a": {{{entry}}}}}}}"#));
-        match servers[0].resolve(&Fixed::new()).unwrap() {
-            Resolved::Url { config, way } => {
-                assert_eq!((config.url(), way), ("https://h/", expected), "{path}: {entry}");
+        match servers[0].resolve(&FixedVariables::new()).unwrap() {
+            Resolved::Url { config, transport } => {
+                assert_eq!((config.url(), transport), ("https://h/", expected), "{path}: {entry}");
             }
             resolved => panic!("{resolved:?}"),
         }
@@ -320,7 +320,7 @@ fn the_way_is_as_the_file_says() {
 
 #[test]
 fn what_is_said_about_logging_in_is_read_from_each_clients_block() {
-    let variables = Fixed::new().with("ID", "me").with("SECRET", "s3cr3t");
+    let variables = FixedVariables::new().with("ID", "me").with("SECRET", "s3cr3t");
     let none = (None, None, vec![], None);
     let scopes = vec!["a".to_owned(), "b".to_owned()];
     for (path, entry, expected) in [

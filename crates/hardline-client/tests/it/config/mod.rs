@@ -8,9 +8,9 @@ mod resolve;
 
 use std::path::Path;
 
-use hardline_client::config::{self, ConfigError, Dialect, File, ServerConfig};
+use hardline_client::config::{self, ConfigError, ConfigFile, Dialect, ServerConfig};
 
-fn parse(path: &str, text: &str) -> Result<File, ConfigError> {
+fn parse(path: &str, text: &str) -> Result<ConfigFile, ConfigError> {
     let path = Path::new(path);
     config::parse_in(path, text.as_bytes(), Dialect::of(path), Some(Path::new("/home/ada/shop")))
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use hardline_client::config::{self, Dialect, Fixed, Resolved, ServerConfig};
+use hardline_client::config::{self, Dialect, FixedVariables, Resolved, ServerConfig};
 use hardline_transport::process::Command;
 
 use super::sound;
 
-fn command(server: &ServerConfig, variables: &Fixed) -> Command {
+fn command(server: &ServerConfig, variables: &FixedVariables) -> Command {
     match server.resolve(variables).unwrap() {
         Resolved::Command(command) => command,
         resolved => panic!("{resolved:?}"),
@@ -25,7 +25,7 @@ fn a_command_has_its_arguments_and_environment() {
     let text = r#"{"mcpServers": {"a": {"command": "${BIN}", "args": ["--root", "${ROOT:-/srv}", "$HOME"],
         "env": {"TOKEN": "${TOKEN}", "LITERAL": "a$b"}, "cwd": "/"}}}"#;
     let servers = sound("x.json", text);
-    let variables = Fixed::new().with("BIN", "/bin/x").with("TOKEN", "s3cr3t");
+    let variables = FixedVariables::new().with("BIN", "/bin/x").with("TOKEN", "s3cr3t");
     let command = command(&servers[0], &variables);
     assert_eq!(variable(&command, "TOKEN").as_deref(), Some("s3cr3t"));
     assert_eq!(variable(&command, "LITERAL").as_deref(), Some("a$b"));
@@ -46,7 +46,7 @@ fn variables_are_put_in_anew_each_time() {
     let servers =
         sound("x.json", r#"{"mcpServers": {"a": {"command": "x", "env": {"K": "${K}"}}}}"#);
     for value in ["1", "2"] {
-        let command = command(&servers[0], &Fixed::new().with("K", value));
+        let command = command(&servers[0], &FixedVariables::new().with("K", value));
         assert_eq!(variable(&command, "K").as_deref(), Some(value));
     }
 }
@@ -65,7 +65,7 @@ fn a_missing_variable_is_named_with_file_server_and_key() {
         ),
     ] {
         let servers = sound("x.json", &format!(r#"{{"mcpServers": {{"a": {{{entry}}}}}}}"#));
-        let error = servers[0].resolve(&Fixed::new()).unwrap_err();
+        let error = servers[0].resolve(&FixedVariables::new()).unwrap_err();
         let help =
             "the variable X is not set; set it in the environment, or write ${X:-default} here";
         assert_eq!(error.to_string(), format!("x.json:{expected}: {help}"));
@@ -75,7 +75,7 @@ fn a_missing_variable_is_named_with_file_server_and_key() {
 
 #[test]
 fn what_variables_make_is_checked_and_not_shown() {
-    let variables = Fixed::new()
+    let variables = FixedVariables::new()
         .with("BAD", "s3cr3t://[s3cr3t")
         .with("LINES", "s3cr3t\r\nX: y")
         .with("NUL", "s3cr3t\0")
@@ -118,14 +118,14 @@ fn codex_names_the_variables_that_are_passed_on() {
          env = {K = \"own\"}\n[mcp_servers.b]\nurl = \"https://h/\"\nbearer_token_env_var = \"K\"\n\
          env_http_headers = {\"X-Key\" = \"L\"}\n",
     );
-    let variables = Fixed::new().with("K", "s3cr3t").with("L", "other");
+    let variables = FixedVariables::new().with("K", "s3cr3t").with("L", "other");
     let command = command(&servers[0], &variables);
     assert_eq!(variable(&command, "K").as_deref(), Some("own"));
     assert_eq!(variable(&command, "L").as_deref(), Some("other"));
     assert_eq!(variable(&command, "M"), None);
     assert!(servers[1].has_authorization());
     assert!(servers[1].resolve(&variables).is_ok());
-    let error = servers[1].resolve(&Fixed::new().with("L", "")).unwrap_err().to_string();
+    let error = servers[1].resolve(&FixedVariables::new().with("L", "")).unwrap_err().to_string();
     assert!(error.ends_with("mcp_servers.b.bearer_token_env_var: the variable K is not set; set it in the environment"), "{error}");
 }
 
@@ -140,7 +140,7 @@ fn a_projects_server_runs_in_the_project_and_has_its_env_file() {
     }}"#;
     let file = config::parse(&path, text, Dialect::of(&path)).unwrap();
     assert_eq!(file.mistakes, []);
-    let variables = Fixed::new();
+    let variables = FixedVariables::new();
     let missing = file.servers[0].resolve(&variables).unwrap_err().to_string();
     assert!(missing.contains("servers.a.envFile: cannot read the variables"), "{missing}");
     for value in ["1", "2"] {

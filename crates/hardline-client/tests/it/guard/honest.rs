@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use hardline_client::connection::ServerEvent;
-use hardline_client::{Connection, Options, Settings};
+use hardline_client::{Connection, ConnectionSettings, RequestOptions};
 use hardline_guard::policy::Policy;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ async fn answer(connection: &Connection, peer: &mut Peer, result: &str) -> Strin
 async fn results_go_through_byte_for_byte() {
     for place in BOTH {
         let (connection, mut peer, notes) =
-            greeted(place, Policy::default(), Settings::default()).await;
+            greeted(place, Policy::default(), ConnectionSettings::default()).await;
         let large = "lorem ipsum \u{e9} ".repeat(8000);
         let text =
             |text: &str| json!({ "content": [{ "type": "text", "text": text }] }).to_string();
@@ -65,11 +65,11 @@ async fn results_go_through_byte_for_byte() {
 async fn progress_comes_before_the_answer_and_changes_are_told() {
     for place in BOTH {
         let (connection, mut peer, notes) =
-            greeted(place, Policy::default(), Settings::default()).await;
+            greeted(place, Policy::default(), ConnectionSettings::default()).await;
         let mut events = connection.events();
         for _ in 0..20 {
             let seen = Arc::new(Mutex::new(Vec::new()));
-            let options = Options::default().on_progress({
+            let options = RequestOptions::default().on_progress({
                 let seen = Arc::clone(&seen);
                 move |progress| seen.lock().unwrap().push(progress.progress)
             });
@@ -107,7 +107,7 @@ async fn both_eras_are_found_out_without_a_finding() {
     let notes = Notes::default();
     for version in ["2026-07-28", "2025-06-18"] {
         let (stream, mut peer) = guarded_stream(&notes.observed(Policy::default()), 1 << 16);
-        let opening = tokio::spawn(Connection::open(stream, Settings::default()));
+        let opening = tokio::spawn(Connection::open(stream, ConnectionSettings::default()));
         let asked = peer.expect("server/discover").await;
         if version == "2026-07-28" {
             peer.result(&asked, discovered(&[version])).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardline_client::Settings;
+use hardline_client::ConnectionSettings;
 use hardline_guard::Rule;
 use hardline_guard::policy::Policy;
 use hardline_testkit::generate::Rng;
@@ -27,7 +27,7 @@ async fn tear(peer: &mut Peer) {
 #[tokio::test]
 async fn a_planted_frame_in_a_torn_line_is_never_delivered() {
     let (connection, mut peer, notes) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection.clone()));
     tear(&mut peer).await;
     let text_of_call = calling.await.unwrap().unwrap();
@@ -43,7 +43,8 @@ async fn a_planted_frame_in_a_torn_line_is_never_delivered() {
 
 #[tokio::test]
 async fn under_strict_a_torn_answer_fails_its_call_alone() {
-    let (connection, mut peer, _) = greeted(Place::Lines, strict(), Settings::default()).await;
+    let (connection, mut peer, _) =
+        greeted(Place::Lines, strict(), ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection.clone()));
     tear(&mut peer).await;
     assert_blocked(&calling.await.unwrap(), Rule::FrameSplit);
@@ -56,7 +57,7 @@ async fn under_strict_a_torn_answer_fails_its_call_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_torn_answer_without_its_end_fails_its_call_in_time() {
     let (connection, mut peer, _) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection));
     let asked = peer.expect("tools/call").await;
     let id = &asked["id"];
@@ -70,7 +71,7 @@ async fn a_torn_answer_without_its_end_fails_its_call_in_time() {
 #[tokio::test]
 async fn a_torn_answer_at_the_end_is_settled_before_the_end() {
     let (connection, mut peer, _) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let (torn, other) = (tokio::spawn(call(connection.clone())), tokio::spawn(call(connection)));
     let asked = peer.expect("tools/call").await;
     peer.expect("tools/call").await;
@@ -87,7 +88,7 @@ async fn a_torn_answer_at_the_end_is_settled_before_the_end() {
 #[tokio::test]
 async fn the_last_answer_counts_without_its_newline() {
     let (connection, mut peer, notes) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection));
     let asked = peer.expect("tools/call").await;
     let last = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": text("last") });
@@ -100,7 +101,7 @@ async fn the_last_answer_counts_without_its_newline() {
 #[tokio::test]
 async fn noise_and_keys_that_stand_twice_cost_their_line() {
     let (connection, mut peer, notes) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let calls = [(); 2].map(|()| tokio::spawn(call(connection.clone())));
     let (first, second) = (peer.expect("tools/call").await, peer.expect("tools/call").await);
     peer.write("Server listening, all is well").await;
@@ -122,7 +123,7 @@ async fn noise_and_keys_that_stand_twice_cost_their_line() {
 #[tokio::test]
 async fn forged_and_duplicate_answers_are_dropped() {
     let (connection, mut peer, notes) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection.clone()));
     let asked = peer.expect("tools/call").await;
     peer.result(&asked, text("first")).await;
@@ -142,7 +143,8 @@ async fn forged_and_duplicate_answers_are_dropped() {
 async fn full_pipes_in_both_directions_do_not_deadlock() {
     let notes = Notes::default();
     let (stream, mut peer) = guarded_stream(&notes.observed(Policy::default()), 256);
-    let settings = Settings::default().with_versions(hardline_client::Versions::WithHandshake);
+    let settings =
+        ConnectionSettings::default().with_versions(hardline_client::Versions::WithHandshake);
     let opening = tokio::spawn(hardline_client::Connection::open(stream, settings));
     peer.greet().await;
     let connection = opening.await.unwrap().unwrap();
@@ -173,7 +175,8 @@ async fn full_pipes_in_both_directions_do_not_deadlock() {
 #[tokio::test]
 async fn the_policy_may_end_the_session() {
     let policy = Policy::parse("[rules]\nsession.wrong-direction = \"close\"").unwrap();
-    let (connection, mut peer, notes) = greeted(Place::Lines, policy, Settings::default()).await;
+    let (connection, mut peer, notes) =
+        greeted(Place::Lines, policy, ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection.clone()));
     peer.expect("tools/call").await;
     peer.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).await;
@@ -189,7 +192,7 @@ async fn the_policy_may_end_the_session() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_whose_id_has_another_type_fails_its_call_in_time() {
     let (connection, mut peer, notes) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let calling = tokio::spawn(call(connection));
     let asked = peer.expect("tools/call").await;
     peer.result(&json!({ "id": asked["id"].to_string() }), text("mistyped")).await;
@@ -201,7 +204,7 @@ async fn an_answer_whose_id_has_another_type_fails_its_call_in_time() {
 #[tokio::test(start_paused = true)]
 async fn no_planted_text_is_taken_for_a_message() {
     let (connection, mut peer, _) =
-        greeted(Place::Lines, Policy::default(), Settings::default()).await;
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
     let serving = tokio::spawn(async move {
         let mut rng = Rng::new(7);
         while let Some(message) = peer.receive().await {

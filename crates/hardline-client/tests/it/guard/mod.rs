@@ -8,8 +8,8 @@ mod session;
 
 use std::sync::{Arc, Mutex};
 
-use hardline_client::guard::{GuardSettings, Note, lines};
-use hardline_client::{Connection, Error, Settings, Versions};
+use hardline_client::guard::{GuardEvent, GuardSettings, lines};
+use hardline_client::{Connection, ConnectionSettings, Error, Versions};
 use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_transport::EndpointSettings;
@@ -36,8 +36,10 @@ impl Notes {
         let notes = self.clone();
         GuardSettings::new(policy).for_server("peer").with_observer(move |note| {
             let note = match note {
-                Note::Found(found) => format!("{} {}", found.finding.rule, found.action.name()),
-                Note::Noise(line) => format!("noise {}", String::from_utf8_lossy(line)),
+                GuardEvent::Found(found) => {
+                    format!("{} {}", found.finding.rule, found.action.name())
+                }
+                GuardEvent::Noise(line) => format!("noise {}", String::from_utf8_lossy(line)),
                 other => format!("{other:?}"),
             };
             notes.0.lock().unwrap().push(note);
@@ -62,7 +64,11 @@ fn guarded_stream(guard: &GuardSettings, buffer: usize) -> (Arc<LineTransport>, 
 }
 
 /// Opens a guarded connection with a server of 2025-11-25.
-async fn greeted(place: Place, policy: Policy, settings: Settings) -> (Connection, Peer, Notes) {
+async fn greeted(
+    place: Place,
+    policy: Policy,
+    settings: ConnectionSettings,
+) -> (Connection, Peer, Notes) {
     let notes = Notes::default();
     let guard = notes.observed(policy);
     let settings = settings.with_versions(Versions::WithHandshake);

@@ -1,7 +1,7 @@
 //! Servers that are started as processes, with a guard on their lines.
 #![cfg(unix)]
 
-use hardline_client::{Connection, Settings, Versions};
+use hardline_client::{Connection, ConnectionSettings, Versions};
 use hardline_guard::policy::Policy;
 use hardline_transport::process::{Command, Environment};
 use serde_json::json;
@@ -19,7 +19,7 @@ read -r line
 async fn spawn(script: &str, notes: &Notes) -> Connection {
     let script = format!("{GREETING}{script}");
     let command = Command::new("sh", Environment::Base).arg("-c").arg(script);
-    let settings = Settings::default()
+    let settings = ConnectionSettings::default()
         .with_versions(Versions::WithHandshake)
         .with_guard(notes.observed(Policy::default()));
     Connection::spawn(&command, settings).await.unwrap()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardline_client::Settings;
+use hardline_client::ConnectionSettings;
 use hardline_client::model::{CreateMessageResult, SamplingMessage};
 use hardline_guard::Rule;
 use hardline_guard::policy::Policy;
@@ -15,7 +15,7 @@ use crate::peer::text;
 async fn hidden_characters_are_made_visible() {
     for place in BOTH {
         let (connection, mut peer, notes) =
-            greeted(place, Policy::default(), Settings::default()).await;
+            greeted(place, Policy::default(), ConnectionSettings::default()).await;
         let calling = tokio::spawn(call(connection));
         let asked = peer.expect("tools/call").await;
         peer.result(&asked, text("hi\u{e0061}\u{e0062}\u{e007f} there")).await;
@@ -32,9 +32,9 @@ async fn hidden_characters_are_made_visible() {
 async fn what_a_server_may_not_ask_is_refused() {
     for place in BOTH {
         let asked = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let settings = Settings::default().on_request("tools/call", {
+        let settings = ConnectionSettings::default().on_request("tools/call", {
             let asked = asked.clone();
-            move |_| {
+            move |_, _| {
                 asked.store(true, std::sync::atomic::Ordering::Relaxed);
                 async { Err(hardline_client::RpcError::internal("taken")) }
             }
@@ -59,7 +59,8 @@ async fn what_a_server_may_not_ask_is_refused() {
 #[tokio::test]
 async fn a_blocked_result_is_an_error_for_its_call_alone() {
     for place in BOTH {
-        let (connection, mut peer, notes) = greeted(place, strict(), Settings::default()).await;
+        let (connection, mut peer, notes) =
+            greeted(place, strict(), ConnectionSettings::default()).await;
         let bad = tokio::spawn(call(connection.clone()));
         let asked_bad = peer.expect("tools/call").await;
         let good = tokio::spawn(call(connection.clone()));
@@ -77,7 +78,8 @@ async fn a_blocked_result_is_an_error_for_its_call_alone() {
 async fn a_request_that_is_stopped_never_reaches_the_server() {
     for place in BOTH {
         let policy = Policy::parse("deny_tools = [\"rm\"]").unwrap();
-        let (connection, mut peer, notes) = greeted(place, policy, Settings::default()).await;
+        let (connection, mut peer, notes) =
+            greeted(place, policy, ConnectionSettings::default()).await;
         let error = connection.call_tool("rm", json!({})).await.unwrap_err();
         assert_eq!(error.rpc().unwrap().data.as_ref().unwrap()["hardline"]["rule"], "tool.denied");
         assert_eq!(notes.take(), ["Denied(\"rm\")"], "{place:?}");
@@ -94,7 +96,7 @@ async fn a_request_that_is_stopped_never_reaches_the_server() {
 async fn requests_that_are_given_up_are_forgotten() {
     for place in BOTH {
         let (connection, mut peer, notes) =
-            greeted(place, Policy::default(), Settings::default()).await;
+            greeted(place, Policy::default(), ConnectionSettings::default()).await;
         let serving = tokio::spawn(async move {
             loop {
                 let message = peer.receive().await.unwrap();
@@ -123,7 +125,7 @@ async fn requests_that_are_given_up_are_forgotten() {
 async fn every_one_of_a_thousand_requests_ends_once() {
     for place in BOTH {
         let (connection, mut peer, notes) =
-            greeted(place, Policy::default(), Settings::default()).await;
+            greeted(place, Policy::default(), ConnectionSettings::default()).await;
         let serving = tokio::spawn(async move {
             loop {
                 let mut asked = Vec::new();
@@ -155,7 +157,7 @@ async fn every_one_of_a_thousand_requests_ends_once() {
 #[tokio::test]
 async fn a_server_may_send_the_requests_that_the_client_declares() {
     for place in BOTH {
-        let settings = Settings::default().on_sampling(async |_| {
+        let settings = ConnectionSettings::default().on_sampling(async |_, _| {
             Ok(CreateMessageResult::new(SamplingMessage::assistant_text("four"), "m".into()))
         });
         let (_connection, mut peer, notes) = greeted(place, strict(), settings).await;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hardline_client::config::{self, Dialect};
-use hardline_client::manager::{Freshness, Manager, ManagerSettings, State};
-use hardline_client::{Error, Options};
+use hardline_client::manager::{Freshness, Manager, ManagerSettings, ServerState};
+use hardline_client::{AddServerError, Error, RequestOptions};
 use hardline_testkit::http::Server;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -32,7 +32,7 @@ async fn a_remote_one_is_tried_less_and_less() {
     assert!(stage.attempts() < 25, "{}", stage.attempts());
     assert!(gaps.iter().all(|it| *it < 361_000), "{gaps:?}");
     stage.plan(Plan::Live);
-    until(&manager, "far", State::is_connected).await;
+    until(&manager, "far", ServerState::is_connected).await;
     manager.close().await;
 }
 
@@ -40,7 +40,7 @@ async fn a_remote_one_is_tried_less_and_less() {
 async fn a_local_one_that_always_fails_is_left_alone_until_it_is_asked_for() {
     let stage = Stage::new(Plan::Refuse, false);
     let manager = manager(&[("near", &stage)]);
-    until(&manager, "near", |it| matches!(it, State::Broken { .. })).await;
+    until(&manager, "near", |it| matches!(it, ServerState::Broken { .. })).await;
     assert_near(&stage.gaps(), &[500, 1000, 2000, 4000]);
     sleep(Duration::from_secs(20)).await;
     // Too soon for another attempt: a call fails at once.
@@ -89,10 +89,10 @@ async fn tools_stay_listed_and_marked_while_their_server_is_away() {
     assert_eq!(freshness(), Some(Freshness::Current));
     stage.plan(Plan::Refuse);
     stage.kill();
-    until(&manager, "near", State::has_failed).await;
+    until(&manager, "near", ServerState::has_failed).await;
     assert_eq!(freshness(), Some(Freshness::Stale));
     stage.plan(Plan::Live);
-    until(&manager, "near", State::is_connected).await;
+    until(&manager, "near", ServerState::is_connected).await;
     manager.listed().await;
     assert_eq!(freshness(), Some(Freshness::Current));
 }
@@ -101,8 +101,10 @@ async fn tools_stay_listed_and_marked_while_their_server_is_away() {
 async fn a_server_that_needs_a_login_is_retried_slowly_with_advice() {
     let stage = Stage::new(Plan::Login, true);
     let manager = manager(&[("far", &stage)]);
-    let state = until(&manager, "far", State::has_failed).await;
-    assert!(matches!(&state, State::LoginNeeded { reason } if reason.contains("hardline login")));
+    let state = until(&manager, "far", ServerState::has_failed).await;
+    assert!(
+        matches!(&state, ServerState::LoginNeeded { reason } if reason.contains("hardline login"))
+    );
     let error = manager.call_tool_of("far", "echo", json!({}), &Default::default()).await;
     assert!(error.unwrap_err().to_string().contains("hardline login"));
     sleep(Duration::from_secs(100)).await;
@@ -116,11 +118,11 @@ async fn a_server_that_needs_a_login_is_retried_slowly_with_advice() {
 async fn reconnect_restarts_at_once() {
     let stage = Stage::new(Plan::Refuse, false);
     let manager = manager(&[("near", &stage)]);
-    until(&manager, "near", |it| matches!(it, State::Broken { .. })).await;
+    until(&manager, "near", |it| matches!(it, ServerState::Broken { .. })).await;
     stage.plan(Plan::Live);
     let now = Instant::now();
     manager.reconnect("near").unwrap();
-    until(&manager, "near", State::is_connected).await;
+    until(&manager, "near", ServerState::is_connected).await;
     assert!(now.elapsed() < Duration::from_millis(100));
     // Also for a connected server.
     let attempts = stage.attempts();
@@ -151,7 +153,7 @@ async fn a_restart_counts_as_no_failure_even_during_a_hanging_open() {
     sleep(Duration::from_secs(1)).await;
     stage.plan(Plan::Live);
     manager.reconnect("near").unwrap();
-    until(&manager, "near", State::is_connected).await;
+    until(&manager, "near", ServerState::is_connected).await;
     sleep(Duration::from_secs(1)).await;
     assert!(manager.status("near").unwrap().state.is_connected());
 }
@@ -160,9 +162,9 @@ async fn a_restart_counts_as_no_failure_even_during_a_hanging_open() {
 async fn the_last_failure_is_known_during_the_next_attempt() {
     let stage = Stage::new(Plan::Refuse, true);
     let manager = manager(&[("far", &stage)]);
-    until(&manager, "far", State::has_failed).await;
+    until(&manager, "far", ServerState::has_failed).await;
     stage.plan(Plan::Hang);
-    until(&manager, "far", |it| *it == State::Connecting).await;
+    until(&manager, "far", |it| *it == ServerState::Connecting).await;
     let status = manager.status("far").unwrap();
     assert!(status.last_failure.unwrap().contains("no server is listening"));
     let error = manager.call_tool_of("far", "echo", json!({}), &Default::default()).await;
@@ -188,9 +190,9 @@ async fn rejected_credentials_are_looked_up_again() {
     let file = config::parse("mcp.json".as_ref(), text.as_bytes(), Dialect::Generic).unwrap();
     let manager = Manager::new(ManagerSettings::default());
     for config in file.servers {
-        manager.add_configured(config);
+        manager.add_configured(config).unwrap();
     }
-    let options = Options::default();
+    let options = RequestOptions::default();
     let error = manager.call_tool_of("far", "x", json!({}), &options).await.unwrap_err();
     assert!(error.to_string().contains("401"), "{error}");
     is_good.store(true, Ordering::SeqCst);
@@ -212,9 +214,9 @@ async fn the_time_that_is_configured_for_a_server_holds_for_opening_its_session(
         let began = Instant::now();
         let manager = Manager::new(ManagerSettings::default());
         for config in file.servers {
-            manager.add_configured(config);
+            manager.add_configured(config).unwrap();
         }
-        until(&manager, "far", |it| matches!(it, State::Waiting { .. })).await;
+        until(&manager, "far", |it| matches!(it, ServerState::Waiting { .. })).await;
         let took = began.elapsed().as_secs();
         assert!((expected..=expected + 1).contains(&took), "{timeout}: {took}");
         manager.close().await;
@@ -240,12 +242,13 @@ async fn closing_works_in_every_state() {
     let now = Instant::now();
     manager.close().await;
     assert!(now.elapsed() < Duration::from_secs(15), "{:?}", now.elapsed());
-    assert!(manager.statuses().iter().all(|it| it.state == State::Closed));
+    assert!(manager.statuses().iter().all(|it| it.state == ServerState::Closed));
     assert!(matches!(waiting.await.unwrap(), Err(Error::Away { .. })));
     let attempts: usize = stages.iter().map(Stage::attempts).sum();
     sleep(Duration::from_secs(600)).await;
     assert_eq!(stages.iter().map(Stage::attempts).sum::<usize>(), attempts);
     let error = manager.call_tool_of("live", "echo", json!({}), &Default::default()).await;
     assert!(matches!(error, Err(Error::Away { .. })));
-    assert!(!manager.add("late", Arc::new(Stage::local()), None), "it is closed");
+    let closed = manager.add("late", Arc::new(Stage::local())).unwrap_err();
+    assert_eq!(closed, AddServerError::Closed);
 }

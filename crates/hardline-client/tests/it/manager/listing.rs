@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_client::manager::{Connect, Freshness, Manager, ManagerEvent, ManagerSettings, State};
-use hardline_client::{Connection, Error, ServerEvent, Settings};
+use hardline_client::manager::{
+    Connect, Freshness, Manager, ManagerEvent, ManagerSettings, ServerState,
+};
+use hardline_client::{AddServerError, Connection, ConnectionSettings, Error, ServerEvent};
 use hardline_transport::client::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -80,13 +82,15 @@ async fn the_order_is_that_of_the_servers_however_late_they_are() {
     manager.listed().await;
     assert_eq!(names(&manager), ["soon__a", "soon__b"]);
     late.plan(Plan::Live);
-    until(&manager, "late", State::is_connected).await;
+    until(&manager, "late", ServerState::is_connected).await;
     manager.listed().await;
     assert_eq!(names(&manager), ["late__a", "late__b", "soon__a", "soon__b"]);
     assert_eq!(manager.catalog().shadows().len(), 2);
-    assert!(manager.remove("late") && !manager.remove("late"));
+    manager.remove("late").unwrap();
+    assert!(matches!(manager.remove("late"), Err(Error::Unknown(_))));
     assert_eq!(names(&manager), ["soon__a", "soon__b"]);
-    assert!(!manager.add("soon", Arc::new(Stage::local()), None), "there is one already");
+    let taken = manager.add("soon", Arc::new(Stage::local())).unwrap_err();
+    assert_eq!(taken, AddServerError::NameTaken("soon".into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,13 +99,13 @@ async fn a_slow_server_is_listed_as_it_was_and_a_call_waits_for_it() {
     let settings = ManagerSettings::default().with_cache(directory.path().join("tools"));
     let stage = Stage::local();
     let first = Manager::new(settings.clone());
-    first.add("near", Arc::new(stage.clone()), None);
+    first.add("near", Arc::new(stage.clone())).unwrap();
     first.listed().await;
     first.close().await;
 
     stage.plan(Plan::Refuse);
     let second = Manager::new(settings);
-    second.add("near", Arc::new(stage.clone()), None);
+    second.add("near", Arc::new(stage.clone())).unwrap();
     while second.catalog().tools().is_empty() {
         sleep(Duration::from_millis(1)).await;
     }
@@ -122,7 +126,7 @@ async fn a_slow_server_is_listed_as_it_was_and_a_call_waits_for_it() {
 struct Stateless(mpsc::Sender<Peer>);
 
 impl Connect for Stateless {
-    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+    fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>> {
         Box::pin(async move {
             let (stream, mut peer) = Peer::pair();
             let opening = tokio::spawn(Connection::open(stream, settings));
@@ -160,7 +164,7 @@ async fn play(peer: &mut Peer, tool_name: &str) -> Value {
 async fn resubscribes_when_the_notification_stream_ends() {
     let (sender, mut peers) = mpsc::channel(1);
     let manager = Manager::new(ManagerSettings::default());
-    manager.add("far", Arc::new(Stateless(sender)), None);
+    manager.add("far", Arc::new(Stateless(sender))).unwrap();
     let mut peer = peers.recv().await.unwrap();
     let listen = play(&mut peer, "old").await;
     assert_eq!(listen["params"]["notifications"], json!({ "toolsListChanged": true }));
@@ -177,4 +181,53 @@ async fn resubscribes_when_the_notification_stream_ends() {
         sleep(Duration::from_millis(10)).await;
     }
     follow.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn states_lists_and_notifications_come_in_one_order() {
+    let stage = Stage::local();
+    let manager = Manager::new(ManagerSettings::default());
+    let mut events = manager.events();
+    manager.add("near", Arc::new(stage.clone())).unwrap();
+    manager.listed().await;
+    stage.set_tools(vec![tool("new")]);
+    while names(&manager) != ["near__new"] {
+        sleep(Duration::from_millis(10)).await;
+    }
+    stage.kill();
+    until(&manager, "near", ServerState::has_failed).await;
+    let mut seen = Vec::new();
+    while let Some(event) = events.try_recv() {
+        seen.push(match event {
+            ManagerEvent::State { state: ServerState::Connecting, .. } => "connecting",
+            ManagerEvent::State { state: ServerState::Connected { .. }, .. } => "connected",
+            ManagerEvent::State { state: ServerState::Waiting { .. }, .. } => "waiting",
+            ManagerEvent::CatalogChanged => "catalog",
+            ManagerEvent::Server { event: ServerEvent::Notification(_), .. } => "notification",
+            ManagerEvent::Server { .. } => "event",
+            event => panic!("{event:?}"),
+        });
+    }
+    seen.retain(|it| *it != "event");
+    let expected =
+        ["connecting", "connected", "catalog", "notification", "catalog", "catalog", "waiting"];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn a_manager_is_made_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mcp.json");
+    let servers = json!({
+        "off": { "command": "/nonexistent", "disabled": true },
+        "wrong": { "command": 1 },
+        "gone": { "command": "/nonexistent" },
+    });
+    std::fs::write(&path, json!({ "mcpServers": servers }).to_string()).unwrap();
+    let manager = Manager::from_file(&path, ManagerSettings::default().when_asked()).unwrap();
+    let names: Vec<_> = manager.statuses().iter().map(|it| it.server.to_string()).collect();
+    assert_eq!(names, ["gone", "off"]);
+    assert_eq!(manager.status("off").unwrap().state, ServerState::Disabled);
+    let missing = directory.path().join("other.json");
+    assert!(Manager::from_file(missing, ManagerSettings::default()).is_err());
 }

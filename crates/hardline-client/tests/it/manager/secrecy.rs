@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hardline_client::config::{self, Dialect, Fixed, ServerConfig};
-use hardline_client::manager::{Configured, Connect as _};
-use hardline_client::{Connection, Error, Settings};
+use hardline_client::config::{self, Dialect, FixedVariables, ServerConfig};
+use hardline_client::manager::{ConfiguredServer, Connect as _};
+use hardline_client::{Connection, ConnectionSettings, Error};
 use hardline_testkit::http::Server;
 use hardline_transport::client::{BoxFuture, TransportError};
 use hardline_transport::http::{HeaderSource, Headers, Target};
@@ -19,12 +19,13 @@ fn server(entry: &str) -> ServerConfig {
     file.servers.remove(0)
 }
 
-fn configured(entry: &str) -> Configured {
-    Configured::new(server(entry)).with_variables(Arc::new(Fixed::new().with("TOK", TOKEN)))
+fn configured(entry: &str) -> ConfiguredServer {
+    ConfiguredServer::new(server(entry))
+        .with_variables(Arc::new(FixedVariables::new().with("TOK", TOKEN)))
 }
 
 async fn connect(entry: &str) -> Result<Connection, Error> {
-    configured(entry).connect(Settings::default()).await
+    configured(entry).connect(ConnectionSettings::default()).await
 }
 
 #[track_caller]
@@ -60,8 +61,8 @@ async fn the_last_words_of_a_process_are_told_without_values() {
     );
     let server = configured(&entry)
         .prepare(|command| command.stderr(hardline_transport::process::Stderr::tail_only()));
-    let error = server.connect(Settings::default()).await.unwrap_err();
-    check(&error, "key [redacted] [redacted] [redacted].");
+    let error = server.connect(ConnectionSettings::default()).await.unwrap_err();
+    check(&error, "key [hidden] [hidden] [hidden].");
 }
 
 #[tokio::test]
@@ -86,8 +87,8 @@ async fn who_wants_a_login_is_told_without_values() {
     for way in ["", r#", "type": "sse""#, r#", "type": "http""#] {
         let server = configured(&format!(r#""url": "http://127.0.0.1:9/x/${{TOK}}"{way}"#))
             .with_credentials(|_, url| Some(Arc::new(Wanting(url.to_owned()))));
-        let error = server.connect(Settings::default()).await.unwrap_err();
-        check(&error, "http://127.0.0.1:9/x/[redacted] wants a login");
+        let error = server.connect(ConnectionSettings::default()).await.unwrap_err();
+        check(&error, "http://127.0.0.1:9/x/[hidden] wants a login");
     }
 }
 
@@ -143,8 +144,9 @@ async fn errors_and_results_that_repeat_a_value_are_told_without_it() {
 #[test]
 fn what_is_kept_of_a_server_depends_on_its_variables() {
     let print = |entry: &str, value: Option<&str>| {
-        let variables = value.iter().fold(Fixed::new(), |all, value| all.with("TOK", *value));
-        Configured::new(server(entry)).with_variables(Arc::new(variables)).fingerprint()
+        let variables =
+            value.iter().fold(FixedVariables::new(), |all, value| all.with("TOK", *value));
+        ConfiguredServer::new(server(entry)).with_variables(Arc::new(variables)).fingerprint()
     };
     for entry in [
         r#""command": "${TOK}""#,

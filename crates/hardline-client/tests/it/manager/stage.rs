@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hardline_client::manager::{Connect, Manager, ManagerSettings, State, StateChange};
-use hardline_client::{Connection, Error, Settings, TransportError, Versions};
+use hardline_client::manager::{Connect, Manager, ManagerEvent, ManagerSettings, ServerState};
+use hardline_client::{Connection, ConnectionSettings, Error, TransportError, Versions};
 use hardline_transport::client::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -93,7 +93,11 @@ impl Stage {
         attempts.windows(2).map(|it| (it[1] - it[0]).as_millis()).collect()
     }
 
-    async fn open(&self, settings: Settings, is_flapping: bool) -> Result<Connection, Error> {
+    async fn open(
+        &self,
+        settings: ConnectionSettings,
+        is_flapping: bool,
+    ) -> Result<Connection, Error> {
         let (stream, peer) = Peer::pair();
         let number = self.0.opened.fetch_add(1, Ordering::SeqCst) + 1;
         tokio::spawn(self.clone().play(peer, number, is_flapping));
@@ -136,6 +140,11 @@ impl Stage {
                         _ => peer.result(&message, text(name)).await,
                     }
                 }
+                "resources/read" => {
+                    let uri = &message["params"]["uri"];
+                    let contents = json!([{ "uri": uri, "text": "hello" }]);
+                    peer.result(&message, json!({ "contents": contents })).await;
+                }
                 "ping" => peer.result(&message, json!({})).await,
                 _ => {}
             }
@@ -144,7 +153,7 @@ impl Stage {
 }
 
 impl Connect for Stage {
-    fn connect(&self, settings: Settings) -> BoxFuture<'_, Result<Connection, Error>> {
+    fn connect(&self, settings: ConnectionSettings) -> BoxFuture<'_, Result<Connection, Error>> {
         Box::pin(async move {
             self.0.attempts.lock().unwrap().push(Instant::now());
             let plan = *self.0.plan.lock().unwrap();
@@ -177,22 +186,31 @@ pub(super) fn tool(name: &str) -> Value {
 pub(super) fn manager(servers: &[(&str, &Stage)]) -> Manager {
     let manager = Manager::new(ManagerSettings::default());
     for (name, stage) in servers {
-        assert!(manager.add(name, Arc::new((*stage).clone()), None));
+        manager.add(name, Arc::new((*stage).clone())).unwrap();
     }
     manager
 }
 
 /// Waits until a server's state satisfies `is`.
-pub(super) async fn until(manager: &Manager, server: &str, is: impl Fn(&State) -> bool) -> State {
-    let mut states = manager.states();
+pub(super) async fn until(
+    manager: &Manager,
+    server: &str,
+    is: impl Fn(&ServerState) -> bool,
+) -> ServerState {
+    let mut events = manager.events();
     let wait = async {
         loop {
             let state = manager.status(server).unwrap().state;
             if is(&state) {
                 return state;
             }
-            while let Some(change) = states.recv().await {
-                if !matches!(&change, StateChange::Changed { server: it, .. } if &**it != server) {
+            while let Some(event) = events.recv().await {
+                if let ManagerEvent::State { server: it, .. } = &event
+                    && &**it == server
+                {
+                    break;
+                }
+                if let ManagerEvent::Missed(_) = event {
                     break;
                 }
             }

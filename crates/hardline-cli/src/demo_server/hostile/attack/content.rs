@@ -5,6 +5,7 @@ use std::io;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hardline_guard::Rule;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::{Attack, Due, Next};
@@ -240,9 +241,5 @@ fn put(call: &mut Call<'_>, members: &str) -> io::Result<Next> {
 }
 
 fn percent(text: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(encode).collect()
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

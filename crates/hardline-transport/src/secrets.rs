@@ -19,7 +19,7 @@ const COMPONENT: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Bytes that are encoded in a query.
 const QUERY: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'\\'');
+    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'\'');
 /// Bytes that are encoded in a path.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')

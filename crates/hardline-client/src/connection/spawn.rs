@@ -17,7 +17,7 @@ impl Connection {
     /// whole messages, use [`LineTransport::over_messages`] and [`open`](Self::open).
     ///
     /// ```
-    /// use hardline_client::{Connection, Settings};
+    /// use hardline_client::{Connection, ConnectionSettings};
     /// use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -31,7 +31,7 @@ impl Connection {
     /// #     output.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
     /// #     while let Ok(Some(_)) = lines.next_line().await {}
     /// # });
-    /// let connection = Connection::over(stream, Settings::default()).await?;
+    /// let connection = Connection::over(stream, ConnectionSettings::default()).await?;
     /// assert!(!connection.version().has_handshake());
     /// # Ok(())
     /// # }
@@ -46,7 +46,7 @@ impl Connection {
     /// Panics if called outside of a tokio runtime with time enabled.
     pub async fn over(
         stream: impl AsyncRead + AsyncWrite + Send + 'static,
-        settings: Settings,
+        settings: ConnectionSettings,
     ) -> Result<Self, Error> {
         let (input, output) = tokio::io::split(stream);
         let transport = LineTransport::new(input, output, EndpointSettings::default());

@@ -65,7 +65,8 @@ impl Connection {
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn spawn(command: &Command, settings: ConnectionSettings) -> Result<Self, Error> {
-        Self::spawn_with(command, settings, Config::default()).await
+        // Boxed, because a caller would otherwise carry the settings of both attempts in its own future.
+        Box::pin(Self::spawn_with(command, settings, Config::default())).await
     }
 
     /// Like [`spawn`](Self::spawn), with settings of the transport: limits, an observer, a name in logs.

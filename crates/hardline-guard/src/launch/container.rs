@@ -1,9 +1,16 @@
 //! Inspects commands that run in containers.
 
-use super::family::{self, CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS, Family};
+use super::family::{self, Family};
 use super::inspect::{CodeKind, Inspector};
 use super::package::Registry;
 use super::search::Owner;
+
+/// Groups of subcommands, which stand before a verb.
+const GROUPS: &str = "container compose";
+/// Verbs after which a command follows.
+const VERBS: &str = "run exec create";
+/// Options that replace the entry point of the image.
+const ENTRIES: [&str; 2] = ["--entrypoint", "--command"];
 
 impl Inspector<'_> {
     /// Inspects the command that a container starts with. The caller's links do not apply to it,
@@ -14,11 +21,11 @@ impl Inspector<'_> {
         loop {
             let Some(index) = self.walk(verb + 1, family).operand else { return };
             verb = index;
-            if !family::has(CONTAINER_GROUPS, self.word(index)) {
+            if !family::has(GROUPS, self.word(index)) {
                 break;
             }
         }
-        if !family::has(CONTAINER_VERBS, self.word(verb)) {
+        if !family::has(VERBS, self.word(verb)) {
             return self.look_ahead(verb, Owner::Unknown);
         }
         let Some(image) = self.walk(verb + 1, family).operand else { return };
@@ -30,7 +37,7 @@ impl Inspector<'_> {
                 Some((name, value)) => (name, value),
                 None => (self.word(index), self.word(index + 1)),
             };
-            if CONTAINER_ENTRIES.contains(&name) {
+            if ENTRIES.contains(&name) {
                 // A shell form or a list is a whole command in one value.
                 if value.contains([' ', '[']) {
                     return self.add(at, index, CodeKind::Inline);

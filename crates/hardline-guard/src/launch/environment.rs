@@ -9,83 +9,21 @@ use super::family::has;
 use super::inspect::{CodeKind, inspect};
 
 /// Variables that load code into every program, or into every program of one runtime.
-const ALWAYS: &[&str] = &[
-    "BASH_ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PS4",
-    "PROMPT_COMMAND",
-    "GCONV_PATH",
-    "LOCPATH",
-    "NODE_PATH",
-    "NODE_REPL_EXTERNAL_MODULE",
-    "NODE_COMPILE_CACHE",
-    "BUN_OPTIONS",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERLLIB",
-    "PERL5DB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "PYTHONSTARTUP",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONUSERBASE",
-    "PYTHONPLATLIBDIR",
-    "PYTHONBREAKPOINT",
-    "PYTHONINSPECT",
-    "PYTHONEXECUTABLE",
-    "PYTHONPYCACHEPREFIX",
-    "PYTHON_PRESITE",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "CLASSPATH",
-    "DOTNET_STARTUP_HOOKS",
-    "DOTNET_ADDITIONAL_DEPS",
-    "CORECLR_PROFILER_PATH",
-    "COR_PROFILER_PATH",
-    "ASPNETCORE_HOSTINGSTARTUPASSEMBLIES",
-    "SSH_SK_PROVIDER",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "OPENSSL_CONF",
-    "OPENSSL_ENGINES",
-    "OPENSSL_MODULES",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_PROXY_COMMAND",
-    "GIT_EXEC_PATH",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_TEMPLATE_DIR",
-    "R_PROFILE",
-    "R_PROFILE_USER",
-    "R_ENVIRON",
-    "R_ENVIRON_USER",
-    "JULIA_LOAD_PATH",
-    "JULIA_DEPOT_PATH",
-    "ERL_LIBS",
-    "MAKEFLAGS",
-    "MAKEFILES",
-];
+const ALWAYS: &str = "BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GCONV_PATH LOCPATH NODE_PATH \
+    NODE_REPL_EXTERNAL_MODULE NODE_COMPILE_CACHE BUN_OPTIONS PERL5OPT PERL5LIB PERLLIB PERL5DB \
+    RUBYOPT RUBYLIB PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONPLATLIBDIR \
+    PYTHONBREAKPOINT PYTHONINSPECT PYTHONEXECUTABLE PYTHONPYCACHEPREFIX PYTHON_PRESITE \
+    JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH DOTNET_STARTUP_HOOKS \
+    DOTNET_ADDITIONAL_DEPS CORECLR_PROFILER_PATH COR_PROFILER_PATH \
+    ASPNETCORE_HOSTINGSTARTUPASSEMBLIES SSH_SK_PROVIDER PHPRC PHP_INI_SCAN_DIR OPENSSL_CONF \
+    OPENSSL_ENGINES OPENSSL_MODULES GIT_SSH GIT_SSH_COMMAND GIT_PROXY_COMMAND GIT_EXEC_PATH \
+    GIT_EXTERNAL_DIFF GIT_TEMPLATE_DIR R_PROFILE R_PROFILE_USER R_ENVIRON R_ENVIRON_USER \
+    JULIA_LOAD_PATH JULIA_DEPOT_PATH ERL_LIBS MAKEFLAGS MAKEFILES";
 
 /// Prefixes of variables that configure loaders, interpreters and runners, and the code that those
 /// run. Case is ignored.
-const BEGINNINGS: &[&str] = &[
-    "ld_",
-    "dyld_",
-    "lua_init",
-    "lua_path",
-    "lua_cpath",
-    "erl_flags",
-    "erl_aflags",
-    "erl_zflags",
-    "git_config",
-    "npm_config_",
-    "uv_",
-    "pip_",
-    "bash_func_",
-];
+const BEGINNINGS: &str = "ld_ dyld_ lua_init lua_path lua_cpath erl_flags erl_aflags erl_zflags \
+    git_config npm_config_ uv_ pip_ bash_func_";
 
 /// Variables, in lower case, that choose where programs find code: installation and home
 /// directories, plug-ins, other programs, configurations that name commands, certificates that
@@ -119,15 +57,8 @@ const GIT: &str = "git_dir git_common_dir git_work_tree git_index_file git_objec
     git_discovery_across_filesystem";
 
 /// Suffixes, in lower case, of variables that name a program or a file that it loads.
-const CHOOSING_ENDINGS: [&str; 7] = [
-    "_executable_path",
-    "_executable",
-    "_exec_path",
-    "_preload",
-    "_launch_options",
-    "_wrapper",
-    "_plugin_path",
-];
+const CHOOSING_ENDINGS: &str = "_executable_path _executable _exec_path _preload _launch_options \
+    _wrapper _plugin_path";
 
 /// Exceptions to the lists above, in lower case: variables that choose no code.
 const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_session_desktop \
@@ -146,18 +77,7 @@ const SECRETS: [&str; 5] = ["_token", "_api_key", "_secret", "_password", "_acce
 
 /// Directories that only the owner of the system writes to. Files there are as trustworthy as the
 /// programs there.
-const SYSTEM: [&str; 10] = [
-    "/etc",
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib64",
-    "/nix/store",
-    "/opt/homebrew",
-    "/System",
-    "/snap",
-];
+const SYSTEM: &str = "/etc /usr /bin /sbin /lib /lib64 /nix/store /opt/homebrew /System /snap";
 /// Variables, in lower case, whose value is a command. A path of the system does not make it safe:
 /// with the right arguments, a system program can do anything.
 const COMMANDS: &str = "editor visual pager browser manpager lessopen lessclose sudo_editor \
@@ -202,7 +122,8 @@ pub fn injects_code(name: &str, value: &str) -> bool {
         return value.contains('.');
     }
     let is_setting = MANAGERS.iter().any(|it| lower.starts_with(it)) && is_system(value);
-    ALWAYS.contains(&name) || BEGINNINGS.iter().any(|it| lower.starts_with(it)) && !is_setting
+    let is_listed = BEGINNINGS.split_whitespace().any(|it| lower.starts_with(it));
+    has(ALWAYS, name) || is_listed && !is_setting
 }
 
 /// Returns true if the value consists of paths in system directories only.
@@ -212,7 +133,7 @@ fn is_system(value: &str) -> bool {
     };
     // `/usr/../tmp` is outside, and a blank may start a second value.
     let is_plain = |path: &str| !path.contains("..") && !path.contains(char::is_whitespace);
-    value.split(':').all(|path| is_plain(path) && SYSTEM.iter().any(|it| is_inside(path, it)))
+    value.split(':').all(|path| is_plain(path) && SYSTEM.split(' ').any(|it| is_inside(path, it)))
 }
 
 /// Returns true if a variable with this value chooses where programs find the code that they run or
@@ -236,7 +157,7 @@ pub fn chooses_code(name: &str, value: &str) -> bool {
     if has(HARMLESS, &name) || SECRETS.iter().any(|end| name.ends_with(end)) {
         return false;
     }
-    if has(COMMANDS, &name) || CHOOSING_ENDINGS.iter().any(|end| name.ends_with(end)) {
+    if has(COMMANDS, &name) || CHOOSING_ENDINGS.split_whitespace().any(|end| name.ends_with(end)) {
         return true;
     }
     // A path of the system is harmless: only its owner writes there.
@@ -301,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chooses_code_is_told_from_settings() {
+    fn variables_that_choose_code_are_known() {
         for (name, value) in [
             ("HOME", "/tmp/x"),
             ("SHELL", "/tmp/x"),
@@ -339,6 +260,10 @@ mod tests {
         ] {
             assert!(chooses_code(name, value), "{name}={value}");
         }
+    }
+
+    #[test]
+    fn settings_choose_no_code() {
         for (name, value) in [
             ("GITHUB_TOKEN", "x"),
             ("GITHUB_PERSONAL_ACCESS_TOKEN", "x"),

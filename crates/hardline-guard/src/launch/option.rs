@@ -1,6 +1,6 @@
 //! Parses the options of a command line one by one.
 
-use super::family::{Family, has};
+use super::family::{Family, has, words};
 use super::source::{is_code, is_module};
 
 /// Limit on the letters of a cluster such as `-lc` that are read; no program has as many options.
@@ -186,7 +186,7 @@ impl Meeting {
             self.kind = Some(Met::Inline);
             return true;
         }
-        let takes = count(family.valued, letter);
+        let takes = family.takes(letter);
         let (is_named, is_end) = (has(family.named, letter), has(family.ends, letter));
         let is_main = is_end || has(family.mains, letter);
         let is_alone = has(family.plain, letter);
@@ -260,14 +260,8 @@ fn tidy(word: &str) -> String {
 
 /// Returns true if a word with one dash is a long option of this family, such as `-javaagent`.
 fn is_long(name: &str, family: &Family) -> bool {
-    let words = family.options().filter(|it| it.starts_with('-') && !it.starts_with("--"));
-    let mut longs = words.filter(|it| *it != "-");
-    longs.any(|it| it == name || extends(it, name))
-}
-
-/// Counts an option in a list; this is the number of words that it takes.
-fn count(list: &str, option: &str) -> usize {
-    list.split_whitespace().filter(|it| *it == option).count()
+    let is_long = |it: &&str| it.starts_with('-') && !it.starts_with("--") && *it != "-";
+    family.options().filter(is_long).any(|it| it == name || extends(it, name))
 }
 
 /// Returns true if a name starts with a listed option. A listed option as short as `--c` or `-e`
@@ -292,20 +286,14 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
     let is_listed = family.options().any(|it| it == name);
     // Many programs accept abbreviations: `--eva` is `--eval`. A listed option means only itself.
     let means = |list: &str| {
-        if is_listed {
-            has(list, name)
-        } else {
-            list.split_whitespace().any(|it| shortens(it, name))
-        }
+        if is_listed { has(list, name) } else { words(list).any(|it| shortens(it, name)) }
     };
     // Fails closed: an unlisted `--env-file-of-sorts` counts as `--env-file`.
     let is_like = |list: &str| {
-        means(list)
-            || !is_listed
-                && list.split_whitespace().any(|it| it.starts_with('-') && extends(it, name))
+        means(list) || !is_listed && words(list).any(|it| it.starts_with('-') && extends(it, name))
     };
     let is_glued = value.is_some();
-    let mut takes = if is_glued { 0 } else { count(family.valued, name) };
+    let mut takes = if is_glued { 0 } else { family.takes(name) };
     let is_given = is_glued || takes > 0;
     // A package runner accepts any setting, such as `--@scope:registry=…`.
     let is_setting = is_glued && !is_listed && family.registry.is_some();

@@ -1,29 +1,22 @@
 //! Programs that run code from their arguments, by family.
 //!
 //! An option in no list of its family is doubtful: it may take the next word or not. A list of
-//! allowed programs must spell it out. The programs are in `table`.
+//! allowed programs must spell it out. `programs.txt` lists the programs: a new program is a new
+//! row there.
 
-mod compiled;
-mod container;
 mod name;
-mod node;
-mod python;
-mod script;
-mod shell;
 mod table;
 #[cfg(test)]
 mod tests;
-mod tool;
-mod wrapper;
 
 use super::package::Registry;
+use table::table;
 
-pub(super) use container::{CONTAINER_ENTRIES, CONTAINER_GROUPS, CONTAINER_VERBS};
 pub(super) use name::plain_name;
 
 /// The options and operands of a family of programs. Each list holds words separated by blanks.
 /// One-letter options also match in clusters such as `-lc`. A star at the end of an option matches
-/// any suffix.
+/// any suffix. A `=` at its end says that it takes the next word, `==` that it takes two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Family {
     /// Options that are code themselves, or whose argument is. A plus sign matches all options that
@@ -56,7 +49,7 @@ pub(super) struct Family {
     /// Options after which another program begins, with its arguments. After a verb, it begins
     /// nowhere else.
     pub(super) begins: &'static str,
-    /// Options that take the next argument. An option that takes two is listed twice.
+    /// Options that take the next argument and have no other meaning.
     pub(super) valued: &'static str,
     /// One-letter options whose value can only stand in the same word.
     pub(super) glued: &'static str,
@@ -86,8 +79,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Returns all listed options.
-    pub(super) fn options(&self) -> impl Iterator<Item = &'static str> {
+    fn lists(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             self.inline,
             self.named,
@@ -100,7 +92,20 @@ impl Family {
             self.valued,
             self.plain,
         ];
-        all.into_iter().flat_map(str::split_whitespace)
+        all.into_iter()
+    }
+
+    /// Returns all listed options.
+    pub(super) fn options(&self) -> impl Iterator<Item = &'static str> {
+        self.lists().flat_map(words)
+    }
+
+    /// Returns the number of following words that an option takes.
+    pub(super) fn takes(&self, option: &str) -> usize {
+        let marked = self.lists().flat_map(str::split_whitespace);
+        let marks = marked.filter_map(|it| it.strip_prefix(option)).filter(|it| is_marks(it));
+        let most = marks.map(str::len).max().unwrap_or_default();
+        most.max(usize::from(has(self.valued, option)))
     }
 
     /// Returns true if the name of a file has the extension of its scripts.
@@ -130,15 +135,13 @@ pub(super) enum Operand {
 
 /// Returns the family of a program, by the name of its file.
 pub(super) fn of(program: &str) -> Option<Family> {
-    let name = plain_name(program);
-    let mut rows = table::FAMILIES.into_iter().flatten();
-    rows.find(|(names, _)| has(names, &name)).map(|(_, family)| *family)
+    table().find(&plain_name(program)).map(|(_, family)| *family)
 }
 
 /// Returns true if the arguments of a program can make it run any code, in ways that the inspection
 /// does not cover.
 pub(super) fn runs_anything(program: &str) -> bool {
-    has(table::RUN_ANYTHING, &plain_name(program))
+    table().is_in("anything", &plain_name(program))
 }
 
 /// Returns true if the words after these are for the code that they name, and not for the program
@@ -156,17 +159,17 @@ pub(super) fn passes_rest_on(program: &str, words: &[&str]) -> bool {
 
 /// Returns true if one file is many programs and acts by the name that it is called by.
 pub(super) fn is_many(program: &str) -> bool {
-    has(table::MANY, &plain_name(program))
+    table().is_in("many", &plain_name(program))
 }
 
 /// Returns true if a link to the program starts another program, by the name of the link.
 pub(super) fn is_shim(program: &str) -> bool {
-    has(table::SHIMS, &plain_name(program))
+    table().is_in("shims", &plain_name(program))
 }
 
 /// Returns true for a word that only shells know: it names no file.
 pub(super) fn is_builtin(program: &str) -> bool {
-    has(table::BUILTINS, &plain_name(program))
+    table().is_in("builtins", &plain_name(program))
 }
 
 /// Returns true for a Windows shell, which parses its options differently.
@@ -174,7 +177,16 @@ pub(super) fn is_windows_shell(program: &str) -> bool {
     matches!(&*plain_name(program), "pwsh" | "powershell" | "cmd")
 }
 
+/// Returns the words of a list, without the marks of those that take a value.
+pub(super) fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split_whitespace().map(|it| it.trim_end_matches('='))
+}
+
 /// Returns true if a list contains a word.
 pub(super) fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|it| it == word)
+    words(list).any(|it| it == word)
+}
+
+fn is_marks(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b'=')
 }

@@ -1,6 +1,7 @@
 //! Normalizes the names of programs: removes the parts that do not identify the family.
 
-use super::{has, table};
+use super::has;
+use super::table::table;
 
 /// Suffixes after a version: builds of Python without a lock, with checks, for Windows.
 const BUILDS: &str = "t d m u w td dm mu dmu rc";
@@ -21,7 +22,7 @@ pub(in super::super) fn plain_name(program: &str) -> String {
     let name = match without(&[".js", ".mjs", ".cjs"]) {
         // A server's own `start.js` is not the command `start`.
         Some(script) => match script.trim_end_matches("-cli") {
-            script if has(table::SCRIPTS, script) => script.to_owned(),
+            script if table().is_in("runners", script) => script.to_owned(),
             _ => return name,
         },
         None => without(&[".exe", ".cmd", ".bat", ".com", ".ps1"]).unwrap_or(name),

@@ -1,24 +1,18 @@
-//! The table of known programs, by name.
+//! Reads the table of known programs, `programs.txt`.
+//!
+//! Lists stay the text that they are in the file, because most commands need one or two of them:
+//! [`words`] splits a list where it is searched.
 
-use super::container::CONTAINER;
-use super::{Family, Operand, compiled, node, python, script, shell, tool, wrapper};
+use std::sync::LazyLock;
 
-/// Names of programs, and the family that they belong to.
-pub(super) type Row = (&'static str, Family);
+use super::super::package::Registry;
+use super::{Family, Operand, has};
 
-/// All known programs, by file name.
-pub(super) const FAMILIES: [&[Row]; 8] = [
-    shell::ROWS,
-    node::ROWS,
-    python::ROWS,
-    script::ROWS,
-    compiled::ROWS,
-    tool::ROWS,
-    wrapper::ROWS,
-    &[("docker podman nerdctl flatpak", CONTAINER)],
-];
+/// Table of this build. A test reads every line of it, so it has no faults.
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("programs.txt")));
 
-pub(super) const NONE: Family = Family {
+/// Defaults of a row.
+const NONE: Family = Family {
     inline: "",
     named: "",
     sources: "",
@@ -46,19 +40,147 @@ pub(super) const NONE: Family = Family {
     is_greedy: false,
 };
 
-/// Scripts that are package runners, no matter which interpreter runs them.
-pub(super) const SCRIPTS: &str = "npx npm pnpm pnpx yarn yarnpkg corepack tsx ts-node nodemon";
+/// Names of programs, and the family that they belong to.
+pub(super) type Row = (&'static str, Family);
 
-/// Programs that are many in one file and act by the name that they are called by.
-pub(super) const MANY: &str = "busybox toybox bun";
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) rows: Vec<Row>,
+    /// Names of properties, each with the programs that have it.
+    pub(super) sets: Vec<(&'static str, &'static str)>,
+    /// Lines that mean nothing.
+    pub(super) faults: Vec<&'static str>,
+}
 
-/// Programs that start others by the name that they are called by, known or not.
-pub(super) const SHIMS: &str = "mise rtx volta volta-shim asdf";
+/// Returns the table of known programs.
+pub(super) fn table() -> &'static Table {
+    &TABLE
+}
 
-/// Words that only shells know.
-pub(super) const BUILTINS: &str = "exec command builtin eval start";
+impl Table {
+    /// Returns the row of a program, by its plain name.
+    pub(super) fn find(&self, name: &str) -> Option<&Row> {
+        self.rows.iter().find(|(names, _)| has(names, name))
+    }
 
-/// Programs whose arguments can be code in more ways than a list can cover.
-pub(super) const RUN_ANYTHING: &str = "git find tar make gmake bmake just gdb lldb vim vi nvim view ex \
-     sed ed docker podman nerdctl flatpak ssh rsync less man zip gcc cargo go dotnet cmake ninja gradle \
-     mvn socat tmux screen hardline mcp-proxy mcpo supergateway";
+    /// Returns true if a program has a property.
+    pub(super) fn is_in(&self, set: &str, name: &str) -> bool {
+        self.sets.iter().any(|(it, names)| *it == set && has(names, name))
+    }
+
+    fn read(text: &'static str) -> Self {
+        let mut table = Self::default();
+        for item in items(text) {
+            let (key, value) = item.split_once(char::is_whitespace).unwrap_or((item, ""));
+            if table.add(key, value.trim()).is_none() {
+                table.faults.push(item);
+            }
+        }
+        table
+    }
+
+    /// Adds a row, a set or one field of the last row. Returns `None` if the text means nothing.
+    fn add(&mut self, key: &str, value: &'static str) -> Option<()> {
+        match key {
+            "program" => self.rows.push((value, NONE)),
+            "set" => self.sets.push(value.split_once(' ')?),
+            "like" => {
+                let family = self.find(value)?.1;
+                self.rows.last_mut()?.1 = family;
+            }
+            _ => return self.rows.last_mut()?.1.set(key, value),
+        }
+        Some(())
+    }
+}
+
+impl Family {
+    fn set(&mut self, key: &str, value: &'static str) -> Option<()> {
+        let list = match key {
+            "inline" => &mut self.inline,
+            "named" => &mut self.named,
+            "sources" => &mut self.sources,
+            "packages" => &mut self.packages,
+            "projects" => &mut self.projects,
+            "loads" => &mut self.loads,
+            "fetches" => &mut self.fetches,
+            "modules" => &mut self.modules,
+            "mains" => &mut self.mains,
+            "ends" => &mut self.ends,
+            "begins" => &mut self.begins,
+            "valued" => &mut self.valued,
+            "glued" => &mut self.glued,
+            "plain" => &mut self.plain,
+            "verbs" => &mut self.verbs,
+            "runs" => &mut self.runs,
+            "scripts" => &mut self.scripts,
+            "registry" => {
+                self.registry = registry(value)?;
+                return Some(());
+            }
+            "operand" => {
+                self.operand = operand(value)?;
+                return Some(());
+            }
+            "traits" => return self.set_traits(value),
+            _ => return None,
+        };
+        *list = value;
+        Some(())
+    }
+
+    fn set_traits(&mut self, names: &str) -> Option<()> {
+        let known = [
+            ("reads-stdin", &mut self.reads_stdin),
+            ("is-line", &mut self.is_line),
+            ("assigns", &mut self.assigns),
+            ("goes-on", &mut self.goes_on),
+            ("reads-on", &mut self.reads_on),
+            ("is-greedy", &mut self.is_greedy),
+        ];
+        let is_known = |name| known.iter().any(|(it, _)| *it == name);
+        let all_known = names.split_whitespace().all(is_known);
+        for (name, field) in known {
+            *field = has(names, name);
+        }
+        all_known.then_some(())
+    }
+}
+
+fn registry(name: &str) -> Option<Option<Registry>> {
+    match name {
+        "" => Some(None),
+        "npm" => Some(Some(Registry::Npm)),
+        "python" => Some(Some(Registry::Python)),
+        "deno" => Some(Some(Registry::Deno)),
+        _ => None,
+    }
+}
+
+fn operand(text: &str) -> Option<Operand> {
+    Some(match text {
+        "script" => Operand::Script,
+        "code" => Operand::Code,
+        "package" => Operand::Package,
+        "container" => Operand::Container,
+        _ => match text.split_once(' ')? {
+            ("program", before) => Operand::Program(before.parse().ok()?),
+            ("verb", before) => Operand::Verb(before.parse().ok()?),
+            _ => return None,
+        },
+    })
+}
+
+/// Splits the text before each line that begins with a word, and drops comments.
+fn items(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut rest = text;
+    let next = move || {
+        let is_word = |it: &str| it.starts_with(|first: char| !first.is_whitespace());
+        let mut ends = rest.match_indices('\n').map(|(at, _)| at + 1);
+        let end = ends.find(|end| rest.get(*end..).is_some_and(is_word)).unwrap_or(rest.len());
+        let (item, more) = rest.split_at(end);
+        rest = more;
+        (!item.is_empty()).then(|| item.trim())
+    };
+    std::iter::from_fn(next).filter(|item| !item.starts_with('#'))
+}

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::finding::Severity;
+use crate::scan::header;
+use crate::scan::pattern::Pattern;
 
 /// The action that the guard takes on a finding.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -39,8 +41,44 @@ impl Action {
     }
 }
 
+/// A property by which the guard treats a rule differently from others of its layer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Trait {
+    /// Matches JSON-RPC in content: the setting `allow_jsonrpc` applies to it.
+    Jsonrpc,
+    /// Matches a message that a reader may act on: never passes where it cannot be edited.
+    Message,
+    /// Poisons the definition of a tool, if the finding is severe.
+    Poison,
+    /// The profile `balanced` only logs findings below `high`.
+    BalancedLogsLow,
+    /// The profile `strict` only logs findings below `high`.
+    StrictLogsLow,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for Action {
+    type Err = UnknownAction;
+
+    fn from_str(name: &str) -> Result<Self, UnknownAction> {
+        Self::ALL.into_iter().find(|it| it.name() == name).ok_or(UnknownAction)
+    }
+}
+
+/// Error returned when a string is not the name of an action.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("no such action: there are allow, log, sanitize, block and close")]
+#[non_exhaustive]
+pub struct UnknownAction;
+
 macro_rules! rules {
-    ($($variant:ident = $name:literal, $severity:ident, $balanced:ident, $strict:ident, $title:literal;)*) => {
+    ($($variant:ident = $name:literal, $severity:ident, $balanced:ident, $strict:ident, $title:literal
+        $(, traits [$($trait:ident),*])? $(, word $pattern:path)?;)*) => {
         /// A rule that the guard checks.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
@@ -67,6 +105,15 @@ macro_rules! rules {
                 match self { $(Self::$variant => $title,)* }
             }
 
+            /// Returns the handwritten part of the documentation: the file of this name in `explain`.
+            pub(crate) const fn prose(self) -> &'static str {
+                match self { $(Self::$variant => include_str!(concat!("explain/", $name, ".md")),)* }
+            }
+
+            const fn traits(self) -> &'static [Trait] {
+                match self { $(Self::$variant => &[$($(Trait::$trait),*)?],)* }
+            }
+
             /// Returns the action of the profile `balanced` for frames from the server.
             pub const fn balanced(self) -> Action {
                 match self { $(Self::$variant => Action::$balanced,)* }
@@ -77,9 +124,15 @@ macro_rules! rules {
                 match self { $(Self::$variant => Action::$strict,)* }
             }
         }
+
+        /// The rules that find a word, with their patterns.
+        pub(crate) const PATTERNS: &[(Rule, Pattern)] =
+            &[$($((Rule::$variant, $pattern),)?)*];
     };
 }
 
+// One row per rule: name, severity, action of `balanced`, action of `strict`, title. The file
+// `explain/NAME.md` documents it. A rule that finds a word also names its pattern.
 rules! {
     FrameNotJson = "frame.not-json", High, Block, Block, "a line that is meant as a message but is not strict JSON";
     FrameConcatenated = "frame.concatenated", High, Block, Block, "several values on one line";
@@ -104,13 +157,15 @@ rules! {
     SessionLifecycle = "session.lifecycle", High, Block, Block, "a message that is not allowed in this phase of the session";
     SessionUnknownMethod = "session.unknown-method", Low, Allow, Log, "a method that no version of MCP defines";
     SessionBurst = "session.burst", Medium, Block, Block, "more notifications than the burst limit allows";
-    ContentFrame = "content.frame", Critical, Sanitize, Block, "a line of text that is a JSON-RPC message on its own";
-    ContentEncodedFrame = "content.encoded-frame", High, Sanitize, Block, "an encoded JSON-RPC message in text";
-    ContentJsonrpc = "content.jsonrpc", Low, Allow, Log, "a JSON-RPC object that is not on a line of its own";
-    ContentControl = "content.control", High, Sanitize, Block, "control characters and terminal escapes in text";
+    ContentFrame = "content.frame", Critical, Sanitize, Block, "a line of text that is a JSON-RPC message on its own",
+        traits [Jsonrpc, Message, Poison, BalancedLogsLow, StrictLogsLow];
+    ContentEncodedFrame = "content.encoded-frame", High, Sanitize, Block, "an encoded JSON-RPC message in text",
+        traits [Jsonrpc, Message, Poison, BalancedLogsLow];
+    ContentJsonrpc = "content.jsonrpc", Low, Allow, Log, "a JSON-RPC object that is not on a line of its own", traits [Jsonrpc];
+    ContentControl = "content.control", High, Sanitize, Block, "control characters and terminal escapes in text", traits [Poison];
     ContentLineSeparator = "content.line-separator", Low, Allow, Sanitize, "a character that some readers treat as a line end";
-    ContentHidden = "content.hidden", High, Sanitize, Block, "characters that people do not see but models read";
-    ContentContentLength = "content.content-length", Low, Allow, Log, "a Content-Length header in text";
+    ContentHidden = "content.hidden", High, Sanitize, Block, "characters that people do not see but models read", traits [Poison, BalancedLogsLow];
+    ContentContentLength = "content.content-length", Low, Allow, Log, "a Content-Length header in text", word header::PATTERN;
     ToolChanged = "tool.changed", High, Log, Block, "a tool, or a server's instructions, that changed since pinning";
     ToolNew = "tool.new", Low, Log, Block, "a tool that did not exist when the server was pinned";
     ToolShadow = "tool.shadow", Medium, Log, Block, "two tools with the same name, or with names that look alike";
@@ -128,6 +183,11 @@ impl Rule {
 }
 
 impl Rule {
+    /// Returns true if the rule has a property.
+    pub(crate) fn has(self, it: Trait) -> bool {
+        self.traits().contains(&it)
+    }
+
     /// Returns true if findings of this rule never belong to a tool: rules about bytes, sessions
     /// and starts.
     pub fn is_without_tool(self) -> bool {

@@ -27,7 +27,7 @@ const ALLOWING: &str = "### Allow it narrowly\n";
 /// assert!(explain(Rule::ContentFrame).starts_with("## `content.frame`\n"));
 /// ```
 pub fn explain(rule: Rule) -> String {
-    let (before, hint) = prose(rule).split_once(ALLOWING).unwrap_or((prose(rule), ""));
+    let (before, hint) = rule.prose().split_once(ALLOWING).unwrap_or((rule.prose(), ""));
     let mut text = format!("## `{rule}`\n\nSeverity `{}`: {}.\n\n", rule.severity(), rule.title());
     text.push_str(before);
     text.push_str("### What the profiles do\n\n");
@@ -95,47 +95,4 @@ fn profiles(rule: Rule) -> String {
     }
     add("the client", row(rule.severity(), Direction::ClientToServer));
     text
-}
-
-/// Returns the handwritten part of the documentation of a rule.
-fn prose(rule: Rule) -> &'static str {
-    match rule {
-        Rule::FrameNotJson => include_str!("frame.not-json.md"),
-        Rule::FrameConcatenated => include_str!("frame.concatenated.md"),
-        Rule::FrameDuplicateKey => include_str!("frame.duplicate-key.md"),
-        Rule::FrameAmbiguousKey => include_str!("frame.ambiguous-key.md"),
-        Rule::FrameInvalidUtf8 => include_str!("frame.invalid-utf8.md"),
-        Rule::FrameLoneSurrogate => include_str!("frame.lone-surrogate.md"),
-        Rule::FrameControlCharacter => include_str!("frame.control-character.md"),
-        Rule::FrameBom => include_str!("frame.bom.md"),
-        Rule::FrameTooLarge => include_str!("frame.too-large.md"),
-        Rule::FrameTooDeep => include_str!("frame.too-deep.md"),
-        Rule::FrameNotJsonrpc => include_str!("frame.not-jsonrpc.md"),
-        Rule::FrameContentLength => include_str!("frame.content-length.md"),
-        Rule::FrameNoise => include_str!("frame.noise.md"),
-        Rule::FrameSplit => include_str!("frame.split.md"),
-        Rule::SessionUnsolicitedResponse => include_str!("session.unsolicited-response.md"),
-        Rule::SessionDuplicateResponse => include_str!("session.duplicate-response.md"),
-        Rule::SessionIdType => include_str!("session.id-type.md"),
-        Rule::SessionDuplicateId => include_str!("session.duplicate-id.md"),
-        Rule::SessionWrongDirection => include_str!("session.wrong-direction.md"),
-        Rule::SessionCapability => include_str!("session.capability.md"),
-        Rule::SessionLifecycle => include_str!("session.lifecycle.md"),
-        Rule::SessionUnknownMethod => include_str!("session.unknown-method.md"),
-        Rule::SessionBurst => include_str!("session.burst.md"),
-        Rule::ContentFrame => include_str!("content.frame.md"),
-        Rule::ContentEncodedFrame => include_str!("content.encoded-frame.md"),
-        Rule::ContentJsonrpc => include_str!("content.jsonrpc.md"),
-        Rule::ContentControl => include_str!("content.control.md"),
-        Rule::ContentLineSeparator => include_str!("content.line-separator.md"),
-        Rule::ContentHidden => include_str!("content.hidden.md"),
-        Rule::ContentContentLength => include_str!("content.content-length.md"),
-        Rule::ToolChanged => include_str!("tool.changed.md"),
-        Rule::ToolNew => include_str!("tool.new.md"),
-        Rule::ToolShadow => include_str!("tool.shadow.md"),
-        Rule::ToolPoison => include_str!("tool.poison.md"),
-        Rule::LaunchProgram => include_str!("launch.program.md"),
-        Rule::LaunchInlineCode => include_str!("launch.inline-code.md"),
-        Rule::LaunchChanged => include_str!("launch.changed.md"),
-    }
 }

@@ -1,4 +1,4 @@
-//! The strings of one message, judged and, where the policy asks for that, made harmless.
+//! Judges the strings of one message, and sanitizes them where the policy asks for that.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -12,44 +12,44 @@ use crate::content::{Place, Reader, Text, for_each_string};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::policy::Actions;
-use crate::rule::{Action, Rule};
+use crate::rule::{Action, Rule, Trait};
 use crate::sanitize;
 use crate::scan::{Hit, Scanner, is_invisible, is_plain};
 use crate::undo::{self, Undo};
 
-/// How much of what was found goes into a finding.
+/// Limit on the bytes of a match that a finding shows.
 const EXCERPT_BYTES: usize = 80;
 
-/// How often a message is edited and judged again before it is blocked instead.
+/// Limit on rounds of editing and judging. A message that is not clean then is blocked.
 const MAX_ROUNDS: usize = 4;
 
-/// What judging takes, kept between messages.
+/// The scanner with its buffers, reused between messages.
 #[derive(Debug)]
 pub(super) struct Judge {
     scanner: Scanner,
-    /// For messages that were edited.
+    /// Checks edited messages.
     checker: Checker,
-    /// For strings with escapes.
+    /// Holds strings without their escapes.
     buffer: String,
-    /// Most bytes of text in one message.
+    /// Limit on the bytes of text in one message.
     max_bytes: usize,
-    /// Edits of this session, to be undone in what comes back.
+    /// Edits of this session, which are undone in text that comes back.
     undo: Undo,
 }
 
-/// What becomes of a message for its strings' sake.
+/// Decision about the strings of a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Verdict {
-    /// It goes on as it is.
+    /// The message passes unchanged.
     Clean,
-    /// This goes on in its place.
+    /// This text passes in its place.
     Edited(Vec<u8>),
-    /// It does not go on.
+    /// The message does not pass.
     Blocked,
 }
 
 impl Verdict {
-    /// What is done all in all, where the policy asked for `asked`.
+    /// Returns the action that was taken, given the one that the policy asked for.
     pub(super) fn action(&self, asked: Action) -> Action {
         match self {
             Self::Blocked => asked.max(Action::Block),
@@ -57,7 +57,7 @@ impl Verdict {
         }
     }
 
-    /// The edit that puts in what goes on in the place of what stands at `range`.
+    /// Returns the edit that replaces the text at `range`, if there is one.
     pub(super) fn edit(self, range: Range<usize>) -> Option<Edit> {
         match self {
             Self::Edited(replacement) => Some(Edit { range, replacement }),
@@ -66,25 +66,25 @@ impl Verdict {
     }
 }
 
-/// A message on a line.
+/// A message to judge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'a> {
     pub(super) value: Value<'a>,
     pub(super) text: &'a [u8],
-    /// Where the message starts on its line.
+    /// Offset of the message on its line.
     pub(super) base: usize,
-    /// How often `jsonrpc` stands in it by right: once, in a whole message.
+    /// Number of times that `jsonrpc` may occur: once in a whole message.
     pub(super) names: u32,
 }
 
-/// An edit of bytes.
+/// Replacement of a range of bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Edit {
     range: Range<usize>,
     replacement: Vec<u8>,
 }
 
-/// Longest text for whose escapes memory is kept.
+/// Limit on the buffer that is kept between messages, in bytes.
 const KEPT_BYTES: usize = 2 << 20;
 
 impl Judge {
@@ -92,7 +92,7 @@ impl Judge {
         Self { scanner, checker, buffer: String::new(), max_bytes, undo: Undo::default() }
     }
 
-    /// Takes over the edits that another one remembers.
+    /// Moves the remembered edits of another judge here.
     pub(super) fn keep_edits_of(&mut self, other: &mut Self) {
         self.undo = std::mem::take(&mut other.undo);
     }
@@ -101,7 +101,7 @@ impl Judge {
         &mut self.scanner
     }
 
-    /// Judges the strings of a message, and makes it harmless where `actions` ask for that.
+    /// Judges the strings of a message, and sanitizes them where `actions` ask for that.
     pub(super) fn judge(
         &mut self,
         subject: Subject<'_>,
@@ -109,8 +109,8 @@ impl Judge {
         actions: &Actions,
         sink: &mut Sink,
     ) -> Verdict {
-        sink.next();
-        let edits = self.look(subject, direction, actions, sink);
+        sink.reset_action();
+        let edits = self.find_edits(subject, direction, actions, sink);
         let verdict = match sink.action {
             Action::Allow | Action::Log if direction == Direction::ClientToServer => {
                 self.put_back(subject, sink.now).map_or(Verdict::Clean, Verdict::Edited)
@@ -126,13 +126,14 @@ impl Judge {
                 Verdict::Blocked => {}
             }
         }
-        if KEPT_BYTES < self.buffer.capacity() {
+        // One huge string must not keep its memory for the whole session.
+        if self.buffer.capacity() > KEPT_BYTES {
             self.buffer = String::new();
         }
         verdict
     }
 
-    /// Edits a message until there is nothing left to edit.
+    /// Edits a message until it needs no more edits.
     fn sanitize(
         &mut self,
         subject: Subject<'_>,
@@ -144,11 +145,11 @@ impl Judge {
         let mut edited = subject.text.to_vec();
         for _ in 0..MAX_ROUNDS {
             edited = splice(&edited, edits);
-            // An edit makes it longer, so that it may be too long now.
+            // An edit makes the message longer, so it may exceed the limit now.
             let Ok(checked) = self.checker.check(&edited) else { return Verdict::Blocked };
             let subject = Subject { value: checked.value, text: &edited, base: 0, names };
             let mut sink = Sink::of_worst(0);
-            edits = self.look(subject, direction, actions, &mut sink);
+            edits = self.find_edits(subject, direction, actions, &mut sink);
             match sink.action {
                 Action::Allow | Action::Log => return Verdict::Edited(edited),
                 Action::Sanitize => {}
@@ -158,7 +159,7 @@ impl Judge {
         Verdict::Blocked
     }
 
-    /// Remembers how the strings of a message were edited.
+    /// Remembers the edits of each string of a message.
     fn remember(&mut self, original: Value<'_>, edited: &[u8], now: Duration) {
         let Ok(edited) = self.checker.check(edited) else { return };
         let mut strings = Vec::new();
@@ -174,7 +175,7 @@ impl Judge {
         });
     }
 
-    /// Remembers what looks like an edit in a message that was not edited.
+    /// Remembers texts of the server that look like our edits, so that they are not undone later.
     fn remember_marks(&mut self, subject: Subject<'_>, now: Duration) {
         if !undo::may_be_written(subject.text) {
             return;
@@ -190,8 +191,8 @@ impl Judge {
         });
     }
 
-    /// Undoes edits in the arguments of a client's request. Returns the message as the server is to get it, if
-    /// it has something of what was edited.
+    /// Undoes edits in the arguments of a client's request. Returns the changed message, or `None` if
+    /// it contains no edited text.
     fn put_back(&mut self, subject: Subject<'_>, now: Option<Duration>) -> Option<Vec<u8>> {
         if self.undo.is_empty() || now.is_none() || !undo::may_be_escaped(subject.text) {
             return None;
@@ -218,8 +219,8 @@ impl Judge {
         self.checker.check(&edited).is_ok().then_some(edited)
     }
 
-    /// Looks for what is planted in the strings of a message. Returns the edits that remove it.
-    fn look(
+    /// Scans the strings of a message. Returns the edits that sanitize it.
+    fn find_edits(
         &mut self,
         subject: Subject<'_>,
         direction: Direction,
@@ -232,11 +233,11 @@ impl Judge {
             return edits;
         }
         for_each_string(subject.value, |string, place, is_key| {
-            if *max_bytes < sink.looked {
+            if sink.looked > *max_bytes {
                 return;
             }
             sink.looked += string.text().len();
-            if *max_bytes < sink.looked {
+            if sink.looked > *max_bytes {
                 let action = actions.action(Rule::FrameTooLarge, direction);
                 sink.add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
                 return;
@@ -292,7 +293,8 @@ fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnM
     });
 }
 
-/// Scans a string. All that it could hide counts if it is a name, or part of a message spread over several.
+/// Scans a string. In names, and in strings that hide a message together, every hidden character
+/// counts.
 fn scan(scanner: &mut Scanner, text: &str, reader: Reader, sink: &mut Sink) -> Vec<Hit> {
     let scan = scanner.scan(text);
     let is_part = sink.hidden.add(scan.residue, text.len());
@@ -303,36 +305,32 @@ fn scan(scanner: &mut Scanner, text: &str, reader: Reader, sink: &mut Sink) -> V
     scan.hits
 }
 
-/// Returns whether a text looks like a name that programs use, and not like a sentence.
+/// Returns true if a text looks like a name that programs use, and not like a sentence.
 fn is_identifier(text: &str) -> bool {
     let is_part = |it: char| it.is_ascii_alphanumeric() || "_-./:".contains(it) || is_invisible(it);
     text.chars().all(is_part) && text.contains(|it: char| it.is_ascii_alphabetic())
 }
 
-/// Returns the action for a string that may not be edited. A planted message is too much for any of them.
-/// Strings that people and models see go no further with something hidden in them; the rest is reported.
+/// Returns the action for a string that may not be edited. Blocks planted messages everywhere, and
+/// severe hits where people or models read the string; logs the rest.
 fn instead_of_editing(hit: &Hit, reader: Reader) -> Action {
-    let is_message = matches!(hit.rule, Rule::ContentFrame | Rule::ContentEncodedFrame);
-    let is_seen = reader != Reader::Machine && Severity::High <= hit.severity;
+    let is_message = hit.rule.has(Trait::Message);
+    let is_seen = reader != Reader::Machine && hit.severity >= Severity::High;
     if is_message || is_seen { Action::Block } else { Action::Log }
 }
 
-/// Whether a hit in the definition of a tool poisons it.
+/// Returns true if a hit in the definition of a tool poisons the tool.
 fn is_poison(hit: &Hit) -> bool {
-    let is_planted = matches!(
-        hit.rule,
-        Rule::ContentFrame | Rule::ContentEncodedFrame | Rule::ContentHidden | Rule::ContentControl
-    );
-    is_planted && Severity::High <= hit.severity
+    hit.rule.has(Trait::Poison) && hit.severity >= Severity::High
 }
 
-/// The finding that a poisoned tool is, besides what is planted in it.
+/// Returns the finding about the poisoned tool, besides the one about its content.
 fn poison(finding: Finding) -> Finding {
     let (rule, detail) = (Rule::ToolPoison, format!("in a tool's definition: {}", finding.detail));
     Finding { rule, severity: rule.severity(), detail, ..finding }
 }
 
-/// The finding for a hit in a text that is in no frame, or at `place` of one.
+/// Returns the finding for a hit at `place` of a frame, or in a text outside of frames.
 pub(super) fn finding(
     hit: &Hit,
     direction: Direction,
@@ -353,7 +351,7 @@ pub(super) fn finding(
     }
 }
 
-/// The finding for a string that was not looked at any more.
+/// Returns the finding for the first string that was not scanned.
 fn too_much(string: Value<'_>, base: usize, direction: Direction, place: &Place<'_>) -> Finding {
     let text = string.text().as_bytes();
     let detail = "the message has more text than is looked at in one";
@@ -364,7 +362,7 @@ fn too_much(string: Value<'_>, base: usize, direction: Direction, place: &Place<
     }
 }
 
-/// `text` as it stands between the quotes of a JSON string.
+/// Returns `text` with the escapes that it needs between the quotes of a JSON string.
 fn escaped(text: &str) -> Vec<u8> {
     let mut quoted = String::with_capacity(text.len() + 2);
     push_json_string(&mut quoted, text);
@@ -373,7 +371,7 @@ fn escaped(text: &str) -> Vec<u8> {
     quoted.into_bytes()
 }
 
-/// Makes edits that are apart from each other.
+/// Applies edits that do not overlap.
 pub(super) fn splice(line: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
     edits.sort_by_key(|edit| edit.range.start);
     let longer: usize = edits.iter().map(|edit| edit.replacement.len()).sum();

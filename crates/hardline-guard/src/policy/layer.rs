@@ -11,11 +11,7 @@ use std::collections::HashMap;
 use super::table::Actions;
 use super::{Origin, Profile};
 use crate::finding::Direction;
-use crate::rule::{Action, Rule};
-
-/// The rules that match JSON-RPC in content. `allow_jsonrpc` applies to these.
-const JSONRPC_RULES: [Rule; 3] =
-    [Rule::ContentJsonrpc, Rule::ContentFrame, Rule::ContentEncodedFrame];
+use crate::rule::{Action, Rule, Trait};
 
 /// One statement and its place in the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -40,7 +36,7 @@ impl Says {
     pub(super) fn is_about(&self, rule: Rule, direction: Direction) -> bool {
         match self {
             Self::Profile(_) => true,
-            Self::AllowJsonrpc(_) => JSONRPC_RULES.contains(&rule),
+            Self::AllowJsonrpc(_) => rule.has(Trait::Jsonrpc),
             Self::Rule(it, way, _) => *it == rule && way.is_none_or(|way| way == direction),
         }
     }
@@ -50,7 +46,7 @@ impl Says {
         match *self {
             // A profile replaces everything that more general statements said.
             Self::Profile(profile) => *actions = Actions::of(profile),
-            Self::AllowJsonrpc(allows) => actions.set_allows_jsonrpc(allows, &JSONRPC_RULES),
+            Self::AllowJsonrpc(allows) => actions.set_allows_jsonrpc(allows),
             Self::Rule(rule, way, action) => {
                 for direction in [Direction::ServerToClient, Direction::ClientToServer] {
                     if way.is_none_or(|way| way == direction) {

@@ -17,7 +17,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::finding::{Direction, Severity};
-use crate::rule::{Action, Rule};
+use crate::rule::{Action, Rule, Trait};
 
 /// A named base for policies.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -47,24 +47,19 @@ impl Profile {
 
     /// Returns the action for a finding.
     pub fn action(self, rule: Rule, severity: Severity, direction: Direction) -> Action {
+        let is_low = severity < Severity::High;
         let action = match self {
             Self::Observe => return Action::Log,
-            Self::Balanced => match rule {
-                // Below `high` are examples of other protocols, and encodings that no reader on the
-                // way decodes.
-                Rule::ContentFrame | Rule::ContentEncodedFrame | Rule::ContentHidden
-                    if severity < Severity::High =>
-                {
-                    Action::Log
-                }
-                _ => rule.balanced(),
-            },
-            Self::Strict => match rule {
-                Rule::ContentFrame if severity < Severity::High => Action::Log,
-                // A planted frame is an attack for certain; joining the parts is not enough then.
-                Rule::FrameSplit if severity == Severity::Critical => Action::Block,
-                _ => rule.strict(),
-            },
+            // Below `high` are examples of other protocols, and encodings that no reader on the way
+            // decodes.
+            Self::Balanced if is_low && rule.has(Trait::BalancedLogsLow) => Action::Log,
+            Self::Balanced => rule.balanced(),
+            Self::Strict if is_low && rule.has(Trait::StrictLogsLow) => Action::Log,
+            // A planted frame is an attack for certain; joining the parts is not enough then.
+            Self::Strict if rule == Rule::FrameSplit && severity == Severity::Critical => {
+                Action::Block
+            }
+            Self::Strict => rule.strict(),
         };
         match direction {
             Direction::ServerToClient => action,

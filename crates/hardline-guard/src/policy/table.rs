@@ -1,7 +1,7 @@
 //! The actions by rule, severity and direction, in one small array.
 
 use crate::finding::{Direction, Severity};
-use crate::rule::{Action, Rule};
+use crate::rule::{Action, Rule, Trait};
 
 use super::Profile;
 
@@ -85,12 +85,12 @@ impl Actions {
     }
 
     /// Sets whether JSON-RPC is legitimate content. If it is, `rules` are logged at most.
-    pub(super) fn set_allows_jsonrpc(&mut self, allows: bool, rules: &[Rule]) {
+    pub(super) fn set_allows_jsonrpc(&mut self, allows: bool) {
         self.allows_jsonrpc = allows;
         if !allows {
             return;
         }
-        for &rule in rules {
+        for &rule in Rule::ALL.iter().filter(|rule| rule.has(Trait::Jsonrpc)) {
             for direction in [Direction::ServerToClient, Direction::ClientToServer] {
                 for cell in self.row_mut(rule, direction) {
                     *cell = Action::Log.min(*cell);

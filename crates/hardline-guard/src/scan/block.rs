@@ -3,6 +3,8 @@
 use memchr::{memchr2, memchr3};
 use wide::u8x16;
 
+use super::pattern::Pairs;
+
 pub(super) const BLOCK: usize = 64;
 
 /// One bit for each byte of a block.
@@ -12,14 +14,13 @@ pub(super) struct Masks {
     pub(super) rare: u64,
     /// Bytes that end a run: those up to `*`, and those beyond ASCII.
     pub(super) breaks: u64,
-    pub(super) h: u64,
-    pub(super) colon: u64,
+    pub(super) pairs: Pairs,
 }
 
 impl Masks {
     #[inline]
     pub(super) fn of(block: &[u8; BLOCK], odd: &mut u8x16) -> Self {
-        let mut masks = Self { rare: 0, breaks: 0, h: 0, colon: 0 };
+        let mut masks = Self { rare: 0, breaks: 0, pairs: Pairs::default() };
         for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
             let bytes = u8x16::new(*lanes);
             let lower = bytes | u8x16::splat(0x20);
@@ -34,8 +35,7 @@ impl Masks {
             let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
             masks.rare |= bits(is_letter(b'j') | is(b'\\') | is(b'&') | is(b'%'));
             masks.breaks |= bits(at_most(turned, 0xaa));
-            masks.h |= bits(is_letter(b'h'));
-            masks.colon |= bits(is(b':'));
+            masks.pairs.add(bytes, index);
         }
         masks
     }

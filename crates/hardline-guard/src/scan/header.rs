@@ -2,26 +2,13 @@
 
 use std::ops::Range;
 
-use super::list::{Entry, List};
-use crate::rule::Rule;
+use super::pattern::Pattern;
 
 const NAME: &[u8] = b"content-length";
 
-/// Returns true if the name of the header ends right before `colon`.
-pub(super) fn is_name_before(text: &[u8], colon: usize) -> bool {
-    let name = colon.checked_sub(NAME.len()).and_then(|start| text.get(start..colon));
-    name.is_some_and(|it| it.eq_ignore_ascii_case(NAME))
-}
+pub(crate) const PATTERN: Pattern = Pattern::new(NAME, b':', range, "a header of another framing");
 
-/// Lists the header whose name ends at `colon`, if it has a line of its own.
-pub(super) fn judge(text: &str, colon: usize, list: &mut List) {
-    let Some(range) = range(text.as_bytes(), colon) else { return };
-    let rule = Rule::ContentContentLength;
-    let places = std::iter::once(range.start..range.start);
-    let entry = Entry { rule, severity: rule.severity(), range, places };
-    list.add(entry, || ("a header of another framing".into(), Vec::new()));
-}
-
+/// Returns the range of the header whose name ends at `colon`, if it has a line of its own.
 fn range(text: &[u8], colon: usize) -> Option<Range<usize>> {
     let start = colon.checked_sub(NAME.len())?;
     let before = text.get(..start)?.iter().rev().find(|it| !matches!(it, b' ' | b'\t'));

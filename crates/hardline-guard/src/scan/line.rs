@@ -52,7 +52,7 @@ impl Lines {
         cuts.for_each_start(text, &range, |start, ends| {
             let Some(last) = ends.last() else { return };
             let piece = start..*last;
-            if may_start(text.get(&piece)) && names.has_any(text, &range, &piece) {
+            if may_start(text.get(&piece)) && names.find_any(text, &range, &piece) {
                 is_json |= found.read(start, ends) && piece == range;
             }
         });
@@ -116,7 +116,7 @@ impl Names {
 
     /// Returns true if a name starts in the piece `piece` of the line `range`. The first call finds
     /// all names of the line.
-    fn has_any(&mut self, text: View<'_>, range: &Range<usize>, piece: &Range<usize>) -> bool {
+    fn find_any(&mut self, text: View<'_>, range: &Range<usize>, piece: &Range<usize>) -> bool {
         if self.0.is_empty() {
             let line = text.get(range);
             for_each_block(line, |base, block| self.0.push(survey::names(line, base, block)));

@@ -16,13 +16,14 @@ mod character;
 mod cut;
 mod decode;
 mod found;
-mod header;
+pub(crate) mod header;
 mod hidden;
 mod line;
 mod list;
 mod message;
 mod nest;
 mod open;
+pub(crate) mod pattern;
 mod plain;
 mod survey;
 mod text;
@@ -161,7 +162,7 @@ impl Scanner {
     pub(crate) fn scan_part(&mut self, text: &str, is_part: bool) -> Scan {
         let scanned = text.floor_char_boundary(self.settings.max_bytes);
         let text = text.get(..scanned).unwrap_or_default();
-        let Opened { mut found, veiled, headers, has_odd_bytes } =
+        let Opened { mut found, veiled, triggers, has_odd_bytes } =
             self.opener.open(text.as_bytes());
         let mut list = List::new(self.settings.max_listed);
         // Levels and units report their messages in different orders.
@@ -170,7 +171,7 @@ impl Scanner {
             self.judge(same, &mut list);
         }
         veiled.into_iter().for_each(|it| add_veiled(it, &mut list));
-        headers.iter().for_each(|colon| header::judge(text, *colon, &mut list));
+        triggers.iter().for_each(|at| pattern::judge(text, *at, &mut list));
         let mut residue = Residue::default();
         // ASCII text without controls has no hidden characters.
         if has_odd_bytes {

@@ -27,8 +27,8 @@ pub(super) struct Opened {
     pub(super) found: Vec<Found>,
     /// Hidden characters behind an encoding: the first row of each decoded text.
     pub(super) veiled: Vec<Veiled>,
-    /// Colons that may end the name of a header.
-    pub(super) headers: Vec<usize>,
+    /// Positions right after the word of a pattern.
+    pub(super) triggers: Vec<usize>,
     /// Set if there are bytes that control or hidden characters are made of.
     pub(super) has_odd_bytes: bool,
 }
@@ -113,8 +113,8 @@ impl Opener {
                         jobs.add(Layer::Base64, region.range);
                     }
                 }
-                Event::Header(at) if text.depth == 0 => opened.headers.push(at),
-                Event::Run(_) | Event::Header(_) => {}
+                Event::Trigger(at) if text.depth == 0 => opened.triggers.push(at),
+                Event::Run(_) | Event::Trigger(_) => {}
             }
         }
         if let Some(unit) = units.first() {

@@ -15,7 +15,7 @@ use wide::{i8x16, u8x16};
 use super::block::{BLOCK, letters, runs_of_16};
 use super::character;
 use super::decode::base64::MIN_LETTERS;
-use super::header;
+use super::pattern::{Carry, Pairs, bytes_of_patterns, is_trigger};
 use super::survey::{MIN_RUN, Marks, is_base64, mark};
 
 /// Returns true if no string of a value can contain a finding. `frame` is the text of the value,
@@ -57,8 +57,8 @@ impl Look<'_> {
         let (calm, is_rare, is_odd) = first_look(block);
         let may_run = runs_of_16(calm) != 0 || calm.trailing_ones() + self.calm >= 16;
         self.calm = calm.leading_ones().min(16);
-        let is_plain = (!is_rare || self.are_rare_bytes_plain(block))
-            && (!may_run || self.are_runs_short(block))
+        let is_plain = (!is_rare || self.check_rare_bytes(block))
+            && (!may_run || self.measure_runs(block))
             && (!is_odd || self.are_odd_bytes_plain(block));
         self.base += BLOCK;
         is_plain
@@ -69,12 +69,13 @@ impl Look<'_> {
     }
 
     #[inline(never)]
-    fn are_rare_bytes_plain(&mut self, block: &[u8; BLOCK]) -> bool {
-        let Rare { backslashes, colons, h, mut others } = Rare::of(block);
-        // The previous block may have ended with an `h`.
-        let headers = colons & (h << 1 | 1);
-        let is_plain = (backslashes == 0 || self.are_escapes_plain(backslashes, block))
-            && (headers == 0 || !self.has_header(headers));
+    fn check_rare_bytes(&mut self, block: &[u8; BLOCK]) -> bool {
+        let Rare { backslashes, pairs, mut others } = Rare::of(block);
+        // Blocks without rare bytes were skipped, so the previous one may have ended with any letter.
+        let mut carry = Carry::ANY;
+        let triggers = pairs.candidates(&mut carry);
+        let is_plain = (backslashes == 0 || self.check_escapes(backslashes, block))
+            && (triggers == 0 || !self.has_trigger(triggers));
         if !is_plain {
             return false;
         }
@@ -92,7 +93,7 @@ impl Look<'_> {
 
     /// Returns true if all escapes that start in this block stand for layout, a quote, or a
     /// backslash that starts no escape.
-    fn are_escapes_plain(&mut self, mut backslashes: u64, block: &[u8; BLOCK]) -> bool {
+    fn check_escapes(&mut self, mut backslashes: u64, block: &[u8; BLOCK]) -> bool {
         // Most blocks have no escaped backslash; then all escapes are checked at once.
         // Position of the letter after each backslash.
         let inside = backslashes << 1;
@@ -115,12 +116,12 @@ impl Look<'_> {
         true
     }
 
-    /// Returns true if one of the colons ends the name of a header.
-    fn has_header(&self, mut colons: u64) -> bool {
-        while colons != 0 {
-            let at = self.base + colons.trailing_zeros() as usize;
-            colons &= colons - 1;
-            if header::is_name_before(self.frame, at) {
+    /// Returns true if the word of a pattern ends at one of these positions.
+    fn has_trigger(&self, mut candidates: u64) -> bool {
+        while candidates != 0 {
+            let at = self.base + candidates.trailing_zeros() as usize;
+            candidates &= candidates - 1;
+            if is_trigger(self.frame, at) {
                 return true;
             }
         }
@@ -130,7 +131,7 @@ impl Look<'_> {
     /// Returns true if the base64 runs that are in this block or reach into it are too short for a
     /// message.
     #[inline(never)]
-    fn are_runs_short(&mut self, block: &[u8; BLOCK]) -> bool {
+    fn measure_runs(&mut self, block: &[u8; BLOCK]) -> bool {
         let letters = letters(block);
         let runs = runs_of_16(letters);
         let mut starts = runs & !(runs << 1);
@@ -140,7 +141,7 @@ impl Look<'_> {
         if leads > 0 {
             starts &= !1;
             if leads + letters.trailing_ones() as usize >= MIN_RUN
-                && !self.is_run_short(self.base - leads)
+                && !self.measure_run(self.base - leads)
             {
                 return false;
             }
@@ -148,16 +149,16 @@ impl Look<'_> {
         while starts != 0 {
             let at = self.base + starts.trailing_zeros() as usize;
             starts &= starts - 1;
-            if !self.is_run_short(at) {
+            if !self.measure_run(at) {
                 return false;
             }
         }
         true
     }
 
-    /// Returns true if the run at `start`, with the lines that it may be wrapped over, is too
-    /// short.
-    fn is_run_short(&mut self, start: usize) -> bool {
+    /// Measures the run at `start`, with the lines that it may be wrapped over. Returns true if it is
+    /// too short for a message.
+    fn measure_run(&mut self, start: usize) -> bool {
         if start < self.runs_done {
             return true;
         }
@@ -215,9 +216,7 @@ fn first_look(block: &[u8; BLOCK]) -> (u64, bool, bool) {
 #[derive(Default)]
 struct Rare {
     backslashes: u64,
-    colons: u64,
-    /// `h` and `H`: the last letter of a header name.
-    h: u64,
+    pairs: Pairs,
     /// `j`, `J`, `&` and `%`.
     others: u64,
 }
@@ -233,8 +232,7 @@ impl Rare {
             let is_letter = |letter: u8| lower.simd_eq(u8x16::splat(letter));
             let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
             rare.backslashes |= bits(is(b'\\'));
-            rare.colons |= bits(is(b':'));
-            rare.h |= bits(is_letter(b'h'));
+            rare.pairs.add(bytes, index);
             rare.others |= bits(is_letter(b'j') | is(b'&') | is(b'%'));
         }
         rare
@@ -254,13 +252,12 @@ fn followers(block: &[u8; BLOCK]) -> u64 {
     mask
 }
 
-/// Returns the lanes with `j`, `J`, a backslash, `&`, `%`, or a colon, which may end the name of a
-/// header.
+/// Returns the lanes with `j`, `J`, a backslash, `&`, `%`, or the byte of a pattern.
 #[inline]
 fn is_rare(bytes: u8x16) -> u8x16 {
     let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
     let is_j = (bytes | u8x16::splat(0x20)).simd_eq(u8x16::splat(b'j'));
-    is_j | is(b'\\') | is(b'&') | is(b'%') | is(b':')
+    is_j | is(b'\\') | is(b'&') | is(b'%') | bytes_of_patterns(bytes)
 }
 
 /// Returns the length of blanks and of escapes that stand for blanks or line ends.
@@ -376,6 +373,8 @@ mod tests {
     fn what_is_plain_has_no_hits() {
         let mut scanner = Scanner::new(Settings::default());
         let (mut plain, mut hits) = (0, 0);
+        let words = crate::scan::pattern::tests::parts();
+        let parts: Vec<&str> = PARTS.iter().copied().chain(words.iter().map(|it| &**it)).collect();
         for seed in 0..60_000 {
             let mut random = Rng::new(seed);
             let mut texts = Vec::new();
@@ -383,7 +382,7 @@ mod tests {
             for _ in 0..=random.below(3) {
                 let mut text = "word ".repeat(random.below(14));
                 for _ in 0..random.below(6) {
-                    let part = random.pick(PARTS);
+                    let part = random.pick(&parts);
                     if !harmless || part.len() < 5 {
                         text.push_str(part);
                     }

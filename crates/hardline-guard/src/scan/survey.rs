@@ -7,7 +7,7 @@
 //! - Behind backslash escapes its letters are still in the text, or one is such an escape.
 //! - Behind another encoding it needs a character reference, a `%` before a hexadecimal digit or
 //!   `u`, or a run of [`MIN_RUN`] base64 letters.
-//! - The name of the header ends with `h:`.
+//! - The word of a [`Pattern`](super::pattern::Pattern) ends with its letter and its byte.
 //! - Control and invisible characters are odd bytes: below 0x20 except TAB, LF, FF and CR, or 0x7f,
 //!   or above.
 //!
@@ -20,7 +20,7 @@ use memchr::{memchr, memrchr};
 use wide::u8x16;
 
 use super::block::{BLOCK, Masks, letters, likely, run_length, runs_of_16};
-use super::header;
+use super::pattern::{Carry, is_trigger};
 
 pub(super) use super::block::is_base64;
 
@@ -60,8 +60,8 @@ pub(super) enum Event {
     Line { range: Range<usize>, marks: Marks },
     /// At least [`MIN_RUN`] base64 letters.
     Run(Range<usize>),
-    /// The colon after the name of the header.
-    Header(usize),
+    /// The byte after the word of a pattern.
+    Trigger(usize),
 }
 
 /// The survey of one text.
@@ -73,9 +73,8 @@ pub(super) struct Survey<'a> {
     /// Start of the block that the bits below belong to.
     base: usize,
     rare: u64,
-    headers: u64,
-    /// Set if the last block ended with an `h`.
-    after_h: bool,
+    triggers: u64,
+    carry: Carry,
     /// Number of bytes before `next` that do not break a run, at most [`MIN_RUN`].
     calm: u32,
     /// Starts of runs in this block.
@@ -98,8 +97,8 @@ impl<'a> Survey<'a> {
             next: 0,
             base: 0,
             rare: 0,
-            headers: 0,
-            after_h: false,
+            triggers: 0,
+            carry: Carry::default(),
             calm: 0,
             runs: 0,
             run_before: None,
@@ -126,10 +125,10 @@ impl<'a> Survey<'a> {
             if let Some(run) = self.next_run() {
                 return Some(Event::Run(run));
             }
-            if self.headers != 0 {
-                let at = self.base + self.headers.trailing_zeros() as usize;
-                self.headers &= self.headers - 1;
-                return Some(Event::Header(at));
+            if self.triggers != 0 {
+                let at = self.base + self.triggers.trailing_zeros() as usize;
+                self.triggers &= self.triggers - 1;
+                return Some(Event::Trigger(at));
             }
             while self.rare != 0 {
                 let at = self.base + self.rare.trailing_zeros() as usize;
@@ -171,10 +170,9 @@ impl<'a> Survey<'a> {
         self.base = self.next;
         self.next += BLOCK;
         self.rare = masks.rare;
-        self.headers = (masks.h << 1 | u64::from(self.after_h)) & masks.colon;
-        self.after_h = masks.h >> 63 == 1;
+        self.triggers = masks.pairs.candidates(&mut self.carry);
         // Most rare bytes turn out to be harmless; they are dropped here at once.
-        let has_mark = self.rare | self.headers != 0 && self.drop_nothings(block);
+        let has_mark = self.rare | self.triggers != 0 && self.drop_nothings(block);
         let has_run = self.may_have_run(masks.breaks) && self.find_runs(block);
         has_run || has_mark
     }
@@ -188,8 +186,8 @@ impl<'a> Survey<'a> {
             self.rare = self.news(block);
         }
         self.rare = self.only(self.rare, |at| text.get(at..).is_some_and(|it| mark(it).is_some()));
-        self.headers = self.only(self.headers, |at| header::is_name_before(text, at));
-        self.rare | self.headers != 0
+        self.triggers = self.only(self.triggers, |at| is_trigger(text, at));
+        self.rare | self.triggers != 0
     }
 
     /// Returns the possible marks that the current line does not have yet.
@@ -350,8 +348,10 @@ mod tests {
     /// Compares the survey with a plain check of every position.
     #[test]
     fn names_what_a_look_at_every_byte_names() {
-        let parts =
-            ["jsonrpc", "JſonRPC", "\\u", "&q", "%2", "\n", "h:", "abcdefgh", " ", "é", "-"];
+        let mut parts =
+            vec!["jsonrpc", "JſonRPC", "\\u", "&q", "%2", "\n", "h:", "abcdefgh", " ", "é", "-"];
+        let words = super::super::pattern::tests::parts();
+        parts.extend(words.iter().map(String::as_str));
         let mut state = 7_u64;
         for _ in 0..3000 {
             let mut text = String::new();
@@ -361,12 +361,12 @@ mod tests {
             }
             let bytes = text.as_bytes();
             let mut survey = Survey::new(bytes);
-            let (mut lines, mut runs, mut headers) = (vec![], vec![], vec![]);
+            let (mut lines, mut runs, mut triggers) = (vec![], vec![], vec![]);
             while let Some(event) = survey.next() {
                 match event {
                     Event::Line { range, marks } => lines.push((range, marks)),
                     Event::Run(range) => runs.push(range),
-                    Event::Header(at) => headers.push(at),
+                    Event::Trigger(at) => triggers.push(at),
                 }
             }
             let mut start = 0;
@@ -382,8 +382,8 @@ mod tests {
                 start += line.len();
             }
             assert_eq!(lines, expected, "{text:?}");
-            let at_colon = |at: &usize| bytes[*at] == b':' && header::is_name_before(bytes, *at);
-            assert_eq!(headers, (0..bytes.len()).filter(at_colon).collect::<Vec<_>>());
+            let is_word_end = |at: &usize| is_trigger(bytes, *at);
+            assert_eq!(triggers, (0..bytes.len()).filter(is_word_end).collect::<Vec<_>>());
             let starts = (0..bytes.len()).filter(|&at| {
                 is_base64(bytes[at])
                     && (at == 0 || !is_base64(bytes[at - 1]))

@@ -62,9 +62,9 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns true if the line at `at`, or much of the text, is written from right to left.
-    pub(super) fn is_right_to_left(&mut self, at: usize) -> bool {
+    pub(super) fn find_right_to_left(&mut self, at: usize) -> bool {
         self.go_to(at);
-        self.has_right_to_left || self.is_text_right_to_left()
+        self.has_right_to_left || self.measure_text()
     }
 
     /// Returns the effect of the controls in the line at `at`.
@@ -74,7 +74,7 @@ impl<'a> Lines<'a> {
             return controls;
         }
         let line = self.text.get(self.start..self.end).unwrap_or_default();
-        let is_text = self.is_text_right_to_left();
+        let is_text = self.measure_text();
         let controls = if self.has_right_to_left || is_text {
             if Judge::new(is_text).are_needed(line) { Controls::Needed } else { Controls::Turning }
         } else if line.contains(is_turning) {
@@ -99,7 +99,8 @@ impl<'a> Lines<'a> {
         self.start
     }
 
-    fn is_text_right_to_left(&mut self) -> bool {
+    /// Returns true if much of the text is written from right to left. Counts it once.
+    fn measure_text(&mut self) -> bool {
         let text = self.text;
         *self.is_right_to_left.get_or_insert_with(|| has_share(text))
     }

@@ -161,7 +161,7 @@ impl<'a> Hidden<'a> {
         }
         around.is_single = run.chars().nth(1).is_none();
         if run.contains(is_direction) {
-            around.is_right_to_left = self.lines.is_right_to_left(range.start);
+            around.is_right_to_left = self.lines.find_right_to_left(range.start);
             around.starts_right_to_left = self.lines.starts_right_to_left();
         }
         // Of several marks, the last one counts.
@@ -186,7 +186,7 @@ impl<'a> Hidden<'a> {
                     let weight = match self.lines.controls(place.start) {
                         Controls::Useless => STRANGE,
                         _ => {
-                            let is_both = self.lines.is_right_to_left(place.start);
+                            let is_both = self.lines.find_right_to_left(place.start);
                             let line = self.lines.start();
                             self.spans.weigh(self.text, place.start, line, is_both)
                         }

@@ -3,9 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hardline_wire::excerpt::Excerpt;
 use thiserror::Error;
 
 use crate::rule::Rule;
+
+/// Limit on the bytes of a path that are printed.
+const PATH_BYTES: usize = 200;
+/// Limit on the bytes of a description that are printed.
+const DETAIL_BYTES: usize = 1000;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -67,6 +73,9 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Both directions.
+    pub const ALL: [Self; 2] = [Self::ServerToClient, Self::ClientToServer];
+
     /// Returns the other direction.
     pub const fn opposite(self) -> Self {
         match self {
@@ -84,8 +93,40 @@ impl Direction {
     }
 }
 
+impl fmt::Display for Direction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for Direction {
+    type Err = UnknownDirection;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDirection> {
+        Self::ALL.into_iter().find(|it| it.name() == name).ok_or(UnknownDirection)
+    }
+}
+
+/// Error returned when a string is not the name of a direction.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("no such direction: there are server-to-client and client-to-server")]
+#[non_exhaustive]
+pub struct UnknownDirection;
+
 /// One match of a rule.
+///
+/// `Display` prints it on one line, safe for a terminal:
+///
+/// ```
+/// use hardline_guard::{Direction, Finding, Rule};
+///
+/// let direction = Direction::ServerToClient;
+/// let finding = Finding::new(Rule::ContentHidden, direction, "<U+200B>", "hidden characters");
+/// let line = "high content.hidden (server-to-client): hidden characters: <U+200B>";
+/// assert_eq!(finding.to_string(), line);
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub struct Finding {
     /// The rule that matched.
@@ -125,5 +166,21 @@ impl Finding {
             excerpt: excerpt.into(),
             detail: detail.into(),
         }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, severity, direction, path, excerpt, detail, .. } = self;
+        write!(formatter, "{severity} {rule} ({direction})")?;
+        if let Some(path) = path {
+            // A path contains keys that the peer wrote.
+            write!(formatter, " at {}", Excerpt::new(path.as_bytes(), PATH_BYTES))?;
+        }
+        write!(formatter, ": {}", Excerpt::new(detail.as_bytes(), DETAIL_BYTES))?;
+        if !excerpt.is_empty() {
+            write!(formatter, ": {excerpt}")?;
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! its sender did not write on purpose does not get through.
 //!
 //! The crate is pure: bytes and times in, findings and verdicts out. It has no I/O, no clock and no
-//! threads.
+//! threads. `docs/guard.md` shows how to embed it.
 
 mod content;
 pub mod explain;
@@ -17,6 +17,8 @@ pub mod policy;
 pub mod rule;
 pub mod sanitize;
 pub mod scan;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod session;
 pub mod tools;
 mod undo;
@@ -25,3 +27,8 @@ pub use finding::{Direction, Finding, Severity};
 pub use guard::{Carries, Delivery, Found, FrameReport, Guard, MAX_FOUND, TextReport, Verdict};
 pub use inspected::Inspected;
 pub use rule::{Action, Rule};
+
+/// Compiles and runs the examples of `docs/guard.md`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guard.md")]
+struct GuardPage;

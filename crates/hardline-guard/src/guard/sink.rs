@@ -1,4 +1,4 @@
-//! Where findings go while something is judged.
+//! Collects the findings of one line.
 
 use std::time::Duration;
 
@@ -8,52 +8,53 @@ use crate::finding::Finding;
 use crate::rule::{Action, Rule};
 use crate::scan::Together;
 
-/// Findings beyond the list that are still compared with it.
+/// Limit on findings beyond the list whose rules are still compared with it.
 const MAX_COMPARED: usize = 65_536;
 
-/// Something that was found, and what is done about it.
+/// A finding, and the action that the policy takes on it.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub struct Found {
-    /// What it is.
+    /// The finding.
     pub finding: Finding,
-    /// What the policy does about it.
+    /// The action.
     pub action: Action,
 }
 
 impl Found {
-    /// A finding and what is done about it.
+    /// Creates a finding with its action.
     pub fn new(finding: Finding, action: Action) -> Self {
         Self { finding, action }
     }
 }
 
-/// Collects findings, as many as are wanted, and remembers the worst of them.
+/// Collects findings up to a limit, and remembers the most severe action.
 #[derive(Debug)]
 pub(super) struct Sink {
     pub(super) found: Vec<Found>,
-    /// How many there were beyond those.
+    /// Number of findings beyond those.
     pub(super) unlisted: usize,
     most: usize,
     lists_allowed: bool,
-    /// What the policy asks for all in all, and because of what.
+    /// The most severe action, and the rule that demands it.
     pub(super) action: Action,
     pub(super) rule: Option<Rule>,
-    /// How many bytes of text were looked at.
+    /// Number of bytes of text that were scanned.
     pub(super) looked: usize,
-    /// Sum of what those texts could hide.
+    /// Sum of what those texts could hide together.
     pub(super) hidden: Together,
-    /// The time, in a session: then edits are remembered, and undone in what comes back.
+    /// Time in the session. If set, edits are remembered, and undone in text that comes back.
     pub(super) now: Option<Duration>,
 }
 
 impl Sink {
-    /// Takes everything, whatever is done about it.
+    /// Creates a sink that lists all findings, allowed ones too.
     pub(super) fn of_all() -> Self {
         Self::new(usize::MAX, true)
     }
 
-    /// Takes `most` of what the policy does not allow, and counts the rest.
+    /// Creates a sink that lists `most` findings that the policy does not allow, and counts the rest.
     pub(super) fn of_worst(most: usize) -> Self {
         Self::new(most, false)
     }
@@ -72,7 +73,7 @@ impl Sink {
         }
     }
 
-    /// Takes note of what was found; `finding` writes it down, if it is wanted.
+    /// Adds a finding. Calls `finding` to create it only if it is listed.
     pub(super) fn add(&mut self, rule: Rule, action: Action, finding: impl FnOnce() -> Finding) {
         if self.action < action {
             (self.action, self.rule) = (action, Some(rule));
@@ -94,8 +95,8 @@ impl Sink {
         self.found.len() < self.most + Rule::ALL.len() && self.unlisted < MAX_COMPARED
     }
 
-    /// Begins anew with the worst: what was listed stays.
-    pub(super) fn next(&mut self) {
+    /// Forgets the most severe action. The list stays.
+    pub(super) fn reset_action(&mut self) {
         (self.action, self.rule) = (Action::Allow, None);
     }
 
@@ -104,10 +105,10 @@ impl Sink {
     }
 }
 
-/// Says where in the message a finding about its id or method is.
+/// Sets the position of a finding about the id or method of a message.
 pub(super) fn locate(finding: &mut Finding, message: Value<'_>, base: usize) {
     let key = match finding.path.as_deref() {
-        _ if 0 < finding.length => None,
+        _ if finding.length > 0 => None,
         Some("$.id") => Some("id"),
         Some("$.method") => Some("method"),
         _ => None,

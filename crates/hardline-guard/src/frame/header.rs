@@ -1,6 +1,6 @@
-//! Headers as the language server protocol writes them before each message.
+//! Recognizes the headers that the language server protocol writes before each message.
 
-/// Whether `text` starts with such a header: its name, a colon and what its value starts with.
+/// Returns true if `text` starts with such a header: its name, a colon and the start of its value.
 ///
 /// The body that follows has no line end, so the next header also stands right behind a message.
 pub(super) fn starts_with_header(text: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! Whether a line was meant as a message, or is something that a server printed.
+//! Tells lines that were meant as messages from text that a server printed.
 
 use hardline_wire::id::Id;
 use hardline_wire::json::{Kind, Value};
@@ -7,16 +7,17 @@ use memchr::memmem;
 
 use super::probable::starts_with_result;
 
-/// Whether a JSON value looks like a message: it has `jsonrpc`, or it is an answer with an id, or a
-/// call or an answer of nothing but JSON-RPC's own members. Letter case is not looked at.
+/// Returns true if a JSON value looks like a message: it has `jsonrpc`, or it is an answer with an
+/// id, or a call or an answer of nothing but JSON-RPC's own members. Ignores letter case.
 pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
-    let mut seen = Seen::default();
+    let mut seen = EnvelopeMembers::default();
     for (key, value) in value.members() {
         match folded(&key) {
             Some("jsonrpc") => return true,
             Some("id") => seen.has_id |= Id::read(value, max_id_bytes).is_ok(),
             Some("method") => seen.has_method |= value.kind() == Kind::String,
             Some("params") => seen.has_params = true,
+            // A result or an error.
             Some(_) => seen.has_outcome |= value.kind() == Kind::Object,
             None => seen.has_other = true,
         }
@@ -27,12 +28,12 @@ pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
     is_answer || is_call
 }
 
-/// Whether a line that is no JSON looks like a message that was damaged.
+/// Returns true if a line that is no JSON looks like a damaged message.
 pub(super) fn is_damaged_envelope(text: &[u8], recovered: &[Recovered]) -> bool {
     if recovered.iter().any(is_message_like) {
         return true;
     }
-    // Its structure is beyond recovery, but nobody starts a log line like that.
+    // Its structure is beyond recovery, but no program starts a log line like that.
     if starts_with_result(text) {
         return true;
     }
@@ -40,7 +41,7 @@ pub(super) fn is_damaged_envelope(text: &[u8], recovered: &[Recovered]) -> bool 
     matches!(start, Some(b'{' | b'"')) && memmem::find(text, b"jsonrpc").is_some()
 }
 
-/// Whether what was recovered stands on the line by itself, as messages do.
+/// Returns true if a recovered message stands on the line by itself, as messages do.
 pub(super) fn is_message_like(it: &Recovered) -> bool {
     let has_kind = it.has_method || it.is_response;
     !it.follows_junk && (it.has_jsonrpc || it.id.is_some() && has_kind)
@@ -74,13 +75,14 @@ pub(super) fn without_odd_numbers(text: &[u8]) -> Vec<u8> {
     written
 }
 
-/// `0` and spaces, `length` bytes in all.
+/// Returns `0` and spaces, `length` bytes in all.
 fn padded_zero(length: usize) -> &'static [u8] {
     b"0         ".get(..length).unwrap_or(b"0")
 }
 
+/// The members that an object has.
 #[derive(Debug, Default)]
-struct Seen {
+struct EnvelopeMembers {
     has_id: bool,
     has_method: bool,
     has_params: bool,
@@ -88,7 +90,7 @@ struct Seen {
     has_other: bool,
 }
 
-/// The name of the envelope's that a key is when letter case is not looked at.
+/// Returns the envelope key that a key equals when case is folded.
 fn folded(key: &str) -> Option<&'static str> {
     const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
     let fold = |char| match char {

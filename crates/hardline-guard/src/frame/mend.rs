@@ -1,4 +1,4 @@
-//! Mending: unpaired surrogates become U+FFFD, and not another byte changes.
+//! Mends frames: replaces unpaired surrogates by U+FFFD, and changes no other byte.
 
 use hardline_wire::json::{Envelope, Value, lone_surrogates};
 
@@ -15,8 +15,8 @@ pub(crate) fn mend(text: &[u8]) -> Vec<u8> {
     mended
 }
 
-/// Whether an unpaired surrogate of `text` is part of what names a message. One that was mended
-/// there would be an id that nobody sent, or a method that nobody called.
+/// Returns true if an unpaired surrogate of `text` is part of the id, the method or the version of
+/// the message. Mended there, the message would have an id or a method that its sender never wrote.
 pub(super) fn touches_name(text: &[u8], mended: &Envelope<'_>) -> bool {
     let names = [mended.jsonrpc, mended.id, mended.method];
     let holds =

@@ -1,10 +1,10 @@
-//! A message behind text on its line: `Loading... {"jsonrpc":…}`.
+//! Finds a message behind text on its line: `Loading... {"jsonrpc":…}`.
 //!
 //! A server that prints without a newline, and then sends a message, writes both on one line.
 
 use memchr::memchr;
 
-/// Longest text before a message.
+/// Limit on the bytes of text before a message.
 const MAX_PREFIX: usize = 4096;
 
 /// A line cut before its first brace.
@@ -40,9 +40,10 @@ pub(crate) fn cut_junk(text: &[u8]) -> Option<&[u8]> {
     (prefix.len() <= MAX_PREFIX && !has_words(prefix)).then_some(message)
 }
 
-/// Whether there is a letter or digit outside of terminal escapes, behind the last carriage return.
+/// Returns true if there is a letter or digit outside of terminal escapes, behind the last carriage
+/// return.
 fn has_words(text: &[u8]) -> bool {
-    // What stands before a carriage return was written over.
+    // On a terminal, the text behind a carriage return overwrites the text before it.
     let start = memchr::memrchr(b'\r', text).map_or(0, |at| at + 1);
     let mut text = text.get(start..).unwrap_or_default();
     while let Some((&byte, rest)) = text.split_first() {
@@ -56,7 +57,7 @@ fn has_words(text: &[u8]) -> bool {
     false
 }
 
-/// Returns true if a text has nothing but byte order marks, white space, control characters and the
+/// Returns true if a text consists of nothing but byte order marks, white space, control characters and the
 /// terminal escapes that choose colors or move the cursor.
 fn is_padding(mut text: &[u8]) -> bool {
     while let Some((&byte, rest)) = text.split_first() {

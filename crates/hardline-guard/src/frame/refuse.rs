@@ -1,4 +1,5 @@
-//! Lines that are not taken: the rule, the place, and who waits for them.
+//! Refuses lines that are no valid message: names the rule, the place, and the requests that wait
+//! for an answer.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use super::{FrameJudge, Refused, header, look};
 use crate::finding::{Direction, Finding};
 use crate::rule::Rule;
 
-/// Most bytes of a line that a finding shows.
+/// Limit on the bytes of a line that a finding shows.
 const EXCERPT_BYTES: usize = 96;
 
 impl FrameJudge {
@@ -28,7 +29,7 @@ impl FrameJudge {
         }
     }
 
-    /// Whether an array is one that a server logged: nothing in it looks like a message.
+    /// Returns true if a server logged this array: nothing in it looks like a message.
     pub(super) fn is_logged_array(&self, text: &[u8], ending: Ending) -> bool {
         self.is_from_server() && !recover(text, ending, &self.limits).any(|it| is_message_like(&it))
     }
@@ -57,9 +58,9 @@ impl FrameJudge {
         });
         let mut refused = Refused { code: code::INVALID_REQUEST, ..Refused::new(rule, reason) };
         self.name_waiting(&mut refused, overlong.recovered.to_vec(), false);
-        // Nothing shows if a message on it was whole, and no honest log line is that long.
+        // The guard cannot tell if a message on it was whole, and no honest log line is that long.
         refused.is_torn = true;
-        // Nor how many answers were on it.
+        // It cannot tell either how many answers were on it.
         refused.has_more_answers = true;
         refused.may_answer = self.is_from_server();
         refused
@@ -76,7 +77,7 @@ impl FrameJudge {
         (finding, self.refuse_for(text, ending, rule, reason))
     }
 
-    /// Refuses a line that could be read, because of `rule`.
+    /// Refuses a valid line because of `rule`.
     pub(crate) fn refuse_for(
         &self,
         text: &[u8],
@@ -100,7 +101,7 @@ impl FrameJudge {
         findings: &mut Vec<Finding>,
     ) -> Refused {
         let may_be_noise = self.is_from_server() && !is_element;
-        if may_be_noise && self.is_plainly_noise(text, &refusal) {
+        if may_be_noise && self.detect_plain_noise(text, &refusal) {
             return self.refuse_noise(text, findings);
         }
         let recovered: Vec<_> = recover(text, ending, &self.limits).take(self.most_ids()).collect();
@@ -130,16 +131,16 @@ impl FrameJudge {
             RefusalReason::Message(MessageReason::TwoKinds | MessageReason::AmbiguousKey)
         );
         self.name_waiting(&mut refused, recovered, is_both);
-        refused.is_torn = self.is_torn(text, &refusal);
+        refused.is_torn = self.judge_tear(text, &refusal);
         refused
     }
 
-    /// Whether content may have broken a line, so that its rest may follow on the next ones.
+    /// Returns true if content may have broken a line, so that its rest may follow on the next ones.
     ///
     /// The check reports the first fault alone, so any fault may hide that the line has ended too
     /// early. Two kinds are known to hide nothing: unpaired surrogates, which are reported only if
     /// nothing else is wrong, and the numbers that JSON has no words for.
-    fn is_torn(&mut self, text: &[u8], refusal: &Refusal) -> bool {
+    fn judge_tear(&mut self, text: &[u8], refusal: &Refusal) -> bool {
         match refusal.reason {
             RefusalReason::Json(Reason::LoneSurrogate | Reason::LoneSurrogateInKey) => false,
             RefusalReason::Json(
@@ -158,10 +159,10 @@ impl FrameJudge {
         self.limits.max_in_flight()
     }
 
-    /// Whether a line is noise for reasons that are found without looking for ids.
-    fn is_plainly_noise(&mut self, text: &[u8], refusal: &Refusal) -> bool {
+    /// Returns true if a line is noise for a reason that does not depend on ids.
+    fn detect_plain_noise(&mut self, text: &[u8], refusal: &Refusal) -> bool {
         match refusal.reason {
-            // It does not even begin as JSON, and messages behind that are quoted.
+            // The line does not even begin as JSON, so a message behind that is a quotation.
             RefusalReason::Json(Reason::ExpectedValue | Reason::InvalidLiteral) => {
                 let start = text.len() - text.trim_ascii_start().len();
                 refusal.offset == start && !header::starts_with_header(text)
@@ -201,7 +202,7 @@ impl FrameJudge {
         }
     }
 
-    /// The rule for a value with something behind it.
+    /// Returns the rule for a value with text behind it.
     fn rule_of_surplus(&mut self, text: &[u8], behind: &[u8], is_meant: bool) -> Rule {
         let starts_object = |text: &[u8]| text.trim_ascii_start().first() == Some(&b'{');
         if header::starts_with_header(behind) {
@@ -217,7 +218,7 @@ impl FrameJudge {
         }
     }
 
-    /// Whether `text` starts with something that is, or was meant as, a JSON value.
+    /// Returns true if `text` starts with something that is, or was meant as, a JSON value.
     fn starts_value(&mut self, text: &[u8]) -> bool {
         match text.first() {
             Some(b'{' | b'[' | b'"') => true,
@@ -230,8 +231,8 @@ impl FrameJudge {
         }
     }
 
-    /// The text mended, if nothing but surrogates keeps it from being a message; otherwise what
-    /// else is wrong with it is found too.
+    /// Returns the mended text if nothing but surrogates keeps it from being a message. Otherwise
+    /// adds a finding for its other fault.
     fn mended(&mut self, text: &[u8], findings: &mut Vec<Finding>) -> Option<Vec<u8>> {
         let mended = mend(text);
         let checked = self.checker.check(&mended).ok()?;
@@ -248,16 +249,16 @@ impl FrameJudge {
         is_safe.then_some(mended)
     }
 
-    /// Names whoever waits for an answer because of the line.
+    /// Names the requests that wait for an answer because of the line.
     fn name_waiting(&self, refused: &mut Refused, recovered: Vec<Recovered>, is_both: bool) {
         let is_answer = recovered.iter().any(|it| it.is_response);
         let has_method = recovered.iter().any(|it| it.has_method && !it.follows_junk);
         refused.may_answer = self.is_from_server() && (is_answer || !has_method);
         for it in recovered {
             let Some(id) = it.id else { continue };
-            // A server's object with an id and without a method is an answer, however damaged.
+            // An object of the server with an id and without a method is an answer, even if damaged.
             let is_response = it.is_response || self.is_from_server() && !it.has_method;
-            // Quoted in a log line, an answer may still come, and a request was none.
+            // A log line that quotes a message neither answers nor asks.
             let is_quoted = it.follows_junk;
             if !(is_response || is_quoted && self.is_from_server()) {
                 refused.requests.push(id.clone());
@@ -266,8 +267,8 @@ impl FrameJudge {
                 refused.responses.push(id);
             }
         }
-        let is_nobody = refused.requests.is_empty() && !is_answer;
-        refused.owes_anonymous = is_nobody && !self.is_from_server();
+        let is_unnamed = refused.requests.is_empty() && !is_answer;
+        refused.owes_anonymous = is_unnamed && !self.is_from_server();
     }
 }
 
@@ -288,7 +289,7 @@ impl Refused {
     }
 }
 
-/// Whether somebody meant a line that is not plainly noise as a message.
+/// Returns true if a line that is not plainly noise was meant as a message.
 fn is_meant(refusal: &Refusal, text: &[u8], recovered: &[Recovered]) -> bool {
     match refusal.reason {
         RefusalReason::Json(_) => is_damaged_envelope(text, recovered),
@@ -297,7 +298,7 @@ fn is_meant(refusal: &Refusal, text: &[u8], recovered: &[Recovered]) -> bool {
     }
 }
 
-/// A finding at a place of `text`, with what stands there.
+/// Creates a finding at a place of `text`, with an excerpt of the text there.
 pub(crate) fn finding_at(
     rule: Rule,
     direction: Direction,
@@ -329,7 +330,7 @@ fn excerpt(text: &[u8]) -> String {
     Excerpt::new(text, EXCERPT_BYTES).to_string()
 }
 
-/// How many bytes a fault takes.
+/// Returns the length of a fault in bytes.
 fn length_of(text: &[u8], refusal: &Refusal) -> usize {
     let rest = text.get(refusal.offset..).unwrap_or_default();
     match refusal.reason {
@@ -355,7 +356,7 @@ fn length_of(text: &[u8], refusal: &Refusal) -> usize {
     }
 }
 
-/// The member of the envelope that is at fault.
+/// Returns the path of the envelope member that is at fault.
 fn path_of(refusal: &Refusal) -> Option<&'static str> {
     let RefusalReason::Message(reason) = refusal.reason else { return None };
     match reason {

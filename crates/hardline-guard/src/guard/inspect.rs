@@ -369,7 +369,7 @@ impl Guard {
         work: &mut Work<'_>,
     ) -> Passing {
         if direction == Direction::ClientToServer {
-            if self.is_refused_call(message, work) {
+            if self.refuse_call(message, work) {
                 return Passing::Gone;
             }
             if let Message::Request(request) = message {

@@ -1,4 +1,5 @@
-//! The opening of a session: who the client is, and the server's instructions, compared with their pin.
+//! Inspects the opening of a session: learns the name of the client, and compares the server's
+//! instructions with their pin.
 
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ const KEY: &str = "instructions";
 const PATH: &str = "$.result.instructions";
 
 impl Guard {
-    /// Takes note of what a client calls itself, if a request of it says so.
+    /// Records the name with which a client identifies itself, if the request contains it.
     pub(super) fn meet_client(&mut self, request: &Request<'_>) {
         const INFO: &str = "io.modelcontextprotocol/clientInfo";
         let Some(params) = request.params.filter(|_| self.tools.wants_client()) else { return };
@@ -41,7 +42,7 @@ impl Guard {
         }
     }
 
-    /// The result of an answer that may have instructions, if those are pinned.
+    /// Returns the result of an answer that may have instructions, if instructions are pinned.
     pub(super) fn opening_result<'a>(
         &self,
         message: &Message<'a>,
@@ -53,7 +54,7 @@ impl Guard {
         (is_opening && self.tools.pins_instructions()).then_some(response.result)
     }
 
-    /// Judges an answer with instructions: those that must not be seen are left out of it.
+    /// Judges an answer with instructions, and removes instructions that must not reach the client.
     pub(super) fn pass_opening(
         &mut self,
         result: Value<'_>,
@@ -74,7 +75,7 @@ impl Guard {
             );
             return Err(Rule::FrameAmbiguousKey);
         }
-        let is_poisoned = value.is_some_and(|value| self.is_planted(value));
+        let is_poisoned = value.is_some_and(|value| self.find_planted(value));
         let instructions = Instructions::of_result(result);
         let Self { policy, server, tools, .. } = self;
         let server = server.as_deref();
@@ -96,7 +97,7 @@ impl Guard {
         self.pass_rest(member, subject, work)
     }
 
-    /// Judges the strings of an answer, without the bytes of `removed`.
+    /// Judges the strings of an answer without the bytes of `removed`.
     fn pass_rest(
         &mut self,
         removed: Option<Range<usize>>,
@@ -137,26 +138,26 @@ impl Guard {
         });
     }
 
-    /// Looks for a message, or for something that people do not see, in a value.
-    fn is_planted(&mut self, value: Value<'_>) -> bool {
+    /// Returns true if a value contains a message or hidden characters.
+    fn find_planted(&mut self, value: Value<'_>) -> bool {
         let text = value.text().as_bytes();
         if is_plain(text, 0) {
             return false;
         }
         let alone = [br#"{"result":{"instructions":"#.as_slice(), text, b"}}"].concat();
-        // A part of a checked message: it is one.
+        // A part of a checked message passes the check too; if not, fail closed.
         let Ok(checked) = Checker::new(&self.limits).check(&alone) else { return true };
         let subject = Subject { value: checked.value, text: &alone, base: 0, names: 0 };
         let actions = self.policy.actions(self.server.as_deref(), None);
         let mut sink = Sink::of_worst(MAX_FOUND);
         self.strings.judge(subject, Direction::ServerToClient, actions, &mut sink);
-        sink.unlisted > 0 || sink.found.iter().any(|it| Severity::Medium <= it.finding.severity)
+        sink.unlisted > 0 || sink.found.iter().any(|it| it.finding.severity >= Severity::Medium)
     }
 }
 
-/// The bytes of a member with its key and one comma, if the object has it.
+/// Returns the range of a member with its key and one comma, if the object has it.
 fn member(object: Value<'_>, key: &str) -> Option<Range<usize>> {
-    // Where the member before ends, if there is one.
+    // End of the previous member, if there is one.
     let mut before = None;
     let mut found: Option<Range<usize>> = None;
     let mut members = object.members();
@@ -168,7 +169,7 @@ fn member(object: Value<'_>, key: &str) -> Option<Range<usize>> {
             Step::Key(name) if depth == 1 => {
                 let (_, value) = members.next()?;
                 if let Some(found) = &mut found {
-                    // Up to the next key: the comma between is gone with it.
+                    // The first member goes up to the next key, with the comma between.
                     if before.is_none() {
                         found.end = name.offset();
                     }

@@ -1,4 +1,4 @@
-//! Lines that are no messages: the requests that wait for them fail.
+//! Replies for lines that are no valid message: the requests that wait for them fail.
 
 use hardline_wire::encode::{ReplyTo, code, error};
 
@@ -10,7 +10,8 @@ use crate::frame::Refused;
 use crate::session::Reply;
 
 impl Guard {
-    /// Answers for a line that does not go on. Returns whether a request failed because of it.
+    /// Sends the replies for a line that does not pass. Returns true if a request failed because of
+    /// it.
     pub(super) fn refuse(
         &mut self,
         direction: Direction,
@@ -27,6 +28,7 @@ impl Guard {
             }
         }
         for id in requests {
+            // One id may be recovered as a request and as an answer.
             if !failed.contains(&id) {
                 let reply = Reply::new(id, rule, format!("{kind}: {reason}"));
                 work.reply(direction.opposite(), reply.with_code(code));

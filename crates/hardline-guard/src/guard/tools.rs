@@ -1,4 +1,4 @@
-//! Lists and calls of tools: what a client sees of a list, and which calls reach the server.
+//! Inspects lists and calls of tools: hides tools from lists, and refuses calls of hidden tools.
 
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Kind, Value};
@@ -7,7 +7,7 @@ use hardline_wire::message::Message;
 use super::Guard;
 use super::content::{self, Subject};
 use super::inspect::Passing;
-use super::sink::Sink;
+use super::sink::{Found, Sink};
 use super::verdict::MAX_FOUND;
 use super::work::Work;
 use crate::finding::{Direction, Finding};
@@ -17,12 +17,12 @@ use crate::scan::is_plain;
 use crate::session::{Asked, Reply, page_mark};
 use crate::tools::{INSTRUCTIONS, Listed, Page, PinKeeper, TOOL_DENIED};
 
-/// What is put around a tool to judge it on its own, at the place where tools are.
+/// Text around a tool that is judged alone, so that it has the same path as in a list.
 const BEFORE: &[u8] = br#"{"result":{"tools":["#;
 const AFTER: &[u8] = b"]}}";
-/// Where it then is.
+/// Path of the tool in that text.
 const ALONE: &str = "$.result.tools[0]";
-/// How much of a tool's name goes into a finding.
+/// Limit on the bytes of a tool's name in a finding.
 pub(super) const EXCERPT_BYTES: usize = 80;
 
 /// A list of tools in a message.
@@ -32,19 +32,20 @@ pub(super) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// The list in an answer to `asked`, if it has one.
+    /// Returns the list in an answer to `asked`, if it has one.
     pub(super) fn of(message: &Message<'a>, asked: Option<&Asked>) -> Option<Self> {
         let result = result_of(message, asked)?;
         let tools = result.get("tools").filter(|it| it.kind() == Kind::Array)?;
         Some(Self { result, tools })
     }
 
-    /// Whether some readers would take something else in the answer for the list.
+    /// Returns true if some readers would take another member of the answer for the list.
     pub(super) fn has_twin(message: &Message<'_>, asked: Option<&Asked>) -> bool {
         result_of(message, asked).is_some_and(|result| has_twin(result, "tools"))
     }
 
-    /// Which page it is, if `next` is the one that the page before named; then what this one names.
+    /// Returns the position of this page. `next` is the page that the previous one named; it becomes
+    /// the one that this page names.
     fn page(&self, asked: Option<&Asked>, next: &mut Option<u64>) -> Page {
         let named = self.result.get("nextCursor").and_then(page_mark);
         let expected = std::mem::replace(next, named);
@@ -64,16 +65,16 @@ fn result_of<'a>(message: &Message<'a>, asked: Option<&Asked>) -> Option<Value<'
 }
 
 impl Guard {
-    /// The same with pins: what the server lists is compared with them, and pinned if it is new.
+    /// Adds pins: the guard compares the tools that the server lists with them, and pins new ones.
     #[must_use]
     pub fn with_pins(mut self, keeper: Box<dyn PinKeeper>) -> Self {
         self.tools.set_keeper(keeper);
         self
     }
 
-    /// Looks whether a call may reach the server. If not, its sender is told. A call that wants no answer
-    /// is one too: some servers run it all the same.
-    pub(super) fn is_refused_call(&mut self, message: &Message<'_>, work: &mut Work<'_>) -> bool {
+    /// Refuses a call of a hidden or denied tool, and replies to its sender. Returns true if it did.
+    /// A notification counts too, because some servers run the tool nevertheless.
+    pub(super) fn refuse_call(&mut self, message: &Message<'_>, work: &mut Work<'_>) -> bool {
         let (id, method, params) = match message {
             Message::Request(request) => (Some(&request.id), &request.method, request.params),
             Message::Notification(call) => (None, &call.method, call.params),
@@ -88,14 +89,14 @@ impl Guard {
             name = params.and_then(|params| params.get("name")?.as_str());
             let decide = self.decide_for(name.as_deref());
             let rules = [Rule::ToolChanged, Rule::ToolNew];
-            is_strict = rules.into_iter().any(|rule| Action::Block <= decide(rule));
+            is_strict = rules.into_iter().any(|rule| decide(rule) >= Action::Block);
         }
         if !is_strict && self.tools.lets_all_pass() {
             return false;
         }
         let name = name.or_else(|| params.and_then(|params| params.get("name")?.as_str()));
         let refusal = match &name {
-            // A server that is less exact with keys would call another tool.
+            // A server that ignores the case of keys would call another tool.
             Some(_) if params.is_some_and(|params| has_twin(params, "name")) => {
                 Some((TOOL_DENIED, "the call names its tool twice".to_owned()))
             }
@@ -124,20 +125,21 @@ impl Guard {
         |rule| actions.action(rule, Direction::ServerToClient)
     }
 
-    /// Returns true if tools are hidden, by a filter or for their pins: then no unreadable line passes.
+    /// Returns true if tools are hidden, by a filter or because of their pins. Then no line that the
+    /// guard cannot read may pass.
     pub(super) fn has_tool_filter(&self) -> bool {
         let decide = self.decide_for(None);
         let mut rules = [Rule::ToolChanged, Rule::ToolNew, Rule::ToolShadow].into_iter();
-        let hides = self.tools.has_pins() && rules.any(|rule| Action::Block <= decide(rule));
+        let hides = self.tools.has_pins() && rules.any(|rule| decide(rule) >= Action::Block);
         hides || !self.tools.filter().is_open()
     }
 
-    /// Whether tools are pinned, or some of them are not for the client.
+    /// Returns true if tools are pinned, or if a filter hides some of them.
     pub fn judges_tools(&self) -> bool {
         !self.tools.is_open()
     }
 
-    /// Judges a list of tools, each on its own: one that must not go on is left out.
+    /// Judges a list of tools one by one, and removes those that must not reach the client.
     pub(super) fn pass_list(
         &mut self,
         list: &List<'_>,
@@ -176,7 +178,7 @@ impl Guard {
         written.map(Passing::Edited).ok_or(Rule::FrameTooLarge)
     }
 
-    /// Judges one tool's definition. Returns it sanitized, if it must be.
+    /// Judges the definition of one tool. Returns the sanitized text if it was edited.
     fn judge_tool(
         &mut self,
         element: Value<'_>,
@@ -195,17 +197,18 @@ impl Guard {
         }
         let server = self.server.as_deref();
         let mut actions = self.policy.actions(server, Some(&tool.name)).clone();
-        let is_approved = |it: &Definition| self.tools.is_approved(server.unwrap_or_default(), it);
+        let is_approved =
+            |it: &Definition| self.tools.check_approval(server.unwrap_or_default(), it);
         if tool.definition.as_ref().is_ok_and(is_approved) {
             actions.soften(direction);
         }
         let alone = [BEFORE, text, AFTER].concat();
         let Ok(checked) = Checker::new(&self.limits).check(&alone) else {
-            // A part of a checked message, nested as deep: it cannot be.
+            // A part of a checked message at the same depth passes the check too; if not, fail closed.
             tool.hidden = Some(Rule::FrameTooLarge);
             return None;
         };
-        // Nothing shorter can stand before the first tool of a list.
+        // Nothing shorter can stand before the first tool of a list, so this cannot underflow.
         let base = (base + element.offset()).saturating_sub(BEFORE.len());
         let subject = Subject { value: checked.value, text: &alone, base, names: 0 };
         let mut sink = Sink::of_worst(MAX_FOUND);
@@ -214,20 +217,14 @@ impl Guard {
         (work.sink.looked, work.sink.hidden) = (sink.looked, sink.hidden);
         tool.is_poisoned |= sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
         if tool.denial.is_some() {
-            // Nobody sees it; it must not be pinned all the same.
+            // The client never sees it, so its findings are not listed; a poisoned one is not pinned.
             return None;
         }
         work.sink.unlisted += sink.unlisted;
         if sink.action == Action::Close {
             work.close(sink.rule.unwrap_or(Rule::ToolPoison));
         }
-        for found in sink.found {
-            let (mut finding, action) = (found.finding, found.action);
-            if let Some(rest) = finding.path.as_ref().and_then(|path| path.strip_prefix(ALONE)) {
-                finding.path = Some(format!("$.result.tools[{index}]{rest}"));
-            }
-            work.sink.add(finding.rule, action, || finding);
-        }
+        add_at(index, sink.found, work);
         match verdict {
             content::Verdict::Clean => None,
             content::Verdict::Blocked => {
@@ -241,7 +238,7 @@ impl Guard {
         }
     }
 
-    /// Takes a tool that some readers find under another name: it is never pinned.
+    /// Reports a tool that some readers know by another name. It is never pinned.
     fn judge_twin(
         &self,
         element: Value<'_>,
@@ -253,7 +250,7 @@ impl Guard {
         let rule = Rule::FrameAmbiguousKey;
         let action = self.decide_for(None)(rule);
         tool.is_poisoned = true;
-        if Action::Block <= action {
+        if action >= Action::Block {
             tool.hidden = Some(rule);
         }
         if action == Action::Close {
@@ -285,7 +282,7 @@ impl Guard {
         let Self { policy, server, tools: roster, .. } = self;
         let (server, direction) = (server.as_deref(), Direction::ServerToClient);
         let decide = |rule, tool: &str| {
-            // The name that a policy has for the instructions is no tool's.
+            // The instructions have a name in policies, but belong to no tool.
             let tool = Some(tool).filter(|tool| *tool != INSTRUCTIONS);
             policy.actions(server, tool).action(rule, direction)
         };
@@ -311,7 +308,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Judges what else is in a message with a list.
+    /// Judges the rest of a message with a list.
     pub(super) fn judge_rest(
         &mut self,
         rest: &[u8],
@@ -328,7 +325,7 @@ impl Guard {
         }
     }
 
-    /// Puts tools into a message whose list is empty, unless it is too long then.
+    /// Inserts tools into a message with an empty list. Returns `None` if the result is too long.
     fn put_tools(&self, message: &[u8], array: &[u8]) -> Option<Vec<u8>> {
         let checked = Checker::new(&self.limits).check(message).ok()?;
         let place = checked.value.get("result")?.get("tools")?;
@@ -338,7 +335,17 @@ impl Guard {
     }
 }
 
-/// Whether an object has another key that some readers take for this one.
+/// Adds findings about a tool that was judged alone, with its path in the list.
+fn add_at(index: usize, found: Vec<Found>, work: &mut Work<'_>) {
+    for Found { mut finding, action } in found {
+        if let Some(rest) = finding.path.as_ref().and_then(|path| path.strip_prefix(ALONE)) {
+            finding.path = Some(format!("$.result.tools[{index}]{rest}"));
+        }
+        work.sink.add(finding.rule, action, || finding);
+    }
+}
+
+/// Returns true if an object has another key that some readers take for this one.
 pub(super) fn has_twin(object: Value<'_>, name: &str) -> bool {
     let folded = |char: char| if char == 'ſ' { 's' } else { char };
     let folds = |key: &str| {

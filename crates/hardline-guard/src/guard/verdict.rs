@@ -1,4 +1,4 @@
-//! What becomes of a line, in a session.
+//! The result of an inspection.
 
 use std::borrow::Cow;
 
@@ -10,64 +10,64 @@ use crate::inspected::Inspected;
 use crate::rule::Rule;
 use crate::session::{Asked, Reply};
 
-/// What becomes of a line, or of the time: what goes on, and what was found.
+/// Result of inspecting a line or of a timeout: the frames to send, and the findings.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Verdict<'a> {
-    /// What is to be sent, in its order: lines as they came, sanitized, put together or kept back
-    /// before, and errors to whoever waits for what does not go on.
+    /// Frames to send, in this order: original, sanitized, joined or held-back lines, and replies to
+    /// peers whose requests cannot be answered.
     pub deliveries: Vec<Delivery<'a>>,
-    /// What was found, and what is done about it. What the policy allows is left out.
+    /// The findings with their actions, without those that the policy allows.
     pub found: Vec<Found>,
-    /// How many findings there were beyond those: one line has no more than [`MAX_FOUND`] listed.
+    /// Number of findings beyond the [`MAX_FOUND`] that are listed for one line.
     pub unlisted: usize,
-    /// A line of the server that is no message: kept off the protocol, and worth showing to a person.
+    /// A line of the server that is no message. It is not sent, but a person should see it.
     pub noise: Option<&'a [u8]>,
-    /// The policy wants the session to end, because of this rule.
+    /// Rule because of which the policy ends the session.
     pub close: Option<Rule>,
-    /// What was asked, if the line is the answer.
+    /// The request that the line answers.
     pub answered: Option<Asked>,
-    /// A call of a tool that is hidden or denied was refused: the tool's name, as the client wrote it.
+    /// Name of a hidden or denied tool whose call was refused, as the client wrote it.
     pub denied: Option<String>,
-    /// Trouble with the pins, in words for a person.
+    /// A problem with the pins, described for people.
     pub trouble: Option<String>,
 }
 
-/// Most findings of one line that are listed.
+/// Limit on the listed findings of one line.
 pub const MAX_FOUND: usize = 256;
 
-/// Something to be sent.
+/// A frame to send.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Delivery<'a> {
-    /// Which way it goes.
+    /// Direction of the frame.
     pub direction: Direction,
     /// The line, without its end.
     pub frame: Inspected<Cow<'a, [u8]>>,
-    /// What it carries.
+    /// Content of the frame.
     pub carries: Carries<'a>,
 }
 
-/// What a delivery carries.
+/// Content of a frame to send.
 #[derive(Clone, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "whoever keeps books on messages must know each")]
+#[expect(clippy::exhaustive_enums, reason = "a log of messages must know each kind")]
 pub enum Carries<'a> {
-    /// One message, as it came: the frame may be a sanitized one.
+    /// One message as it arrived. The frame may be a sanitized copy.
     Message(Message<'a>),
-    /// Several, as they came.
+    /// A batch of messages as they arrived.
     Batch(Vec<Message<'a>>),
-    /// An error of ours.
+    /// A reply.
     Reply(Reply),
-    /// An error of ours for a line that has no id.
+    /// A reply to a line without an id.
     Complaint,
-    /// A message or a batch that was put together, mended or kept back: to be read from the frame.
+    /// A message or a batch that was joined, mended or held back. Read it from the frame.
     Unread,
-    /// A line that is no message, which the policy lets pass.
+    /// A line that is no message, but that the policy lets pass.
     Unchecked,
 }
 
 impl Verdict<'_> {
-    /// Whether there is nothing to be done.
+    /// Returns true if there is nothing to do and nothing to report.
     pub fn is_empty(&self) -> bool {
         self.deliveries.is_empty()
             && self.found.is_empty()

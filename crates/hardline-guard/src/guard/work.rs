@@ -1,4 +1,4 @@
-//! What comes of one line, while it is put together.
+//! Collects the results of one line while the guard inspects it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::inspected::Inspected;
 use crate::rule::{Action, Rule};
 use crate::session::{Asked, Reply};
 
-/// What comes of one line.
+/// The results of one line so far.
 #[derive(Debug)]
 pub(super) struct Work<'a> {
     pub(super) now: Duration,
@@ -23,7 +23,7 @@ pub(super) struct Work<'a> {
     pub(super) answered: Option<Asked>,
     pub(super) denied: Option<String>,
     pub(super) trouble: Option<String>,
-    /// Whether frames that some reader would split are rewritten.
+    /// Set if frames that some reader would split are rewritten.
     rewrites_lines: bool,
     deliveries: Vec<Delivery<'a>>,
     close: Option<Rule>,
@@ -52,7 +52,7 @@ impl<'a> Work<'a> {
         frame: Cow<'a, [u8]>,
         carries: Carries<'a>,
     ) {
-        // A line that is no JSON goes on as it is, because the policy asked for that.
+        // The policy lets a line that is no JSON pass as it is.
         let is_json = !matches!(carries, Carries::Unchecked);
         let frame =
             if self.rewrites_lines && is_json { self.on_one_line(direction, frame) } else { frame };
@@ -102,7 +102,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Sends an error of ours.
+    /// Sends a reply.
     pub(super) fn reply(&mut self, direction: Direction, reply: Reply) {
         let mut line = reply.to_line().into_bytes();
         line.pop();

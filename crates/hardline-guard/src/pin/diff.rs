@@ -83,7 +83,7 @@ impl Diff {
 
     fn compare(&mut self, path: &str, before: &Json, after: &Json) {
         match (before, after) {
-            _ if before == after || self.is_full() => {}
+            _ if before == after || self.count_if_full() => {}
             // A mark would look like an object with a changed digest.
             _ if words(before).is_some() || words(after).is_some() => {
                 let (before, after) = (excerpt(before), excerpt(after));
@@ -117,7 +117,7 @@ impl Diff {
         for pair in pairs(old, new, by_key) {
             match pair {
                 (Some((_, before)), Some((_, after))) if before == after => {}
-                _ if self.is_full() => {}
+                _ if self.count_if_full() => {}
                 (Some((key, before)), Some((_, after))) => {
                     self.compare(&member(path, key), before, after);
                 }
@@ -177,16 +177,16 @@ impl Diff {
         }
     }
 
-    /// Returns true if no more changes are listed. In that case it also counts one more change, so
-    /// the caller need not describe it.
-    fn is_full(&mut self) -> bool {
+    /// Counts a change that cannot be listed, if the list is full. Returns true if it was, so that
+    /// the caller need not describe the change.
+    fn count_if_full(&mut self) -> bool {
         let is_full = self.changes.len() == Self::MAX_CHANGES;
         self.more += usize::from(is_full);
         is_full
     }
 
     fn push(&mut self, path: &str, kind: ChangeKind) {
-        if !self.is_full() {
+        if !self.count_if_full() {
             self.changes.push(Change { path: path.to_owned(), kind });
         }
     }

@@ -121,9 +121,9 @@ impl<'t> Faults<'t> {
         self.push(span, key, message.into(), Some(help.into()));
     }
 
-    /// Returns true if no more faults are stored. In that case it also counts one more fault, so
+    /// Counts a fault that cannot be stored, if the list is full. Returns true if it was, so that
     /// the caller need not build its message.
-    pub(super) fn is_full(&mut self) -> bool {
+    pub(super) fn count_if_full(&mut self) -> bool {
         let is_full = self.found.len() == PolicyError::MAX_FAULTS;
         self.more += usize::from(is_full);
         is_full
@@ -144,7 +144,7 @@ impl<'t> Faults<'t> {
 
     fn push(&mut self, span: Range<usize>, key: &str, message: String, help: Option<String>) {
         // Counts the fault even if it is not stored.
-        if self.is_full() {
+        if self.count_if_full() {
             return;
         }
         let line = self.line(span.start);

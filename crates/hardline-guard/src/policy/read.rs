@@ -347,7 +347,7 @@ fn rule(reader: &mut Reader<'_>, name: &str, span: Range<usize>, path: &str) -> 
         return Some(rule);
     }
     // Searching for the nearest rule is expensive, and the result would be thrown away.
-    if reader.faults.is_full() {
+    if reader.faults.count_if_full() {
         return None;
     }
     let rules = Rule::ALL.iter().filter(|rule| rule.layer() == name);

@@ -27,7 +27,7 @@ impl Reader<'_> {
     /// Records a fault for each key of a table that is not in `known`.
     pub(super) fn known_keys(&mut self, scope: &Scope<'_, '_>, known: &[&str]) {
         for (key, value) in scope.table {
-            if known.contains(&&**key.get_ref()) || self.faults.is_full() {
+            if known.contains(&&**key.get_ref()) || self.faults.count_if_full() {
                 continue;
             }
             let path = join(&scope.path, key.get_ref());

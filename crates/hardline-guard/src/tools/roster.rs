@@ -118,8 +118,8 @@ impl Roster {
         self.keeper.as_mut()?.take_trouble()
     }
 
-    /// Returns true if a person approved this exact definition, including any planted text.
-    pub(crate) fn is_approved(&mut self, server: &str, tool: &Definition) -> bool {
+    /// Asks the keeper if a person approved this exact definition, including any planted text.
+    pub(crate) fn check_approval(&mut self, server: &str, tool: &Definition) -> bool {
         let lock = self.keeper.as_mut().map(|keeper| keeper.lock());
         lock.is_some_and(|lock| is_pinned_as(&lock, server, tool.name(), tool.fingerprint()))
     }

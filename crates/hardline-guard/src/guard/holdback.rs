@@ -1,4 +1,4 @@
-//! Messages that a server sends right after another one, held back for a moment.
+//! Holds back messages that a server sends right after another one, for a moment.
 //!
 //! A server that escapes nothing can be made to end its own message: content such as `a"}]}}`, a newline
 //! and a message arrive as two sound lines. What follows gives it away. The rest of the real message
@@ -27,18 +27,18 @@ const MAX_REST_WAIT: Duration = Duration::from_secs(30);
 /// Quiet time after which messages are released although the server has begun a line that may be the
 /// rest of another one.
 const MAX_MID_REST: Duration = Duration::from_secs(25);
-/// Most messages that are held back at once.
+/// Limit on the messages that are held back at once.
 const MAX_HELD: usize = 4096;
 /// Bytes at the end of a line that are searched for the end of a message.
 const MAX_REST_BYTES: usize = 1024;
-/// Fewest closing brackets that make a line the rest of a message. Servers print objects over several
+/// Minimum of closing brackets that make a line the rest of a message. Servers print objects over several
 /// lines, so one bracket alone is an ordinary log line.
 const MIN_CLOSING: usize = 2;
-/// Quotes at the end of a line that are tried as the end of the content.
+/// Limit on the quotes at the end of a line that are tried as the end of the content.
 const MAX_QUOTES: usize = 32;
-/// Brackets of a line that are tried as the start of a JSON value.
+/// Limit on the brackets of a line that are tried as the start of a JSON value.
 const MAX_STARTS: usize = 8;
-/// Bytes at the end of a message that are compared with the end of a later line.
+/// Limit on the bytes at the end of a message that are compared with the end of a later line.
 const MAX_CLOSING: usize = 16;
 /// Brackets that the rest of a message closes at least: its own, and those of its result or its
 /// parameters.
@@ -52,15 +52,15 @@ pub(super) struct Holdback {
     max_bytes: usize,
     /// Time of the last message that content may have ended.
     last: Option<Duration>,
-    /// Whether the server has sent a message on its own since.
+    /// Set if the server has sent a message on its own since.
     has_followed: bool,
-    /// Whether the last message stood on several lines. Then so does the rest of it.
+    /// Set if the last message stood on several lines. Then so does the rest of it.
     is_on_lines: bool,
     /// The bytes that close the last message.
     closing: Closing,
     /// Time of the last torn line.
     torn: Option<Duration>,
-    /// Whether the server has begun a line that may be the rest of a message.
+    /// Set if the server has begun a line that may be the rest of a message.
     is_mid_rest: bool,
     held: Vec<Vec<u8>>,
     /// True if one of them was written over several lines for people to read.
@@ -87,19 +87,19 @@ impl Holdback {
         }
     }
 
-    /// Takes note of a message that does not wait. `is_answer` says that it is an answer.
+    /// Records a message that does not wait.
     pub(super) fn note_message(&mut self, is_answer: bool, text: &[u8], now: Duration) {
         self.has_followed = self.last.is_some() && !is_answer;
         (self.last, self.is_on_lines) = (Some(now), false);
         self.closing = Closing::of(text);
     }
 
-    /// Takes note of a message that is dropped in any case.
+    /// Records a message that is dropped in any case.
     pub(super) fn note_other(&mut self, now: Duration) {
         self.last = Some(now);
     }
 
-    /// Takes note of a torn line. For a moment answers wait as well: content may have written them.
+    /// Records a torn line. For a moment answers wait as well: content may have written them.
     pub(super) fn note_torn(&mut self, now: Duration) {
         self.note_message(true, b"", now);
         self.torn = Some(now);
@@ -112,13 +112,13 @@ impl Holdback {
         !self.quiet.is_zero() && (is_suspect || is_after_torn)
     }
 
-    /// Takes note of a message that was put together from several lines.
+    /// Records a joined message.
     pub(super) fn note_joined(&mut self, now: Duration) {
         self.note_message(true, b"", now);
         self.is_on_lines = true;
     }
 
-    /// Whether a message that the server sends on its own has to wait.
+    /// Returns true if a message that the server sends on its own has to wait.
     pub(super) fn is_due(&self, now: Duration) -> bool {
         let is_after_message = self.last.is_some_and(|at| now <= at + AFTER_MESSAGE);
         !self.quiet.is_zero() && (is_after_message || !self.held.is_empty())
@@ -136,12 +136,12 @@ impl Holdback {
         self.is_due(now) && self.closing.ends(text)
     }
 
-    /// Whether messages wait.
+    /// Returns true if messages wait.
     pub(super) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Holds a message back. Returns whether there was room.
+    /// Holds a message back. Returns false if there is no room.
     pub(super) fn push(&mut self, frame: &[u8], now: Duration) -> bool {
         let bytes = self.bytes + frame.len();
         if self.held.len() == MAX_HELD || bytes > self.max_bytes {
@@ -169,15 +169,15 @@ impl Holdback {
         self.has_pretty
     }
 
-    /// Takes note that bytes of the server came.
+    /// Restarts the quiet time, because bytes of the server arrived.
     fn hear(&mut self, now: Duration) {
         let quiet = if self.is_mid_rest { MAX_MID_REST } else { self.quiet };
         self.release_at = now + quiet;
     }
 
-    /// Takes note of a line that has begun and not ended.
+    /// Records an incomplete line.
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
-        // The line is read only while something depends on it: it may be long.
+        // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
         self.hear(now);
     }
@@ -210,7 +210,8 @@ impl Holdback {
         is_recent && (is_rest(text, limits) || is_closing(text, least) || is_same())
     }
 
-    /// Whether the server has sent a message on its own since the last one that content may have ended.
+    /// Returns true if the server has sent a message on its own since the last one that content may
+    /// have ended.
     pub(super) fn has_followed(&self) -> bool {
         self.has_followed
     }

@@ -1,44 +1,44 @@
-//! What a joiner has to say.
+//! The events of a joiner.
 
 use hardline_wire::id::Id;
 
 use crate::finding::Finding;
 use crate::session::Reply;
 
-/// What comes of lines that were held.
+/// An event about held lines.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum JoinEvent {
-    /// Something was found.
+    /// A finding.
     Found {
-        /// What it is. Its place counts from the start of the first line that was held, in the bytes
-        /// as they came, line ends included.
+        /// The finding. Its position counts from the start of the first held line, line ends
+        /// included.
         finding: Finding,
-        /// Where that line starts, in bytes from the start of the stream.
+        /// Offset of that line in the stream, in bytes.
         start: u64,
     },
-    /// One message, put together from several lines.
+    /// One message, joined from several lines.
     Joined(Joined),
-    /// A request of the client gets this error: its answer cannot be used, or was among the lines.
+    /// A request of the client gets this reply: its answer cannot be used, or was among the lines.
     Failed(Reply),
-    /// A request of the server cannot be used, and gets this error.
+    /// A request of the server cannot be used, and gets this reply.
     Refused(Reply),
-    /// An answer was lost, and nothing tells which request it was for.
+    /// An answer was lost, and its request is not known.
     Lost,
 }
 
-/// One message, put together from several lines. To be judged like any line.
+/// One message, joined from several lines. Judge it like any line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Joined {
     /// The message, without a line end.
     pub text: Vec<u8>,
-    /// The id of the pending request that it answers.
+    /// Id of the pending request that it answers.
     pub id: Id<'static>,
-    /// Whether one of the lines was a whole message by itself, which is now text inside this one.
+    /// Set if one of the lines was a whole message, which is now text inside this one.
     pub has_planted: bool,
     /// True if its first line has nothing but brackets, as where a server formats messages for people.
     pub is_pretty: bool,
-    /// Where its first line starts, in bytes from the start of the stream.
+    /// Offset of its first line in the stream, in bytes.
     pub offset: u64,
 }

@@ -1,4 +1,4 @@
-//! The first line of a message that raw newlines tore apart.
+//! Recognizes the first line of a message that raw newlines tore apart.
 //!
 //! A head begins a JSON-RPC message and is incomplete: it ends inside a string, or with an object or
 //! array still open. The second kind matters as much as the first. Content with a quote before its
@@ -13,19 +13,19 @@ use memchr::{memchr2, memmem};
 use super::keys::Keys;
 use crate::frame::{brackets, cut_junk};
 
-/// Longest line of opening brackets that counts as the start of a pretty-printed message.
+/// Limit on a line of opening brackets that counts as the start of a pretty-printed message, in
+/// bytes.
 const MAX_BARE_BYTES: usize = 16;
 
-/// The facts about a message that its first line tells.
+/// The facts about a message that its first line shows.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) id: Option<Id<'static>>,
-    /// Whether it is a call, so that an id is the server's own.
+    /// Set if it is a call, so that the id is one of the server.
     pub(super) has_method: bool,
     /// Messages before it on the same line.
     pub(super) before: Vec<Recovered>,
-    /// Whether the line is nothing but opening brackets. The next line decides whether they begin
-    /// a message.
+    /// Set if the line consists of opening brackets. The next line decides if they begin a message.
     pub(super) is_bare: bool,
 }
 
@@ -66,13 +66,13 @@ impl Head {
         Some(Self { id: open.and_then(|it| it.id), has_method, before, is_bare: false })
     }
 
-    /// Whether a line is nothing but opening brackets.
+    /// Returns true if a line consists of opening brackets.
     pub(super) fn is_bare_line(text: &[u8]) -> bool {
         is_bare(text.trim_ascii_start())
     }
 
-    /// Whether `text`, the first line after opening brackets that is not blank, shows that they
-    /// begin a message.
+    /// Returns true if `text`, the first line after opening brackets that is not blank, shows that
+    /// they begin a message.
     pub(super) fn is_confirmed_by(text: &[u8]) -> bool {
         let start = text.trim_ascii_start();
         if is_bare(start) {
@@ -83,7 +83,7 @@ impl Head {
     }
 }
 
-/// Whether a log line quotes a message and ends before the message does: `INFO {"jsonrpc":…,"text":"a`.
+/// Returns true if a log line quotes a message and ends before the message does: `INFO {"jsonrpc":…,"text":"a`.
 ///
 /// The server may go on with the rest of the message on the next lines.
 pub(super) fn quotes_incomplete_message(text: &[u8]) -> bool {
@@ -97,7 +97,7 @@ pub(super) fn quotes_incomplete_message(text: &[u8]) -> bool {
     is_repr(quoted) || Keys::of(quoted).has_jsonrpc && is_incomplete(quoted)
 }
 
-/// Whether a line begins a message as another language prints it, `{'jsonrpc': '2.0', …`, and ends
+/// Returns true if a line begins a message as another language prints it, `{'jsonrpc': '2.0', …`, and ends
 /// before the message does.
 fn is_repr(text: &[u8]) -> bool {
     let object = text.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
@@ -123,7 +123,7 @@ fn is_repr(text: &[u8]) -> bool {
     depth > 0 || quote.is_some()
 }
 
-/// Whether a line that starts with a bracket ends before its value does.
+/// Returns true if a line that starts with a bracket ends before its value does.
 ///
 /// Content may have closed brackets of the wrong kind, so the kinds do not count.
 fn is_incomplete(text: &[u8]) -> bool {
@@ -136,7 +136,8 @@ fn is_bare(text: &[u8]) -> bool {
     starts && text.len() <= MAX_BARE_BYTES && text.iter().all(is_opening)
 }
 
-/// Whether the first key of an object is one of JSON-RPC's: a message may begin with its result.
+/// Returns true if the first key of an object is one of JSON-RPC: a message may begin with its
+/// result.
 pub(super) fn starts_with_member(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);

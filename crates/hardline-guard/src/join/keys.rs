@@ -1,11 +1,11 @@
-//! Lines that can hold no message, told without reading them.
+//! Rules out lines that cannot contain a message, without parsing them.
 
 use memchr::{memchr, memchr2_iter};
 
-/// The length of `{"id":1`; nothing shorter names an id.
+/// Length of `{"id":1`; no shorter text names an id.
 const MIN_OBJECT: usize = 7;
 
-/// Which keys may be on a line, told by a look that is cheaper than reading it.
+/// The keys that a line may have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Keys {
     pub(super) has_id: bool,
@@ -32,7 +32,7 @@ impl Keys {
         keys
     }
 
-    /// Whether there may be a message, or an id.
+    /// Returns true if there may be a message or an id.
     pub(super) fn has_any(self) -> bool {
         self.has_id || self.has_jsonrpc
     }

@@ -1,9 +1,9 @@
-//! Following strings and nesting through lines that are still being put together.
+//! Follows strings and nesting through the lines of a torn message.
 
-/// Brackets whose kinds are kept.
+/// Limit on the open brackets whose kinds are stored.
 const MAX_KNOWN_DEPTH: usize = 128;
 
-/// Where a text stands after what was read of it. Cheap to copy, so that a line can be tried.
+/// State after the text that was read so far. Cheap to copy, so that a line can be tried.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexer {
     max_depth: usize,
@@ -12,9 +12,9 @@ pub(super) struct Lexer {
     depth: usize,
     /// One bit for each open bracket, the innermost lowest: set for an array.
     arrays: u128,
-    /// Whether the outermost value has ended.
+    /// Set if the outermost value has ended.
     is_done: bool,
-    /// Whether no more text makes it one JSON value.
+    /// Set if no further text can make it one JSON value.
     is_broken: bool,
 }
 
@@ -31,12 +31,12 @@ impl Lexer {
         }
     }
 
-    /// Whether what was read may be one JSON value, and no less.
+    /// Returns true if the text may be one complete JSON value.
     pub(super) fn is_complete(&self) -> bool {
         self.is_done && !self.is_broken
     }
 
-    /// Whether the text ends inside a string.
+    /// Returns true if the text ends inside a string.
     pub(super) fn is_in_string(&self) -> bool {
         self.inside && !self.is_broken
     }
@@ -50,9 +50,9 @@ impl Lexer {
         self.is_broken = true;
     }
 
-    /// Reads on, and writes what was read with the control characters of strings escaped.
+    /// Reads bytes, and writes them with the control characters of strings escaped.
     ///
-    /// Written is no more than `max_bytes` in all and what one byte needs; a longer text is broken.
+    /// Writes at most `max_bytes` in all, and the escape of one byte. A longer text is broken.
     pub(super) fn write(&mut self, bytes: &[u8], out: &mut Vec<u8>, max_bytes: usize) {
         for &byte in bytes {
             if self.is_broken {
@@ -69,7 +69,7 @@ impl Lexer {
         }
     }
 
-    /// Reads on, and writes nothing.
+    /// Reads bytes without writing them.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             if self.is_broken {
@@ -97,7 +97,7 @@ impl Lexer {
                 self.is_broken |= self.max_depth < self.depth;
             }
             b'}' | b']' => {
-                // Beyond the bits that are kept any bracket closes any other.
+                // Beyond the stored bits any bracket closes any other.
                 let is_known = self.depth <= MAX_KNOWN_DEPTH;
                 let is_array = self.arrays & 1 == 1;
                 self.is_broken |= self.depth == 0 || is_known && is_array != (byte == b']');
@@ -110,7 +110,7 @@ impl Lexer {
     }
 }
 
-/// Writes text as the inside of a JSON string. Returns whether no more than `max_bytes` are there.
+/// Writes text as the inside of a JSON string. Returns false if the result exceeds `max_bytes`.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &[u8], max_bytes: usize) -> bool {
     for &byte in text {
         if max_bytes < out.len() {

@@ -1,4 +1,4 @@
-//! The time after a torn message whose rest has not come.
+//! Suspicion: the time after a torn message whose rest has not come.
 //!
 //! The rest may still come, after a pause, and its lines are text that an attacker may have written.
 //! While suspicion lasts, the guard drops every message that the server seems to send on its own. It
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::lex::Lexer;
 
-/// Longest time that a torn message without its rest makes the server's own messages suspect.
+/// Time in which messages of the server's own are suspect after a torn message without its rest.
 pub const MAX_SUSPICION: Duration = Duration::from_secs(30);
 
 /// The state after a torn message.
@@ -40,7 +40,7 @@ impl Suspicion {
         self.until
     }
 
-    /// Whether a line that is no message completes the torn message.
+    /// Returns true if a line that is no message completes the torn message.
     pub(super) fn is_completed_by(&self, text: &[u8]) -> bool {
         let Some(mut lexer) = self.after_head else { return false };
         lexer.read(text);

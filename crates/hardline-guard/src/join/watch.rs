@@ -1,7 +1,7 @@
-//! Requests that wait for a proper answer after one was seen where none should be.
+//! Tracks requests that wait for a proper answer, after an answer was inside another message.
 //!
-//! Invariants: no more than `max_in_flight` ids are kept, in no more than twice as many places; what
-//! is done for one id does not depend on how many there are.
+//! Invariants: at most `max_in_flight` ids are stored, in at most twice as many places. The cost of one
+//! id does not depend on their number.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -14,8 +14,7 @@ use hardline_wire::limits::Limits;
 pub(super) struct Watch {
     max_ids: usize,
     deadlines: HashMap<Id<'static>, Duration>,
-    /// The same in the order of the deadlines, and some that are not waited for any more; never one
-    /// of those in front.
+    /// The ids in the order of their deadlines, and some that were forgotten; the first one never is.
     order: VecDeque<(Duration, Id<'static>)>,
 }
 
@@ -25,16 +24,16 @@ impl Watch {
         Self { max_ids, deadlines: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Waits for an answer until `deadline`, which is not before any other. One that is waited for
-    /// already keeps its deadline. Returns whether there was room.
+    /// Adds an id with a deadline, which is not before any other. An id that is there already keeps its
+    /// deadline. Returns false if there is no room.
     pub(super) fn add(&mut self, id: Id<'static>, deadline: Duration) -> bool {
         if self.deadlines.contains_key(&id) {
             return true;
         }
-        if self.max_ids <= self.deadlines.len() {
+        if self.deadlines.len() >= self.max_ids {
             return false;
         }
-        if self.max_ids * 2 <= self.order.len() {
+        if self.order.len() >= self.max_ids * 2 {
             let Self { order, deadlines, .. } = self;
             order.retain(|(deadline, id)| deadlines.get(id) == Some(deadline));
         }
@@ -54,7 +53,7 @@ impl Watch {
         self.order.front().map(|(deadline, _)| *deadline)
     }
 
-    /// Takes an id whose time is over.
+    /// Takes an id whose deadline has passed.
     pub(super) fn next_due(&mut self, now: Duration) -> Option<Id<'static>> {
         if now < self.next_deadline()? {
             return None;
@@ -62,7 +61,7 @@ impl Watch {
         self.take_first()
     }
 
-    /// Takes the id whose time is over first.
+    /// Takes the id with the earliest deadline.
     pub(super) fn take_first(&mut self) -> Option<Id<'static>> {
         let (_, id) = self.order.pop_front()?;
         self.deadlines.remove(&id);
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_order_and_bounds_whatever_is_forgotten() {
+    fn keeps_order_and_bounds_when_ids_are_forgotten() {
         let limits = Limits::default().with_max_in_flight(3).unwrap();
         let mut watch = Watch::new(&limits);
         let (id, time) = (Id::from_integer, Duration::from_secs);

@@ -1,4 +1,4 @@
-//! What stood on the lines that were held: whole messages, and the ids whose answers were among them.
+//! Records what the held lines contain: whole messages, and the ids of answers.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use super::head::{Head, starts_with_member};
 use super::keys::Keys;
 use crate::frame::{is_unnamed_answer, probable_ids};
 
-/// Most messages that are shown one by one. The rest is counted.
+/// Limit on messages that are listed one by one. Further ones are counted.
 const MAX_SHOWN: usize = 8;
-/// Most bytes kept of each.
+/// Limit on the stored bytes of each.
 pub(super) const SHOWN_BYTES: usize = 96;
 
-/// What was seen on held lines.
+/// The contents of held lines.
 #[derive(Debug, Default)]
 pub(super) struct Witness {
     pub(super) requests: usize,
@@ -26,23 +26,23 @@ pub(super) struct Witness {
     pub(super) answers: usize,
     /// The first of them, at most [`MAX_SHOWN`].
     pub(super) planted: Vec<Planted>,
-    /// Whether there was an answer, or a part of one, without an id.
+    /// Set if there was an answer, or a part of one, without an id.
     pub(super) has_unnamed: bool,
-    /// True if a line began another message and did not end it.
+    /// Set if a line began another message and did not end it.
     pub(super) has_head: bool,
-    /// Ids that somebody waited for when an answer to them was held, in that order; no more than
-    /// are in flight.
+    /// Ids of pending requests whose answers were held, in the order of the answers; at most as many
+    /// as are in flight.
     pub(super) touched: Vec<Id<'static>>,
-    /// The same, to be asked.
+    /// The same ids, for lookup.
     seen: HashSet<Id<'static>>,
     /// Ids of pending requests that broken lines seem to answer; no more than are in flight.
     pub(super) probable: Vec<Id<'static>>,
 }
 
-/// A message that stood on a held line.
+/// A whole message on a held line.
 #[derive(Debug)]
 pub(super) struct Planted {
-    /// Where the line starts, in bytes from the start of the head.
+    /// Offset of the line from the start of the head, in bytes.
     pub(super) offset: usize,
     pub(super) length: usize,
     pub(super) start: Vec<u8>,
@@ -50,7 +50,7 @@ pub(super) struct Planted {
 }
 
 impl Witness {
-    /// Looks at one line.
+    /// Reads one line.
     pub(super) fn look(
         &mut self,
         text: &[u8],
@@ -65,7 +65,7 @@ impl Witness {
             self.note_probable(text, limits, pending);
             return;
         }
-        // What has no version is no message; an array may be a batch of nothing.
+        // A text without a version is no message; an array may be an empty batch.
         if keys.has_jsonrpc || text.trim_ascii_start().first() == Some(&b'[') {
             match decoder.decode(text) {
                 Ok(Frame::Message(message, _)) => {
@@ -82,7 +82,7 @@ impl Witness {
                 Err(_) => {}
             }
         }
-        // Other readers may take it for a message all the same.
+        // Other readers may accept it as a message nevertheless.
         self.has_head |= Head::read(text, limits).is_some_and(|head| !head.is_bare);
         let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
         let recovered = recover(text, Ending::Whole, limits);
@@ -90,7 +90,7 @@ impl Witness {
         self.note_probable(text, limits, pending);
     }
 
-    /// Notes the answers that a broken line was probably meant to carry.
+    /// Records the answers that a broken line was probably meant to contain.
     ///
     /// The hold may grow too large to keep its lines, so the joiner cannot look for them later.
     fn note_probable(&mut self, text: &[u8], limits: &Limits, pending: &impl Pending) {
@@ -104,8 +104,8 @@ impl Witness {
         }
     }
 
-    /// Notes what a line carried that is no frame, or is not kept: its text or how it begins, where
-    /// it starts, and whether what is on it may be whole.
+    /// Records the messages that were recovered from a line. `text` is the line or its start,
+    /// `offset` its position, and `is_closed` says that a message on it may be whole.
     pub(super) fn note_recovered(
         &mut self,
         recovered: impl Iterator<Item = Recovered>,

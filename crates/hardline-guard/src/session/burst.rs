@@ -1,4 +1,4 @@
-//! Floods: what a server sends unasked and too fast.
+//! Limits the rate at which a server sends messages on its own.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use hardline_wire::id::Id;
 use super::bucket::{Bucket, Burst};
 use super::coalesce::{CoalesceKey, Coalesced};
 
-/// How often a flood is reported while it lasts.
+/// Time between two reports of the same flood.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The budget of a server, and what is over it.
+/// The rate limit of a server, and the notifications beyond it.
 #[derive(Debug)]
 pub(super) struct Flood {
     is_enforced: bool,
     bucket: Bucket,
-    /// For frames that were refused.
+    /// Limits the findings about refused frames.
     invalid: Bucket,
     coalesced: Coalesced,
     dropped: u64,
-    /// How many were over the budget since the last report.
+    /// Number of messages over the limit since the last report.
     unreported: u64,
     reported: Option<Duration>,
 }
@@ -41,7 +41,7 @@ impl Flood {
         self.is_enforced
     }
 
-    /// Takes one of the budget, if there is one.
+    /// Takes a token, if there is one.
     pub(super) fn take(&mut self, now: Duration) -> bool {
         self.bucket.take(now)
     }
@@ -50,7 +50,8 @@ impl Flood {
         self.invalid.take(now)
     }
 
-    /// Counts one over the budget. Returns what is to be reported, once in a while.
+    /// Counts a message over the limit. Returns a description for a finding, at most once per
+    /// [`REPORT_INTERVAL`].
     pub(super) fn report(&mut self, now: Duration) -> Option<String> {
         self.unreported += 1;
         let is_due = self.reported.is_none_or(|last| last + REPORT_INTERVAL <= now);
@@ -59,8 +60,8 @@ impl Flood {
         }
         self.reported = Some(now);
         let count = std::mem::take(&mut self.unreported);
-        let fate = if self.is_enforced { "coalesced, dropped or refused" } else { "passed on" };
-        Some(format!("the server sends more than its budget: {count} {fate}"))
+        let verdict = if self.is_enforced { "coalesced, dropped or refused" } else { "passed on" };
+        Some(format!("the server sends more than its budget: {count} {verdict}"))
     }
 
     pub(super) fn count_dropped(&mut self) {
@@ -75,23 +76,23 @@ impl Flood {
         self.coalesced.keep(key)
     }
 
-    /// Whether something older was kept under `key`, which is not any more.
+    /// Forgets the frame that was kept under `key`. Returns true if there was one.
     pub(super) fn forget(&mut self, key: &CoalesceKey) -> bool {
         self.coalesced.take(key)
     }
 
-    /// The key of the progress that is kept for a token, which is not any more.
+    /// Forgets the progress that was kept for a token. Returns its key if there was any.
     pub(super) fn take_progress(&mut self, token: Option<Id<'static>>) -> Option<CoalesceKey> {
         let key = CoalesceKey::Progress(token?);
         self.coalesced.take(&key).then_some(key)
     }
 
-    /// When the next of what is kept may go on.
+    /// Returns the time at which the next kept frame may be sent.
     pub(super) fn next_release(&self) -> Option<Duration> {
         (!self.coalesced.is_empty()).then(|| self.bucket.next_free())
     }
 
-    /// Takes what goes on now.
+    /// Takes the key of a kept frame that may be sent now.
     pub(super) fn release(&mut self, now: Duration) -> Option<CoalesceKey> {
         if self.coalesced.is_empty() || !self.bucket.take(now) {
             return None;

@@ -1,8 +1,8 @@
-//! What a side declared that it can do, as far as the table of methods asks for it.
+//! The capabilities that a side declared, as far as the table of methods needs them.
 
 use hardline_wire::json::{Kind, Value};
 
-/// Every path that the table of methods names, and those that parts of a request need.
+/// The paths in the table of methods, and those that parts of a request need.
 const PATHS: [&str; 22] = [
     "completions",
     "elicitation",
@@ -52,7 +52,7 @@ impl Capabilities {
         set
     }
 
-    /// Whether the capability at `path` was declared. What no table names was not.
+    /// Returns true if the capability at `path` was declared. Unknown paths never are.
     pub(super) fn has(self, path: &str) -> bool {
         PATHS.iter().zip(0_u32..).any(|(it, bit)| *it == path && self.0 & 1 << bit != 0)
     }

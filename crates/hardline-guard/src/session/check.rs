@@ -22,13 +22,13 @@ impl Objection {
         Self { rule, severity: rule.severity(), can_block: true, reason }
     }
 
-    /// Something that is reported and blocks nothing.
+    /// Creates an objection that is reported and blocks nothing.
     fn mild(rule: Rule, reason: &'static str) -> Self {
         Self { severity: Severity::Low, can_block: false, ..Self::new(rule, reason) }
     }
 }
 
-/// Says what speaks against a call, worst first.
+/// Returns the objections to a call, most severe first.
 pub(super) fn objections(
     name: &str,
     is_request: bool,
@@ -61,7 +61,7 @@ pub(super) fn objections(
     [objection, lifecycle, capability].into_iter().flatten()
 }
 
-/// A method, as far as it is known.
+/// Result of searching for a method.
 enum Lookup {
     Unknown,
     WrongDirection,
@@ -69,8 +69,8 @@ enum Lookup {
 }
 
 impl Lookup {
-    /// Finds a method as the version has it, or else as any version does: a method that came later
-    /// needs its capability all the same.
+    /// Finds a method in the negotiated version, or else in any version: a method of another version
+    /// needs its capability too.
     fn of(name: &str, version: Option<Version>, direction: Direction) -> Self {
         let may_send = |method: &Method| match method.sender {
             Sender::Both => true,
@@ -89,7 +89,7 @@ impl Lookup {
     }
 }
 
-/// What a server may not do yet, or not at all.
+/// Returns the objection to a message that the server may not send now, or not at all.
 fn from_server(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     let rule = Rule::SessionLifecycle;
     if !is_request {
@@ -108,7 +108,8 @@ fn from_server(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     is_early.then(|| Objection::new(rule, "a request before the client is ready"))
 }
 
-/// What a client does too early or twice. It is the server's to refuse, so it is only reported.
+/// Returns the objection to a message that the client sends too early or twice. The server can
+/// refuse such a message, so it is only reported.
 fn from_client(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     let rule = Rule::SessionLifecycle;
     match (name, era.phase) {
@@ -123,7 +124,7 @@ fn from_client(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     }
 }
 
-/// What needs something that was not declared.
+/// Returns the objection to a method whose capability was not declared.
 fn capability(
     method: &Method,
     is_request: bool,

@@ -1,27 +1,27 @@
-//! Notifications of which only the newest counts.
+//! Coalesces notifications of which only the newest counts.
 
 use std::collections::{HashMap, VecDeque};
 
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 
-/// Names notifications that replace each other: whoever sends frames on keeps the newest of each.
+/// Identifies notifications that replace each other. The caller keeps the newest frame of each key.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum CoalesceKey {
     /// Progress of the request with this token, which is written like an id.
     Progress(Id<'static>),
-    /// Something was added to or taken from a list; the subscription is 2026-07-28's.
+    /// A list changed. Only 2026-07-28 has subscriptions.
     ListChanged {
-        /// The notification's method.
+        /// Method of the notification.
         method: &'static str,
-        /// The subscription that it is for.
+        /// Id of the subscription.
         subscription: Option<Id<'static>>,
     },
 }
 
 impl CoalesceKey {
-    /// The key of a notification, if it is of such a kind.
+    /// Returns the key of a notification, or `None` if it must not be coalesced.
     pub(super) fn of(method: &str, params: Option<Value<'_>>, max_id_bytes: usize) -> Option<Self> {
         const LISTS: [&str; 3] = [
             "notifications/tools/list_changed",
@@ -40,13 +40,13 @@ impl CoalesceKey {
     }
 }
 
-/// The keys under which something is kept. Never more than `max`.
+/// The keys of the kept frames, at most `max`.
 #[derive(Debug)]
 pub(super) struct Coalesced {
     max: usize,
-    /// Each key with the number under which it stands in `order`.
+    /// The keys, each with its number in `order`.
     keys: HashMap<CoalesceKey, u64>,
-    /// The keys, oldest first, and some that are taken; never more than twice `max`.
+    /// The keys, oldest first, and some that were removed; at most twice `max`.
     order: VecDeque<(u64, CoalesceKey)>,
     next_number: u64,
 }
@@ -60,16 +60,17 @@ impl Coalesced {
         self.keys.is_empty()
     }
 
-    /// Keeps something under `key`. Returns whether there is room.
+    /// Adds a key. Returns false if there is no room.
     pub(super) fn keep(&mut self, key: &CoalesceKey) -> bool {
         if self.keys.contains_key(key) {
             return true;
         }
-        if self.max <= self.keys.len() {
+        if self.keys.len() >= self.max {
             return false;
         }
         let Self { keys, order, .. } = self;
-        if self.max * 2 <= order.len() {
+        if order.len() >= self.max * 2 {
+            // Removed keys stay in the order until there are too many of them.
             order.retain(|(number, key)| keys.get(key) == Some(number));
         }
         keys.insert(key.clone(), self.next_number);
@@ -78,7 +79,7 @@ impl Coalesced {
         true
     }
 
-    /// Takes what is kept under `key`, if anything is.
+    /// Removes a key. Returns true if it was there.
     pub(super) fn take(&mut self, key: &CoalesceKey) -> bool {
         self.keys.remove(key).is_some()
     }

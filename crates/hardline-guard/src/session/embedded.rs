@@ -1,5 +1,5 @@
-//! Requests inside results and task notifications, with which a server of 2026-07-28 asks the client for
-//! something.
+//! Checks requests inside results and task notifications, with which a server of 2026-07-28 asks the
+//! client for input.
 
 use hardline_wire::json::{Kind, Value};
 use hardline_wire::method;
@@ -13,7 +13,7 @@ use crate::rule::Rule;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Embedded {
     pub(super) rule: Rule,
-    /// Where it stands in the frame.
+    /// Offset in the frame.
     pub(super) offset: usize,
     pub(super) length: usize,
     pub(super) reason: &'static str,
@@ -38,7 +38,7 @@ fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
     faults.max_by_key(|it| it.rule.severity())
 }
 
-/// Checks a request as a reader sees it that takes this value for its method.
+/// Checks a request for a reader that takes this value as its method.
 fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Option<Embedded> {
     let (offset, length) = (request.offset(), request.text().len());
     let name = Some(method).filter(|it| it.kind() == Kind::String)?.as_str()?;

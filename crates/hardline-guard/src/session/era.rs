@@ -1,4 +1,4 @@
-//! What was agreed on: the version, and what each side can do, learned from the traffic.
+//! Learns the version and the capabilities of both sides from the traffic.
 
 use hardline_wire::json::Value;
 use hardline_wire::method::Owner;
@@ -7,47 +7,47 @@ use hardline_wire::version::Version;
 use super::capability::Capabilities;
 use crate::finding::Direction;
 
-/// What is known of the session so far.
+/// The negotiated state of a session so far.
 #[derive(Debug, Default)]
 pub(super) struct Era {
     pub(super) version: Option<Version>,
     pub(super) phase: Phase,
-    /// Whether the client said that it is ready; clients that do not wait say so early.
+    /// Set once the client said that it is ready. Some clients say so before the server answers.
     is_client_ready: bool,
     client: Option<Capabilities>,
     server: Option<Capabilities>,
-    /// Capabilities that the last request of the client declared of itself.
+    /// Capabilities that the last request of the client declared in `_meta`.
     inline: Option<Capabilities>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Phase {
-    /// Nothing was agreed on.
+    /// Nothing was negotiated.
     #[default]
     Fresh,
-    /// The client asked to initialize.
+    /// The client sent `initialize`.
     Opening,
-    /// The server agreed.
+    /// The server answered it with a result.
     Opened,
-    /// There is no handshake: each request speaks for itself.
+    /// There is no handshake: each request declares its version.
     Stateless,
 }
 
 impl Era {
-    /// Whether both sides are through with the handshake.
+    /// Returns true if the handshake is complete.
     pub(super) fn is_ready(&self) -> bool {
         self.phase == Phase::Opened && self.is_client_ready
     }
 
-    /// Whether the server may send no requests: there is no handshake, or it led to a version that
-    /// has none.
+    /// Returns true if the server may send no requests: there was no handshake, or it negotiated a
+    /// version without one.
     pub(super) fn is_stateless(&self) -> bool {
         let has_none = self.version.is_some_and(|version| !version.has_handshake());
         has_none || self.phase == Phase::Stateless
     }
 
-    /// Returns the capabilities that the client declared in a handshake which led to a version without
-    /// one.
+    /// Returns the capabilities that the client declared in a handshake that negotiated a version
+    /// without one.
     pub(super) fn stateless_client(&self) -> Option<Capabilities> {
         self.client.filter(|_| self.is_stateless())
     }
@@ -85,8 +85,8 @@ impl Era {
         self.server = Some(declared.map(Capabilities::read).unwrap_or_default());
     }
 
-    /// Takes note of what a request of the client says of itself in `_meta`. Returns what the client can do, if
-    /// the request is one of a session without a handshake.
+    /// Reads the version and the capabilities from the `_meta` of a client's request. Returns the
+    /// capabilities if the session has no handshake.
     pub(super) fn learn_inline(&mut self, meta: Option<Value<'_>>) -> Option<Capabilities> {
         const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
         const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -110,12 +110,13 @@ impl Era {
         self.is_stateless().then(|| self.inline.or(self.client).unwrap_or_default())
     }
 
-    /// Returns what the client declared, if anything is known of it.
+    /// Returns the capabilities that the client declared, if known.
     pub(super) fn client(&self) -> Option<Capabilities> {
         self.client
     }
 
-    /// Whether what a message in `direction` needs was declared; `None` if nothing is known of it.
+    /// Returns true if the capability that a message in `direction` needs was declared, or `None` if
+    /// the declaration is not known.
     pub(super) fn has(&self, owner: Owner, path: &str, direction: Direction) -> Option<bool> {
         let is_from_client = direction == Direction::ClientToServer;
         let is_clients = match owner {

@@ -1,4 +1,4 @@
-//! Findings about one message, and what the policy says of them.
+//! Creates the findings about one message, as far as the policy wants them.
 
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::id::Id;
@@ -7,16 +7,16 @@ use super::embedded::Embedded;
 use crate::finding::{Direction, Finding, Severity};
 use crate::rule::{Action, Rule};
 
-/// Makes findings and asks the policy, for one message.
+/// Creates the findings of one message and asks the policy about them.
 pub(super) struct Judge<'a, F> {
     pub(super) direction: Direction,
     pub(super) decide: &'a F,
 }
 
-/// Most bytes of an id or a method that a finding shows.
+/// Limit on the bytes of an id or a method that a finding shows.
 const EXCERPT_BYTES: usize = 96;
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum About<'a> {
     Id(&'a Id<'a>),
@@ -26,7 +26,7 @@ pub(super) enum About<'a> {
 
 impl<F: Fn(Rule) -> Action> Judge<'_, F> {
     pub(super) fn blocks(&self, rule: Rule) -> bool {
-        Action::Block <= (self.decide)(rule)
+        (self.decide)(rule) >= Action::Block
     }
 
     /// Adds a finding, unless the policy allows the rule.

@@ -1,4 +1,4 @@
-//! Parts of a server's request that need a capability of their own.
+//! Checks parts of a server's request that need a capability of their own.
 //!
 //! A client that declares `sampling` or `elicitation` has not agreed to everything that such a request
 //! can carry. Tools, context of other servers, web pages to be opened and execution as a task are
@@ -10,7 +10,7 @@ use hardline_wire::version::Version;
 
 use super::capability::Capabilities;
 
-/// The code of an error that asks the client to open web pages: `data.elicitations` lists them.
+/// Code of an error that asks the client to open web pages: `data.elicitations` lists them.
 const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 /// Checks the parts of a request that a server makes of a client with these capabilities. Returns the
@@ -81,7 +81,7 @@ fn wants_context(params: Value<'_>) -> bool {
     context.is_some_and(|context| context != "none")
 }
 
-/// Whether an address is one that a browser opens as a web page and nothing else.
+/// Returns true if a browser opens an address as a web page and as nothing else.
 fn is_web_address(url: &str) -> bool {
     let has_scheme = |scheme: &str| {
         url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))

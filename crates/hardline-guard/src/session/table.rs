@@ -1,7 +1,7 @@
-//! The requests of one side: in flight, and settled a while ago.
+//! The requests of one side: those in flight, and those that ended recently.
 //!
-//! Invariants: no more than `max_in_flight` of each are kept, the oldest of the settled ones go first;
-//! what is done for one request does not depend on how many there are.
+//! Invariants: at most `max_in_flight` of each are kept, and the oldest ended ones are forgotten first.
+//! The cost of one request does not depend on their number.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -16,9 +16,9 @@ use super::outcome::{Asked, Orphan};
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
     pub(super) kind: RequestKind,
-    /// What progress on it carries.
+    /// Token of progress notifications for it.
     pub(super) progress_token: Option<Id<'static>>,
-    /// What the client can do, as a request of 2026-07-28 says of itself.
+    /// Capabilities of the client that a request of 2026-07-28 declares.
     pub(super) stateless: Option<Capabilities>,
     pub(super) asked: Asked,
     /// Set while it is doubtful that the answer will come.
@@ -29,11 +29,11 @@ pub(super) struct InFlight {
 pub(super) enum RequestKind {
     #[default]
     Ordinary,
-    /// It cannot be cancelled, and its answer opens the session.
+    /// `initialize`: cannot be cancelled, and its answer opens the session.
     Initialize,
-    /// Its answer says what the server can do.
+    /// `server/discover`: its answer has the capabilities of the server.
     Discover,
-    /// It stays open, and the server may end it.
+    /// `subscriptions/listen`: stays open until either side ends it.
     Subscription,
 }
 
@@ -48,25 +48,25 @@ impl RequestKind {
     }
 }
 
-/// How a request ended.
+/// Way in which a request ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Ended {
-    /// With an answer, or with an error of ours.
+    /// It got an answer or a reply.
     Answered,
-    /// Its sender wants no answer any more.
+    /// Its sender cancelled it.
     Cancelled,
 }
 
-/// What an answer is to the requests of the other side.
+/// Relation of an answer to the requests of the other side.
 #[derive(Debug)]
 pub(super) enum Match {
     /// The answer that a request waits for.
     Proper(InFlight),
-    /// One whose id has another type than this request's.
+    /// The id equals that of this request, but has another type.
     Mistyped(Id<'static>),
-    /// One to a request that ended.
+    /// The request ended before.
     Ended(Ended),
-    /// One to no request.
+    /// There is no such request.
     Unknown,
 }
 
@@ -74,12 +74,12 @@ pub(super) enum Match {
 pub(super) struct Table {
     max: usize,
     requests: HashMap<Id<'static>, Request>,
-    /// How many of them are in flight.
+    /// Number of requests in flight.
     in_flight: usize,
-    /// The ids of those that ended, oldest first, and some that are in flight again.
+    /// The ids of ended requests, oldest first, and some that are in flight again.
     order: VecDeque<(u64, Id<'static>)>,
     next_number: u64,
-    /// The earliest deadline, or earlier.
+    /// The earliest deadline, or an earlier time.
     next_deadline: Option<Duration>,
     /// True once a request had a number as its id, and once one had a string.
     has_numbers: bool,
@@ -89,7 +89,7 @@ pub(super) struct Table {
 #[derive(Debug)]
 enum Request {
     InFlight(InFlight),
-    /// With the number under which it stands in the order of those that ended.
+    /// With its number in the order of the ended requests.
     Ended(Ended, u64),
 }
 
@@ -121,7 +121,7 @@ impl Table {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.max <= self.in_flight
+        self.in_flight >= self.max
     }
 
     pub(super) fn contains(&self, id: &Id<'_>) -> bool {
@@ -171,7 +171,7 @@ impl Table {
         ids.into_iter().filter_map(end).collect()
     }
 
-    /// How many are in flight that will be answered in the end.
+    /// Returns the number of requests in flight that will be answered eventually.
     pub(super) fn in_flight_but_subscriptions(&self) -> usize {
         if self.in_flight == 0 {
             return 0;
@@ -180,7 +180,7 @@ impl Table {
         open.filter(|it| it.kind != RequestKind::Subscription).count()
     }
 
-    /// Keeps no more of the requests that ended than there may be in flight.
+    /// Forgets ended requests beyond the limit.
     fn forget_oldest(&mut self) {
         let Self { max, requests, in_flight, order, .. } = self;
         let is_stale = |requests: &HashMap<_, Request>, (number, id): &(u64, Id<'static>)| {
@@ -198,7 +198,7 @@ impl Table {
         }
     }
 
-    /// Says what an answer with this id is, and ends the request if it is the proper one.
+    /// Matches an answer with this id, and ends the request that it belongs to.
     pub(super) fn answer(&mut self, id: &Id<'static>) -> Match {
         if let Some(request) = self.end(id, Ended::Answered) {
             return Match::Proper(request);
@@ -217,7 +217,7 @@ impl Table {
         retyped(id).filter(|it| self.get(it).is_some())
     }
 
-    /// Returns the id of a request in flight that reads the same as `id` and has the other type.
+    /// Returns the id of a request in flight that has the same text as `id` and the other type.
     pub(super) fn twin_of(&self, id: &Id<'static>) -> Option<Id<'static>> {
         // Clients use ids of one type, so this is hardly ever searched for.
         if !(self.has_numbers && self.has_strings) {
@@ -246,7 +246,7 @@ impl Table {
         }
     }
 
-    /// Moves the deadline of the request with this progress token: the server is still at work on it.
+    /// Extends the deadline of the request with this progress token: the server still works on it.
     pub(super) fn trust(&mut self, token: &Id<'static>, now: Duration) {
         if self.next_deadline.is_none() {
             return;
@@ -265,7 +265,7 @@ impl Table {
         self.next_deadline
     }
 
-    /// Ends the requests whose time is over.
+    /// Ends the requests whose deadline has passed.
     pub(super) fn expire(&mut self, now: Duration) -> Vec<(Id<'static>, InFlight, Doubt)> {
         if self.next_deadline.is_none_or(|deadline| now < deadline) {
             return Vec::new();
@@ -286,14 +286,14 @@ impl Table {
 }
 
 impl InFlight {
-    /// Sets the deadline, unless there is an earlier one. Returns the one that counts.
+    /// Sets the deadline, unless there is an earlier one. Returns the earlier of both.
     fn expire_at(&mut self, deadline: Deadline) -> Duration {
         let earlier = self.deadline.filter(|it| it.at <= deadline.at);
         self.deadline.insert(earlier.unwrap_or(deadline)).at
     }
 }
 
-/// The id that reads the same and has the other type: `7` for `"7"`.
+/// Returns the id with the same text and the other type: `7` for `"7"`.
 fn retyped(id: &Id<'_>) -> Option<Id<'static>> {
     if let Some(number) = id.as_i64() {
         return Some(Id::from_string(&number.to_string()));

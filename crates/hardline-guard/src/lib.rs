@@ -24,7 +24,7 @@ pub mod tools;
 mod undo;
 
 pub use finding::{Direction, Finding, Severity};
-pub use guard::{Carries, Delivery, Found, FrameReport, Guard, MAX_FOUND, TextReport, Verdict};
+pub use guard::{Carries, Delivery, Found, FrameReport, Guard, Inspection, MAX_FOUND, TextReport};
 pub use inspected::Inspected;
 pub use rule::{Action, Rule};
 

@@ -29,7 +29,7 @@ use anstream::ColorChoice;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use hardline_guard::policy::Policy;
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 use hardline_guard::{Guard, Rule, Severity, explain};
 
 use crate::policy::PolicyArgs;
@@ -158,7 +158,7 @@ impl Judges {
             Some(server) => Guard::for_server(policy.clone(), server),
             None => Guard::new(policy.clone()),
         };
-        let mut settings = Settings::default();
+        let mut settings = ScanSettings::default();
         // A window is already bounded.
         settings.max_bytes = usize::MAX;
         settings.allow_jsonrpc = policy.allows_jsonrpc(server, None);

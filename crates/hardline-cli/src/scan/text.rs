@@ -112,7 +112,7 @@ fn judge(scanner: &mut Scanner, window: &Window<'_>, may_be_json: bool) -> Vec<H
 
 #[cfg(test)]
 mod tests {
-    use hardline_guard::scan::Settings;
+    use hardline_guard::scan::ScanSettings;
 
     use super::*;
 
@@ -122,7 +122,7 @@ mod tests {
     type Found = (Rule, usize, usize);
 
     fn in_windows(text: &[u8], chunk: usize, may_be_json: bool) -> Vec<Found> {
-        let mut scanner = Scanner::new(Settings::default());
+        let mut scanner = Scanner::new(ScanSettings::default());
         let mut windows = Windows::new(SIZES);
         let (mut found, mut start) = (Vec::new(), 0);
         let mut take = |windows: &mut Windows| {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn at_once(text: &str) -> Vec<Found> {
-        let scan = Scanner::new(Settings::default()).scan(text);
+        let scan = Scanner::new(ScanSettings::default()).scan(text);
         scan.hits.iter().map(|hit| (hit.rule, hit.range.start, hit.range.len())).collect()
     }
 

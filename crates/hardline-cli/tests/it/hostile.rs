@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hardline_guard::policy::{Policy, Profile};
-use hardline_guard::{Direction, Guard, Rule, Verdict};
+use hardline_guard::{Direction, Guard, Inspection, Rule};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, verdict: Verdict<'_>) {
+    fn take(&mut self, verdict: Inspection<'_>) {
         self.rules.extend(verdict.found.iter().map(|found| found.finding.rule));
         let deliveries = verdict.deliveries.into_iter();
         let to_client = deliveries.filter(|it| it.direction == Direction::ServerToClient);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hardline_guard::{Direction, Guard, Rule, Verdict};
+use hardline_guard::{Direction, Guard, Inspection, Rule};
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::line::Line;
 use tokio::time::Instant;
@@ -37,25 +37,25 @@ impl Judge {
         self.started + at
     }
 
-    pub(super) fn inspect<'a>(&mut self, direction: Direction, line: &Line<'a>) -> Verdict<'a> {
+    pub(super) fn inspect<'a>(&mut self, direction: Direction, line: &Line<'a>) -> Inspection<'a> {
         let verdict = self.guard.inspect(direction, line, self.now());
         self.report_all(&verdict);
         verdict
     }
 
-    pub(super) fn handle_timeout(&mut self) -> Verdict<'static> {
+    pub(super) fn handle_timeout(&mut self) -> Inspection<'static> {
         let verdict = self.guard.handle_timeout(self.now());
         self.report_all(&verdict);
         verdict
     }
 
-    pub(super) fn finish_server(&mut self) -> Verdict<'static> {
+    pub(super) fn finish_server(&mut self) -> Inspection<'static> {
         let verdict = self.guard.finish_server(self.now());
         self.report_all(&verdict);
         verdict
     }
 
-    fn report_all(&self, verdict: &Verdict<'_>) {
+    fn report_all(&self, verdict: &Inspection<'_>) {
         for found in &verdict.found {
             self.report(&Note::Found(found));
         }

@@ -8,7 +8,7 @@ use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-use hardline_guard::{Direction, Rule, Verdict};
+use hardline_guard::{Direction, Inspection, Rule};
 use hardline_transport::client::{Answer, Event, Events, Notice, TransportError};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
@@ -288,7 +288,7 @@ impl State {
         self.take_verdict(verdict)
     }
 
-    fn take_verdict(&mut self, verdict: Verdict<'_>) -> Vec<Step> {
+    fn take_verdict(&mut self, verdict: Inspection<'_>) -> Vec<Step> {
         // The guard borrows the message if it passes unchanged, and allocates any other output.
         let step = |delivery: hardline_guard::Delivery<'_>| match delivery.frame.into_inner() {
             Cow::Borrowed(_) => Step::Pass,

@@ -7,22 +7,22 @@
 //!
 //! Invariants: each byte of the message is read once; paths are built only for findings.
 
-mod place;
+mod path;
 mod reader;
-mod text;
+mod unescaped;
 
 use hardline_wire::json::{Kind, Step, Value};
 
-pub(crate) use place::Place;
+pub(crate) use path::JsonPath;
 pub(crate) use reader::Reader;
-pub(crate) use text::Text;
+pub(crate) use unescaped::Unescaped;
 
 /// Calls `take` with each string of `value`, its place, and whether it is a key.
 pub(crate) fn for_each_string<'a>(
     value: Value<'a>,
-    mut take: impl FnMut(Value<'a>, &Place<'a>, bool),
+    mut take: impl FnMut(Value<'a>, &JsonPath<'a>, bool),
 ) {
-    let mut place = Place::default();
+    let mut place = JsonPath::default();
     for step in value.steps() {
         match step {
             Step::Enter(kind, _) => place.enter(kind == Kind::Array),

@@ -13,7 +13,7 @@ const KEY_BYTES: usize = 64;
 
 /// Path from the root to a value, such as `$.result.content[0].text`.
 #[derive(Debug, Default)]
-pub(crate) struct Place<'a> {
+pub(crate) struct JsonPath<'a> {
     levels: Vec<At<'a>>,
 }
 
@@ -27,7 +27,7 @@ enum At<'a> {
     Index(usize),
 }
 
-impl<'a> Place<'a> {
+impl<'a> JsonPath<'a> {
     /// Enters an array or object.
     pub(crate) fn enter(&mut self, is_array: bool) {
         self.levels.push(if is_array { At::Index(0) } else { At::Object });
@@ -86,7 +86,7 @@ impl<'a> At<'a> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for JsonPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("$")?;
         for level in &self.levels {

@@ -7,7 +7,7 @@ use memchr::memchr;
 
 /// A string of a checked value, unescaped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Text<'a> {
+pub(crate) struct Unescaped<'a> {
     content: &'a str,
     /// The source text, without its quotes.
     raw: &'a str,
@@ -15,7 +15,7 @@ pub(crate) struct Text<'a> {
     start: usize,
 }
 
-impl<'a> Text<'a> {
+impl<'a> Unescaped<'a> {
     /// Decodes a string, using `buffer` if it has escapes. Returns `None` for any other value.
     pub(crate) fn read<'b: 'a>(string: Value<'b>, buffer: &'a mut String) -> Option<Self> {
         let raw = string.text().strip_prefix('"')?.strip_suffix('"')?;
@@ -142,7 +142,7 @@ mod tests {
         ] {
             let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
             let mut buffer = String::new();
-            let text = Text::read(checked.value, &mut buffer).unwrap();
+            let text = Unescaped::read(checked.value, &mut buffer).unwrap();
             assert_eq!(text.content(), checked.value.as_str().unwrap());
             let (content, origin) = (text.content(), text.origin());
             for (at, char) in content.char_indices() {

@@ -8,7 +8,7 @@
 //! raw tabs. A client has no reason to print anything, so its lines are never noise.
 //!
 //! ```
-//! use hardline_guard::frame::{FrameJudge, FrameOutcome};
+//! use hardline_guard::frame::{FrameJudge, FrameVerdict};
 //! use hardline_guard::{Direction, Rule};
 //! use hardline_wire::limits::Limits;
 //! use hardline_wire::recover::Ending;
@@ -17,7 +17,7 @@
 //! let line = br#"{"jsonrpc":"2.0","id":7,"result":{"ok":true,"ok":false}}"#;
 //! let judged = judge.judge_text(line, Ending::Whole);
 //! assert_eq!(judged.findings[0].rule, Rule::FrameDuplicateKey);
-//! let FrameOutcome::Refused(refused) = judged.outcome else { panic!() };
+//! let FrameVerdict::Refused(refused) = judged.verdict else { panic!() };
 //! assert_eq!(refused.responses[0].as_i64(), Some(7));
 //! ```
 //!
@@ -75,13 +75,13 @@ pub struct Judged<'a> {
     /// What was found, in the order of the line.
     pub findings: Vec<Finding>,
     /// What the line says.
-    pub outcome: FrameOutcome<'a>,
+    pub verdict: FrameVerdict<'a>,
 }
 
 /// What a line says.
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a line is taken, refused or blank")]
-pub enum FrameOutcome<'a> {
+pub enum FrameVerdict<'a> {
     /// Nothing: it carries no message.
     Blank,
     /// A message or a batch.
@@ -138,43 +138,43 @@ impl FrameJudge {
         if line.has_bom {
             findings.push(self.bom());
         }
-        let outcome = match line.content {
-            _ if line.is_blank() => FrameOutcome::Blank,
+        let verdict = match line.content {
+            _ if line.is_blank() => FrameVerdict::Blank,
             Content::Whole(text) => self.judge_into(text, line.ending(), &mut findings),
             Content::Overlong(overlong) => {
-                FrameOutcome::Refused(self.refuse_overlong(&overlong, &mut findings))
+                FrameVerdict::Refused(self.refuse_overlong(&overlong, &mut findings))
             }
         };
-        Judged { findings, outcome }
+        Judged { findings, verdict }
     }
 
     /// Judges the content of a line that is in memory, without its end and byte order mark.
     pub fn judge_text<'a>(&mut self, text: &'a [u8], ending: Ending) -> Judged<'a> {
         let mut findings = Vec::new();
-        let outcome = if text.trim_ascii().is_empty() {
-            FrameOutcome::Blank
+        let verdict = if text.trim_ascii().is_empty() {
+            FrameVerdict::Blank
         } else {
             self.judge_into(text, ending, &mut findings)
         };
-        Judged { findings, outcome }
+        Judged { findings, verdict }
     }
 
     /// Judges one element of a batch. Positions count from the start of the line; a mended element
     /// is that element alone.
     pub fn judge_element<'a>(&mut self, element: Element<'a>) -> Judged<'a> {
         let mut findings = Vec::new();
-        let outcome = match self.decoder.decode_element(element) {
-            Ok((message, value)) => FrameOutcome::Frame(Frame::Message(message, value)),
+        let verdict = match self.decoder.decode_element(element) {
+            Ok((message, value)) => FrameVerdict::Frame(Frame::Message(message, value)),
             Err(refusal) => {
                 let refused =
                     self.refuse(element.text, refusal, Ending::Whole, true, &mut findings);
-                FrameOutcome::Refused(refused)
+                FrameVerdict::Refused(refused)
             }
         };
         for finding in &mut findings {
             finding.offset += element.offset;
         }
-        Judged { findings, outcome }
+        Judged { findings, verdict }
     }
 
     /// Returns the id of an element of a batch that is an answer.
@@ -194,14 +194,14 @@ impl FrameJudge {
         text: &'a [u8],
         ending: Ending,
         findings: &mut Vec<Finding>,
-    ) -> FrameOutcome<'a> {
+    ) -> FrameVerdict<'a> {
         match self.decoder.decode(text) {
             Ok(Frame::Batch(_)) if self.is_logged_array(text, ending) => {
-                FrameOutcome::Refused(self.refuse_noise(text, findings))
+                FrameVerdict::Refused(self.refuse_noise(text, findings))
             }
-            Ok(frame) => FrameOutcome::Frame(frame),
+            Ok(frame) => FrameVerdict::Frame(frame),
             Err(refusal) => {
-                FrameOutcome::Refused(self.refuse(text, refusal, ending, false, findings))
+                FrameVerdict::Refused(self.refuse(text, refusal, ending, false, findings))
             }
         }
     }

@@ -14,7 +14,7 @@ use super::content::{self, Subject};
 use super::sink::Sink;
 use crate::content::{Reader, for_each_string};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused};
+use crate::frame::{FrameVerdict, Refused};
 use crate::inspected::Inspected;
 use crate::rule::{Action, Rule};
 use crate::sanitize;
@@ -97,25 +97,25 @@ impl Guard {
         let mut sink = Sink::of_all();
         let mut action = self.add_findings(direction, judged.findings, &mut sink, true);
         let mut edits = Vec::new();
-        let is_json = matches!(judged.outcome, FrameOutcome::Frame(_));
-        match judged.outcome {
-            FrameOutcome::Refused(refused) if action == Action::Sanitize => {
+        let is_json = matches!(judged.verdict, FrameVerdict::Frame(_));
+        match judged.verdict {
+            FrameVerdict::Refused(refused) if action == Action::Sanitize => {
                 return self.check_mended(direction, line, refused, sink);
             }
-            FrameOutcome::Blank | FrameOutcome::Refused(_) => {}
-            FrameOutcome::Frame(Frame::Message(_, value)) => {
+            FrameVerdict::Blank | FrameVerdict::Refused(_) => {}
+            FrameVerdict::Frame(Frame::Message(_, value)) => {
                 let subject = Subject { value, text: line, base: 0, names: 1 };
                 let (found, edit) = self.check_message(direction, subject, &mut sink);
                 action = action.max(found);
                 edits.extend(edit);
             }
-            FrameOutcome::Frame(Frame::Batch(batch)) => {
+            FrameVerdict::Frame(Frame::Batch(batch)) => {
                 for element in batch.elements() {
                     let judged = self.frames.of(direction).judge_element(element);
                     // Mending needs the whole line, so an element is blocked instead.
                     let found = self.add_findings(direction, judged.findings, &mut sink, false);
                     action = action.max(found);
-                    let FrameOutcome::Frame(Frame::Message(_, value)) = judged.outcome else {
+                    let FrameVerdict::Frame(Frame::Message(_, value)) = judged.verdict else {
                         continue;
                     };
                     let (text, base) = (element.text, element.offset);

@@ -8,7 +8,7 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Value};
 
 use super::sink::Sink;
-use crate::content::{Place, Reader, Text, for_each_string};
+use crate::content::{JsonPath, Reader, Unescaped, for_each_string};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::policy::Actions;
@@ -39,7 +39,7 @@ pub(super) struct Judge {
 
 /// Decision about the strings of a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum ContentVerdict {
     /// The message passes unchanged.
     Clean,
     /// This text passes in its place.
@@ -48,7 +48,7 @@ pub(super) enum Verdict {
     Blocked,
 }
 
-impl Verdict {
+impl ContentVerdict {
     /// Returns the action that was taken, given the one that the policy asked for.
     pub(super) fn action(&self, asked: Action) -> Action {
         match self {
@@ -108,22 +108,22 @@ impl Judge {
         direction: Direction,
         actions: &Actions,
         sink: &mut Sink,
-    ) -> Verdict {
+    ) -> ContentVerdict {
         sink.reset_action();
         let edits = self.find_edits(subject, direction, actions, sink);
         let verdict = match sink.action {
-            Action::Allow | Action::Log if direction == Direction::ClientToServer => {
-                self.put_back(subject, sink.now).map_or(Verdict::Clean, Verdict::Edited)
-            }
-            Action::Allow | Action::Log => Verdict::Clean,
+            Action::Allow | Action::Log if direction == Direction::ClientToServer => self
+                .put_back(subject, sink.now)
+                .map_or(ContentVerdict::Clean, ContentVerdict::Edited),
+            Action::Allow | Action::Log => ContentVerdict::Clean,
             Action::Sanitize => self.sanitize(subject, edits, direction, actions),
-            Action::Block | Action::Close => Verdict::Blocked,
+            Action::Block | Action::Close => ContentVerdict::Blocked,
         };
         if let (Direction::ServerToClient, Some(now)) = (direction, sink.now) {
             match &verdict {
-                Verdict::Edited(edited) => self.remember(subject.value, edited, now),
-                Verdict::Clean => self.remember_marks(subject, now),
-                Verdict::Blocked => {}
+                ContentVerdict::Edited(edited) => self.remember(subject.value, edited, now),
+                ContentVerdict::Clean => self.remember_marks(subject, now),
+                ContentVerdict::Blocked => {}
             }
         }
         // One huge string must not keep its memory for the whole session.
@@ -140,23 +140,23 @@ impl Judge {
         mut edits: Vec<Edit>,
         direction: Direction,
         actions: &Actions,
-    ) -> Verdict {
+    ) -> ContentVerdict {
         let names = subject.names;
         let mut edited = subject.text.to_vec();
         for _ in 0..MAX_ROUNDS {
             edited = splice(&edited, edits);
             // An edit makes the message longer, so it may exceed the limit now.
-            let Ok(checked) = self.checker.check(&edited) else { return Verdict::Blocked };
+            let Ok(checked) = self.checker.check(&edited) else { return ContentVerdict::Blocked };
             let subject = Subject { value: checked.value, text: &edited, base: 0, names };
             let mut sink = Sink::of_worst(0);
             edits = self.find_edits(subject, direction, actions, &mut sink);
             match sink.action {
-                Action::Allow | Action::Log => return Verdict::Edited(edited),
+                Action::Allow | Action::Log => return ContentVerdict::Edited(edited),
                 Action::Sanitize => {}
-                Action::Block | Action::Close => return Verdict::Blocked,
+                Action::Block | Action::Close => return ContentVerdict::Blocked,
             }
         }
-        Verdict::Blocked
+        ContentVerdict::Blocked
     }
 
     /// Remembers the edits of each string of a message.
@@ -184,7 +184,7 @@ impl Judge {
         for_each_string(subject.value, |string, _, is_key| {
             if !is_key
                 && undo::may_be_written(string.text().as_bytes())
-                && let Some(text) = Text::read(string, buffer)
+                && let Some(text) = Unescaped::read(string, buffer)
             {
                 undo.remember(text.content(), text.content(), now, &mut most);
             }
@@ -245,7 +245,7 @@ impl Judge {
             if is_plain(string.text().as_bytes(), 0) {
                 return;
             }
-            let Some(text) = Text::read(string, buffer) else { return };
+            let Some(text) = Unescaped::read(string, buffer) else { return };
             let reader = place.reader(is_key);
             let hits = scan(scanner, text.content(), reader, sink);
             if hits.is_empty() {
@@ -281,12 +281,12 @@ impl Judge {
 }
 
 /// Calls `take` with each string in the arguments of a request.
-fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnMut(Text<'_>)) {
+fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnMut(Unescaped<'_>)) {
     for_each_string(request, |string, place, is_key| {
         let is_inside = |name: &str| place.is_inside(&["params", name]);
         if !is_key
             && ["argument", "arguments", "context"].into_iter().any(is_inside)
-            && let Some(text) = Text::read(string, buffer)
+            && let Some(text) = Unescaped::read(string, buffer)
         {
             take(text);
         }
@@ -336,7 +336,7 @@ pub(super) fn finding(
     direction: Direction,
     range: Range<usize>,
     content: &str,
-    place: Option<&Place<'_>>,
+    place: Option<&JsonPath<'_>>,
 ) -> Finding {
     let found = content.get(hit.range.clone()).unwrap_or_default();
     Finding {
@@ -352,7 +352,7 @@ pub(super) fn finding(
 }
 
 /// Returns the finding for the first string that was not scanned.
-fn too_much(string: Value<'_>, base: usize, direction: Direction, place: &Place<'_>) -> Finding {
+fn too_much(string: Value<'_>, base: usize, direction: Direction, place: &JsonPath<'_>) -> Finding {
     let text = string.text().as_bytes();
     let detail = "the message has more text than is looked at in one";
     Finding {

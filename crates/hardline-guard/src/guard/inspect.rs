@@ -13,26 +13,28 @@ use hardline_wire::message::Message;
 use hardline_wire::recover::Ending;
 use memchr::memmem;
 
-use super::content::{self, Subject};
+use super::content::{ContentVerdict, Subject};
+use super::inspection::{Carries, Inspection};
 use super::sink::locate;
 use super::tools::List;
-use super::verdict::{Carries, Verdict};
 use super::work::Work;
 use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
-use crate::frame::{FrameOutcome, Refused, cut_junk};
+use crate::frame::{FrameVerdict, Refused, cut_junk};
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
-use crate::session::{Fate, Outcome, Reply};
+use crate::session::{Outcome, Reply, SessionVerdict};
 
-/// How a message goes on.
+/// Decision about a message after all checks.
 #[derive(Debug)]
-pub(super) enum Passing {
-    AsIs,
+pub(super) enum MessageVerdict {
+    /// It passes unchanged.
+    Unchanged,
+    /// This text passes in its place.
     Edited(Vec<u8>),
-    /// It does not, or not now; whoever must know was told.
-    Gone,
+    /// Dropped or held back; replies for the affected requests were already queued.
+    Stopped,
 }
 
 impl Guard {
@@ -55,16 +57,16 @@ impl Guard {
     /// // An answer to a request that the client never made.
     /// let mut chunk: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n";
     /// let line = framer.next_line(&mut chunk).unwrap();
-    /// let verdict = guard.inspect(Direction::ServerToClient, &line, Duration::ZERO);
-    /// assert_eq!(verdict.found[0].finding.rule, Rule::SessionUnsolicitedResponse);
-    /// assert!(verdict.deliveries.is_empty());
+    /// let inspection = guard.inspect(Direction::ServerToClient, &line, Duration::ZERO);
+    /// assert_eq!(inspection.found[0].finding.rule, Rule::SessionUnsolicitedResponse);
+    /// assert!(inspection.deliveries.is_empty());
     /// ```
     pub fn inspect<'a>(
         &mut self,
         direction: Direction,
         line: &Line<'a>,
         now: Duration,
-    ) -> Verdict<'a> {
+    ) -> Inspection<'a> {
         let mut work = self.work(now);
         let is_from_server = direction == Direction::ServerToClient;
         let was_holding = is_from_server && self.joiner.is_holding();
@@ -72,18 +74,18 @@ impl Guard {
             return work.finish();
         }
         let judged = self.frames.of(direction).judge(line);
-        let is_refused = matches!(judged.outcome, FrameOutcome::Refused(_));
+        let is_refused = matches!(judged.verdict, FrameVerdict::Refused(_));
         if is_refused && is_from_server && !was_holding && self.is_held(line, &mut work) {
             return work.finish();
         }
-        match judged.outcome {
-            FrameOutcome::Blank => {
+        match judged.verdict {
+            FrameVerdict::Blank => {
                 self.note(direction, judged.findings, &mut work);
             }
-            FrameOutcome::Refused(refused) => {
+            FrameVerdict::Refused(refused) => {
                 self.take_refused(direction, line, judged.findings, refused, &mut work);
             }
-            FrameOutcome::Frame(frame) => {
+            FrameVerdict::Frame(frame) => {
                 let action = self.note(direction, judged.findings, &mut work);
                 let text = line.whole().unwrap_or_default();
                 match frame {
@@ -99,9 +101,9 @@ impl Guard {
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
                         let frame = match self.pass(direction, &message, subject, &mut work) {
-                            Passing::AsIs => Cow::Borrowed(text),
-                            Passing::Edited(edited) => Cow::Owned(edited),
-                            Passing::Gone => return work.finish(),
+                            MessageVerdict::Unchanged => Cow::Borrowed(text),
+                            MessageVerdict::Edited(edited) => Cow::Owned(edited),
+                            MessageVerdict::Stopped => return work.finish(),
                         };
                         work.deliver(direction, frame, Carries::Message(message));
                     }
@@ -243,7 +245,7 @@ impl Guard {
     fn read_behind_junk(&mut self, text: &[u8], refused: &mut Refused) {
         let Some(message) = cut_junk(text).filter(|it| it.len() < text.len()) else { return };
         let judged = self.frames.from_server.judge_text(message, Ending::Whole);
-        if let FrameOutcome::Refused(inner) = judged.outcome {
+        if let FrameVerdict::Refused(inner) = judged.verdict {
             refused.responses = inner.responses;
             refused.may_answer = inner.may_answer;
         }
@@ -275,29 +277,29 @@ impl Guard {
         for element in batch.elements() {
             let judged = self.frames.of(direction).judge_element(element);
             let action = self.note(direction, judged.findings, work);
-            match judged.outcome {
-                FrameOutcome::Frame(Frame::Message(message, value)) => {
+            match judged.verdict {
+                FrameVerdict::Frame(Frame::Message(message, value)) => {
                     let subject =
                         Subject { value, text: element.text, base: element.offset, names: 1 };
                     if is_doubtful && message.id().is_some() {
                         continue;
                     }
                     match self.pass(direction, &message, subject, work) {
-                        Passing::AsIs => parts.push(Cow::Borrowed(element.text)),
-                        Passing::Edited(edited) => parts.push(Cow::Owned(edited)),
-                        Passing::Gone => continue,
+                        MessageVerdict::Unchanged => parts.push(Cow::Borrowed(element.text)),
+                        MessageVerdict::Edited(edited) => parts.push(Cow::Owned(edited)),
+                        MessageVerdict::Stopped => continue,
                     }
                     messages.push(message);
                 }
-                FrameOutcome::Refused(_)
+                FrameVerdict::Refused(_)
                     if action < Action::Sanitize && !self.has_tool_filter() =>
                 {
                     parts.push(Cow::Borrowed(element.text));
                 }
-                FrameOutcome::Refused(refused) => {
+                FrameVerdict::Refused(refused) => {
                     self.give_up(direction, element.text, refused, work);
                 }
-                FrameOutcome::Blank | FrameOutcome::Frame(Frame::Batch(_)) => {}
+                FrameVerdict::Blank | FrameVerdict::Frame(Frame::Batch(_)) => {}
             }
         }
         let is_whole =
@@ -317,10 +319,10 @@ impl Guard {
         message: &Message<'_>,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Passing {
+    ) -> MessageVerdict {
         if direction == Direction::ServerToClient && self.is_suspect(message) {
             self.drop_suspect(message, subject.text, work);
-            return Passing::Gone;
+            return MessageVerdict::Stopped;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
@@ -335,24 +337,24 @@ impl Guard {
             self.forget(key);
         }
         self.settle_joiner(direction, message, &outcome);
-        let passing = match outcome.fate {
-            Fate::Pass => self.pass_content(direction, message, &outcome, subject, work),
-            Fate::Coalesce(ref key) => {
+        let passing = match outcome.verdict {
+            SessionVerdict::Pass => self.pass_content(direction, message, &outcome, subject, work),
+            SessionVerdict::Coalesce(ref key) => {
                 match self.pass_content(direction, message, &outcome, subject, work) {
-                    Passing::AsIs => self.keep(key.clone(), subject.text.to_vec()),
-                    Passing::Edited(edited) => self.keep(key.clone(), edited),
-                    Passing::Gone => {}
+                    MessageVerdict::Unchanged => self.keep(key.clone(), subject.text.to_vec()),
+                    MessageVerdict::Edited(edited) => self.keep(key.clone(), edited),
+                    MessageVerdict::Stopped => {}
                 }
-                Passing::Gone
+                MessageVerdict::Stopped
             }
-            Fate::Drop => Passing::Gone,
-            Fate::Answer(reply) => {
+            SessionVerdict::Drop => MessageVerdict::Stopped,
+            SessionVerdict::Answer(reply) => {
                 work.reply(direction.opposite(), reply);
-                Passing::Gone
+                MessageVerdict::Stopped
             }
-            Fate::Fail(reply) => {
+            SessionVerdict::Fail(reply) => {
                 work.reply(direction, reply);
-                Passing::Gone
+                MessageVerdict::Stopped
             }
         };
         work.answered = outcome.asked;
@@ -367,10 +369,10 @@ impl Guard {
         outcome: &Outcome,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Passing {
+    ) -> MessageVerdict {
         if direction == Direction::ClientToServer {
             if self.refuse_call(message, work) {
-                return Passing::Gone;
+                return MessageVerdict::Stopped;
             }
             if let Message::Request(request) = message {
                 self.meet_client(request);
@@ -396,9 +398,9 @@ impl Guard {
                 let tool = outcome.tool(message);
                 let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
                 match self.strings.judge(subject, direction, actions, &mut work.sink) {
-                    content::Verdict::Clean => return Passing::AsIs,
-                    content::Verdict::Edited(edited) => return Passing::Edited(edited),
-                    content::Verdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
+                    ContentVerdict::Clean => return MessageVerdict::Unchanged,
+                    ContentVerdict::Edited(edited) => return MessageVerdict::Edited(edited),
+                    ContentVerdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
                 }
             }
         };
@@ -421,7 +423,7 @@ impl Guard {
             }
             Message::Notification(_) => {}
         }
-        Passing::Gone
+        MessageVerdict::Stopped
     }
 
     /// Reports what the session found, and counts what it kept back.
@@ -436,7 +438,7 @@ impl Guard {
             return;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
-        let passes = outcome.fate == Fate::Pass;
+        let passes = outcome.verdict == SessionVerdict::Pass;
         let mut blocked = None;
         for mut finding in outcome.findings.drain(..) {
             locate(&mut finding, subject.value, subject.base);

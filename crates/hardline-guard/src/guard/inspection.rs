@@ -13,7 +13,7 @@ use crate::session::{Asked, Reply};
 /// Result of inspecting a line or of a timeout: the frames to send, and the findings.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Verdict<'a> {
+pub struct Inspection<'a> {
     /// Frames to send, in this order: original, sanitized, joined or held-back lines, and replies to
     /// peers whose requests cannot be answered.
     pub deliveries: Vec<Delivery<'a>>,
@@ -66,7 +66,7 @@ pub enum Carries<'a> {
     Unchecked,
 }
 
-impl Verdict<'_> {
+impl Inspection<'_> {
     /// Returns true if there is nothing to do and nothing to report.
     pub fn is_empty(&self) -> bool {
         self.deliveries.is_empty()

@@ -10,10 +10,10 @@ use hardline_wire::recover::Ending;
 use hardline_wire::version::Version;
 
 use super::content::Subject;
-use super::inspect::Passing;
-use super::verdict::{Carries, Verdict};
+use super::inspect::MessageVerdict;
+use super::inspection::{Carries, Inspection};
 use super::work::Work;
-use super::{FrameOutcome, Guard};
+use super::{FrameVerdict, Guard};
 use crate::finding::{Direction, Severity};
 use crate::join::{JoinEvent, Joined, Pending};
 use crate::rule::{Action, Rule};
@@ -30,7 +30,7 @@ impl Guard {
     /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
     /// is nothing to read from the server. What was already there might be the rest of a torn message,
     /// or the answer that somebody waits for.
-    pub fn handle_timeout(&mut self, now: Duration) -> Verdict<'static> {
+    pub fn handle_timeout(&mut self, now: Duration) -> Inspection<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
         work.finish()
@@ -44,7 +44,7 @@ impl Guard {
     }
 
     /// Ends the server's stream: lines that are held are not waited for any longer.
-    pub fn finish_server(&mut self, now: Duration) -> Verdict<'static> {
+    pub fn finish_server(&mut self, now: Duration) -> Inspection<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
         let is_torn =
@@ -184,27 +184,27 @@ impl Guard {
     /// Judges a line that is no longer the one that came.
     pub(super) fn take_text(&mut self, direction: Direction, text: Vec<u8>, work: &mut Work<'_>) {
         let judged = self.frames.of(direction).judge_text(&text, Ending::Whole);
-        let passing = match judged.outcome {
-            FrameOutcome::Frame(Frame::Message(message, value)) => {
+        let passing = match judged.verdict {
+            FrameVerdict::Frame(Frame::Message(message, value)) => {
                 let subject = Subject { value, text: &text, base: 0, names: 1 };
                 self.pass(direction, &message, subject, work)
             }
-            FrameOutcome::Refused(refused) => {
+            FrameVerdict::Refused(refused) => {
                 self.give_up(direction, &text, refused, work);
-                Passing::Gone
+                MessageVerdict::Stopped
             }
-            FrameOutcome::Frame(Frame::Batch(batch)) => {
+            FrameVerdict::Frame(Frame::Batch(batch)) => {
                 let mut inner = work.for_owned();
                 self.take_batch(direction, &Line::of_text(&text), &text, batch, &mut inner);
                 work.absorb(inner);
-                Passing::Gone
+                MessageVerdict::Stopped
             }
-            FrameOutcome::Blank => Passing::Gone,
+            FrameVerdict::Blank => MessageVerdict::Stopped,
         };
         let frame = match passing {
-            Passing::AsIs => text,
-            Passing::Edited(edited) => edited,
-            Passing::Gone => return,
+            MessageVerdict::Unchanged => text,
+            MessageVerdict::Edited(edited) => edited,
+            MessageVerdict::Stopped => return,
         };
         work.deliver(direction, Cow::Owned(frame), Carries::Unread);
     }

@@ -15,13 +15,14 @@ mod content;
 mod doubt;
 mod holdback;
 mod inspect;
+mod inspection;
 mod join;
 mod opening;
 mod refuse;
 mod sink;
 mod tools;
 mod unasked;
-mod verdict;
+
 mod work;
 
 use std::collections::HashMap;
@@ -32,11 +33,11 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
 
 use crate::finding::Direction;
-use crate::frame::{FrameJudge, FrameOutcome};
+use crate::frame::{FrameJudge, FrameVerdict};
 use crate::join::Joiner;
 use crate::policy::Policy;
 use crate::rule::{Action, Rule};
-use crate::scan::{Scanner, Settings};
+use crate::scan::{ScanSettings, Scanner};
 use crate::session::{Bucket, Burst, CoalesceKey, Session};
 use crate::tools::Roster;
 use check::is_fit;
@@ -44,8 +45,8 @@ use holdback::Holdback;
 use work::Work;
 
 pub use check::{FrameReport, TextReport};
+pub use inspection::{Carries, Delivery, Inspection, MAX_FOUND};
 pub use sink::Found;
-pub use verdict::{Carries, Delivery, MAX_FOUND, Verdict};
 
 /// Judges frames and texts by a policy.
 ///
@@ -119,7 +120,7 @@ impl Guard {
         let settings = policy.settings(server.as_deref());
         let limits = settings.limits().clone();
         let max_bytes = settings.max_content_bytes();
-        let scanner = Scanner::new(Settings { max_bytes, ..Settings::default() });
+        let scanner = Scanner::new(ScanSettings { max_bytes, ..ScanSettings::default() });
         let from_server =
             |rule| policy.actions(server.as_deref(), None).action(rule, Direction::ServerToClient);
         let is_enforced = from_server(Rule::SessionBurst) >= Action::Block;
@@ -182,7 +183,7 @@ impl Guard {
         direction: Direction,
         message: &'a [u8],
         now: Duration,
-    ) -> Verdict<'a> {
+    ) -> Inspection<'a> {
         self.inspect(direction, &Line::of_text(message), now)
     }
 }

@@ -9,10 +9,10 @@ use hardline_wire::message::{Message, Request};
 
 use super::Guard;
 use super::content::Subject;
-use super::inspect::Passing;
+use super::inspect::MessageVerdict;
+use super::inspection::MAX_FOUND;
 use super::sink::Sink;
 use super::tools::{EXCERPT_BYTES, has_twin};
-use super::verdict::MAX_FOUND;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
 use crate::pin::Instructions;
@@ -60,7 +60,7 @@ impl Guard {
         result: Value<'_>,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Result<Passing, Rule> {
+    ) -> Result<MessageVerdict, Rule> {
         let value = result.get(KEY);
         if has_twin(result, KEY) {
             // Some clients would read the other one.
@@ -103,16 +103,16 @@ impl Guard {
         removed: Option<Range<usize>>,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Result<Passing, Rule> {
+    ) -> Result<MessageVerdict, Rule> {
         let Some(removed) = removed else {
             let judged = self.judge_rest(subject.text, subject.base, work)?;
-            return Ok(judged.map_or(Passing::AsIs, Passing::Edited));
+            return Ok(judged.map_or(MessageVerdict::Unchanged, MessageVerdict::Edited));
         };
         let start = subject.text.get(..removed.start).unwrap_or_default();
         let end = subject.text.get(removed.end..).unwrap_or_default();
         let rest = [start, end].concat();
         let judged = self.judge_rest(&rest, subject.base, work)?;
-        Ok(Passing::Edited(judged.unwrap_or(rest)))
+        Ok(MessageVerdict::Edited(judged.unwrap_or(rest)))
     }
 
     fn note_opening(

@@ -3,7 +3,7 @@
 use hardline_wire::encode::{ReplyTo, code, error};
 
 use super::Guard;
-use super::verdict::Carries;
+use super::inspection::Carries;
 use super::work::Work;
 use crate::finding::Direction;
 use crate::frame::Refused;

@@ -5,10 +5,10 @@ use hardline_wire::json::{Checker, Kind, Value};
 use hardline_wire::message::Message;
 
 use super::Guard;
-use super::content::{self, Subject};
-use super::inspect::Passing;
+use super::content::{ContentVerdict, Subject};
+use super::inspect::MessageVerdict;
+use super::inspection::MAX_FOUND;
 use super::sink::{Found, Sink};
-use super::verdict::MAX_FOUND;
 use super::work::Work;
 use crate::finding::{Direction, Finding};
 use crate::pin::Definition;
@@ -146,7 +146,7 @@ impl Guard {
         asked: Option<&Asked>,
         subject: Subject<'_>,
         work: &mut Work<'_>,
-    ) -> Result<Passing, Rule> {
+    ) -> Result<MessageVerdict, Rule> {
         let elements: Vec<Value<'_>> = list.tools.elements().collect();
         let mut edited = Vec::with_capacity(elements.len());
         let mut tools = Vec::with_capacity(elements.len());
@@ -167,7 +167,7 @@ impl Guard {
             && edited.iter().all(Option::is_none)
             && !tools.iter().any(Listed::is_gone);
         if is_whole {
-            return Ok(Passing::AsIs);
+            return Ok(MessageVerdict::Unchanged);
         }
         let kept = elements.iter().zip(&edited).zip(&tools).filter(|(_, tool)| !tool.is_gone());
         let texts = kept.map(|((element, edited), _)| {
@@ -175,7 +175,7 @@ impl Guard {
         });
         let array = [b"[", &*texts.collect::<Vec<_>>().join(&b','), b"]"].concat();
         let written = self.put_tools(judged.as_deref().unwrap_or(&rest), &array);
-        written.map(Passing::Edited).ok_or(Rule::FrameTooLarge)
+        written.map(MessageVerdict::Edited).ok_or(Rule::FrameTooLarge)
     }
 
     /// Judges the definition of one tool. Returns the sanitized text if it was edited.
@@ -226,12 +226,12 @@ impl Guard {
         }
         add_at(index, sink.found, work);
         match verdict {
-            content::Verdict::Clean => None,
-            content::Verdict::Blocked => {
+            ContentVerdict::Clean => None,
+            ContentVerdict::Blocked => {
                 tool.hidden = Some(sink.rule.unwrap_or(Rule::ToolPoison));
                 None
             }
-            content::Verdict::Edited(edited) => {
+            ContentVerdict::Edited(edited) => {
                 let inner = edited.get(BEFORE.len()..edited.len().saturating_sub(AFTER.len()));
                 inner.map(<[u8]>::to_vec)
             }
@@ -319,9 +319,9 @@ impl Guard {
         let subject = Subject { value: checked.value, text: rest, base, names: 1 };
         let actions = self.policy.actions(self.server.as_deref(), None);
         match self.strings.judge(subject, Direction::ServerToClient, actions, &mut work.sink) {
-            content::Verdict::Clean => Ok(None),
-            content::Verdict::Edited(edited) => Ok(Some(edited)),
-            content::Verdict::Blocked => Err(work.sink.rule.unwrap_or(Rule::ContentFrame)),
+            ContentVerdict::Clean => Ok(None),
+            ContentVerdict::Edited(edited) => Ok(Some(edited)),
+            ContentVerdict::Blocked => Err(work.sink.rule.unwrap_or(Rule::ContentFrame)),
         }
     }
 

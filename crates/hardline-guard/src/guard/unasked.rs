@@ -17,7 +17,7 @@ use hardline_wire::recover::Ending;
 use super::Guard;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{FrameOutcome, finding_at};
+use crate::frame::{FrameVerdict, finding_at};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
@@ -120,8 +120,8 @@ impl Guard {
         for frame in self.holdback.take() {
             let judged = self.frames.from_server.judge_text(&frame, Ending::Whole);
             let is_request = matches!(
-                judged.outcome,
-                FrameOutcome::Frame(Frame::Message(Message::Request(_), _))
+                judged.verdict,
+                FrameVerdict::Frame(Frame::Message(Message::Request(_), _))
             );
             if is_request {
                 self.drop_held(&frame, work);
@@ -174,16 +174,16 @@ impl Guard {
 
     /// Returns the ids that a frame of the server answers.
     fn answered_ids(&mut self, frame: &[u8]) -> Vec<Id<'static>> {
-        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
-            FrameOutcome::Frame(Frame::Message(message, _)) => {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
+            FrameVerdict::Frame(Frame::Message(message, _)) => {
                 let id = message.id().filter(|_| is_answer(&message));
                 id.map(|id| id.clone().into_owned()).into_iter().collect()
             }
-            FrameOutcome::Frame(Frame::Batch(batch)) => {
+            FrameVerdict::Frame(Frame::Batch(batch)) => {
                 let judge = &mut self.frames.from_server;
                 batch.elements().filter_map(|element| judge.answered_id(element)).collect()
             }
-            FrameOutcome::Refused(_) | FrameOutcome::Blank => Vec::new(),
+            FrameVerdict::Refused(_) | FrameVerdict::Blank => Vec::new(),
         }
     }
 
@@ -232,13 +232,13 @@ impl Guard {
     pub(super) fn has_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
         let mut seen = HashSet::new();
         batch.elements().any(|element| {
-            match self.frames.from_server.judge_element(element).outcome {
-                FrameOutcome::Frame(Frame::Message(message, _)) if is_answer(&message) => {
+            match self.frames.from_server.judge_element(element).verdict {
+                FrameVerdict::Frame(Frame::Message(message, _)) if is_answer(&message) => {
                     let id = message.id().map(|id| id.clone().into_owned());
                     id.is_none_or(|id| !self.session.is_pending(&id) || !seen.insert(id))
                 }
-                FrameOutcome::Frame(_) | FrameOutcome::Blank => false,
-                FrameOutcome::Refused(_) => true,
+                FrameVerdict::Frame(_) | FrameVerdict::Blank => false,
+                FrameVerdict::Refused(_) => true,
             }
         })
     }
@@ -277,8 +277,8 @@ impl Guard {
 
     /// Returns true if a frame of the server is the only answer to a pending request.
     fn answers_pending(&mut self, frame: &[u8], contested: &[Id<'static>]) -> bool {
-        match self.frames.from_server.judge_text(frame, Ending::Whole).outcome {
-            FrameOutcome::Frame(Frame::Message(message, _)) => {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
+            FrameVerdict::Frame(Frame::Message(message, _)) => {
                 let is_contested = message.id().is_some_and(|id| contested.contains(id));
                 self.is_awaited(&message) && !is_contested
             }
@@ -291,11 +291,11 @@ impl Guard {
         let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
         let answered = self.answered_ids(frame);
-        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).outcome;
-        if matches!(outcome, FrameOutcome::Frame(Frame::Batch(_))) {
+        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).verdict;
+        if matches!(outcome, FrameVerdict::Frame(Frame::Batch(_))) {
             // An element may be a broken answer, which names its request to no parser.
             self.doubt_answers(frame, answered.is_empty(), 0, work.now);
-        } else if let FrameOutcome::Frame(Frame::Message(message, _)) = outcome {
+        } else if let FrameVerdict::Frame(Frame::Message(message, _)) = outcome {
             self.refuse_planted(&message, work);
             if matches!(message, Message::Error(_)) && !is_answer(&message) {
                 self.session.doubt_all(work.now);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hardline_wire::single_line::single_line;
 use memchr::memchr;
 
+use super::inspection::{Carries, Delivery, Inspection, MAX_FOUND};
 use super::sink::Sink;
-use super::verdict::{Carries, Delivery, MAX_FOUND, Verdict};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::inspected::Inspected;
@@ -114,9 +114,9 @@ impl<'a> Work<'a> {
         self.close.get_or_insert(rule);
     }
 
-    pub(super) fn finish(self) -> Verdict<'a> {
+    pub(super) fn finish(self) -> Inspection<'a> {
         let Self { sink, noise, answered, denied, trouble, deliveries, close, .. } = self;
         let Sink { found, unlisted, .. } = sink;
-        Verdict { deliveries, found, unlisted, noise, close, answered, denied, trouble }
+        Inspection { deliveries, found, unlisted, noise, close, answered, denied, trouble }
     }
 }

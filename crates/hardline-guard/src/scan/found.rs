@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::message::Class;
-use super::text::{Text, View};
+use super::text::{DecodedText, View};
 use super::{Layer, MAX_DECODE_DEPTH};
 
 /// A message in a text.
@@ -122,7 +122,13 @@ impl Breaks {
 
 /// Moves the results for the decoded text `inner`, from the index `from` on, to positions in the
 /// text that it was decoded from.
-pub(super) fn place(found: &mut [Found], from: usize, layer: Layer, outer: View<'_>, inner: &Text) {
+pub(super) fn place(
+    found: &mut [Found],
+    from: usize,
+    layer: Layer,
+    outer: View<'_>,
+    inner: &DecodedText,
+) {
     let Some(found) = found.get_mut(from..).filter(|it| !it.is_empty()) else { return };
     let mut positions = Vec::with_capacity(3 * found.len());
     for it in found.iter() {

@@ -48,7 +48,7 @@ pub(crate) use plain::is_plain;
 /// Settings of a scanner.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct ScanSettings {
     /// Limit on the bytes of a text that are scanned; [`Scan::scanned`] says where the scan
     /// stopped. Bounds time and memory. The default, 16 MiB, is the default limit of a frame.
     pub max_bytes: usize,
@@ -68,7 +68,7 @@ pub struct Settings {
 /// Limit on nested encodings that can be decoded.
 pub const MAX_DECODE_DEPTH: usize = 3;
 
-impl Default for Settings {
+impl Default for ScanSettings {
     fn default() -> Self {
         Self {
             max_bytes: 16 * 1024 * 1024,
@@ -142,13 +142,13 @@ pub struct Scan {
 /// Scans texts, one after the other.
 #[derive(Debug)]
 pub struct Scanner {
-    settings: Settings,
+    settings: ScanSettings,
     opener: Opener,
 }
 
 impl Scanner {
     /// Creates a scanner.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: ScanSettings) -> Self {
         let opener = Opener::new(settings.max_decode_depth.min(MAX_DECODE_DEPTH));
         Self { settings, opener }
     }

@@ -18,8 +18,8 @@ use super::Layer;
 use super::decode::base64;
 use super::found::{Found, Path, Veiled, place};
 use super::line::Lines;
-use super::survey::{Event, Marks, Survey};
-use super::text::{MIN_MESSAGE, Text, Unit, View};
+use super::survey::{Marks, Part, Survey};
+use super::text::{DecodedText, MIN_MESSAGE, Unit, View};
 
 /// Result for one text.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Opener {
     max_depth: usize,
     lines: Lines,
     /// Texts and jobs that no level uses at the moment.
-    texts: Vec<Text>,
+    texts: Vec<DecodedText>,
     jobs: Vec<Jobs>,
 }
 
@@ -75,7 +75,7 @@ impl Opener {
         let mut opened = Opened::default();
         self.read(view, &mut opened);
         // One huge text must not keep its memory for the whole session.
-        self.texts.retain(Text::is_small);
+        self.texts.retain(DecodedText::is_small);
         opened
     }
 
@@ -88,7 +88,7 @@ impl Opener {
         let (mut units, mut units_of_runs) = (text.units, text.units);
         while let Some(event) = survey.next() {
             match event {
-                Event::Line { range, marks } => {
+                Part::Line { range, marks } => {
                     while let Some((unit, rest)) = units.split_first()
                         && unit.range.end < range.start
                     {
@@ -99,7 +99,7 @@ impl Opener {
                         self.line(text, unit, range, marks, &mut wants, &mut jobs);
                     }
                 }
-                Event::Run(run) if text.depth < self.max_depth => {
+                Part::Run(run) if text.depth < self.max_depth => {
                     while let Some((unit, rest)) = units_of_runs.split_first()
                         && unit.range.end < run.start
                     {
@@ -113,8 +113,8 @@ impl Opener {
                         jobs.add(Layer::Base64, region.range);
                     }
                 }
-                Event::Trigger(at) if text.depth == 0 => opened.triggers.push(at),
-                Event::Run(_) | Event::Trigger(_) => {}
+                Part::Trigger(at) if text.depth == 0 => opened.triggers.push(at),
+                Part::Run(_) | Part::Trigger(_) => {}
             }
         }
         if let Some(unit) = units.first() {

@@ -277,7 +277,7 @@ mod tests {
     use hardline_testkit::generate::Rng;
 
     use super::*;
-    use crate::scan::{Scanner, Settings};
+    use crate::scan::{ScanSettings, Scanner};
 
     const PARTS: &[&str] = &[
         "jsonrpc",
@@ -371,7 +371,7 @@ mod tests {
     /// A frame that counts as plain has no hits, at any alignment to blocks.
     #[test]
     fn what_is_plain_has_no_hits() {
-        let mut scanner = Scanner::new(Settings::default());
+        let mut scanner = Scanner::new(ScanSettings::default());
         let (mut plain, mut hits) = (0, 0);
         let words = crate::scan::pattern::tests::parts();
         let parts: Vec<&str> = PARTS.iter().copied().chain(words.iter().map(|it| &**it)).collect();

@@ -55,7 +55,7 @@ impl Marks {
 
 /// A part of the text to parse.
 #[derive(Clone, Debug)]
-pub(super) enum Event {
+pub(super) enum Part {
     /// A line (between two LF) with marks.
     Line { range: Range<usize>, marks: Marks },
     /// At least [`MIN_RUN`] base64 letters.
@@ -120,15 +120,15 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns the next part to parse.
-    pub(super) fn next(&mut self) -> Option<Event> {
+    pub(super) fn next(&mut self) -> Option<Part> {
         loop {
             if let Some(run) = self.next_run() {
-                return Some(Event::Run(run));
+                return Some(Part::Run(run));
             }
             if self.triggers != 0 {
                 let at = self.base + self.triggers.trailing_zeros() as usize;
                 self.triggers &= self.triggers - 1;
-                return Some(Event::Trigger(at));
+                return Some(Part::Trigger(at));
             }
             while self.rare != 0 {
                 let at = self.base + self.rare.trailing_zeros() as usize;
@@ -273,7 +273,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Adds a mark to its line. Returns the previous line if the mark starts a new one.
-    fn take_mark(&mut self, at: usize, mark: Marks) -> Option<Event> {
+    fn take_mark(&mut self, at: usize, mark: Marks) -> Option<Part> {
         if at < self.line.end {
             self.marks.add(mark);
             return None;
@@ -288,9 +288,9 @@ impl<'a> Survey<'a> {
         done
     }
 
-    fn flush(&mut self) -> Option<Event> {
+    fn flush(&mut self) -> Option<Part> {
         let marks = std::mem::take(&mut self.marks);
-        (marks != Marks::default()).then(|| Event::Line { range: self.line.clone(), marks })
+        (marks != Marks::default()).then(|| Part::Line { range: self.line.clone(), marks })
     }
 }
 
@@ -364,9 +364,9 @@ mod tests {
             let (mut lines, mut runs, mut triggers) = (vec![], vec![], vec![]);
             while let Some(event) = survey.next() {
                 match event {
-                    Event::Line { range, marks } => lines.push((range, marks)),
-                    Event::Run(range) => runs.push(range),
-                    Event::Trigger(at) => triggers.push(at),
+                    Part::Line { range, marks } => lines.push((range, marks)),
+                    Part::Run(range) => runs.push(range),
+                    Part::Trigger(at) => triggers.push(at),
                 }
             }
             let mut start = 0;

@@ -97,7 +97,7 @@ impl<'a> View<'a> {
 
 /// A decoded text.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct DecodedText {
     bytes: Vec<u8>,
     tags: Vec<u8>,
     units: Vec<Unit>,
@@ -108,7 +108,7 @@ pub(super) struct Text {
 /// Limit on memory that is reused; larger buffers are freed.
 const MAX_SPARE: usize = 256 * 1024;
 
-impl Text {
+impl DecodedText {
     pub(super) fn is_empty(&self) -> bool {
         self.units.is_empty()
     }

@@ -10,7 +10,7 @@ use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_error;
 use super::table::{Ended, InFlight, Match, RequestKind};
-use super::{Doubt, Fate, Outcome, Reply, Session};
+use super::{Doubt, Outcome, Reply, Session, SessionVerdict};
 use crate::finding::Direction;
 use crate::rule::{Action, Rule};
 
@@ -37,7 +37,7 @@ impl Session {
         }
         let (rule, reason) = match self.requests(request).answer(&id) {
             Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
-            Match::Ended(Ended::Cancelled) => return Outcome::new(findings, Fate::Drop),
+            Match::Ended(Ended::Cancelled) => return Outcome::new(findings, SessionVerdict::Drop),
             Match::Ended(Ended::Answered) => {
                 // Content may have changed the id of another answer to this one.
                 if request == Direction::ClientToServer {
@@ -62,8 +62,8 @@ impl Session {
             }
         };
         judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
-        let fate = if judge.blocks(rule) { Fate::Drop } else { Fate::Pass };
-        Outcome::new(findings, fate)
+        let verdict = if judge.blocks(rule) { SessionVerdict::Drop } else { SessionVerdict::Pass };
+        Outcome::new(findings, verdict)
     }
 
     /// Takes the answer that a request waits for.
@@ -75,7 +75,7 @@ impl Session {
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
         let mut findings = Vec::new();
-        let mut fate = Fate::Pass;
+        let mut verdict = SessionVerdict::Pass;
         if judge.direction == Direction::ServerToClient {
             match (ended.kind, answer) {
                 (RequestKind::Initialize, Answer::Result(result)) => self.era.agree(result),
@@ -91,7 +91,7 @@ impl Session {
                         let rule = Rule::SessionCapability;
                         judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
                         if judge.blocks(rule) {
-                            fate = Fate::Fail(Reply::new(id, rule, reason));
+                            verdict = SessionVerdict::Fail(Reply::new(id, rule, reason));
                         }
                     }
                 }
@@ -103,13 +103,17 @@ impl Session {
                         let about = About::Embedded(&embedded);
                         judge.find(&mut findings, rule, rule.severity(), about, reason);
                         if judge.blocks(embedded.rule) {
-                            fate = Fate::Fail(Reply::new(id, embedded.rule, embedded.reason));
+                            verdict = SessionVerdict::Fail(Reply::new(
+                                id,
+                                embedded.rule,
+                                embedded.reason,
+                            ));
                         }
                     }
                 }
             }
         }
         let before = self.flood.take_progress(ended.progress_token);
-        Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, fate) }
+        Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, verdict) }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests and notifications.
+//! Handles requests and notifications.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -16,7 +16,7 @@ use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_parts;
 use super::table::{Ended, InFlight, RequestKind, Table};
-use super::{Asked, CoalesceKey, Fate, MAX_TOOL_BYTES, Outcome, Reply, Session};
+use super::{Asked, CoalesceKey, MAX_TOOL_BYTES, Outcome, Reply, Session, SessionVerdict};
 use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
 
@@ -32,7 +32,7 @@ impl Session {
         let mut findings = Vec::new();
         let answer = |findings, rule, reason: &str| {
             let reply = Reply::new(request.id.clone().into_owned(), rule, reason);
-            Outcome::new(findings, Fate::Answer(reply))
+            Outcome::new(findings, SessionVerdict::Answer(reply))
         };
         let is_from_client = direction == Direction::ClientToServer;
         let Parts { meta, name } = Parts::of(request.params, request.method == "tools/call");
@@ -45,7 +45,7 @@ impl Session {
             if judge.blocks(rule) {
                 let reply = Reply::new(id, rule, format!("Invalid request: {reason}"));
                 let reply = reply.with_code(code::INVALID_REQUEST);
-                return Outcome::new(findings, Fate::Answer(reply));
+                return Outcome::new(findings, SessionVerdict::Answer(reply));
             }
         }
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
@@ -62,7 +62,7 @@ impl Session {
                 return answer(findings, rule, reason);
             }
         }
-        if !is_from_client && self.is_over_budget(&request.method, now, judge, &mut findings) {
+        if !is_from_client && self.exceeds_limit(&request.method, now, judge, &mut findings) {
             self.flood.count_dropped();
             return answer(findings, Rule::SessionBurst, "too many requests at once");
         }
@@ -80,7 +80,7 @@ impl Session {
         let asked = Asked { since: now, ..asked(request, name) };
         let entry = InFlight { kind, progress_token, stateless, asked, deadline: None };
         self.requests(direction).insert(id, entry);
-        Outcome::new(findings, Fate::Pass)
+        Outcome::new(findings, SessionVerdict::Pass)
     }
 
     pub(super) fn handle_notification(
@@ -91,15 +91,15 @@ impl Session {
     ) -> Outcome {
         let mut findings = Vec::new();
         if self.object(&call.method, false, judge, &mut findings).is_some() {
-            return Outcome::new(findings, Fate::Drop);
+            return Outcome::new(findings, SessionVerdict::Drop);
         }
         match (&*call.method, judge.direction) {
             ("notifications/cancelled", direction) => {
                 let forget = self.cancel(direction, call.params);
-                return Outcome { forget, ..Outcome::new(findings, Fate::Pass) };
+                return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
             }
             ("notifications/subscriptions/acknowledged", _) => {
-                return Outcome::new(findings, Fate::Pass);
+                return Outcome::new(findings, SessionVerdict::Pass);
             }
             ("notifications/progress", Direction::ServerToClient) => {
                 self.trust(call, now);
@@ -115,13 +115,13 @@ impl Session {
             let about = About::Embedded(&embedded);
             judge.find(&mut findings, rule, rule.severity(), about, reason);
             if judge.blocks(rule) {
-                return Outcome::new(findings, Fate::Drop);
+                return Outcome::new(findings, SessionVerdict::Drop);
             }
         }
         self.handle_unasked(Some(call), now, findings, judge)
     }
 
-    /// Gives the request that a progress notification of the server is for more time, if it is doubtful.
+    /// Extends the deadline of a doubtful request, because the server reports progress on it.
     pub(crate) fn trust(&mut self, call: &Notification<'_>, now: Duration) {
         let token = call.params.and_then(|params| params.get("progressToken"));
         if let Some(Ok(token)) = token.map(|it| Id::read(it, self.limits.max_id_bytes())) {
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Passes what nobody asked for, as far as the budget goes.
+    /// Passes a message that the server sends on its own, up to the rate limit.
     pub(super) fn handle_unasked(
         &mut self,
         call: Option<&Notification<'_>>,
@@ -138,25 +138,25 @@ impl Session {
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> Outcome {
         if judge.direction == Direction::ClientToServer {
-            return Outcome::new(findings, Fate::Pass);
+            return Outcome::new(findings, SessionVerdict::Pass);
         }
         let max_id_bytes = self.limits.max_id_bytes();
         let key = call.and_then(|it| CoalesceKey::of(&it.method, it.params, max_id_bytes));
         let method = call.map_or("an error without an id", |it| &*it.method);
-        if !self.is_over_budget(method, now, judge, &mut findings) {
+        if !self.exceeds_limit(method, now, judge, &mut findings) {
             let forget = key.filter(|key| self.flood.forget(key));
-            return Outcome { forget, ..Outcome::new(findings, Fate::Pass) };
+            return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
         }
         match key.filter(|key| self.flood.keep(key)) {
-            Some(key) => Outcome::new(findings, Fate::Coalesce(key)),
+            Some(key) => Outcome::new(findings, SessionVerdict::Coalesce(key)),
             None => {
                 self.flood.count_dropped();
-                Outcome::new(findings, Fate::Drop)
+                Outcome::new(findings, SessionVerdict::Drop)
             }
         }
     }
 
-    /// Reports what speaks against a call. Returns the rule that blocks it, if one does.
+    /// Reports the objections to a call. Returns the rule that blocks it, if one does.
     fn object(
         &self,
         method: &str,
@@ -174,8 +174,9 @@ impl Session {
         None
     }
 
-    /// Whether the server sent too much, which is reported now and then.
-    fn is_over_budget(
+    /// Takes a token for a message of the server. Returns true if the limit is exceeded and
+    /// enforced, and reports that now and then.
+    fn exceeds_limit(
         &mut self,
         method: &str,
         now: Duration,
@@ -192,7 +193,8 @@ impl Session {
         self.flood.is_enforced()
     }
 
-    /// Takes note that a request is owed no answer any more. Returns what need not be kept.
+    /// Ends a request that its sender cancelled. Returns the key of its kept progress, which need not
+    /// be sent any more.
     fn cancel(&mut self, sender: Direction, params: Option<Value<'_>>) -> Option<CoalesceKey> {
         let value = params?.get("requestId")?;
         let id = Id::read(value, self.limits.max_id_bytes()).ok()?.into_owned();
@@ -225,7 +227,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Finds them. What a call carries may be large, so nothing is looked for that cannot be there.
+    /// Finds the members. Parameters may be large, so it searches only for members that can exist.
     fn of(params: Option<Value<'a>>, wants_name: bool) -> Self {
         let mut parts = Self::default();
         let Some(params) = params else { return parts };
@@ -260,7 +262,7 @@ fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
     Asked { method: known, tool, has_cursor, cursor, since: Duration::ZERO }
 }
 
-/// A mark for a page, by its cursor.
+/// Returns the hash of a cursor, which identifies a page.
 pub(crate) fn page_mark(cursor: Value<'_>) -> Option<u64> {
     if cursor.kind() == Kind::Null {
         return None;

@@ -1,22 +1,23 @@
-//! What the state of one connection allows: the rules `session.*`.
+//! Checks each message against the state of its session: the rules `session.*`.
 //!
-//! A [`Session`] is shown every message of both directions, in the order in which they arrive, and
-//! says what becomes of each. It learns the version and what each side can do from the traffic. What
-//! is done about a rule is the policy's: it is asked, and a rule that it does not block is only
-//! reported. Sending, keeping frames and asking the time are the caller's; times are counted from
-//! the session's start.
+//! A [`Session`] takes every message of both directions, in the order of their arrival, and returns
+//! a verdict for each. It learns the version and the capabilities of both sides from the traffic.
+//! The policy decides about each rule; the session only reports a rule that it does not block. The
+//! caller sends frames, stores those that are coalesced, and passes the time since the session's
+//! start.
 //!
-//! Chosen where DESIGN leaves it open:
-//! - Lifecycle and capability bind the server. What a client does too early is reported and passes:
-//!   the server itself knows best, and one-shot clients do not wait for the handshake.
-//! - What is only reported (a notification without its capability) has the severity `low`.
-//! - A request of a server in 2026-07-28 is answered with an error like any other blocked request.
+//! Decisions:
+//! - Lifecycle and capabilities bind the server. A message that the client sends too early is
+//!   reported and passes: the server can refuse it, and one-shot clients do not wait for the
+//!   handshake.
+//! - A violation that never blocks (a notification without its capability) has the severity `low`.
+//! - A request of a server in 2026-07-28 gets an error like any other blocked request.
 //! - An error without an id passes, and counts as a notification.
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use hardline_guard::session::{Burst, Fate, Session};
+//! use hardline_guard::session::{Burst, SessionVerdict, Session};
 //! use hardline_guard::{Direction, Rule};
 //! use hardline_wire::frame::{Decoder, Frame};
 //! use hardline_wire::limits::Limits;
@@ -30,14 +31,14 @@
 //! let direction = Direction::ServerToClient;
 //! let outcome = session.handle(direction, &message, Duration::ZERO, &Rule::balanced);
 //! assert_eq!(outcome.findings[0].rule, Rule::SessionWrongDirection);
-//! assert!(matches!(outcome.fate, Fate::Answer(_)));
+//! assert!(matches!(outcome.verdict, SessionVerdict::Answer(_)));
 //! ```
 //!
 //! Invariants:
 //! - Each request that passes is in a table until it is answered, cancelled or failed, and no table
 //!   has more than `max_in_flight` entries.
-//! - An answer that a request waits for always passes, whatever the budget, unless it carries
-//!   something that the policy blocks: then whoever asked gets an error.
+//! - An answer that a request waits for always passes, at any rate of messages, unless the policy
+//!   blocks its content. In that case the request gets an error.
 //! - A blocked request is answered once, with its id; a blocked notification is dropped.
 
 mod answer;
@@ -78,7 +79,7 @@ pub(crate) use call::page_mark;
 pub use coalesce::CoalesceKey;
 pub(crate) use doubt::Doubt;
 pub use doubt::{MAX_DAMAGED_WAIT, MAX_LOST_WAIT, MAX_MISTYPED_WAIT};
-pub use outcome::{Asked, Fate, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent};
+pub use outcome::{Asked, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent, SessionVerdict};
 pub use reply::Reply;
 
 /// The state of one connection.
@@ -106,28 +107,28 @@ impl Session {
         }
     }
 
-    /// The version that was agreed on, or that requests say of themselves.
+    /// Returns the version that was negotiated, or that requests declare.
     pub fn version(&self) -> Option<Version> {
         self.era.version
     }
 
-    /// Whether there is no handshake: each request speaks for itself.
+    /// Returns true if there is no handshake: each request declares its version.
     pub fn is_stateless(&self) -> bool {
         self.era.is_stateless()
     }
 
-    /// Begins a session without a handshake, in the place of another one.
+    /// Begins a session without a handshake, in place of another session.
     pub(crate) fn begin_stateless(&mut self) {
         self.era.begin_stateless();
     }
 
-    /// Whether several messages may share a line.
+    /// Returns true if the version has batches.
     pub fn has_batches(&self) -> bool {
         self.era.version.is_some_and(Version::has_batches)
     }
 
-    /// Takes one message. `decide` says what is done about a rule: [`Action::Block`] and
-    /// [`Action::Close`] keep the message from going on, [`Action::Allow`] keeps a finding back.
+    /// Judges one message. `decide` returns the action for a rule: [`Action::Block`] and
+    /// [`Action::Close`] stop the message, [`Action::Allow`] suppresses the finding.
     pub fn handle(
         &mut self,
         direction: Direction,
@@ -149,7 +150,7 @@ impl Session {
                     self.handle_answer(id, Answer::Error(error), now, &judge)
                 }
                 None => {
-                    // The server could not read a request, and says nothing else about it.
+                    // The server could not read one of the requests, and does not say which.
                     if direction == Direction::ServerToClient {
                         self.doubt_all(now);
                     }
@@ -159,13 +160,14 @@ impl Session {
         }
     }
 
-    /// When the session wants to be told the time, if no message comes before that.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), if no message
+    /// arrives before.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let tables = [self.client.next_deadline(), self.server.next_deadline()];
         tables.into_iter().flatten().chain(self.flood.next_release()).min()
     }
 
-    /// Takes note of the time. Returns what is to be done now, in its order.
+    /// Advances the time. Returns the events that are due, in order.
     pub fn handle_timeout(&mut self, now: Duration) -> Vec<SessionEvent> {
         let mut events = Vec::new();
         for request in [Direction::ClientToServer, Direction::ServerToClient] {
@@ -181,29 +183,30 @@ impl Session {
         events
     }
 
-    /// Takes note that a request was answered with an error of our own: another layer refused it, or
-    /// its answer. Returns whether it was in flight, and what is kept and goes on before the error.
+    /// Ends a request that gets a reply instead of an answer, because another layer refused it or its
+    /// answer. Returns `None` if it was not in flight, and otherwise the key of a kept frame to send
+    /// before the reply.
     pub fn settle(&mut self, request: Direction, id: &Id<'_>) -> Option<Option<CoalesceKey>> {
         let id = id.clone().into_owned();
         let ended = self.requests(request).end(&id, Ended::Answered)?;
         Some(self.flood.take_progress(ended.progress_token))
     }
 
-    /// Takes note that nobody will answer the requests of one direction any more: the other side is
-    /// gone. Returns them, in no order.
+    /// Ends all requests of one direction, because their receiver is gone. Returns them, in no order.
     pub fn settle_all(&mut self, request: Direction) -> Vec<Orphan> {
         self.requests(request).end_all(Ended::Answered)
     }
 
-    /// Takes note that a request is given up: its answer is not wanted any more, and a late one is
-    /// dropped without a finding. Returns whether it was in flight, and what need not be kept.
+    /// Ends a request whose sender has given up. A late answer is dropped without a finding. Returns
+    /// `None` if it was not in flight, and otherwise the key of a kept frame to forget.
     pub fn abandon(&mut self, request: Direction, id: &Id<'_>) -> Option<Option<CoalesceKey>> {
         let id = id.clone().into_owned();
         let ended = self.requests(request).end(&id, Ended::Cancelled)?;
         Some(self.flood.take_progress(ended.progress_token))
     }
 
-    /// How many requests of one direction are in flight, subscriptions left out: those stay open.
+    /// Returns the number of requests of one direction in flight, without subscriptions, which stay
+    /// open.
     pub fn in_flight(&self, request: Direction) -> usize {
         match request {
             Direction::ClientToServer => self.client.in_flight_but_subscriptions(),
@@ -211,18 +214,19 @@ impl Session {
         }
     }
 
-    /// Takes note of a frame of the server that was refused. Returns whether it is worth a finding of
-    /// its own: refused frames have a budget like that of notifications, apart from it.
+    /// Counts a refused frame of the server. Returns true if it deserves a finding of its own: refused
+    /// frames have a rate limit like that of notifications.
     pub fn handle_invalid(&mut self, now: Duration) -> bool {
         self.flood.take_invalid(now)
     }
 
-    /// How many notifications and requests were over the server's budget, and did not go on.
+    /// Returns the number of notifications and requests that exceeded the rate limit of the server
+    /// and were dropped.
     pub fn dropped(&self) -> u64 {
         self.flood.dropped()
     }
 
-    /// The requests that go in `direction`.
+    /// Returns the table of the requests that are sent in `direction`.
     fn requests(&mut self, direction: Direction) -> &mut Table {
         match direction {
             Direction::ClientToServer => &mut self.client,

@@ -1,4 +1,4 @@
-//! What becomes of a message.
+//! The result of judging a message.
 
 use std::time::Duration;
 
@@ -7,88 +7,88 @@ use hardline_wire::id::Id;
 use super::{CoalesceKey, Reply};
 use crate::finding::{Direction, Finding};
 
-/// What the session says of a message.
+/// Result of judging a message.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What was found. Findings of rules that the policy allows are left out.
+    /// The findings, without those of rules that the policy allows.
     pub findings: Vec<Finding>,
-    /// What becomes of the message.
-    pub fate: Fate,
-    /// What was asked, if the message is the answer that a request waits for.
+    /// The decision about the message.
+    pub verdict: SessionVerdict,
+    /// The request that the message answers.
     pub asked: Option<Asked>,
-    /// What is kept under this key goes on first: the last progress before its answer.
+    /// Key of a kept frame to send first: the last progress before its answer.
     pub before: Option<CoalesceKey>,
-    /// What is kept under this key is to be forgotten: something newer passed.
+    /// Key of a kept frame to forget, because a newer one passed.
     pub forget: Option<CoalesceKey>,
 }
 
 impl Outcome {
-    pub(super) fn new(findings: Vec<Finding>, fate: Fate) -> Self {
-        Self { findings, fate, asked: None, before: None, forget: None }
+    pub(super) fn new(findings: Vec<Finding>, verdict: SessionVerdict) -> Self {
+        Self { findings, verdict, asked: None, before: None, forget: None }
     }
 }
 
-/// What a request asked for.
+/// The facts about a request that its answer needs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Asked {
-    /// Its method, if a table knows it.
+    /// Method, if a table knows it.
     pub method: Option<&'static str>,
-    /// The tool that it called, unless its name is longer than [`MAX_TOOL_BYTES`].
+    /// Name of the called tool, unless it is longer than [`MAX_TOOL_BYTES`].
     pub tool: Option<String>,
-    /// Whether it is for a later page of a list.
+    /// Set if it asks for a later page of a list.
     pub has_cursor: bool,
-    /// For which one: what was named as the next page, by its hash.
+    /// Hash of the cursor of that page.
     pub(crate) cursor: Option<u64>,
-    /// When it was.
+    /// Time of the request.
     pub since: Duration,
 }
 
-/// A request that nobody will answer any more.
+/// A request whose receiver is gone.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Orphan {
-    /// Its id.
+    /// Id of the request.
     pub id: Id<'static>,
-    /// What it asked for.
+    /// The facts about it.
     pub asked: Asked,
 }
 
-/// Longest name of a tool that is remembered while its call is in flight.
+/// Limit on the name of a tool that is remembered while its call is in flight, in bytes.
 pub const MAX_TOOL_BYTES: usize = 256;
 
-/// What becomes of a message.
+/// Decision about a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever sends frames on must handle each")]
-pub enum Fate {
-    /// It goes on.
+#[expect(clippy::exhaustive_enums, reason = "a caller that sends frames must handle each")]
+pub enum SessionVerdict {
+    /// The message passes.
     Pass,
-    /// It goes on later, unless a newer one with the same key comes before: it is to be kept under
-    /// the key, in the place of what is kept there. There are no more than `max_in_flight` keys at
-    /// once; how many bytes may be kept is the caller's to bound.
+    /// The message passes later, unless a newer one with the same key arrives before: the caller
+    /// keeps it under the key, in place of an older one. There are at most `max_in_flight` keys; the
+    /// caller bounds the number of bytes.
     Coalesce(CoalesceKey),
-    /// It does not go on, and nobody is told.
+    /// The message is dropped, without a reply.
     Drop,
-    /// It is a request that does not go on: its sender gets this error.
+    /// The request is dropped: its sender gets this reply.
     Answer(Reply),
-    /// It is an answer that does not go on: whoever asked gets this error in its place.
+    /// The answer is dropped: its receiver gets this reply in its place.
     Fail(Reply),
 }
 
-/// What the time brings.
+/// An event that is due at a certain time.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// What is kept under this key goes on now.
+    /// The frame that is kept under this key passes now.
     Release(CoalesceKey),
-    /// A request got no proper answer: whoever sent it in this direction gets the error.
+    /// A request got no proper answer, and gets this reply.
     Failed {
-        /// Which way the request went.
+        /// Direction of the request.
         request: Direction,
-        /// The error.
+        /// The reply.
         reply: Reply,
-        /// What is kept under this key goes on before it.
+        /// Key of a kept frame to send before the reply.
         before: Option<CoalesceKey>,
     },
 }

@@ -6,13 +6,13 @@ use hardline_testkit::work::{Case, Otherwise, assert_linear};
 use super::token::{Token, tokens};
 use super::*;
 use crate::sanitize;
-use crate::scan::{Scanner, Settings};
+use crate::scan::{ScanSettings, Scanner};
 
 const NOW: Duration = Duration::ZERO;
 
 /// Edits a text as a guard does. Returns `None` if a guard would block it.
 fn try_clean(text: &str) -> Option<String> {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let mut text = text.to_owned();
     for _ in 0..5 {
         let mut hits = scanner.scan(&text).hits;

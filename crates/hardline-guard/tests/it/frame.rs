@@ -1,6 +1,6 @@
 //! Frame rules: one line in, the message or the rule that refuses it out.
 
-use hardline_guard::frame::{FrameJudge, FrameOutcome, Judged, Refused};
+use hardline_guard::frame::{FrameJudge, FrameVerdict, Judged, Refused};
 use hardline_guard::{Direction, Rule};
 use hardline_testkit::generate::{Rng, message, mutate};
 use hardline_wire::frame::Frame;
@@ -28,11 +28,11 @@ fn show(judged: &Judged<'_>) -> String {
         .iter()
         .map(|it| format!("{}@{}+{}", it.rule, it.offset, it.length))
         .collect();
-    match &judged.outcome {
-        FrameOutcome::Blank => shown.push("blank".into()),
-        FrameOutcome::Frame(Frame::Message(..)) => shown.push("message".into()),
-        FrameOutcome::Frame(Frame::Batch(batch)) => shown.push(format!("batch of {}", batch.len())),
-        FrameOutcome::Refused(Refused { requests, responses, owes_anonymous, mended, .. }) => {
+    match &judged.verdict {
+        FrameVerdict::Blank => shown.push("blank".into()),
+        FrameVerdict::Frame(Frame::Message(..)) => shown.push("message".into()),
+        FrameVerdict::Frame(Frame::Batch(batch)) => shown.push(format!("batch of {}", batch.len())),
+        FrameVerdict::Refused(Refused { requests, responses, owes_anonymous, mended, .. }) => {
             shown.extend(requests.iter().map(|id| format!("{id}?")));
             shown.extend(responses.iter().map(|id| format!("{id}!")));
             shown.extend(owes_anonymous.then(|| "anonymous".to_owned()));
@@ -124,8 +124,8 @@ fn names_no_more_ids_than_may_be_in_flight() {
     let limits = Limits::default().with_max_in_flight(2).unwrap();
     let line = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.repeat(5);
     let judged =
-        FrameJudge::new(ServerToClient, &limits).judge_text(line.as_bytes(), Ending::Whole).outcome;
-    let FrameOutcome::Refused(refused) = judged else { panic!() };
+        FrameJudge::new(ServerToClient, &limits).judge_text(line.as_bytes(), Ending::Whole).verdict;
+    let FrameVerdict::Refused(refused) = judged else { panic!() };
     assert_eq!(refused.responses.len(), 2);
 }
 
@@ -185,8 +185,8 @@ fn knows_headers_of_another_framing() {
 fn mends_surrogates_where_that_is_safe() {
     #[track_caller]
     fn check_mended(line: &str, expected: &str) {
-        let mended = judged(line.as_bytes(), ServerToClient, |it| match it.outcome {
-            FrameOutcome::Refused(Refused { mended, rule, .. }) => {
+        let mended = judged(line.as_bytes(), ServerToClient, |it| match it.verdict {
+            FrameVerdict::Refused(Refused { mended, rule, .. }) => {
                 assert_eq!(rule, Rule::FrameLoneSurrogate);
                 mended.map(|it| String::from_utf8(it).unwrap())
             }
@@ -213,7 +213,7 @@ fn judges_each_element_of_a_batch_on_its_own() {
     let line = br#"[{"jsonrpc":"2.0","method":"x"}, {"jsonrpc":"2.0","id":1,"method":7},5]"#;
     let limits = Limits::default();
     let mut judge = FrameJudge::new(ServerToClient, &limits);
-    let FrameOutcome::Frame(Frame::Batch(batch)) = judge.judge_text(line, Ending::Whole).outcome
+    let FrameVerdict::Frame(Frame::Batch(batch)) = judge.judge_text(line, Ending::Whole).verdict
     else {
         panic!()
     };
@@ -300,10 +300,10 @@ fn all_readers_agree_on_the_envelope_of_what_passes() {
             mutate(&mut rng, &mut text);
         }
         let judged = judge.judge_text(&text, Ending::Whole);
-        let mended = match judged.outcome {
-            FrameOutcome::Frame(Frame::Message(..)) => None,
-            FrameOutcome::Refused(Refused { mended: Some(mended), .. }) => Some(mended),
-            FrameOutcome::Refused(it) => {
+        let mended = match judged.verdict {
+            FrameVerdict::Frame(Frame::Message(..)) => None,
+            FrameVerdict::Refused(Refused { mended: Some(mended), .. }) => Some(mended),
+            FrameVerdict::Refused(it) => {
                 assert!(judged.findings.iter().any(|found| found.rule == it.rule));
                 refused += 1;
                 continue;
@@ -312,8 +312,8 @@ fn all_readers_agree_on_the_envelope_of_what_passes() {
         };
         let text = mended.as_deref().unwrap_or(&text);
         assert!(matches!(
-            judge.judge_text(text, Ending::Whole).outcome,
-            FrameOutcome::Frame(Frame::Message(..))
+            judge.judge_text(text, Ending::Whole).verdict,
+            FrameVerdict::Frame(Frame::Message(..))
         ));
         passed += 1;
         let readers = [

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hardline_guard::policy::{Policy, Profile};
-use hardline_guard::{Action, Carries, Direction, Guard, Rule, Verdict};
+use hardline_guard::{Action, Carries, Direction, Guard, Inspection, Rule};
 use hardline_testkit::generate::Rng;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
@@ -140,7 +140,7 @@ struct Plain {
     close: Option<Rule>,
 }
 
-fn plain(verdict: Verdict<'_>) -> Plain {
+fn plain(verdict: Inspection<'_>) -> Plain {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let deliveries = verdict.deliveries.into_iter();
     Plain {

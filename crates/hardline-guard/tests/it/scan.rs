@@ -10,10 +10,10 @@ mod hostile;
 mod property;
 
 use hardline_guard::Severity;
-use hardline_guard::scan::{Hit, Scanner, Settings};
+use hardline_guard::scan::{Hit, ScanSettings, Scanner};
 
 fn scan(text: &str) -> Vec<Hit> {
-    Scanner::new(Settings::default()).scan(text).hits
+    Scanner::new(ScanSettings::default()).scan(text).hits
 }
 
 /// Returns the hits as `severity rule "excerpt"`.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hardline_guard::join::Pending;
 use hardline_guard::session::{
-    Burst, CoalesceKey, Fate, MAX_MISTYPED_WAIT, Outcome, Session, SessionEvent,
+    Burst, CoalesceKey, MAX_MISTYPED_WAIT, Outcome, Session, SessionEvent, SessionVerdict,
 };
 use hardline_guard::{Action, Direction, Rule, Severity};
 use hardline_wire::frame::{Decoder, Frame};
@@ -115,12 +115,12 @@ fn show(outcome: &Outcome) -> String {
         .collect();
     shown.extend(outcome.before.as_ref().map(|key| format!("after {}", show_key(key))));
     shown.extend(outcome.forget.as_ref().map(|key| format!("instead of {}", show_key(key))));
-    shown.push(match &outcome.fate {
-        Fate::Pass => "pass".into(),
-        Fate::Drop => "drop".into(),
-        Fate::Coalesce(key) => format!("keep {}", show_key(key)),
-        Fate::Answer(reply) => format!("answer {} {}", reply.id, reply.code),
-        Fate::Fail(reply) => format!("fail {}", reply.id),
+    shown.push(match &outcome.verdict {
+        SessionVerdict::Pass => "pass".into(),
+        SessionVerdict::Drop => "drop".into(),
+        SessionVerdict::Coalesce(key) => format!("keep {}", show_key(key)),
+        SessionVerdict::Answer(reply) => format!("answer {} {}", reply.id, reply.code),
+        SessionVerdict::Fail(reply) => format!("fail {}", reply.id),
     });
     shown.join(" ")
 }
@@ -279,7 +279,7 @@ fn an_observer_blocks_nothing_and_allowed_rules_are_not_found() {
 fn a_reply_says_why() {
     let mut run = Run::balanced();
     let outcome = run.outcome(r#"< {"id":"a","method":"tools/call"}"#);
-    let Fate::Answer(reply) = outcome.fate else { panic!() };
+    let SessionVerdict::Answer(reply) = outcome.verdict else { panic!() };
     assert_eq!(
         reply.to_line(),
         "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32603,\"message\":\"a method that this side may not send\",\"data\":{\"hardline\":{\"rule\":\"session.wrong-direction\",\"reason\":\"a method that this side may not send\"}}}}\n"
@@ -307,7 +307,7 @@ fn an_answer_says_what_was_asked() {
     ];
     for (call, method, tool) in calls {
         let request = run.outcome(&format!(r#"> {call},"id":1}}"#));
-        assert_eq!((request.fate, request.asked), (Fate::Pass, None));
+        assert_eq!((request.verdict, request.asked), (SessionVerdict::Pass, None));
         let answer = run.outcome(r#"< {"id":1,"result":{}}"#);
         let asked = answer.asked.unwrap();
         assert_eq!((asked.method, asked.tool.as_deref()), (method, tool), "{call}");

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use hardline_guard::policy::Policy;
 use hardline_guard::tools::PinKeeper;
-use hardline_guard::{Carries, Delivery, Direction, Guard, Verdict};
+use hardline_guard::{Carries, Delivery, Direction, Guard, Inspection};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
@@ -344,7 +344,7 @@ impl Relay {
     }
 
     /// Does what a verdict says.
-    fn dispatch(&mut self, verdict: Verdict<'_>, now: Duration, sink: &mut impl Sink) {
+    fn dispatch(&mut self, verdict: Inspection<'_>, now: Duration, sink: &mut impl Sink) {
         for found in &verdict.found {
             sink.note(&Note::Found(found));
         }

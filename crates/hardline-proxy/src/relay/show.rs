@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hardline_guard::{Carries, Delivery, Direction, Verdict};
+use hardline_guard::{Carries, Delivery, Direction, Inspection};
 use hardline_wire::frame::Frame;
 use hardline_wire::line::{Content, Line};
 
@@ -16,7 +16,7 @@ impl Relay {
         &mut self,
         direction: Direction,
         line: &Line<'_>,
-        verdict: &Verdict<'_>,
+        verdict: &Inspection<'_>,
         sink: &mut impl Sink,
     ) {
         if !sink.wants_lines() || line.is_blank() {

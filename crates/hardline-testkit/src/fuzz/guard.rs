@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use hardline_guard::policy::{Policy, Profile};
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 use hardline_guard::{Action, Direction, Guard, Severity};
 use hardline_wire::single_line::single_line;
 
@@ -60,7 +60,7 @@ impl Guards {
             profiles: Profile::ALL.map(|it| Guard::new(Policy::profile(it))),
             sanitizing: Guard::for_server(parse(SANITIZE), "s"),
             limited: Guard::new(parse(LIMITED)),
-            scanner: Scanner::new(Settings::default()),
+            scanner: Scanner::new(ScanSettings::default()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hardline_guard::policy::{Policy, Profile};
-use hardline_guard::{Action, Carries, Direction, Guard, Verdict};
+use hardline_guard::{Action, Carries, Direction, Guard, Inspection};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
@@ -128,7 +128,7 @@ impl Game {
     }
 
     /// Checks the output for a line.
-    fn check(&mut self, verdict: Verdict<'_>) {
+    fn check(&mut self, verdict: Inspection<'_>) {
         for delivery in verdict.deliveries {
             let frame = delivery.frame.get();
             assert!(!frame.contains(&b'\n'), "a line is one line");

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::sanitize;
-use hardline_guard::scan::{Hit, Scanner, Settings};
+use hardline_guard::scan::{Hit, ScanSettings, Scanner};
 use hardline_guard::{Action, Guard, Severity};
 
 use crate::generate::Rng;
@@ -25,7 +25,7 @@ pub fn text(data: &[u8]) {
 }
 
 fn check(text: &str) {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let scan = scanner.scan(text);
     assert_eq!(scan.scanned, text.len());
     assert!(scan.hits.is_sorted_by_key(|it| it.range.start));

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use hardline_guard::session::Reply;
-use hardline_guard::{Carries, Direction, Verdict};
+use hardline_guard::{Carries, Direction, Inspection};
 use hardline_transport::lines::{Outlet, Source};
 use hardline_wire::frame::Decoder;
 use hardline_wire::line::{Line, LineEnd, LineFramer};
@@ -213,7 +213,7 @@ impl<R, W> Link<R, W> {
 
 impl<W: AsyncWrite + Unpin> Outputs<W> {
     /// Moves the deliveries of a verdict to the outputs, and ends the session if the verdict says so.
-    fn dispatch(&mut self, verdict: Verdict<'_>, judge: &mut Judge) {
+    fn dispatch(&mut self, verdict: Inspection<'_>, judge: &mut Judge) {
         if self.closed.is_some() {
             return;
         }

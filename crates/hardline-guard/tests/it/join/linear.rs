@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use hardline_guard::frame::{FrameJudge, FrameOutcome};
+use hardline_guard::frame::{FrameJudge, FrameVerdict};
 use hardline_guard::join::Joiner;
 use hardline_guard::session::{Burst, Session};
 use hardline_guard::{Direction, Rule};
@@ -109,11 +109,11 @@ fn guard(stream: &[u8]) {
     let (mut framer, mut rest) = (LineFramer::new(&limits), stream);
     while let Some(line) = framer.next_line(&mut rest) {
         let judged = judge.judge(&line);
-        if let FrameOutcome::Frame(Frame::Message(message, _)) = &judged.outcome {
+        if let FrameVerdict::Frame(Frame::Message(message, _)) = &judged.verdict {
             let direction = Direction::ServerToClient;
             black_box(session.handle(direction, message, Duration::ZERO, &Rule::balanced));
         }
-        if let FrameOutcome::Frame(Frame::Batch(batch)) = &judged.outcome {
+        if let FrameVerdict::Frame(Frame::Batch(batch)) = &judged.verdict {
             batch.elements().for_each(|it| drop(black_box(judge.judge_element(it))));
         }
     }

@@ -1,7 +1,7 @@
 //! The sanitizer edits the matched part of a string, and nothing else.
 
 use hardline_guard::policy::{Policy, Profile};
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 use hardline_guard::{Action, Direction, FrameReport, Guard, Severity};
 use hardline_testkit::generate::Rng;
 use hardline_testkit::outline::{Piece, assert_edited_in_texts, pieces, unescaped, without_marks};
@@ -44,7 +44,7 @@ fn sent(report: FrameReport<'_>) -> Option<Vec<u8>> {
 #[test]
 fn attacks_are_made_harmless_wherever_they_stand_and_nothing_else_is_touched() {
     let [mut balanced, mut sanitizing] = guards();
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let (mut edited, mut blocked) = (0, Vec::new());
     for (seed, Case { name, text, severity }) in (0..).zip(cases()) {
         let severity: Severity = severity.parse().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hardline_guard::Severity;
 use hardline_guard::sanitize;
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 
 use super::{show, worst};
 
@@ -50,7 +50,7 @@ fn finds_nothing_bad_in_ordinary_texts() {
 
 #[test]
 fn leaves_ordinary_texts_as_they_are() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     for Case { name, text } in cases() {
         let is_bad = |it: &hardline_guard::scan::Hit| it.severity >= Severity::High;
         let cleaned = sanitize::clean(&mut scanner, &text, is_bad).unwrap();

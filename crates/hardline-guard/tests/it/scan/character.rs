@@ -1,7 +1,7 @@
 //! Single characters, headers, JSON-RPC inside prose: the hits, and their sanitized forms.
 
 use hardline_guard::sanitize;
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 
 use super::{scan, show};
 
@@ -59,7 +59,7 @@ fn reports_json_rpc_in_documentation_as_low() {
     assert_eq!(hits.len(), 1, "{hits:?}");
     assert_eq!((hits[0].rule.name(), hits[0].severity.name()), ("content.jsonrpc", "low"));
     assert_eq!(hits[0].range, 5..text.len() - 1);
-    let mut settings = Settings::default();
+    let mut settings = ScanSettings::default();
     settings.allow_jsonrpc = true;
     assert_eq!(Scanner::new(settings).scan(text).hits, []);
 }
@@ -97,7 +97,7 @@ fn makes_what_it_finds_visible() {
 #[test]
 fn cleans_what_an_edit_uncovers() {
     let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"x\0y\"}}";
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let cleaned = sanitize::clean(&mut scanner, text, |_| true).unwrap();
     assert!(cleaned.text.starts_with("blocked by hardline: {"), "{}", cleaned.text);
     assert!(cleaned.text.contains("x<U+0000>y"), "{}", cleaned.text);

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use hardline_guard::sanitize;
-use hardline_guard::scan::{MAX_DECODE_DEPTH, Scanner, Settings};
+use hardline_guard::scan::{MAX_DECODE_DEPTH, ScanSettings, Scanner};
 use hardline_testkit::work::{Case, Otherwise, assert_linear};
 
 use super::encode;
@@ -278,18 +278,18 @@ fn nested() -> Vec<Text> {
 }
 
 fn scan(text: &[u8]) {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     black_box(scanner.scan(str::from_utf8(text).unwrap()));
 }
 
 fn scan_deep(text: &[u8]) {
-    let mut settings = Settings::default();
+    let mut settings = ScanSettings::default();
     settings.max_decode_depth = MAX_DECODE_DEPTH;
     black_box(Scanner::new(settings).scan(str::from_utf8(text).unwrap()));
 }
 
 fn clean(text: &[u8]) {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     black_box(sanitize::clean(&mut scanner, str::from_utf8(text).unwrap(), |_| true));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hardline_guard::sanitize;
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 use hardline_guard::{Rule, Severity};
 
 use super::encode;
@@ -217,7 +217,7 @@ fn is_found(scanner: &mut Scanner, case: &Case) -> bool {
 
 #[test]
 fn finds_every_planted_message() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let mut table: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut missed = Vec::new();
     for case in generated() {
@@ -259,7 +259,7 @@ fn written() -> Vec<Written> {
 
 #[test]
 fn finds_every_attack_of_the_corpus() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let mut table: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let mut missed = Vec::new();
     for case in written() {
@@ -284,7 +284,7 @@ fn finds_every_attack_of_the_corpus() {
 /// The sanitized form of every attack is clean, stable, and has lost nothing else.
 #[test]
 fn makes_every_attack_harmless() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let mut check = |name: &str, text: &str| {
         let is_wanted = |it: &hardline_guard::scan::Hit| it.severity >= Severity::Medium;
         let cleaned = sanitize::clean(&mut scanner, text, is_wanted);
@@ -305,7 +305,7 @@ fn makes_every_attack_harmless() {
 /// After the sanitizer, no piece of a planted line is JSON, for any way to split and trim it.
 #[test]
 fn leaves_no_line_that_is_json() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     for case in generated().iter().filter(|it| it.group == "plain").step_by(5) {
         let hits = scanner.scan(&case.text).hits;
         let cleaned = sanitize::apply(&case.text, &sanitize::edits(&case.text, &hits));
@@ -324,7 +324,7 @@ fn leaves_no_line_that_is_json() {
 
 #[test]
 fn finds_a_message_in_the_middle_of_a_megabyte() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     let fillers = [
         "The committee met on Tuesday and agreed on nothing of note.\n",
         "{\n  \"a\": [1, 2, {\"b\": \"\\u0041\"}],\n  \"c\": \"100% &amp; more\"\n}\n",

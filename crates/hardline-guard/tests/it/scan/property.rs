@@ -2,7 +2,7 @@
 
 use hardline_guard::Severity;
 use hardline_guard::sanitize;
-use hardline_guard::scan::{Hit, Scanner, Settings};
+use hardline_guard::scan::{Hit, ScanSettings, Scanner};
 use hardline_testkit::generate::{self, Rng};
 
 use super::encode;
@@ -99,7 +99,7 @@ fn text(rng: &mut Rng) -> String {
 #[test]
 fn hits_are_in_order_and_on_characters() {
     let mut rng = Rng::new(1);
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     for _ in 0..20_000 {
         let text = text(&mut rng);
         let scan = scanner.scan(&text);
@@ -112,14 +112,14 @@ fn hits_are_in_order_and_on_characters() {
             );
         }
         // The scanner carries no state from one text to the next.
-        assert_eq!(Scanner::new(Settings::default()).scan(&text), scan, "{text:?}");
+        assert_eq!(Scanner::new(ScanSettings::default()).scan(&text), scan, "{text:?}");
     }
 }
 
 #[test]
 fn cleaning_leaves_nothing_and_changes_nothing_twice() {
     let mut rng = Rng::new(2);
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     for least in [Severity::Medium, Severity::High, Severity::Low] {
         let is_wanted = |it: &Hit| it.severity >= least;
         for _ in 0..8_000 {
@@ -138,7 +138,7 @@ fn cleaning_leaves_nothing_and_changes_nothing_twice() {
 #[test]
 fn edits_leave_the_rest_as_it_was() {
     let mut rng = Rng::new(3);
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     for _ in 0..8_000 {
         let text = text(&mut rng);
         let hits = scanner.scan(&text).hits;
@@ -164,7 +164,7 @@ fn edits_leave_the_rest_as_it_was() {
 
 #[test]
 fn looks_at_no_more_than_it_is_told() {
-    let mut settings = Settings::default();
+    let mut settings = ScanSettings::default();
     settings.max_bytes = 11;
     let scan = Scanner::new(settings).scan("plain textéé\0");
     assert_eq!((scan.scanned, scan.hits), (10, vec![]));

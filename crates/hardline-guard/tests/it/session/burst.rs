@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hardline_guard::session::{Burst, Fate};
+use hardline_guard::session::{Burst, SessionVerdict};
 use hardline_guard::{Action, Rule};
 
 use super::Run;
@@ -62,10 +62,10 @@ fn a_flood_is_bounded_and_reported_now_and_then() {
         };
         let outcome = run.outcome(&line);
         findings += outcome.findings.len();
-        match outcome.fate {
-            Fate::Pass => passed += 1,
-            Fate::Coalesce(_) => kept += 1,
-            Fate::Drop => dropped += 1,
+        match outcome.verdict {
+            SessionVerdict::Pass => passed += 1,
+            SessionVerdict::Coalesce(_) => kept += 1,
+            SessionVerdict::Drop => dropped += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -77,8 +77,9 @@ fn a_flood_is_bounded_and_reported_now_and_then() {
 
     let mut run = Run::new(Burst::OBSERVE, |_| Action::Log);
     run.open("2025-11-25", "{}", r#"{"logging":{}}"#);
-    let all_pass = (0..1000)
-        .all(|_| run.outcome(r#"< {"method":"notifications/message"}"#).fate == Fate::Pass);
+    let all_pass = (0..1000).all(|_| {
+        run.outcome(r#"< {"method":"notifications/message"}"#).verdict == SessionVerdict::Pass
+    });
     assert!(all_pass);
 }
 

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use hardline_guard::Rule;
-use hardline_guard::session::{Burst, CoalesceKey, Fate, MAX_MISTYPED_WAIT, SessionEvent};
+use hardline_guard::session::{
+    Burst, CoalesceKey, MAX_MISTYPED_WAIT, SessionEvent, SessionVerdict,
+};
 use hardline_testkit::generate::Rng;
 use hardline_wire::id::Id;
 
@@ -27,10 +29,10 @@ fn random_sessions_match_answers_as_a_plain_table_does() {
             };
             match rng.below(8) {
                 0..3 => {
-                    let fate =
-                        run.outcome(&format!(r#"> {{"id":{id},"method":"tools/list"}}"#)).fate;
+                    let verdict =
+                        run.outcome(&format!(r#"> {{"id":{id},"method":"tools/list"}}"#)).verdict;
                     let may_pass = !table.contains_key(&id) && table.len() < 8;
-                    assert_eq!(fate == Fate::Pass, may_pass);
+                    assert_eq!(verdict == SessionVerdict::Pass, may_pass);
                     if may_pass {
                         table.insert(id.clone(), None);
                         cancelled.remove(&id);
@@ -39,7 +41,10 @@ fn random_sessions_match_answers_as_a_plain_table_does() {
                 3..6 => {
                     let outcome = run.outcome(&format!(r#"< {{"id":{id},"result":{{}}}}"#));
                     let is_proper = table.remove(&id).is_some();
-                    assert_eq!(outcome.fate, if is_proper { Fate::Pass } else { Fate::Drop });
+                    assert_eq!(
+                        outcome.verdict,
+                        if is_proper { SessionVerdict::Pass } else { SessionVerdict::Drop }
+                    );
                     // The oldest cancelled request is forgotten, so a late answer to it is a
                     // finding.
                     assert!(outcome.findings.is_empty() == is_proper || cancelled.contains(&id));
@@ -112,7 +117,7 @@ fn random_floods_lose_no_answer_and_no_last_progress() {
             };
             if rng.one_in(8) {
                 let outcome = run.outcome(&format!(r#"< {{"id":{id},"result":{{}}}}"#));
-                assert_eq!(outcome.fate, Fate::Pass);
+                assert_eq!(outcome.verdict, SessionVerdict::Pass);
                 if let Some(key) = outcome.before {
                     deliver(&key, kept.remove(&key).unwrap(), &mut came);
                 }
@@ -129,12 +134,12 @@ fn random_floods_lose_no_answer_and_no_last_progress() {
             if let Some(key) = &outcome.forget {
                 assert!(kept.remove(key).is_some());
             }
-            match outcome.fate {
-                Fate::Pass => {
+            match outcome.verdict {
+                SessionVerdict::Pass => {
                     let key = CoalesceKey::Progress(Id::from_integer(i64::try_from(id).unwrap()));
                     deliver(&key, step, &mut came);
                 }
-                Fate::Coalesce(key) => drop(kept.insert(key, step)),
+                SessionVerdict::Coalesce(key) => drop(kept.insert(key, step)),
                 other => panic!("{other:?}"),
             }
             if rng.one_in(5) {

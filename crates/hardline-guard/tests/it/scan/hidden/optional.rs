@@ -1,7 +1,7 @@
 //! Invisible characters that are optional where they stand: one bit in each place, present or not.
 
 use hardline_guard::sanitize;
-use hardline_guard::scan::{Scanner, Settings};
+use hardline_guard::scan::{ScanSettings, Scanner};
 use hardline_testkit::generate::Rng;
 
 use super::{assert_found, assert_passes};
@@ -104,7 +104,7 @@ fn optional_marks_that_are_present_or_not_are_found() {
 /// A text that hides a message is sent on with marks, and hides nothing then.
 #[test]
 fn optional_marks_that_are_found_are_made_visible() {
-    let mut scanner = Scanner::new(Settings::default());
+    let mut scanner = Scanner::new(ScanSettings::default());
     for channel in channels() {
         for seed in 0..20 {
             let mut random = Rng::new(seed);

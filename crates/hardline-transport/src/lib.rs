@@ -16,7 +16,6 @@
 //! The session rules are in a module without I/O. Framing and parsing, also without I/O, are in
 //! [`hardline_wire`]. This crate contains no policy.
 
-mod budget;
 #[cfg(unix)]
 mod child;
 pub mod client;

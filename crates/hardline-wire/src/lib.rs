@@ -15,7 +15,9 @@
 //! | [`encode`] | an id and an outcome | a reply on one line |
 //! | [`header`] | a 2026-07-28 request | its HTTP headers, created or compared |
 //! | [`version`], [`method`] | a name | its senders, versions and capabilities |
+//! | [`mistyped`] | an answer whose id has the wrong type | the id that was probably meant |
 //! | [`limits`] | – | every bound, with its reason |
+//! | [`token_bucket`], [`backoff`] | a time, a number of failures | a rate limit, a delay |
 //! | [`excerpt`] | bytes from a peer | the same, safe for a terminal |
 //!
 //! No input makes this crate panic, recurse, block or grow without a bound. Cost is linear in the
@@ -48,6 +50,7 @@
 
 mod buffer;
 
+pub mod backoff;
 pub mod batch;
 pub mod encode;
 pub mod excerpt;
@@ -59,9 +62,11 @@ pub mod limits;
 pub mod line;
 pub mod message;
 pub mod method;
+pub mod mistyped;
 pub mod recover;
 pub mod single_line;
 pub mod sse;
+pub mod token_bucket;
 pub mod version;
 
 /// The examples of the page for library users, compiled and run with the doc tests.

@@ -6,6 +6,13 @@
 
 use thiserror::Error;
 
+/// Default length limit of a frame, 16 MiB. Other limits and other crates derive theirs from it.
+pub const DEFAULT_FRAME_BYTES: usize = 16 << 20;
+/// Greatest length limit of a frame that can be set, 1 GiB.
+pub const FRAME_BYTES_CEILING: usize = 1 << 30;
+/// Room that an event has beside the longest frame, for its other fields.
+const EVENT_FIELD_BYTES: usize = 1 << 20;
+
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident, $with:ident: $type:ty = $default:expr, at most $ceiling:expr;)*) => {
         /// The bounds that one connection obeys.
@@ -60,7 +67,7 @@ limits! {
     /// arrive, and the stream continues with the next line. Worst case per framer: this many bytes.
     /// Worst case per [`Checker`](crate::json::Checker): some thirty bytes for each key of the
     /// objects open at once, freed after the frame.
-    max_frame_bytes, with_max_frame_bytes: usize = 16 << 20, at most 1 << 30;
+    max_frame_bytes, with_max_frame_bytes: usize = DEFAULT_FRAME_BYTES, at most FRAME_BYTES_CEILING;
 
     /// Limit on the nesting of arrays and objects; the outermost counts as 1.
     ///
@@ -91,7 +98,7 @@ limits! {
     /// For transports. Bounds the memory that requests of the greatest length can make a service
     /// hold; sixteen of them fit. A transport answers a request that does not fit with an error,
     /// unless it is the only one.
-    max_in_flight_bytes, with_max_in_flight_bytes: usize = 256 << 20, at most 1 << 34;
+    max_in_flight_bytes, with_max_in_flight_bytes: usize = 16 * DEFAULT_FRAME_BYTES, at most 16 * FRAME_BYTES_CEILING;
 
     /// Limit on the frames in one queue between a reader and a writer.
     ///
@@ -111,7 +118,7 @@ limits! {
     /// [`max_frame_bytes`](Self::max_frame_bytes) does for a line; a frame of that length fits
     /// together with the event's other fields. A longer event is reported once, then skipped to its
     /// end.
-    max_event_bytes, with_max_event_bytes: usize = 17 << 20, at most 1 << 30;
+    max_event_bytes, with_max_event_bytes: usize = DEFAULT_FRAME_BYTES + EVENT_FIELD_BYTES, at most FRAME_BYTES_CEILING;
 
     /// Limit on replies without an id in one burst.
     ///

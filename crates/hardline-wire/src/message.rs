@@ -74,6 +74,12 @@ pub struct ErrorResponse<'a> {
     pub data: Option<Value<'a>>,
 }
 
+/// Returns the id of the request that the parameters of `notifications/cancelled` name. `None`
+/// without an id that a request of at most `max_id_bytes` could have: it cancels nothing.
+pub fn cancelled_id<'a>(params: Option<Value<'a>>, max_id_bytes: usize) -> Option<Id<'a>> {
+    Id::read(params?.get("requestId")?, max_id_bytes).ok()
+}
+
 impl<'a> Message<'a> {
     /// Reads a message. Its id may have at most `max_id_bytes` of `limits`.
     ///

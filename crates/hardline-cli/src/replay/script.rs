@@ -20,7 +20,7 @@ use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::limits::Limits;
-use hardline_wire::message::{Message, Request};
+use hardline_wire::message::{Message, Request, cancelled_id};
 use memchr::memmem;
 
 use crate::recording::Recorded;
@@ -196,8 +196,7 @@ impl Writer {
                 Message::Request(request) => script.ask(&request, recorded.time),
                 // The answer may or may not have crossed the cancellation.
                 Message::Notification(call) if call.method == "notifications/cancelled" => {
-                    let id = call.params.and_then(|params| params.get("requestId"));
-                    if let Some(Ok(id)) = id.map(|id| Id::read(id, usize::MAX)) {
+                    if let Some(id) = cancelled_id(call.params, usize::MAX) {
                         script.cancel(&id.into_owned());
                     }
                 }

@@ -15,6 +15,7 @@
 
 use std::ops::Range;
 
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use memchr::memrchr;
 
 /// Sizes of windows, in bytes.
@@ -32,7 +33,7 @@ impl Default for Sizes {
     fn default() -> Self {
         // A line as long as the largest frame may be a message. The text around a window is longer
         // than anything that people write over several lines.
-        Self { owned: 4 << 20, line: 16 << 20, around: 256 << 10 }
+        Self { owned: 4 << 20, line: DEFAULT_FRAME_BYTES, around: 256 << 10 }
     }
 }
 

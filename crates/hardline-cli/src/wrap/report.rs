@@ -8,6 +8,7 @@ use hardline_proxy::Note;
 use hardline_transport::process::write_stderr;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message::Message;
+use hardline_wire::token_bucket::{RateLimit, TokenBucket};
 use tokio::time::Instant;
 
 use crate::terminal::harmless;
@@ -16,9 +17,8 @@ use crate::terminal::harmless;
 const MAX_LINE_BYTES: usize = 8 << 10;
 /// Limit on a method name that is shown, in bytes.
 const METHOD_BYTES: usize = 80;
-/// Token bucket for lines about the session: its size, and the time in which one token returns.
-const MAX_LINES: u32 = 40;
-const INTERVAL: Duration = Duration::from_millis(250);
+/// Limit on lines about the session: at once, and the time until one more is allowed.
+const MAX_LINES: RateLimit = RateLimit::new(40, Duration::from_millis(250));
 
 /// Amount of detail on standard error.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
@@ -40,14 +40,15 @@ pub(super) enum Level {
 pub(super) struct Report {
     name: String,
     level: Level,
-    left: u32,
-    counted: Instant,
+    lines: TokenBucket,
+    started: Instant,
     withheld: u64,
 }
 
 impl Report {
     pub(super) fn new(name: &str, level: Level) -> Self {
-        Self { name: name.to_owned(), level, left: MAX_LINES, counted: Instant::now(), withheld: 0 }
+        let (lines, started) = (TokenBucket::new(MAX_LINES), Instant::now());
+        Self { name: name.to_owned(), level, lines, started, withheld: 0 }
     }
 
     /// Returns true if the report shows every message.
@@ -95,7 +96,7 @@ impl Report {
 
     fn text(&mut self, note: &Note<'_>) -> Option<String> {
         // A hostile server must not fill the client's log.
-        if !self.has_room() {
+        if !self.lines.try_acquire(self.started.elapsed()) {
             self.withheld += 1;
             return None;
         }
@@ -109,20 +110,6 @@ impl Report {
         let note = note.to_string().replace('\n', "\n    ");
         text.push_str(&format!("[hardline] {name}: {note}"));
         Some(text)
-    }
-
-    fn has_room(&mut self) -> bool {
-        let back = self.counted.elapsed().as_millis() / INTERVAL.as_millis();
-        if let Ok(back) = u32::try_from(back)
-            && back > 0
-        {
-            // Partial intervals are lost, which only makes the limit stricter.
-            self.left = self.left.saturating_add(back).min(MAX_LINES);
-            self.counted = Instant::now();
-        }
-        let has_room = self.left > 0;
-        self.left = self.left.saturating_sub(1);
-        has_room
     }
 }
 

@@ -21,9 +21,9 @@ use crate::settings::Era;
 use crate::{Error, RpcError, Versions};
 
 /// The newest version with a handshake.
-const NEWEST_WITH_HANDSHAKE: Version = Version::V2025_11_25;
+const NEWEST_WITH_HANDSHAKE: Version = Version::LATEST_WITH_HANDSHAKE;
 /// The newest version overall, which has no handshake.
-const NEWEST: Version = Version::V2026_07_28;
+const NEWEST: Version = Version::LATEST;
 
 /// The outcome of probing a server.
 enum Discovery {

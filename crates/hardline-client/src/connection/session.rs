@@ -31,7 +31,7 @@ impl Session {
     /// Creates the placeholder for a session that is not negotiated yet.
     pub(super) fn unopened() -> Self {
         let info = ServerInfo {
-            version: Version::V2025_11_25,
+            version: Version::LATEST_WITH_HANDSHAKE,
             capabilities: ServerCapabilities::default(),
             implementation: None,
             instructions: None,

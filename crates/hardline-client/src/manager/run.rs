@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hardline_transport::client::TransportError;
+use hardline_wire::backoff::Backoff;
 use hardline_wire::encode::code;
 use rmcp::model::SubscriptionFilter;
 use serde_json::value::RawValue;
@@ -23,13 +24,10 @@ use crate::{Connection, Error, ServerEvent, Settings};
 const PING_TIME: Duration = Duration::from_secs(5);
 /// Shortest time between two `tools/list` requests, even if the server reports changes more often.
 const MIN_LIST_GAP: Duration = Duration::from_millis(250);
-/// Delay before a failed `tools/list` is retried, doubled with each failure.
-const LIST_RETRY: Duration = Duration::from_secs(5);
-/// Upper limit on the delay between retries of `tools/list`.
-const MAX_LIST_RETRY: Duration = Duration::from_secs(300);
-/// Delay before a notification stream that ended is opened again, doubled each time.
-const LISTEN_RETRY: Duration = Duration::from_secs(1);
-/// Upper limit on the delay before a notification stream is opened again.
+/// Delays before a failed `tools/list` is retried.
+const LIST_BACKOFF: Backoff = Backoff::new(Duration::from_secs(5), Duration::from_secs(300));
+/// Delays before a notification stream that ended is opened again.
+const LISTEN_BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), MAX_LISTEN_RETRY);
 const MAX_LISTEN_RETRY: Duration = Duration::from_secs(300);
 /// Time limit for an aborted open to clean up.
 const ABANDON_TIME: Duration = Duration::from_secs(10);
@@ -247,7 +245,7 @@ impl Serving<'_> {
 
     /// Lists the tools, and again after each change.
     async fn list(&self) {
-        let mut retry = LIST_RETRY;
+        let mut retry = LIST_BACKOFF;
         loop {
             // A server without tools may not implement the method at all; that is an empty list.
             let listed = match self.connection.list_tools_json().await {
@@ -257,7 +255,7 @@ impl Serving<'_> {
             let failure = match listed {
                 Ok(tools) => {
                     self.store(tools).await;
-                    retry = LIST_RETRY;
+                    retry.reset();
                     sleep(MIN_LIST_GAP).await;
                     self.changed.notified().await;
                     continue;
@@ -268,7 +266,7 @@ impl Serving<'_> {
             let reason: Arc<str> = failure.to_string().into();
             self.member.change(|snapshot| snapshot.list_failure = Some(reason));
             tokio::select! {
-                () = sleep(retry) => retry = (retry * 2).min(MAX_LIST_RETRY),
+                () = sleep(retry.peek()) => _ = retry.next_delay(),
                 () = self.changed.notified() => sleep(MIN_LIST_GAP).await,
             }
         }
@@ -306,7 +304,7 @@ impl Serving<'_> {
         if filter == SubscriptionFilter::default() {
             return std::future::pending().await;
         }
-        let mut retry = LISTEN_RETRY;
+        let mut retry = LISTEN_BACKOFF;
         loop {
             let begun = Instant::now();
             let outcome = self.connection.listen(&filter).await;
@@ -316,10 +314,9 @@ impl Serving<'_> {
             }
             // A stream that lasted longer than the longest delay counts as healthy.
             if begun.elapsed() > MAX_LISTEN_RETRY {
-                retry = LISTEN_RETRY;
+                retry.reset();
             }
-            sleep(retry).await;
-            retry = (retry * 2).min(MAX_LISTEN_RETRY);
+            sleep(retry.next_delay()).await;
             // Changes while the stream was down were not reported, so the tools are listed again.
             self.changed.notify_one();
         }

@@ -9,14 +9,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use hardline_wire::backoff::{Backoff, jittered};
 use tokio::time::Instant;
 
-/// Delays before the first retries, in milliseconds.
-const FIRST: [u64; 4] = [500, 1000, 2000, 4000];
-/// Delay after [`FIRST`] is used up, doubled with each further failure.
-const LONG: Duration = Duration::from_secs(15);
-/// Upper limit on any delay.
-const LONGEST: Duration = Duration::from_secs(300);
+/// Delays before the first [`SHORT_DELAYS`] retries.
+const SHORT: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(4));
+const SHORT_DELAYS: u32 = 4;
+/// Delays before all later retries.
+const LONG: Backoff = Backoff::new(FIRST_LONG, Duration::from_secs(300));
+const FIRST_LONG: Duration = Duration::from_secs(15);
 /// Fraction by which a delay is randomly shortened or lengthened, so that clients do not reconnect in step.
 const JITTER: f64 = 0.2;
 
@@ -74,19 +75,19 @@ impl Schedule {
         self.is_open |= self.recent.len() == BREAKER_FAILURES
             && self.recent.front().is_some_and(|first| now - *first <= BREAKER_TIME);
         // Computed from the failures before this one, so the first retry has the shortest delay.
-        let delay =
-            delay(self.failures).mul_f64(1.0 + JITTER * (2.0 * random.clamp(0.0, 1.0) - 1.0));
+        let delay = jittered(delay(self.failures), 1.0 - JITTER..=1.0 + JITTER, random);
         self.failures = self.failures.saturating_add(1);
         if self.is_open && !is_remote {
             return Next::WhenAsked(now + BREAKER_TIME);
         }
-        Next::At(now + if self.is_open { delay.max(LONG.mul_f64(1.0 - JITTER)) } else { delay })
+        Next::At(
+            now + if self.is_open { delay.max(FIRST_LONG.mul_f64(1.0 - JITTER)) } else { delay },
+        )
     }
 
     /// Returns the next attempt for a server that only a login can help: slow backoff without jitter.
     pub(super) fn retry_slowly(&self, now: Instant) -> Next {
-        let doublings = self.failures.saturating_sub(1).min(10);
-        Next::At(now + LONG.saturating_mul(1 << doublings).min(LONGEST))
+        Next::At(now + LONG.delay_after(self.failures.saturating_sub(1)))
     }
 
     /// Returns the time for the next attempt, planned as `next`, given that a caller now waits for the server.
@@ -106,13 +107,9 @@ impl Schedule {
 
 /// Returns the backoff delay after this number of earlier consecutive failures.
 fn delay(failures: u32) -> Duration {
-    let index = usize::try_from(failures).unwrap_or(usize::MAX);
-    match FIRST.get(index) {
-        Some(millis) => Duration::from_millis(*millis),
-        None => {
-            let doublings = (index - FIRST.len()).min(10);
-            LONG.saturating_mul(1 << doublings).min(LONGEST)
-        }
+    match failures.checked_sub(SHORT_DELAYS) {
+        None => SHORT.delay_after(failures),
+        Some(long) => LONG.delay_after(long),
     }
 }
 
@@ -146,8 +143,9 @@ mod tests {
 
     #[test]
     fn waits_longer_and_longer_for_a_remote_server() {
+        let short = [500, 1000, 2000, 4000];
         let long = [15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000];
-        let expected: Vec<u64> = FIRST.into_iter().chain(long).collect();
+        let expected: Vec<u64> = short.into_iter().chain(long).collect();
         check(true, 0, &ms(&expected));
     }
 
@@ -168,7 +166,7 @@ mod tests {
         let now = start + Duration::from_secs(5);
         schedule.ended(now - Duration::from_secs(1), now);
         let Next::At(at) = schedule.failed(now, true, 0.5) else { panic!("remote") };
-        assert_eq!(at - now, LONG);
+        assert_eq!(at - now, FIRST_LONG);
         let now = now + Duration::from_secs(100);
         schedule.ended(now - STEADY, now);
         assert_eq!(schedule.failed(now, true, 0.5), Next::At(now + Duration::from_millis(500)));

@@ -6,10 +6,9 @@ use std::time::Duration;
 use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
-use hardline_wire::json::{Checker, Kind};
-use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
-use hardline_wire::message::Message;
+use hardline_wire::message::{Message, cancelled_id};
+use hardline_wire::mistyped::integer_meant;
 use hardline_wire::recover::Ending;
 use memchr::memmem;
 
@@ -194,7 +193,7 @@ impl Guard {
             work.noise = text;
         }
         if refused.rule == Rule::FrameNotJsonrpc && refused.responses.is_empty() {
-            let meant = text.and_then(|text| meant_id(text, &self.limits));
+            let meant = text.and_then(|text| Some(integer_meant(text, &self.limits)?.0));
             refused.responses.extend(meant);
         }
         if is_from_server && refused.rule == Rule::FrameNoise {
@@ -476,27 +475,13 @@ impl Guard {
             (Direction::ClientToServer, Message::Notification(call))
                 if call.method == "notifications/cancelled" =>
             {
-                let id = call.params.and_then(|params| params.get("requestId"));
-                if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                if let Some(id) = cancelled_id(call.params, self.limits.max_id_bytes()) {
                     self.joiner.settle(&id);
                 }
             }
             _ => {}
         }
     }
-}
-
-/// The id that an answer means whose id is the right number, written as no id may be: `7.0` for `7`.
-fn meant_id(text: &[u8], limits: &Limits) -> Option<Id<'static>> {
-    let checked = Checker::new(limits).check(text).ok()?;
-    let has = |key| checked.value.get(key).is_some();
-    let is_answer = !has("method") && (has("result") || has("error"));
-    let id = checked.value.get("id").filter(|id| is_answer && id.kind() == Kind::Number)?;
-    let number: f64 = id.text().parse().ok()?;
-    // Beyond this, different numbers read the same.
-    let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and not large")]
-    is_whole.then(|| Id::from_integer(number as i64))
 }
 
 impl Outcome {

@@ -31,6 +31,7 @@ use std::time::Duration;
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
+use hardline_wire::token_bucket::{RateLimit, TokenBucket};
 
 use crate::finding::Direction;
 use crate::frame::{FrameJudge, FrameVerdict};
@@ -38,7 +39,7 @@ use crate::join::Joiner;
 use crate::policy::Policy;
 use crate::rule::{Action, Rule};
 use crate::scan::{ScanSettings, Scanner};
-use crate::session::{Bucket, Burst, CoalesceKey, Session};
+use crate::session::{Burst, CoalesceKey, Session};
 use crate::tools::Roster;
 use check::is_fit;
 use holdback::Holdback;
@@ -85,7 +86,7 @@ pub struct Guard {
     /// Number of messages of the server that the rules `session.*` blocked.
     blocked: u32,
     /// Limits the replies to lines without an id.
-    anonymous: Bucket,
+    anonymous: TokenBucket,
     tools: Roster,
 }
 
@@ -126,8 +127,10 @@ impl Guard {
         let is_enforced = from_server(Rule::SessionBurst) >= Action::Block;
         let is_joining = from_server(Rule::FrameSplit) >= Action::Sanitize;
         let hold_back = if is_joining { settings.hold_back() } else { Duration::ZERO };
-        let anonymous =
-            Burst::new(limits.max_anonymous_replies(), limits.max_anonymous_replies_per_second());
+        let anonymous = RateLimit::per_second(
+            limits.max_anonymous_replies(),
+            limits.max_anonymous_replies_per_second(),
+        );
         Self {
             frames: Frames {
                 from_server: FrameJudge::new(Direction::ServerToClient, &limits),
@@ -141,7 +144,7 @@ impl Guard {
             kept: HashMap::new(),
             kept_bytes: 0,
             blocked: 0,
-            anonymous: Bucket::new(anonymous),
+            anonymous: TokenBucket::new(anonymous),
             tools: Roster::new(settings.tools().clone()),
             limits,
             policy,

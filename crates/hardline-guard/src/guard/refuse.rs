@@ -34,7 +34,7 @@ impl Guard {
                 work.reply(direction.opposite(), reply.with_code(code));
             }
         }
-        if owes_anonymous && self.anonymous.take(work.now) {
+        if owes_anonymous && self.anonymous.try_acquire(work.now) {
             let to = ReplyTo::unknown(self.session.version());
             let mut line = error(to, code, &format!("{kind}: {reason}"), None).into_bytes();
             line.pop();

@@ -16,7 +16,7 @@ pub(super) fn read_settings(
 ) {
     if let Some(limits) = reader.table(scope, "limits") {
         reader.known_keys(&limits, &["max_frame_bytes", "max_content_bytes", "max_depth"]);
-        let most = 1 << 30;
+        let most = hardline_wire::limits::FRAME_BYTES_CEILING;
         if let Some(bytes) = reader.integer(&limits, "max_frame_bytes", most) {
             let limits = settings.limits.clone().with_max_frame_bytes(bytes);
             // `integer` has checked the range, so the fallback is never taken.

@@ -71,7 +71,7 @@ pub const MAX_DECODE_DEPTH: usize = 3;
 impl Default for ScanSettings {
     fn default() -> Self {
         Self {
-            max_bytes: 16 * 1024 * 1024,
+            max_bytes: hardline_wire::limits::DEFAULT_FRAME_BYTES,
             max_decode_depth: 2,
             allow_jsonrpc: false,
             max_listed: 1000,

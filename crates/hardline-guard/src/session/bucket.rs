@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hardline_wire::token_bucket::{RateLimit, TokenBucket};
+
 use crate::policy;
 
 /// How much a server may send unasked: so many at once, and one more each interval.
@@ -26,10 +28,8 @@ impl Burst {
 
     /// Another budget: `at_once`, and `per_second` more each second. Zeros count as one.
     pub const fn new(at_once: u32, per_second: u32) -> Self {
-        let at_once = if at_once == 0 { 1 } else { at_once };
-        let per_second = if per_second == 0 { 1 } else { per_second };
-        let interval = Duration::from_nanos(1_000_000_000 / per_second as u64);
-        Self { at_once, interval, is_enforced: true }
+        let limit = RateLimit::per_second(at_once, per_second);
+        Self { at_once: limit.burst(), interval: limit.interval(), is_enforced: true }
     }
 
     /// The budget that a policy sets.
@@ -37,55 +37,9 @@ impl Burst {
         let at_once = burst.count().max(1);
         Self { at_once, interval: burst.window() / at_once, is_enforced }
     }
-}
 
-/// A bucket, kept as the time at which it will be full again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
-    /// How long one takes to come back.
-    interval: Duration,
-    /// How long all of them take.
-    whole: Duration,
-    full_at: Duration,
-}
-
-impl Bucket {
-    pub(crate) fn new(burst: Burst) -> Self {
-        let interval = burst.interval;
-        let whole = interval.saturating_mul(burst.at_once.max(1));
-        Self { interval, whole, full_at: Duration::ZERO }
-    }
-
-    /// Takes one, if there is one.
-    pub(crate) fn take(&mut self, now: Duration) -> bool {
-        let has_one = self.next_free() <= now;
-        if has_one {
-            self.full_at = self.full_at.max(now).saturating_add(self.interval);
-        }
-        has_one
-    }
-
-    /// When there is one to take.
-    pub(super) fn next_free(&self) -> Duration {
-        self.full_at.saturating_add(self.interval).saturating_sub(self.whole)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gives_many_at_once_and_then_some_each_second() {
-        let mut bucket = Bucket::new(Burst::STRICT);
-        let mut taken = |millis| {
-            let now = Duration::from_millis(millis);
-            (0..1000).filter(|_| bucket.take(now)).count()
-        };
-        assert_eq!(taken(0), 64);
-        assert_eq!(taken(31), 0);
-        assert_eq!(taken(32), 1);
-        assert_eq!(taken(1000), 31);
-        assert_eq!(taken(60_000), 64);
+    /// Returns a full bucket with this budget.
+    pub(crate) fn bucket(self) -> TokenBucket {
+        TokenBucket::new(RateLimit::new(self.at_once, self.interval))
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use hardline_wire::id::Id;
+use hardline_wire::token_bucket::TokenBucket;
 
-use super::bucket::{Bucket, Burst};
+use super::bucket::Burst;
 use super::coalesce::{CoalesceKey, Coalesced};
 
 /// Time between two reports of the same flood.
@@ -14,9 +15,9 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Flood {
     is_enforced: bool,
-    bucket: Bucket,
+    bucket: TokenBucket,
     /// Limits the findings about refused frames.
-    invalid: Bucket,
+    invalid: TokenBucket,
     coalesced: Coalesced,
     dropped: u64,
     /// Number of messages over the limit since the last report.
@@ -28,8 +29,8 @@ impl Flood {
     pub(super) fn new(burst: Burst, max_keys: usize) -> Self {
         Self {
             is_enforced: burst.is_enforced,
-            bucket: Bucket::new(burst),
-            invalid: Bucket::new(burst),
+            bucket: burst.bucket(),
+            invalid: burst.bucket(),
             coalesced: Coalesced::new(max_keys),
             dropped: 0,
             unreported: 0,
@@ -43,11 +44,11 @@ impl Flood {
 
     /// Takes a token, if there is one.
     pub(super) fn take(&mut self, now: Duration) -> bool {
-        self.bucket.take(now)
+        self.bucket.try_acquire(now)
     }
 
     pub(super) fn take_invalid(&mut self, now: Duration) -> bool {
-        self.invalid.take(now)
+        self.invalid.try_acquire(now)
     }
 
     /// Counts a message over the limit. Returns a description for a finding, at most once per
@@ -89,12 +90,12 @@ impl Flood {
 
     /// Returns the time at which the next kept frame may be sent.
     pub(super) fn next_release(&self) -> Option<Duration> {
-        (!self.coalesced.is_empty()).then(|| self.bucket.next_free())
+        (!self.coalesced.is_empty()).then(|| self.bucket.next_token())
     }
 
     /// Takes the key of a kept frame that may be sent now.
     pub(super) fn release(&mut self, now: Duration) -> Option<CoalesceKey> {
-        if self.coalesced.is_empty() || !self.bucket.take(now) {
+        if self.coalesced.is_empty() || !self.bucket.try_acquire(now) {
             return None;
         }
         self.coalesced.take_oldest()

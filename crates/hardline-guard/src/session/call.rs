@@ -7,7 +7,7 @@ use std::time::Duration;
 use hardline_wire::encode::code;
 use hardline_wire::id::Id;
 use hardline_wire::json::{Kind, Value};
-use hardline_wire::message::{Notification, Request};
+use hardline_wire::message::{Notification, Request, cancelled_id};
 use hardline_wire::method;
 use memchr::memmem;
 
@@ -196,8 +196,7 @@ impl Session {
     /// Ends a request that its sender cancelled. Returns the key of its kept progress, which need not
     /// be sent any more.
     fn cancel(&mut self, sender: Direction, params: Option<Value<'_>>) -> Option<CoalesceKey> {
-        let value = params?.get("requestId")?;
-        let id = Id::read(value, self.limits.max_id_bytes()).ok()?.into_owned();
+        let id = cancelled_id(params, self.limits.max_id_bytes())?.into_owned();
         let is_of_kind = |table: &Table, kind| table.get(&id).is_some_and(|it| it.kind == kind);
         let is_subscription = is_of_kind(&self.client, RequestKind::Subscription);
         let request = match sender {

@@ -42,10 +42,10 @@ fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
 fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Option<Embedded> {
     let (offset, length) = (request.offset(), request.text().len());
     let name = Some(method).filter(|it| it.kind() == Kind::String)?.as_str()?;
-    let (rule, reason) = match method::find_embedded(&name, Version::V2026_07_28) {
+    let (rule, reason) = match method::find_embedded(&name, Version::LATEST) {
         Some(method) => {
             let is_declared = method.capability.is_none_or(|it| client.has(it.path));
-            let version = Some(Version::V2026_07_28);
+            let version = Some(Version::LATEST);
             let params = request.get("params");
             let reason = match objection_to_parts(&name, params, client, version) {
                 _ if !is_declared => "an input request whose capability was not declared",

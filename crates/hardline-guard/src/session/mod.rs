@@ -73,7 +73,6 @@ use era::Era;
 use judge::Judge;
 use table::{Ended, Table};
 
-pub(crate) use bucket::Bucket;
 pub use bucket::Burst;
 pub(crate) use call::page_mark;
 pub use coalesce::CoalesceKey;

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use hardline_wire::id::Id;
+use hardline_wire::mistyped::retyped;
 
 use super::capability::Capabilities;
 use super::doubt::{Deadline, Doubt, MAX_LOST_WAIT};
@@ -293,16 +294,6 @@ impl InFlight {
     }
 }
 
-/// Returns the id with the same text and the other type: `7` for `"7"`.
-fn retyped(id: &Id<'_>) -> Option<Id<'static>> {
-    if let Some(number) = id.as_i64() {
-        return Some(Id::from_string(&number.to_string()));
-    }
-    let text = id.as_str()?;
-    let number: i64 = text.parse().ok()?;
-    (number.to_string() == *text).then(|| Id::from_integer(number))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,15 +316,5 @@ mod tests {
         assert!(matches!(table.answer(&Id::from_integer(96)), Match::Ended(Ended::Cancelled)));
         assert!(matches!(table.answer(&Id::from_integer(95)), Match::Unknown));
         assert_eq!(table.in_flight, 0);
-    }
-
-    #[test]
-    fn only_an_id_that_reads_the_same_is_mistyped() {
-        let number = Id::from_integer;
-        assert_eq!(retyped(&number(7)), Some(Id::from_string("7")));
-        assert_eq!(retyped(&Id::from_string("-7")), Some(number(-7)));
-        for text in ["07", "+7", "7.0", " 7", "", "seven"] {
-            assert_eq!(retyped(&Id::from_string(text)), None, "{text}");
-        }
     }
 }

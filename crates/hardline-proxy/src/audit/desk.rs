@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use hardline_wire::backoff::Backoff;
+
 use super::clock::Clock;
 use super::queue::Waiting;
 use super::record::Session;
@@ -25,8 +27,8 @@ const REST: Duration = Duration::from_millis(20);
 /// Longest time that the text of a finding waits for the database. After it, the text is printed
 /// anyway.
 const MAX_SILENCE: Duration = Duration::from_secs(2);
-/// Delay before the first retry; doubled with each failure up to [`MAX_RETRY`].
-const RETRY: Duration = Duration::from_millis(100);
+/// Delays before the batch is tried again.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), MAX_RETRY);
 const MAX_RETRY: Duration = Duration::from_secs(30);
 /// Interval between checks of the database's size.
 const LOOK: Duration = Duration::from_secs(15);
@@ -49,7 +51,7 @@ pub(super) struct Desk<'a> {
     /// Time of the first failure in a row, and the reason of the last one.
     failing: Option<(Instant, String)>,
     retry_at: Instant,
-    retry: Duration,
+    retry: Backoff,
     spill: Option<Spill>,
     /// Number of spill files created so far; part of their names.
     spills: u32,
@@ -95,7 +97,7 @@ impl<'a> Desk<'a> {
             is_begun: false,
             failing: None,
             retry_at: now,
-            retry: RETRY,
+            retry: BACKOFF,
             spill: None,
             spills: 0,
             has_warned: false,
@@ -197,7 +199,7 @@ impl<'a> Desk<'a> {
         self.is_begun = true;
         self.has_written = true;
         self.backlog = Waiting::default();
-        self.retry = RETRY;
+        self.retry.reset();
         // Only after the commit: a printed finding is always in the log.
         self.shared.tell_up_to(self.last_seq);
         let was_aside = self.failing.take().is_some() && self.has_warned;
@@ -221,11 +223,11 @@ impl<'a> Desk<'a> {
             Some((since, _)) => *since,
             None => now,
         };
-        let wait = if error.is_final() { MAX_RETRY } else { self.retry };
+        let wait = if error.is_final() { MAX_RETRY } else { self.retry.peek() };
         self.failing = Some((since, error.to_string()));
         self.retry_at = now + wait;
         if since + MAX_SILENCE <= now {
-            self.retry = (self.retry * 2).min(MAX_RETRY);
+            self.retry.next_delay();
         }
     }
 
@@ -272,7 +274,7 @@ impl<'a> Desk<'a> {
             if until <= now || *since + MAX_SILENCE <= now {
                 break;
             }
-            sleep(RETRY.min(patience / 4));
+            sleep(BACKOFF.peek().min(patience / 4));
             self.write();
         }
         if self.failing.is_none() {

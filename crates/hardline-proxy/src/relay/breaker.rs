@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
+use hardline_wire::backoff::{Backoff, jittered};
+
 /// Ends within [`WINDOW`] after which the breaker opens.
 const MAX_ENDS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(30);
-/// The first pause; each further one is twice as long.
-const FIRST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(5);
+/// Pauses while the breaker is closed.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 /// The pause while the breaker is open.
 pub(super) const SLOW: Duration = Duration::from_secs(30);
 
@@ -44,11 +45,9 @@ impl Breaker {
             self.ends.pop_front();
             return Pause::Long(now + SLOW);
         }
-        let doublings = u32::try_from(self.ends.len()).unwrap_or(u32::MAX).saturating_sub(1);
-        let pause = FIRST.saturating_mul(1 << doublings.min(16)).min(LONGEST);
-        // Between half of it and all: many that fell together do not rise together.
-        let thousandths = u32::try_from(random % 500).unwrap_or(0);
-        Pause::Short(now + pause / 2 + pause * thousandths / 1000)
+        let earlier = u32::try_from(self.ends.len()).unwrap_or(u32::MAX).saturating_sub(1);
+        let random = f64::from(u32::try_from(random % 500).unwrap_or(0)) / 500.0;
+        Pause::Short(now + jittered(BACKOFF.delay_after(earlier), 0.5..=1.0, random))
     }
 }
 

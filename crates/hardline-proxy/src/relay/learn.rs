@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hardline_wire::id::Id;
-use hardline_wire::message::Message;
+use hardline_wire::message::{Message, cancelled_id};
 
 use super::Relay;
 use super::opening::Interest;
@@ -25,8 +25,7 @@ impl Relay {
             Message::Notification(call) => match &*call.method {
                 "notifications/initialized" => self.opening.initialized(frame),
                 "notifications/cancelled" => {
-                    let id = call.params.and_then(|params| params.get("requestId"));
-                    if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                    if let Some(id) = cancelled_id(call.params, self.limits.max_id_bytes()) {
                         self.end_request(&id);
                     }
                 }
@@ -51,8 +50,7 @@ impl Relay {
                 }
             }
             Message::Notification(call) if call.method == "notifications/cancelled" => {
-                let id = call.params.and_then(|params| params.get("requestId"));
-                if let Some(Ok(id)) = id.map(|id| Id::read(id, self.limits.max_id_bytes())) {
+                if let Some(id) = cancelled_id(call.params, self.limits.max_id_bytes()) {
                     self.opening.end_listen(&id);
                 }
             }

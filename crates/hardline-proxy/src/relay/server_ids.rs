@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
-use hardline_wire::message::Message;
+use hardline_wire::message::{Message, cancelled_id};
 
 use super::line;
 
@@ -88,7 +88,7 @@ impl ServerIds {
                 Some(renamed)
             }
             Message::Notification(call) if call.method == "notifications/cancelled" => {
-                let id = Id::read(call.params?.get("requestId")?, limits.max_id_bytes()).ok()?;
+                let id = cancelled_id(call.params, limits.max_id_bytes())?;
                 let shown = self.shown.get(&id.into_owned())?;
                 line::with_request_id(frame, shown, limits)
             }

@@ -8,7 +8,7 @@ use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::Line;
-use hardline_wire::message::Message;
+use hardline_wire::message::{Message, cancelled_id};
 use hardline_wire::recover::{Ending, recover};
 
 use super::{MAX_WAIT, Relay, Sink, line};
@@ -183,10 +183,9 @@ impl Relay {
             Ok(Frame::Message(message, _)) => match message {
                 Message::Request(request) => About::Ids(vec![request.id.into_owned()]),
                 Message::Notification(call) if call.method == "notifications/cancelled" => {
-                    let id = call.params.and_then(|params| params.get("requestId"));
-                    match id.map(|id| Id::read(id, max_id_bytes)) {
-                        Some(Ok(id)) => About::Cancelled(id.into_owned()),
-                        _ => About::Late,
+                    match cancelled_id(call.params, max_id_bytes) {
+                        Some(id) => About::Cancelled(id.into_owned()),
+                        None => About::Late,
                     }
                 }
                 Message::Notification(call) if call.method == "notifications/initialized" => {

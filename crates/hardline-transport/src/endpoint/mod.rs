@@ -26,12 +26,13 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
-use hardline_wire::message::{Message, Request};
+use hardline_wire::message::{Message, Request, cancelled_id};
 use hardline_wire::recover::Ending;
+use hardline_wire::token_bucket::{RateLimit, TokenBucket};
 use hardline_wire::version::Version;
+use tokio::time::Instant;
 use tracing::Span;
 
-use crate::budget::Budget;
 use crate::config::Config;
 use crate::event::{Dropped, Event, RequestRefusal};
 use crate::report::Reporter;
@@ -82,7 +83,11 @@ pub(crate) struct Endpoint {
     /// Requests to the peer: at most `max_in_flight`.
     outbound: Pending,
     batches: Batches,
-    budget: Budget,
+    /// Rate limit on replies without an id. Such a reply belongs to no request: if every line of
+    /// noise got one, two peers could answer each other for ever.
+    anonymous_replies: TokenBucket,
+    /// Start of the clock of the rate limit.
+    started: Instant,
     replies: Replies,
     failures: VecDeque<Failure>,
     abandoned: VecDeque<Id<'static>>,
@@ -101,7 +106,11 @@ impl Endpoint {
             inbound_bytes: 0,
             outbound: Pending::default(),
             batches: Batches::new(config.limits.max_queue_bytes()),
-            budget: Budget::new(&config.limits),
+            anonymous_replies: TokenBucket::new(RateLimit::per_second(
+                config.limits.max_anonymous_replies(),
+                config.limits.max_anonymous_replies_per_second(),
+            )),
+            started: Instant::now(),
             replies: Replies::default(),
             failures: VecDeque::new(),
             abandoned: VecDeque::new(),
@@ -276,10 +285,7 @@ impl Endpoint {
     /// Handles a cancellation by the peer. Returns false if it is not allowed: `initialize` cannot
     /// be cancelled.
     fn cancel_inbound(&mut self, params: Option<Value<'_>>) -> bool {
-        let id = params
-            .and_then(|params| params.get("requestId"))
-            .and_then(|id| Id::read(id, self.limits.max_id_bytes()).ok())
-            .map(Id::into_owned);
+        let id = cancelled_id(params, self.limits.max_id_bytes()).map(Id::into_owned);
         // Without a readable id there is nothing to cancel.
         let Some(id) = id else { return true };
         // Since 2026-07-28 a server ends a subscription with this notification.

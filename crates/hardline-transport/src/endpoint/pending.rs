@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hardline_wire::id::Id;
+use hardline_wire::mistyped::retyped;
 use tokio::time::Instant;
 
 use crate::mistyped;
@@ -80,7 +81,7 @@ impl Pending {
 
     /// Returns the request that an answer is probably meant for, if its id has the wrong type.
     pub(super) fn meant_by(&self, id: &Id<'_>) -> Option<Id<'static>> {
-        mistyped::retyped(id).filter(|it| self.requests.contains_key(it))
+        retyped(id).filter(|it| self.requests.contains_key(it))
     }
 
     /// Records that a request got an answer whose id was `written` in another type. Returns true if

@@ -6,15 +6,14 @@ use hardline_wire::frame::{Refusal, RefusalReason};
 use hardline_wire::id::Id;
 use hardline_wire::line::Overlong;
 use hardline_wire::message::MessageReason;
+use hardline_wire::mistyped::integer_meant;
 use hardline_wire::recover::{Ending, Recovered, recover};
-use tokio::time::Instant;
 
 use super::answer::{Answer, internal_error};
 use super::batch::BatchKey;
 use super::incoming::rule;
 use super::{Endpoint, Role, Unfit};
 use crate::event::{EXCERPT_BYTES, Event, RequestRefusal};
-use crate::mistyped;
 
 impl Endpoint {
     pub(super) fn refuse_request(
@@ -68,7 +67,7 @@ impl Endpoint {
         let recovered = recover(frame, ending, &self.limits.clone());
         let answered = self.answer_recovered(recovered, refusal.code(), &text, batch);
         if matches!(refusal.reason, RefusalReason::Message(MessageReason::BadId(_))) {
-            self.doubt_unwritten(frame);
+            self.doubt_integer_meant(frame);
         }
         let excerpt = Excerpt::new(frame, EXCERPT_BYTES);
         let count = answered.ids.len();
@@ -126,8 +125,8 @@ impl Endpoint {
 
     /// Records a doubt if a frame is an answer whose id has the right number in a form that ids may
     /// not have.
-    fn doubt_unwritten(&mut self, frame: &[u8]) {
-        if let Some((id, written)) = mistyped::unwritten(frame, &self.limits) {
+    fn doubt_integer_meant(&mut self, frame: &[u8]) {
+        if let Some((id, written)) = integer_meant(frame, &self.limits) {
             self.doubt(&id, written);
         }
     }
@@ -138,7 +137,7 @@ impl Endpoint {
         if !is_due || self.role == Role::Client {
             return;
         }
-        if !self.budget.take(Instant::now()) {
+        if !self.anonymous_replies.try_acquire(self.started.elapsed()) {
             self.reporter.report(&Event::Withheld);
             return;
         }

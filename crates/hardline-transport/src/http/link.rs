@@ -216,7 +216,7 @@ fn headers_of(stamp: &Stamp, accept: HeaderValue) -> HeaderMap {
         map.insert(SESSION_ID, id.clone());
     }
     // Older versions do not have this header.
-    if let Some(version) = stamp.version.filter(|it| Version::V2025_06_18 <= *it) {
+    if let Some(version) = stamp.version.filter(|it| it.has_version_header()) {
         map.insert(PROTOCOL_VERSION, HeaderValue::from_static(version.as_str()));
     }
     map

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::body::Kind;
 use super::event_stream::EventStream;
 use super::link::Link;
-use super::pace::Pace;
+use super::reconnect::Reconnects;
 use super::session::Stamp;
 use super::sieve::Sieve;
 use crate::client::TransportError;
@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(30);
 pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Sender<()>) {
     let limits = &link.config.limits;
     let mut started = Some(started);
-    let mut pace = Pace::new(link.config.max_reconnects.saturating_mul(2));
+    let mut reconnects = Reconnects::new(link.config.max_reconnects.saturating_mul(2));
     let mut last_event_id: Option<String> = None;
     let mut retry = None;
     loop {
@@ -49,7 +49,7 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
                     link.outlet.put(item.into_event()).await;
                 }
                 if stream.has_brought() || LONG <= opened.elapsed() {
-                    pace.progress();
+                    reconnects.reset();
                 }
                 last_event_id = stream.last_event_id().map(str::to_owned);
                 retry = stream.retry().or(retry);
@@ -62,7 +62,7 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
                 }
             }
         }
-        match pace.next_wait(retry) {
+        match reconnects.next_delay(retry) {
             Some(wait) => tokio::time::sleep(wait).await,
             None => {
                 tracing::debug!(target: "hardline::transport", "the server closes every listening stream: giving up on listening");

@@ -7,7 +7,7 @@ use hardline_wire::sse::SseDecoder;
 use super::body::Kind;
 use super::event_stream::EventStream;
 use super::link::Link;
-use super::pace::Pace;
+use super::reconnect::Reconnects;
 use super::session::Stamp;
 use super::sieve::Sieve;
 use crate::client::TransportError;
@@ -17,14 +17,14 @@ use crate::client::TransportError;
 pub(super) struct Resuming<'a> {
     link: &'a Link,
     stamp: &'a Stamp,
-    pace: Pace,
+    reconnects: Reconnects,
     /// Delay that the server requested.
     retry: Option<Duration>,
 }
 
 impl<'a> Resuming<'a> {
     pub(super) fn new(link: &'a Link, stamp: &'a Stamp) -> Self {
-        Self { link, stamp, pace: Pace::new(link.config.max_reconnects), retry: None }
+        Self { link, stamp, reconnects: Reconnects::new(link.config.max_reconnects), retry: None }
     }
 
     /// Opens the continuation of `ended`, after the delay that the server requested.
@@ -41,11 +41,11 @@ impl<'a> Resuming<'a> {
         let id = ended.last_event_id().unwrap_or_default().to_owned();
         self.retry = ended.retry().or(self.retry);
         if ended.has_brought() {
-            self.pace.progress();
+            self.reconnects.reset();
         }
         drop(ended);
         loop {
-            let Some(wait) = self.pace.next_wait(self.retry) else {
+            let Some(wait) = self.reconnects.next_delay(self.retry) else {
                 return Err(interrupted(end, "and all attempts to resume it failed"));
             };
             tokio::time::sleep(wait).await;

@@ -9,6 +9,7 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::limits::Limits;
 use hardline_wire::message::{Message, MessageReason};
+use hardline_wire::mistyped::{integer_meant, retyped};
 use hardline_wire::version::Version;
 
 use crate::client::{Answer, Event, MAX_REFUSED_BYTES};
@@ -95,7 +96,7 @@ impl Sieve {
         let event = error(&describe(refusal.reason), text);
         // An otherwise valid answer may have an id such as `7.0`.
         let is_id = matches!(refusal.reason, RefusalReason::Message(MessageReason::BadId(_)));
-        let meant = is_id.then(|| mistyped::unwritten(text, &self.limits)).flatten();
+        let meant = is_id.then(|| integer_meant(text, &self.limits)).flatten();
         match meant.and_then(|(id, written)| Some((id.as_i64()?, written))) {
             Some((request, written)) => {
                 Item::Mistyped { request, written: written.to_owned(), event }
@@ -173,7 +174,7 @@ fn item(message: Message<'_>, value: Value<'_>) -> Item {
             Some(answer) => {
                 let id = message.id().cloned().map(Id::into_owned);
                 // Our ids are integers, so a string with an integer in it is probably one of them.
-                let meant = id.as_ref().and_then(mistyped::retyped);
+                let meant = id.as_ref().and_then(retyped);
                 match (meant.and_then(|it| it.as_i64()), &id) {
                     (Some(request), Some(id)) => {
                         let written = id.to_string();

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use hardline_wire::backoff::Backoff;
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use super::now;
@@ -27,8 +28,8 @@ use super::{
 /// Time for killed orphans to disappear before we give up: longer than a search for them takes.
 #[cfg(target_os = "linux")]
 const KILL_TIME: Duration = Duration::from_secs(2);
-/// Pause between two checks: the first one, doubled each time, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
+/// Pauses between two checks.
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(2), Duration::from_millis(50));
 
 #[derive(Debug)]
 struct Children {
@@ -85,7 +86,7 @@ pub fn end_descendants(patience: Duration) {
     let start = now();
     while !lock().started.is_empty() && start.elapsed() < patience {
         end_orphans();
-        thread::sleep(PAUSES.0);
+        thread::sleep(PAUSES.peek());
     }
     #[cfg(target_os = "linux")]
     if !lock().started.is_empty() {
@@ -127,7 +128,7 @@ pub(super) fn end_orphans() -> bool {
         return false;
     }
     let start = now();
-    let mut pause = PAUSES.0;
+    let mut pauses = PAUSES;
     let mut has_found = false;
     // Repeated, because killing one orphan may orphan its own children.
     while !find(&lock()).is_empty() {
@@ -138,8 +139,7 @@ pub(super) fn end_orphans() -> bool {
             tracing::debug!("an orphan survived SIGKILL: giving up");
             break;
         }
-        thread::sleep(pause);
-        pause = (pause * 2).min(PAUSES.1);
+        thread::sleep(pauses.next_delay());
     }
     has_found
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use hardline_wire::backoff::Backoff;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process};
 use tokio::sync::watch;
@@ -30,8 +31,8 @@ use super::{now, orphan};
 const KEEPER_TIME: Duration = Duration::from_secs(1);
 /// Time for a killed process to disappear before we give up.
 const KILL_TIME: Duration = Duration::from_secs(1);
-/// Pause between two checks: the first one, doubled each time, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(100));
+/// Pauses between two checks.
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(2), Duration::from_millis(100));
 /// Stack size of the thread: enough for any `tracing` subscriber. Only used pages take memory.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -204,7 +205,7 @@ impl Supervisor {
     /// Ends the processes that outlived their leader.
     fn end_leftovers(&self) {
         let start = now();
-        let mut pause = PAUSES.0;
+        let mut pauses = PAUSES;
         let mut is_terminated = false;
         loop {
             let mut state = self.lock();
@@ -223,8 +224,7 @@ impl Supervisor {
                 state.tree.terminate();
             }
             drop(state);
-            thread::sleep(pause);
-            pause = (pause * 2).min(PAUSES.1);
+            thread::sleep(pauses.next_delay());
         }
     }
 

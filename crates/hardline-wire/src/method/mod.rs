@@ -23,8 +23,10 @@ pub struct Method {
     pub capability: Option<Capability>,
     /// Extension that defines it; `None` for the core protocol.
     pub extension: Option<&'static str>,
-    first: Version,
-    last: Version,
+    /// First version that defines the method.
+    since: Version,
+    /// Last version that defines it; `None` while no version has removed it.
+    until: Option<Version>,
 }
 
 /// Form in which a method is sent.
@@ -100,7 +102,7 @@ pub fn all() -> impl Iterator<Item = &'static Method> {
 impl Method {
     /// Returns true if `version` has the method in this form.
     pub fn is_in(&self, version: Version) -> bool {
-        (self.first..=self.last).contains(&version)
+        self.since <= version && self.until.is_none_or(|last| version <= last)
     }
 }
 

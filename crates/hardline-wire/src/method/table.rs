@@ -54,9 +54,9 @@ pub(super) static TABLE: &[Method] = &[
 ];
 
 const fn request(name: &'static str, sender: Sender) -> Method {
-    let (first, last) = (V2024_11_05, V2026_07_28);
+    let (since, until) = (V2024_11_05, None);
     let (capability, extension) = (None, None);
-    Method { name, kind: MethodKind::Request, sender, capability, extension, first, last }
+    Method { name, kind: MethodKind::Request, sender, capability, extension, since, until }
 }
 
 const fn notification(name: &'static str, sender: Sender) -> Method {
@@ -72,11 +72,11 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 impl Method {
     const fn until(self, last: Version) -> Self {
-        Self { last, ..self }
+        Self { until: Some(last), ..self }
     }
 
-    const fn since(self, first: Version) -> Self {
-        Self { first, ..self }
+    const fn since(self, since: Version) -> Self {
+        Self { since, ..self }
     }
 
     const fn needs(self, owner: Owner, path: &'static str) -> Self {

@@ -44,7 +44,7 @@ struct Incoming {
 
 const MAX_WAITING: usize = 1024;
 /// Version for clients that ask for an unknown one, or for one without a handshake.
-const NEWEST: Version = Version::V2025_11_25;
+const NEWEST: Version = Version::LATEST_WITH_HANDSHAKE;
 const VERSION_KEY: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
 impl Server {

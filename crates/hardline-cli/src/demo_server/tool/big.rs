@@ -1,5 +1,6 @@
 //! `big`: an answer of any size that fits a frame.
 
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
@@ -8,6 +9,7 @@ use super::{Route, harmless};
 
 /// Limit on the text: 15 MiB, so that the answer fits into a frame of 16 MiB. More is refused.
 const MAX_BYTES: usize = 15 << 20;
+const _: () = assert!(MAX_BYTES + (1 << 20) <= DEFAULT_FRAME_BYTES);
 
 /// Repeated to fill the text. Has no character that JSON escapes, so that sizes are exact.
 const PATTERN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-.";

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use hardline_wire::backoff::Backoff;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use signal_hook::iterator::backend::SignalDelivery;
@@ -60,8 +61,8 @@ const SIGNALS: [Signal; 13] = [
     Signal::TTOU,
 ];
 
-/// Pause between two rounds of killing: the first one, doubled each time, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_secs(1));
+/// Pauses between two rounds of killing.
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(2), Duration::from_secs(1));
 
 impl Watch {
     /// Starts the program.
@@ -96,7 +97,7 @@ impl Watch {
     /// Runs until no process is left, and returns the program's exit code. If a signal ended the
     /// program, the same signal ends this process.
     pub(super) fn run(mut self) -> ExitCode {
-        let mut pause = PAUSES.0;
+        let mut pauses = PAUSES;
         loop {
             // First, so that a signal that arrives later wakes the poll below.
             self.take_signals();
@@ -111,8 +112,7 @@ impl Watch {
             self.is_killing = self.is_killing || is_overdue || self.parent.is_gone();
             if self.is_killing {
                 self.signal_all(&[Signal::KILL]);
-                self.sleep(Some(pause));
-                pause = (pause * 2).min(PAUSES.1);
+                self.sleep(Some(pauses.next_delay()));
             } else {
                 let until_kill = self.kill_at.map(|at| at.saturating_duration_since(now()));
                 self.sleep([until_kill, self.parent.period()].into_iter().flatten().min());

@@ -39,7 +39,7 @@ use crate::join::Joiner;
 use crate::policy::Policy;
 use crate::rule::{Action, Rule};
 use crate::scan::{ScanSettings, Scanner};
-use crate::session::{Burst, CoalesceKey, Session};
+use crate::session::{CoalesceKey, FloodLimit, Session};
 use crate::tools::Roster;
 use check::is_fit;
 use holdback::Holdback;
@@ -137,7 +137,7 @@ impl Guard {
                 from_client: FrameJudge::new(Direction::ClientToServer, &limits),
             },
             strings: content::Judge::new(scanner, Checker::new(&limits), max_bytes),
-            session: Session::new(&limits, Burst::of_policy(settings.burst(), is_enforced)),
+            session: Session::new(&limits, FloodLimit::of_policy(settings.burst(), is_enforced)),
             joiner: if is_joining { Joiner::new(&limits) } else { Joiner::observing(&limits) },
             holdback: Holdback::new(hold_back, &limits),
             rewrites_lines: from_server(Rule::FrameControlCharacter) >= Action::Sanitize,

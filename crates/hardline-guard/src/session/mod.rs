@@ -17,13 +17,13 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use hardline_guard::session::{Burst, SessionVerdict, Session};
+//! use hardline_guard::session::{FloodLimit, Session, SessionVerdict};
 //! use hardline_guard::{Direction, Rule};
 //! use hardline_wire::frame::{Decoder, Frame};
 //! use hardline_wire::limits::Limits;
 //!
 //! let limits = Limits::default();
-//! let mut session = Session::new(&limits, Burst::BALANCED);
+//! let mut session = Session::new(&limits, FloodLimit::BALANCED);
 //! let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#;
 //! let mut decoder = Decoder::new(&limits);
 //! let Ok(Frame::Message(message, _)) = decoder.decode(line) else { panic!() };
@@ -42,8 +42,6 @@
 //! - A blocked request is answered once, with its id; a blocked notification is dropped.
 
 mod answer;
-mod bucket;
-mod burst;
 mod call;
 mod capability;
 mod check;
@@ -51,6 +49,7 @@ mod coalesce;
 mod doubt;
 mod embedded;
 mod era;
+mod flood;
 mod judge;
 mod outcome;
 mod part;
@@ -68,16 +67,16 @@ use crate::finding::Direction;
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use answer::Answer;
-use burst::Flood;
 use era::Era;
+use flood::Flood;
 use judge::Judge;
 use table::{Ended, Table};
 
-pub use bucket::Burst;
 pub(crate) use call::page_mark;
 pub use coalesce::CoalesceKey;
 pub(crate) use doubt::Doubt;
 pub use doubt::{MAX_DAMAGED_WAIT, MAX_LOST_WAIT, MAX_MISTYPED_WAIT};
+pub use flood::FloodLimit;
 pub use outcome::{Asked, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent, SessionVerdict};
 pub use reply::Reply;
 
@@ -95,14 +94,14 @@ pub struct Session {
 
 impl Session {
     /// Creates a session that obeys `max_in_flight` and `max_id_bytes` of `limits`.
-    pub fn new(limits: &Limits, burst: Burst) -> Self {
+    pub fn new(limits: &Limits, limit: FloodLimit) -> Self {
         let max = limits.max_in_flight();
         Self {
             limits: limits.clone(),
             era: Era::default(),
             client: Table::new(max),
             server: Table::new(max),
-            flood: Flood::new(burst, max),
+            flood: Flood::new(limit, max),
         }
     }
 

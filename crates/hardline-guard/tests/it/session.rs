@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hardline_guard::join::Pending;
 use hardline_guard::session::{
-    Burst, CoalesceKey, MAX_MISTYPED_WAIT, Outcome, Session, SessionEvent, SessionVerdict,
+    CoalesceKey, FloodLimit, MAX_MISTYPED_WAIT, Outcome, Session, SessionEvent, SessionVerdict,
 };
 use hardline_guard::{Action, Direction, Rule, Severity};
 use hardline_wire::frame::{Decoder, Frame};
@@ -29,14 +29,14 @@ struct Run {
 }
 
 impl Run {
-    fn new(burst: Burst, decide: fn(Rule) -> Action) -> Self {
+    fn new(burst: FloodLimit, decide: fn(Rule) -> Action) -> Self {
         let limits = Limits::default().with_max_in_flight(8).unwrap();
         let session = Session::new(&limits, burst);
         Self { session, decoder: Decoder::new(&limits), now: Duration::ZERO, decide }
     }
 
     fn balanced() -> Self {
-        Self::new(Burst::BALANCED, Rule::balanced)
+        Self::new(FloodLimit::BALANCED, Rule::balanced)
     }
 
     /// Creates a session with the negotiated `version` and the capabilities of the client and the
@@ -192,7 +192,7 @@ fn a_mistyped_answer_fails_its_request_if_no_proper_one_follows() {
     assert_eq!(run.session.poll_timeout(), None);
     run.check(&[(r#"< {"id":"8","result":{}}"#, "session.duplicate-response drop")]);
 
-    let mut run = Run::new(Burst::OBSERVE, |_| Action::Log);
+    let mut run = Run::new(FloodLimit::OBSERVE, |_| Action::Log);
     run.open("2025-11-25", "{}", r#"{"tools":{}}"#);
     run.check(&[
         (r#"> {"id":7,"method":"tools/list"}"#, "pass"),
@@ -261,7 +261,7 @@ fn what_ended_long_ago_is_forgotten() {
 
 #[test]
 fn an_observer_blocks_nothing_and_allowed_rules_are_not_found() {
-    let mut run = Run::new(Burst::OBSERVE, |_| Action::Log);
+    let mut run = Run::new(FloodLimit::OBSERVE, |_| Action::Log);
     run.check(&[
         (r#"< {"id":1,"method":"tools/call"}"#, "session.wrong-direction session.lifecycle pass"),
         (r#"< {"id":1,"method":"ping"}"#, "session.duplicate-id pass"),
@@ -270,7 +270,7 @@ fn an_observer_blocks_nothing_and_allowed_rules_are_not_found() {
     for _ in 0..20 {
         run.check(&[(r#"< {"id":1,"method":"ping"}"#, "session.duplicate-id pass")]);
     }
-    let mut run = Run::new(Burst::OBSERVE, |_| Action::Allow);
+    let mut run = Run::new(FloodLimit::OBSERVE, |_| Action::Allow);
     run.check(&[(r#"< {"id":1,"method":"tools/call"}"#, "pass")]);
     assert_eq!(Rule::SessionBurst.severity(), Severity::Medium);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hardline_guard::frame::{FrameJudge, FrameVerdict};
 use hardline_guard::join::Joiner;
-use hardline_guard::session::{Burst, Session};
+use hardline_guard::session::{FloodLimit, Session};
 use hardline_guard::{Direction, Rule};
 use hardline_testkit::hostile::CASES;
 use hardline_testkit::work::{Case, Otherwise, assert_linear};
@@ -90,7 +90,7 @@ fn guard(stream: &[u8]) {
     let limits = Limits::default();
     let mut framer = LineFramer::new(&limits);
     let mut joiner = Joiner::new(&limits);
-    let mut session = Session::new(&limits, Burst::BALANCED);
+    let mut session = Session::new(&limits, FloodLimit::BALANCED);
     let everything = |_: &Id<'_>| true;
     let mut rest = stream;
     while let Some(line) = framer.next_line(&mut rest) {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use hardline_guard::session::{Burst, SessionVerdict};
+use hardline_guard::session::{FloodLimit, SessionVerdict};
 use hardline_guard::{Action, Rule};
 
 use super::Run;
 
 #[test]
 fn a_burst_never_costs_an_answer() {
-    let mut run = Run::new(Burst::new(4, 2), Rule::balanced);
+    let mut run = Run::new(FloodLimit::new(4, 2), Rule::balanced);
     run.open("2025-11-25", r#"{"roots":{}}"#, r#"{"tools":{"listChanged":true},"logging":{}}"#);
     let progress = |token, done| {
         format!(
@@ -49,7 +49,7 @@ fn a_burst_never_costs_an_answer() {
 
 #[test]
 fn a_flood_is_bounded_and_reported_now_and_then() {
-    let mut run = Run::new(Burst::BALANCED, Rule::balanced);
+    let mut run = Run::new(FloodLimit::BALANCED, Rule::balanced);
     run.open("2025-11-25", "{}", r#"{"logging":{}}"#);
     let (mut passed, mut kept, mut dropped, mut findings) = (0, 0, 0, 0);
     for index in 0..5000 {
@@ -75,7 +75,7 @@ fn a_flood_is_bounded_and_reported_now_and_then() {
     assert_eq!(findings, 5);
     assert_eq!(run.session.dropped(), 4097);
 
-    let mut run = Run::new(Burst::OBSERVE, |_| Action::Log);
+    let mut run = Run::new(FloodLimit::OBSERVE, |_| Action::Log);
     run.open("2025-11-25", "{}", r#"{"logging":{}}"#);
     let all_pass = (0..1000).all(|_| {
         run.outcome(r#"< {"method":"notifications/message"}"#).verdict == SessionVerdict::Pass
@@ -85,7 +85,7 @@ fn a_flood_is_bounded_and_reported_now_and_then() {
 
 #[test]
 fn as_many_kinds_are_kept_as_requests_may_be_in_flight() {
-    let mut run = Run::new(Burst::new(1, 1), Rule::balanced);
+    let mut run = Run::new(FloodLimit::new(1, 1), Rule::balanced);
     run.open("2025-11-25", "{}", r#"{"logging":{}}"#);
     let progress = |token| {
         format!(r#"< {{"method":"notifications/progress","params":{{"progressToken":{token}}}}}"#)
@@ -116,7 +116,7 @@ fn invalid_frames_have_a_budget_of_their_own() {
 
 #[test]
 fn each_subscription_is_told_of_its_own_changes() {
-    let mut run = Run::new(Burst::new(1, 1), Rule::balanced);
+    let mut run = Run::new(FloodLimit::new(1, 1), Rule::balanced);
     run.open("2025-11-25", "{}", r#"{"tools":{"listChanged":true}}"#);
     let changed = |id| {
         format!(

@@ -1,7 +1,7 @@
 //! Methods that each side may send, and the phases in which it may.
 
 use hardline_guard::Rule;
-use hardline_guard::session::Burst;
+use hardline_guard::session::FloodLimit;
 use hardline_wire::version::Version;
 
 use super::Run;
@@ -24,7 +24,7 @@ fn each_side_sends_its_own_methods() {
         (r#"> {"id":6,"method":"acme/ask"}"#, "pass"),
         (r#"< {"method":"acme/tell"}"#, "pass"),
     ]);
-    let mut run = Run::new(Burst::STRICT, Rule::strict);
+    let mut run = Run::new(FloodLimit::STRICT, Rule::strict);
     run.open("2025-11-25", "{}", "{}");
     run.check(&[(r#"< {"id":6,"method":"acme/ask"}"#, "session.unknown-method pass")]);
 }

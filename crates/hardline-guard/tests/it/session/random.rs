@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hardline_guard::Rule;
 use hardline_guard::session::{
-    Burst, CoalesceKey, MAX_MISTYPED_WAIT, SessionEvent, SessionVerdict,
+    CoalesceKey, FloodLimit, MAX_MISTYPED_WAIT, SessionEvent, SessionVerdict,
 };
 use hardline_testkit::generate::Rng;
 use hardline_wire::id::Id;
@@ -90,7 +90,7 @@ fn random_sessions_match_answers_as_a_plain_table_does() {
 fn random_floods_lose_no_answer_and_no_last_progress() {
     for seed in 0..300 {
         let mut rng = Rng::new(seed);
-        let mut run = Run::new(Burst::new(5, 10), Rule::balanced);
+        let mut run = Run::new(FloodLimit::new(5, 10), Rule::balanced);
         run.open("2025-11-25", "{}", r#"{"tools":{}}"#);
         let mut kept: HashMap<CoalesceKey, usize> = HashMap::new();
         // For each request, the progress that was sent and the progress that arrived.

@@ -3,13 +3,43 @@
 use std::time::Duration;
 
 use hardline_wire::id::Id;
-use hardline_wire::token_bucket::TokenBucket;
+use hardline_wire::token_bucket::{RateLimit, TokenBucket};
 
-use super::bucket::Burst;
 use super::coalesce::{CoalesceKey, Coalesced};
+use crate::policy;
 
 /// Time between two reports of the same flood.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Limit on the messages that a server sends on its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct FloodLimit {
+    /// Number of messages at once, and time until one more is allowed.
+    pub rate: RateLimit,
+    /// Set if messages over the limit are stopped. Otherwise they are only reported.
+    pub is_enforced: bool,
+}
+
+impl FloodLimit {
+    /// Limit of the profile `balanced`.
+    pub const BALANCED: Self = Self::new(256, 128);
+    /// Limit of the profile `strict`.
+    pub const STRICT: Self = Self::new(64, 32);
+    /// Limit of the profile `observe`, which stops nothing.
+    pub const OBSERVE: Self = Self { is_enforced: false, ..Self::BALANCED };
+
+    /// Creates a limit that allows `burst` messages at once, and `per_second` more each second.
+    /// Zeros count as one.
+    pub const fn new(burst: u32, per_second: u32) -> Self {
+        Self { rate: RateLimit::per_second(burst, per_second), is_enforced: true }
+    }
+
+    /// Creates the limit that a policy sets.
+    pub fn of_policy(burst: policy::Burst, is_enforced: bool) -> Self {
+        Self { rate: RateLimit::per_window(burst.count(), burst.window()), is_enforced }
+    }
+}
 
 /// The rate limit of a server, and the notifications beyond it.
 #[derive(Debug)]
@@ -26,11 +56,11 @@ pub(super) struct Flood {
 }
 
 impl Flood {
-    pub(super) fn new(burst: Burst, max_keys: usize) -> Self {
+    pub(super) fn new(limit: FloodLimit, max_keys: usize) -> Self {
         Self {
-            is_enforced: burst.is_enforced,
-            bucket: burst.bucket(),
-            invalid: burst.bucket(),
+            is_enforced: limit.is_enforced,
+            bucket: TokenBucket::new(limit.rate),
+            invalid: TokenBucket::new(limit.rate),
             coalesced: Coalesced::new(max_keys),
             dropped: 0,
             unreported: 0,

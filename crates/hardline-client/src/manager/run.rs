@@ -266,7 +266,7 @@ impl Serving<'_> {
             let reason: Arc<str> = failure.to_string().into();
             self.member.change(|snapshot| snapshot.list_failure = Some(reason));
             tokio::select! {
-                () = sleep(retry.peek()) => _ = retry.next_delay(),
+                () = sleep(retry.peek()) => { retry.next_delay(); }
                 () = self.changed.notified() => sleep(MIN_LIST_GAP).await,
             }
         }

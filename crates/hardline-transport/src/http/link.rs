@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hardline_wire::header::{Header, PROTOCOL_VERSION};
-use hardline_wire::version::Version;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, Response};
 use tokio::time::Instant;

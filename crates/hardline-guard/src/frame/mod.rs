@@ -1,11 +1,12 @@
-//! The bytes of one line: what it says, or which rule refuses it, and who waits for it.
+//! Judges the bytes of one line: decodes its message, or names the rule that refuses it and the
+//! requests that wait for it.
 //!
-//! [`FrameJudge`] asks the wire's strict decoder and names the rule that a refusal falls under. It
-//! leaves to others what is done about a finding, the state of the session and the content.
+//! [`FrameJudge`] runs the strict decoder of the wire crate, and names the rule for each refusal. It
+//! leaves actions, the state of the session and the content to others.
 //!
-//! A line of a server that nobody could have meant as a message is [`Rule::FrameNoise`], whatever
-//! else is wrong with it: servers print log lines, also JSON ones, and those have keys twice and
-//! raw tabs. A client has no reason to print anything, so its lines are never noise.
+//! A line of a server that cannot be meant as a message is [`Rule::FrameNoise`], with any other
+//! fault that it has: servers print log lines, also JSON ones with duplicate keys and raw tabs. A
+//! client has no reason to print anything, so its lines are never noise.
 //!
 //! ```
 //! use hardline_guard::frame::{FrameJudge, FrameVerdict};
@@ -64,60 +65,60 @@ pub struct FrameJudge {
     direction: Direction,
     limits: Limits,
     decoder: Decoder,
-    /// For a second look at what the decoder refused.
+    /// Checks texts that the decoder refused again.
     checker: Checker,
 }
 
-/// A line, judged.
+/// Result of judging a line.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Judged<'a> {
-    /// What was found, in the order of the line.
+    /// The findings, in the order of the line.
     pub findings: Vec<Finding>,
-    /// What the line says.
+    /// The decision about the line.
     pub verdict: FrameVerdict<'a>,
 }
 
-/// What a line says.
+/// Decision about a line.
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a line is taken, refused or blank")]
 pub enum FrameVerdict<'a> {
-    /// Nothing: it carries no message.
+    /// The line is blank.
     Blank,
     /// A message or a batch.
     Frame(Frame<'a>),
-    /// Nothing that may go on.
+    /// No valid message.
     Refused(Refused),
 }
 
-/// What is known of a line that is not taken.
+/// The facts about a refused line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refused {
     /// The rule that refuses it.
     pub rule: Rule,
-    /// The code of the error that its sender, or whoever waits for it, gets.
+    /// Code of the error for its sender or its receiver.
     pub code: i64,
-    /// The text of that error: nothing in it was written by a peer.
+    /// Text of that error. It contains no text of a peer.
     pub reason: Cow<'static, str>,
-    /// Requests on the line: their sender is to get the error.
+    /// Ids of requests on the line: their sender gets the error.
     pub requests: Vec<Id<'static>>,
-    /// Answers on the line: whoever asked is to get the error, if anybody did. An id that may be
-    /// either is in both lists, and is a request only if nobody waits for an answer with it.
+    /// Ids of answers on the line: the requests with these ids get the error. An id that may be
+    /// either is in both lists, and is a request only if no request waits for an answer with it.
     pub responses: Vec<Id<'static>>,
-    /// Whether the sender should be told although no id can be had. The caller bounds how often.
+    /// Set if the sender should get an error without an id. The caller limits their rate.
     pub owes_anonymous: bool,
     /// The same line with each unpaired surrogate as `\uFFFD`, if that alone makes it a message and
     /// none was in the id or the method. It passes when it is judged again. Whether one was in an
     /// opaque value, which must not be edited, is left to who takes it. Where there is none, a line
     /// that should be sanitized can only be blocked.
     pub mended: Option<Vec<u8>>,
-    /// Whether the line is a message that is not whole, or has something behind it. Content with
-    /// raw newlines may have broken it, and may go on.
+    /// Set if the line is a message that is incomplete, or has text behind it. Content with raw
+    /// newlines may have broken it, and may continue on the next lines.
     pub is_torn: bool,
-    /// Whether the line may be an answer although it names no id.
+    /// Set if the line may be an answer although it names no id.
     pub may_answer: bool,
-    /// Whether the line may have more answers on it than those that are named.
+    /// Set if the line may have more answers than those that are named.
     pub has_more_answers: bool,
 }
 
@@ -196,6 +197,7 @@ impl FrameJudge {
         findings: &mut Vec<Finding>,
     ) -> FrameVerdict<'a> {
         match self.decoder.decode(text) {
+            // Servers log arrays too.
             Ok(Frame::Batch(_)) if self.is_logged_array(text, ending) => {
                 FrameVerdict::Refused(self.refuse_noise(text, findings))
             }

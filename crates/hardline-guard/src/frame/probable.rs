@@ -15,9 +15,9 @@ use memchr::{memchr, memchr2_iter, memmem};
 
 use super::balance::brackets;
 
-/// Bytes that a byte of an id takes at most when it is written with escapes.
+/// Limit on the bytes of one character of an id with escapes.
 const MAX_ESCAPED: usize = 6;
-/// Most ids that one line is taken to mean.
+/// Limit on the ids found on one line.
 const MAX_IDS: usize = 8;
 
 /// Finds the ids of a line that reads like an answer. Other lines have none.
@@ -122,7 +122,7 @@ fn count_members(text: &[u8], name: &[u8]) -> usize {
     memmem::find_iter(text, name).filter(is_member).take(MAX_IDS + 1).count()
 }
 
-/// Whether a text without an id reads like an answer: it begins with its result, or has the word
+/// Returns true if a text without an id reads like an answer: it begins with its result, or has the word
 /// `jsonrpc` beside one.
 pub(crate) fn is_unnamed_answer(text: &[u8]) -> bool {
     let text = as_utf8(text).to_ascii_lowercase();
@@ -133,7 +133,7 @@ pub(crate) fn is_unnamed_answer(text: &[u8]) -> bool {
         || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
 }
 
-/// Whether the first key of an object is `result`. Log lines begin with other things.
+/// Returns true if the first key of an object is `result`. Log lines begin with other keys.
 pub(super) fn starts_with_result(text: &[u8]) -> bool {
     let object = text.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
     object.trim_ascii_start().starts_with(b"\"result\"")

@@ -131,6 +131,7 @@ impl Guard {
             Action::Sanitize => Some(Cow::Owned(content::splice(line, edits))),
             Action::Block | Action::Close => None,
         };
+        // Some readers also end a line at a carriage return or a separator.
         let frame = frame.map(|frame| match single_line(&frame) {
             Cow::Owned(rewritten) if is_json && self.rewrites_lines => Cow::Owned(rewritten),
             _ => frame,

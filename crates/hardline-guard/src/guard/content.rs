@@ -147,6 +147,7 @@ impl Judge {
             edited = splice(&edited, edits);
             // An edit makes the message longer, so it may exceed the limit now.
             let Ok(checked) = self.checker.check(&edited) else { return ContentVerdict::Blocked };
+            // Judging again shows whether an edit has made something else of the text.
             let subject = Subject { value: checked.value, text: &edited, base: 0, names };
             let mut sink = Sink::of_worst(0);
             edits = self.find_edits(subject, direction, actions, &mut sink);
@@ -216,6 +217,7 @@ impl Judge {
             }));
         }
         let edited = (!edits.is_empty()).then(|| splice(subject.text, edits))?;
+        // Restored text is longer, and may break the limits of a frame.
         self.checker.check(&edited).is_ok().then_some(edited)
     }
 
@@ -229,6 +231,7 @@ impl Judge {
     ) -> Vec<Edit> {
         let (Self { scanner, buffer, max_bytes, .. }, base) = (self, subject.base);
         let mut edits = Vec::new();
+        // The prefilter reads the raw bytes; most messages end here.
         if base + subject.text.len() <= *max_bytes && is_plain(subject.text, subject.names) {
             return edits;
         }
@@ -242,6 +245,7 @@ impl Judge {
                 sink.add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
                 return;
             }
+            // One odd string must not make all others expensive.
             if is_plain(string.text().as_bytes(), 0) {
                 return;
             }
@@ -299,6 +303,7 @@ fn scan(scanner: &mut Scanner, text: &str, reader: Reader, sink: &mut Sink) -> V
     let scan = scanner.scan(text);
     let is_part = sink.hidden.add(scan.residue, text.len());
     let is_name = reader == Reader::Name && is_identifier(text);
+    // A second scan counts what the first one excused as ordinary writing.
     if (is_part || is_name) && scan.residue.level > 0 {
         return scanner.scan_part(text, true).hits;
     }

@@ -1,4 +1,4 @@
-//! Answers of the server that are broken, or that share their line with something else.
+//! Handles answers of the server that are broken, or that share their line with other text.
 
 use std::time::Duration;
 
@@ -62,15 +62,15 @@ impl Guard {
         true
     }
 
-    /// Whether a broken message stands behind a progress bar or a terminal escape.
+    /// Returns true if a broken message stands behind a progress bar or a terminal escape.
     pub(super) fn is_torn_behind_decoration(&self, text: &[u8]) -> bool {
         let Some(cut) = cut_prefix(text).filter(|cut| !cut.has_words) else { return false };
         memmem::find(cut.message, b"jsonrpc").is_some()
             && Checker::new(&self.limits).check(cut.message).is_err()
     }
 
-    /// Takes note that the server began a line and did not end it. One of the requests of the client
-    /// may have lost its answer.
+    /// Reports that the server began a line and did not end it. One of the requests of the client may
+    /// have lost its answer.
     pub fn lose_answer(&mut self, now: Duration) {
         self.session.doubt_all(now);
     }

@@ -1,4 +1,4 @@
-//! One line of a session: frame, torn messages, session, content.
+//! Inspects one line of a session: frame, torn messages, session rules, content.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -37,11 +37,11 @@ pub(super) enum MessageVerdict {
 }
 
 impl Guard {
-    /// Judges one line of a session, blank ones too, and says what is to be sent to whom.
+    /// Inspects one line of a session, and returns the frames to send in each direction.
     ///
-    /// Both directions are to be shown, in the order in which lines arrive. `now` is the time since
-    /// the session's start. What time brings comes from [`handle_timeout`](Self::handle_timeout) alone,
-    /// when nothing is left to read.
+    /// Pass the lines of both directions, blank ones too, in the order of their arrival. `now` is the
+    /// time since the session's start. Timeouts are handled by
+    /// [`handle_timeout`](Self::handle_timeout) alone, when nothing is left to read.
     ///
     /// ```
     /// use std::time::Duration;
@@ -69,12 +69,12 @@ impl Guard {
         let mut work = self.work(now);
         let is_from_server = direction == Direction::ServerToClient;
         let was_holding = is_from_server && self.joiner.is_holding();
-        if was_holding && self.is_held(line, &mut work) {
+        if was_holding && self.hand_to_joiner(line, &mut work) {
             return work.finish();
         }
         let judged = self.frames.of(direction).judge(line);
         let is_refused = matches!(judged.verdict, FrameVerdict::Refused(_));
-        if is_refused && is_from_server && !was_holding && self.is_held(line, &mut work) {
+        if is_refused && is_from_server && !was_holding && self.hand_to_joiner(line, &mut work) {
             return work.finish();
         }
         match judged.verdict {
@@ -89,7 +89,7 @@ impl Guard {
                 let text = line.whole().unwrap_or_default();
                 match frame {
                     // A byte order mark, where the policy goes that far.
-                    _ if Action::Block <= action => {
+                    _ if action >= Action::Block => {
                         let frames = self.frames.of(direction);
                         let reason = "a byte order mark stands before the line";
                         let refused =
@@ -115,8 +115,8 @@ impl Guard {
         work.finish()
     }
 
-    /// Shows the joiner a line. Says whether it keeps it.
-    fn is_held(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
+    /// Passes a line to the joiner. Returns true if the joiner holds it.
+    fn hand_to_joiner(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
         let (was_holding, was_suspect) = (self.joiner.is_holding(), self.joiner.is_suspicious());
         let taken = self.joiner.handle_line(line, work.now, &self.session);
         if taken == Taken::Held && self.joiner.is_suspicious() {
@@ -125,18 +125,18 @@ impl Guard {
         let has_joined = was_holding && !self.joiner.is_holding();
         let is_completed = was_suspect && !self.joiner.is_suspicious();
         if is_completed {
-            // They stood between the two halves of a message, so content has written them.
+            // These messages stood between the two halves of a message, so content wrote them.
             self.drop_all_held(work);
         }
         if has_joined || is_completed {
-            // Content may have ended the message that was put together.
+            // Content may have ended the joined message.
             self.holdback.note_joined(work.now);
         }
         self.take_joined(work);
         taken == Taken::Held
     }
 
-    /// Reports findings about a line. Returns the most that is done about one.
+    /// Reports findings about a line. Returns the most severe action.
     fn note(&self, direction: Direction, findings: Vec<Finding>, work: &mut Work<'_>) -> Action {
         let actions = self.policy.actions(self.server.as_deref(), None);
         let mut most = Action::Allow;
@@ -151,7 +151,7 @@ impl Guard {
         most
     }
 
-    /// Takes a line that is no message.
+    /// Handles a line that is no valid message.
     fn take_refused<'a>(
         &mut self,
         direction: Direction,
@@ -174,7 +174,7 @@ impl Guard {
         }
         let text = line.whole();
         match (action, text) {
-            // Whoever denies a tool does not want it called by a line that we cannot read.
+            // A line that the guard cannot read might call a denied tool.
             (Action::Allow | Action::Log, Some(text)) if !self.has_tool_filter() => {
                 work.deliver(direction, Cow::Borrowed(text), Carries::Unchecked);
                 return;
@@ -203,16 +203,26 @@ impl Guard {
             self.read_behind_junk(text.unwrap_or_default(), &mut refused);
         }
         if is_from_server {
-            self.look_for_rest(text, work);
-            refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
-            let may_be_message = refused.rule != Rule::FrameNoise
-                || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
-            if may_be_message && !refused.is_torn {
-                // Content may have ended a message that is refused as it may end any other.
-                self.holdback.note_message(true, text.unwrap_or_default(), work.now);
-            }
+            self.note_broken_line(text, &mut refused, work);
         }
         self.give_up(direction, text.unwrap_or_default(), refused, work);
+    }
+
+    /// Records that a broken line of the server may have ended, begun or continued a message.
+    fn note_broken_line(
+        &mut self,
+        text: Option<&[u8]>,
+        refused: &mut Refused,
+        work: &mut Work<'_>,
+    ) {
+        self.look_for_rest(text, work);
+        refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
+        let may_be_message = refused.rule != Rule::FrameNoise
+            || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
+        if may_be_message && !refused.is_torn {
+            // Content may have ended a refused message too.
+            self.holdback.note_message(true, text.unwrap_or_default(), work.now);
+        }
     }
 
     /// Gives up on a broken line, or on a broken element of a batch. The requests that it answers fail
@@ -250,7 +260,7 @@ impl Guard {
         }
     }
 
-    /// Takes several messages on one line: each is judged on its own.
+    /// Handles a batch: each element is judged alone.
     pub(super) fn take_batch<'a>(
         &mut self,
         direction: Direction,
@@ -265,7 +275,7 @@ impl Guard {
             return;
         }
         let is_doubtful =
-            direction == Direction::ServerToClient && self.has_misplaced_element(&batch);
+            direction == Direction::ServerToClient && self.find_misplaced_element(&batch);
         if is_doubtful {
             // Content may have ended one element and written others.
             self.joiner.suspect(work.now);
@@ -311,7 +321,7 @@ impl Guard {
         work.deliver(direction, frame, Carries::Batch(messages));
     }
 
-    /// Judges one message: first by what the session allows, then by what is in it.
+    /// Judges one message: first against the session, then its content.
     pub(super) fn pass(
         &mut self,
         direction: Direction,
@@ -403,6 +413,19 @@ impl Guard {
                 }
             }
         };
+        self.block_content(direction, message, outcome, rule, work);
+        MessageVerdict::Stopped
+    }
+
+    /// Replies for a message that is blocked because of its content.
+    fn block_content(
+        &mut self,
+        direction: Direction,
+        message: &Message<'_>,
+        outcome: &Outcome,
+        rule: Rule,
+        work: &mut Work<'_>,
+    ) {
         if work.sink.action == Action::Close {
             work.close(rule);
         }
@@ -422,10 +445,9 @@ impl Guard {
             }
             Message::Notification(_) => {}
         }
-        MessageVerdict::Stopped
     }
 
-    /// Reports what the session found, and counts what it kept back.
+    /// Reports the findings of the session, and counts blocked messages.
     fn note_session(
         &mut self,
         direction: Direction,
@@ -448,7 +470,7 @@ impl Guard {
             } else if action == Action::Close {
                 work.close(rule);
             }
-            if Action::Block <= action && rule != Rule::SessionBurst {
+            if action >= Action::Block && rule != Rule::SessionBurst {
                 blocked.get_or_insert(rule);
             }
             work.sink.add(rule, action, || finding);
@@ -456,13 +478,13 @@ impl Guard {
         if let Some(rule) = blocked.filter(|_| direction == Direction::ServerToClient) {
             self.blocked = self.blocked.saturating_add(1);
             let close_after = self.policy.settings(self.server.as_deref()).close_after();
-            if close_after.is_some_and(|most| most <= self.blocked) {
+            if close_after.is_some_and(|most| self.blocked >= most) {
                 work.close(rule);
             }
         }
     }
 
-    /// Tells the joiner that a request of the client waits no longer.
+    /// Tells the joiner that a request of the client is settled.
     fn settle_joiner(&mut self, direction: Direction, message: &Message<'_>, outcome: &Outcome) {
         match (direction, message) {
             (Direction::ServerToClient, Message::Response(_) | Message::Error(_)) => {
@@ -497,7 +519,7 @@ impl Outcome {
         })
     }
 
-    /// The tool that a message is about: the one called, or the one that answers.
+    /// Returns the tool that the message calls, or that it answers.
     fn tool<'a>(&'a self, message: &Message<'a>) -> Option<Cow<'a, str>> {
         if let Some(asked) = &self.asked {
             return asked.tool.as_deref().map(Cow::Borrowed);

@@ -1,4 +1,4 @@
-//! What time and torn messages bring.
+//! Handles timeouts, torn messages, and the end of a session.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -20,30 +20,31 @@ use crate::rule::{Action, Rule};
 use crate::session::{CoalesceKey, Orphan, Reply, SessionEvent};
 
 impl Guard {
-    /// When the guard wants to be told the time, if no line comes before that.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), if no line arrives
+    /// before.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let joiner = self.joiner.poll_timeout();
         let release = self.holdback.release_at().filter(|_| !self.joiner.is_holding());
         [self.session.poll_timeout(), joiner, release].into_iter().flatten().min()
     }
 
-    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
-    /// is nothing to read from the server. What was already there might be the rest of a torn message,
-    /// or the answer that somebody waits for.
+    /// Advances the time. Call it when [`poll_timeout`](Self::poll_timeout) is due, but only if there
+    /// is nothing to read from the server: unread bytes may be the rest of a torn message, or the
+    /// answer to a request.
     pub fn handle_timeout(&mut self, now: Duration) -> Inspection<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
         work.finish()
     }
 
-    /// Takes note that bytes of the server came. `unfinished` is the line that they begin or go on
-    /// with, as far as it has come.
+    /// Reports that bytes of the server arrived. `unfinished` is the incomplete line at the end of
+    /// them, from its start.
     pub fn handle_bytes(&mut self, unfinished: &[u8], now: Duration) {
         self.joiner.handle_bytes(now);
         self.holdback.hear_bytes(unfinished, now);
     }
 
-    /// Ends the server's stream: lines that are held are not waited for any longer.
+    /// Ends the server's stream, and returns the frames that were still held.
     pub fn finish_server(&mut self, now: Duration) -> Inspection<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
@@ -59,14 +60,14 @@ impl Guard {
         work.finish()
     }
 
-    /// Takes note that nobody will answer the requests that went in `direction` any more. Returns
-    /// them, in no order: each is owed an error by the caller.
+    /// Ends all requests that were sent in `direction`, because their receiver is gone. Returns them,
+    /// in no order. The caller owes each of them an error.
     pub fn settle_all(&mut self, direction: Direction) -> Vec<Orphan> {
         self.session.settle_all(direction)
     }
 
-    /// Takes note that the caller gives a request of the client up, and tells whoever must know. A
-    /// late answer is dropped without a finding. Returns whether it was in flight.
+    /// Ends a request of the client on behalf of its sender. A late answer is dropped without a
+    /// finding. Returns true if the request was in flight.
     pub fn abandon(&mut self, id: &Id<'_>) -> bool {
         let Some(kept) = self.session.abandon(Direction::ClientToServer, id) else { return false };
         self.joiner.settle(id);
@@ -76,30 +77,31 @@ impl Guard {
         true
     }
 
-    /// How many requests that went in `direction` are in flight, subscriptions left out: those stay
-    /// open.
+    /// Returns the number of requests in flight that were sent in `direction`, without
+    /// subscriptions, which stay open.
     pub fn in_flight(&self, direction: Direction) -> usize {
         self.session.in_flight(direction)
     }
 
-    /// How many notifications and requests were over the server's budget, and did not go on.
+    /// Returns the number of notifications and requests that exceeded the rate limit of the server
+    /// and were dropped.
     pub fn dropped(&self) -> u64 {
         self.session.dropped()
     }
 
-    /// Whether a request of the client has no answer yet.
+    /// Returns true if a request of the client has no answer yet.
     pub fn is_pending(&self, id: &Id<'_>) -> bool {
         self.session.is_pending(id)
     }
 
-    /// The version that was agreed on, or that requests say of themselves.
+    /// Returns the version that was negotiated, or that requests declare.
     pub fn version(&self) -> Option<Version> {
         self.session.version()
     }
 
-    /// Begins anew with another server, after [`settle_all`](Self::settle_all) in both directions:
-    /// nothing is known of it, and nothing is in flight. It is the same program, so that what the client read from
-    /// the one before can be written back to it.
+    /// Resets the session for a restarted server, after [`settle_all`](Self::settle_all) in both
+    /// directions: nothing is in flight. The guard keeps its memory of edits, because the client may
+    /// write text of the old server to the new one.
     pub fn restart(&mut self) {
         let mut fresh = Self::build(self.policy.clone(), self.server.clone());
         fresh.strings.keep_edits_of(&mut self.strings);
@@ -108,12 +110,12 @@ impl Guard {
         let is_stateless = self.session.is_stateless();
         *self = Self { blocked: self.blocked, anonymous: self.anonymous, tools, ..fresh };
         if is_stateless {
-            // The client does not begin anew: it never began.
+            // The client sends no handshake, so the new session must know that there is none.
             self.session.begin_stateless();
         }
     }
 
-    /// Does what is due.
+    /// Handles everything that is due.
     pub(super) fn advance(&mut self, work: &mut Work<'_>) {
         if self.poll_timeout().is_none_or(|due| work.now < due) {
             return;
@@ -146,7 +148,7 @@ impl Guard {
         self.take_joined(work);
     }
 
-    /// Takes what the joiner has to say.
+    /// Handles the events of the joiner.
     pub(super) fn take_joined(&mut self, work: &mut Work<'_>) {
         while let Some(event) = self.joiner.poll_event() {
             match event {
@@ -165,12 +167,12 @@ impl Guard {
         }
     }
 
-    /// Judges a message that was put together like any other.
+    /// Judges a joined message like any other.
     fn take_whole(&mut self, joined: Joined, work: &mut Work<'_>) {
         let direction = Direction::ServerToClient;
         let severity = if joined.has_planted { Severity::Critical } else { Severity::High };
         let actions = self.policy.actions(self.server.as_deref(), None);
-        if Action::Block <= actions.action_at(Rule::FrameSplit, severity, direction) {
+        if actions.action_at(Rule::FrameSplit, severity, direction) >= Action::Block {
             let reason = "no usable answer: a raw newline tore it apart";
             self.fail(Reply::new(joined.id, Rule::FrameSplit, reason), work);
             return;
@@ -181,7 +183,7 @@ impl Guard {
         self.take_text(direction, joined.text, work);
     }
 
-    /// Judges a line that is no longer the one that came.
+    /// Judges a line that was joined, mended or held back.
     pub(super) fn take_text(&mut self, direction: Direction, text: Vec<u8>, work: &mut Work<'_>) {
         let judged = self.frames.of(direction).judge_text(&text, Ending::Whole);
         let passing = match judged.verdict {
@@ -209,12 +211,13 @@ impl Guard {
         work.deliver(direction, Cow::Owned(frame), Carries::Unread);
     }
 
-    /// Gives a request of the client an error, if it has no answer yet.
+    /// Replies to a request of the client with an error, if it has no answer yet.
     pub(super) fn fail(&mut self, reply: Reply, work: &mut Work<'_>) {
         self.fail_towards(Direction::ServerToClient, reply, work);
     }
 
-    /// Gives whoever waits at the end of `direction` an error, if somebody does. Says whether.
+    /// Replies with an error to the request whose answer would travel in `direction`. Returns false if
+    /// it is not in flight.
     pub(super) fn fail_towards(
         &mut self,
         direction: Direction,
@@ -232,10 +235,10 @@ impl Guard {
         true
     }
 
-    /// Keeps a frame of the server for later, in the place of an older one.
+    /// Keeps a frame of the server for later, in place of an older one.
     pub(super) fn keep(&mut self, key: CoalesceKey, frame: Vec<u8>) {
         self.forget(&key);
-        // Without room it is lost: such a notification says only that something else is new.
+        // Without room the frame is lost. It only says that something else has changed.
         if self.kept_bytes + frame.len() <= self.limits.max_queue_bytes() {
             self.kept_bytes += frame.len();
             self.kept.insert(key, frame);
@@ -248,7 +251,7 @@ impl Guard {
         Some(frame)
     }
 
-    /// Sends on what was kept.
+    /// Sends the frame that is kept under `key`.
     pub(super) fn release(&mut self, key: Option<CoalesceKey>, work: &mut Work<'_>) {
         if let Some(frame) = key.and_then(|key| self.forget(&key)) {
             work.deliver(Direction::ServerToClient, frame.into(), Carries::Unread);

@@ -125,6 +125,7 @@ impl Guard {
         let from_server =
             |rule| policy.actions(server.as_deref(), None).action(rule, Direction::ServerToClient);
         let is_enforced = from_server(Rule::SessionBurst) >= Action::Block;
+        // A policy that lets torn frames pass gets findings only.
         let is_joining = from_server(Rule::FrameSplit) >= Action::Sanitize;
         let hold_back = if is_joining { settings.hold_back() } else { Duration::ZERO };
         let anonymous = RateLimit::per_second(

@@ -1,4 +1,4 @@
-//! Messages that a server sends on its own, where content may have written them.
+//! Drops or holds back messages that a server sends on its own, where content may have written them.
 //!
 //! They are dropped while a torn message waits for its rest (see [`Joiner::is_suspicious`]), and held
 //! back right after another message (see [`holdback`](super::holdback)).
@@ -23,7 +23,7 @@ use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
 
 impl Guard {
-    /// Whether a message of the server may be part of a torn message.
+    /// Returns true if a message of the server may be part of a torn message.
     ///
     /// An answer to no pending request is not: the session drops it, and may learn from it which
     /// request was meant.
@@ -47,7 +47,7 @@ impl Guard {
         }
     }
 
-    /// Holds a frame of the server back if it has to wait. Returns whether it does.
+    /// Holds a frame of the server back if it has to wait. Returns true if it does.
     pub(super) fn holds_back(
         &mut self,
         frame: &Frame<'_>,
@@ -227,9 +227,9 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
-    /// Returns true if an element of a server's batch is broken, or answers no pending request, or one that
-    /// another element answers.
-    pub(super) fn has_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
+    /// Judges the elements of a server's batch. Returns true if one is broken, or answers no pending
+    /// request, or one that another element answers.
+    pub(super) fn find_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
         let mut seen = HashSet::new();
         batch.elements().any(|element| {
             match self.frames.from_server.judge_element(element).verdict {
@@ -343,14 +343,14 @@ impl Guard {
         }
     }
 
-    /// Whether a message of the server answers a pending request.
+    /// Returns true if a message of the server answers a pending request.
     fn is_awaited(&self, message: &Message<'_>) -> bool {
         let id = message.id().filter(|_| is_answer(message));
         id.is_some_and(|id| self.session.is_pending(id))
     }
 }
 
-/// Whether a message answers a request. An error without an id answers none.
+/// Returns true if a message answers a request. An error without an id answers none.
 fn is_answer(message: &Message<'_>) -> bool {
     match message {
         Message::Response(_) => true,

@@ -92,6 +92,7 @@ impl<'a> Work<'a> {
         self.trouble = other.trouble.or(self.trouble.take());
         self.close = self.close.or(other.close);
         for Delivery { direction, frame, carries } in other.deliveries {
+            // Parsed messages borrow the text that goes away.
             let carries = match carries {
                 Carries::Message(_) | Carries::Batch(_) | Carries::Unread => Carries::Unread,
                 Carries::Reply(reply) => Carries::Reply(reply),
@@ -105,6 +106,7 @@ impl<'a> Work<'a> {
     /// Sends a reply.
     pub(super) fn reply(&mut self, direction: Direction, reply: Reply) {
         let mut line = reply.to_line().into_bytes();
+        // Deliveries have no line end.
         line.pop();
         self.deliver(direction, line.into(), Carries::Reply(reply));
     }

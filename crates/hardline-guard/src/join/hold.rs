@@ -1,4 +1,4 @@
-//! The lines that are held, and the two ways to read them as one message.
+//! Stores the held lines, and tries the two ways to read them as one message.
 //!
 //! Invariants: no more than `max_frame_bytes` of lines are kept, and as much of the first reading;
 //! each byte is read a fixed number of times, since the first reading is tried once and the second
@@ -19,7 +19,7 @@ use super::witness::Witness;
 use super::{MAX_HOLD, MAX_QUIET, MAX_SUSPICION};
 use crate::frame::mend;
 
-/// How often the second reading is tried. More lines that look like a tail are no accident, and
+/// Limit on attempts of the second reading. More lines that look like a tail are no accident, and
 /// the hold runs out.
 const MAX_TRIES: u8 = 8;
 
@@ -28,21 +28,21 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// A head and the lines after it.
 #[derive(Debug)]
 pub(super) struct Hold {
-    /// Where the head starts in the stream.
+    /// Offset of the head in the stream.
     pub(super) offset: u64,
     started: Duration,
-    /// When the last bytes came.
+    /// Time of the last bytes.
     last: Duration,
-    /// When it runs out.
+    /// Time at which the hold runs out.
     deadline: Duration,
     pub(super) head: Head,
     pub(super) witness: Witness,
     /// Lines after the head that are not blank.
     pub(super) followers: usize,
-    /// How many bytes came in all.
+    /// Number of bytes of all lines.
     pub(super) length: usize,
     pub(super) head_length: usize,
-    /// All lines with their ends; empty once they were too many.
+    /// All lines with their ends; empty once they exceeded the limit.
     raw: Vec<u8>,
     /// The first reading: the lines as they are, control characters in strings escaped.
     plain: Vec<u8>,
@@ -60,7 +60,7 @@ pub(super) struct Hold {
     is_read_as_text: bool,
 }
 
-/// What a reading turned out to be.
+/// Result of reading the lines as one text.
 #[derive(Debug)]
 pub(super) enum Reading {
     /// No JSON.
@@ -112,19 +112,19 @@ impl Hold {
         hold
     }
 
-    /// When the last bytes came.
+    /// Time of the last bytes.
     pub(super) fn last(&self) -> Duration {
         self.last
     }
 
-    /// When it runs out.
+    /// Time at which the hold runs out.
     pub(super) fn deadline(&self) -> Duration {
         // Nothing else waits while the next line is awaited.
         if self.head.is_bare { self.started + MAX_SUSPICION } else { self.deadline }
     }
 
-    /// Leaves out time in which nobody asked whether there is something to read: bytes that come after
-    /// it may have been there all along.
+    /// Does not count time in which the caller did not read: bytes that are read after it may have
+    /// arrived long before.
     pub(super) fn forgive(&mut self, now: Duration) {
         let gap = now.saturating_sub(self.last);
         if gap >= MAX_QUIET && !self.head.is_bare {
@@ -132,13 +132,13 @@ impl Hold {
         }
     }
 
-    /// Whether it has lasted as long as one may, however much came.
+    /// Returns true if the hold has reached its maximum duration.
     pub(super) fn is_over(&self, now: Duration) -> bool {
         let most = if self.head.is_bare { MAX_SUSPICION } else { MAX_HOLD };
         self.started + most <= now
     }
 
-    /// Takes note that bytes came.
+    /// Extends the hold, because bytes arrived.
     pub(super) fn hear(&mut self, now: Duration) {
         if self.last != now {
             self.last = now;
@@ -146,7 +146,8 @@ impl Hold {
         }
     }
 
-    /// Takes note that the line after the opening brackets shows whether they begin a message.
+    /// Records that the line after the opening brackets confirms a message. `is_bare` says that it
+    /// consists of opening brackets too.
     pub(super) fn confirm(&mut self, is_bare: bool, now: Duration) {
         self.head.is_bare = is_bare;
         if !is_bare {
@@ -154,7 +155,7 @@ impl Hold {
         }
     }
 
-    /// Adds a line. Returns a reading of all so far that ends with it, if there is one.
+    /// Adds a line. Returns the reading of all lines that ends with it, if there is one.
     pub(super) fn add(
         &mut self,
         text: &[u8],
@@ -175,18 +176,18 @@ impl Hold {
             if !matches!(reading, Reading::Nothing) {
                 return Some((reading, std::mem::take(&mut self.plain)));
             }
-            // More text would only be something behind a value.
+            // Further text would follow a complete value.
             self.lexer.give_up();
         }
         if self.lexer.is_broken() && !was_broken {
-            // The head is all that is needed of it from here on.
+            // From here on only the head is needed.
             self.plain.truncate(self.plain_head);
             self.plain.shrink_to_fit();
         }
         self.try_as_tail(tail_start, decoder)
     }
 
-    /// Counts a line that is not kept, and gives up on putting it together with others.
+    /// Counts a line that is not stored, and gives up joining.
     pub(super) fn overflow(&mut self, length: usize) {
         self.length = self.length.saturating_add(length);
         self.raw = Vec::new();
@@ -195,7 +196,7 @@ impl Hold {
         self.after_head.give_up();
     }
 
-    /// The state after the head, where a later line may complete the message.
+    /// Returns the lexer state after the head, where a later line may complete the message.
     pub(super) fn after_head(&self) -> Lexer {
         self.after_head
     }
@@ -210,7 +211,7 @@ impl Hold {
         self.raw.is_empty()
     }
 
-    /// All lines as they came, as far as they are kept.
+    /// Returns the original lines, as far as they are stored.
     pub(super) fn raw(&self) -> &[u8] {
         &self.raw
     }
@@ -270,7 +271,7 @@ impl Reading {
             Err(refusal) => refusal,
         };
         if refusal.is_mendable() {
-            // Whether it is mended or refused is not decided here.
+            // The frame judge decides later between mending and refusing.
             return decoder.decode(&mend(text)).map_or(Self::Other, |it| Self::of_frame(&it));
         }
         match refusal.reason {

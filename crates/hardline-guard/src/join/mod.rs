@@ -1,4 +1,4 @@
-//! Frames that raw newlines tore apart, put together again: `frame.split`.
+//! Joins messages that raw newlines tore apart: the rule `frame.split`.
 //!
 //! A server that builds JSON by hand writes a raw newline inside a string, and the line falls apart:
 //! a head that is incomplete, lines that the content's author chose, and a tail. A client that takes
@@ -91,11 +91,11 @@ use watch::Watch;
 pub use event::{JoinEvent, Joined};
 pub use suspicion::MAX_SUSPICION;
 
-/// How long a hold lasts without new bytes.
+/// Duration of a hold without new bytes.
 pub const MAX_QUIET: Duration = Duration::from_millis(250);
-/// How long a hold lasts at most.
+/// Limit on the duration of a hold.
 pub const MAX_HOLD: Duration = Duration::from_secs(5);
-/// How long a request whose answer was among held lines waits for a proper one.
+/// Time that a request has for a proper answer after one was among held lines.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Time after a log line in which a pretty-printed answer counts as part of what the server prints.
@@ -103,7 +103,7 @@ const MAX_PRINT_GAP: Duration = Duration::from_millis(100);
 
 /// Knows which requests of the client have no answer yet.
 pub trait Pending {
-    /// Whether the client waits for an answer with this id.
+    /// Returns true if the client waits for an answer with this id.
     fn is_pending(&self, id: &Id<'_>) -> bool;
 }
 
@@ -113,18 +113,18 @@ impl<F: Fn(&Id<'_>) -> bool> Pending for F {
     }
 }
 
-/// What became of a line.
+/// Decision of the joiner about a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a line passes or it does not")]
 #[must_use]
 pub enum Taken {
-    /// It is not the joiner's: judge it, after the events that [`Joiner::poll_event`] has.
+    /// Not held: judge it, after the events of [`Joiner::poll_event`].
     Pass,
-    /// It is the joiner's.
+    /// Held.
     Held,
 }
 
-/// Puts the lines of one server together where a message was torn.
+/// Joins the lines of one server where a message was torn.
 #[derive(Debug)]
 pub struct Joiner {
     limits: Limits,
@@ -135,11 +135,11 @@ pub struct Joiner {
     watch: Watch,
     /// Time of the last line that began no message.
     last_noise: Option<Duration>,
-    /// To be fetched before the next line: a few, and no more than requests are in flight.
+    /// Events to fetch before the next line: a few, and at most one per request in flight.
     events: VecDeque<JoinEvent>,
-    /// The ids that fail among these events.
+    /// Ids of the requests that fail by these events.
     failed: HashSet<Id<'static>>,
-    /// Whether lines pass all the same, and only findings are made.
+    /// Set if the joiner only reports findings, and every line passes.
     is_observing: bool,
 }
 
@@ -160,15 +160,15 @@ impl Joiner {
         }
     }
 
-    /// Creates one that finds torn frames, and lets every line pass as it came: it protects nobody.
+    /// Creates a joiner that only reports torn frames: every line passes unchanged.
     pub fn observing(limits: &Limits) -> Self {
         Self { is_observing: true, ..Self::new(limits) }
     }
 
-    /// Takes one line, blank ones too. `now` is the time since the session's start.
+    /// Handles one line, blank ones too. `now` is the time since the session's start.
     ///
-    /// While nothing [is held](Self::is_holding), a line that a judge takes for a frame need not be
-    /// handed over, which saves a look at it: such a line is no head.
+    /// While nothing [is held](Self::is_holding), the caller may skip lines that are valid frames:
+    /// they are no heads.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> Taken {
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
@@ -180,7 +180,7 @@ impl Joiner {
         if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
     }
 
-    /// Takes note that bytes came which do not end a line.
+    /// Reports that bytes arrived that do not end a line.
     pub fn handle_bytes(&mut self, now: Duration) {
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
@@ -188,9 +188,8 @@ impl Joiner {
         }
     }
 
-    /// Takes note of the time: after what [`poll_timeout`](Self::poll_timeout) says, and only when there
-    /// is nothing to read. A line that was already there must be taken first: it may be part of what is
-    /// held.
+    /// Advances the time. Call it when [`poll_timeout`](Self::poll_timeout) is due, and only when there
+    /// is nothing to read: a line that has already arrived may be part of the held message.
     pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
         if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
             self.run_out(&hold, now, pending);
@@ -203,14 +202,15 @@ impl Joiner {
         }
     }
 
-    /// When the joiner wants to be told the time, if no line comes before that.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), if no line arrives
+    /// before.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let hold = self.hold.as_deref().map(Hold::deadline);
         let suspicion = self.suspicion.as_ref().map(Suspicion::until);
         [hold, suspicion, self.watch.next_deadline()].into_iter().flatten().min()
     }
 
-    /// What there is to do, in its order. To be asked until there is nothing, after each call.
+    /// Returns the next event. Call it after each other call, until it returns `None`.
     pub fn poll_event(&mut self) -> Option<JoinEvent> {
         let event = self.events.pop_front();
         if self.events.is_empty() && !self.failed.is_empty() {
@@ -219,12 +219,12 @@ impl Joiner {
         event
     }
 
-    /// Takes note that a request of the client has its answer, or wants none any more.
+    /// Forgets a request of the client that was answered or cancelled.
     pub fn settle(&mut self, id: &Id<'_>) {
         self.watch.forget(id);
     }
 
-    /// Ends the stream: nothing more will come, so nothing is waited for.
+    /// Ends the stream, and with it all waiting.
     pub fn finish(&mut self, pending: &impl Pending) {
         if let Some(hold) = self.hold.take() {
             self.run_out(&hold, hold.last(), pending);
@@ -237,13 +237,13 @@ impl Joiner {
         }
     }
 
-    /// Whether lines are being held.
+    /// Returns true while lines are held.
     pub fn is_holding(&self) -> bool {
         self.hold.is_some()
     }
 
-    /// Whether a torn message has left its rest behind, so that a message which the server seems to
-    /// send on its own may be part of it.
+    /// Returns true if the rest of a torn message may still come, so that a message which the server
+    /// seems to send on its own may be part of it.
     pub fn is_suspicious(&self) -> bool {
         self.suspicion.is_some()
     }
@@ -256,7 +256,7 @@ impl Joiner {
         }
     }
 
-    /// Begins a hold if a line is a head. Returns whether it is.
+    /// Begins a hold if a line is a head. Returns true if it is.
     fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Some(text) = line.whole() else { return false };
         let Some(mut head) = Head::read(text, &self.limits) else {
@@ -278,12 +278,12 @@ impl Joiner {
         true
     }
 
-    /// Adds a line to those that are held. Returns whether it belongs to them.
+    /// Adds a line to the held ones. Returns true if it belongs to them.
     fn add(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Self { limits, decoder, hold: Some(hold), .. } = self else { return false };
         if hold.head.is_bare && !line.is_blank() {
-            // A whole message is rather one of the server than the inside of another one. What the
-            // server sends on its own is suspect all the same.
+            // A whole message is probably one of the server, and not the inside of another one. Messages
+            // that the server sends on its own are suspect nevertheless.
             let is_message = line.whole().is_some_and(|text| decoder.decode(text).is_ok());
             if is_message || !line.whole().is_some_and(Head::is_confirmed_by) {
                 self.drop_bare_head();
@@ -415,7 +415,7 @@ impl Joiner {
         }
         let failed_before = self.failed.len();
         self.fail_head(hold, None, pending);
-        // The id may stand behind the content.
+        // The id may come after the content.
         self.fail_answers_in(hold.raw(), pending);
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
         let has_more = self.has_more_answers(hold, pending);
@@ -473,7 +473,7 @@ impl Joiner {
     fn fail_answers_in(&mut self, text: &[u8], pending: &impl Pending) {
         let ids: Vec<_> = recover(text, Ending::Whole, &self.limits)
             .take(self.limits.max_in_flight())
-            // An object with an id and without a method is an answer, however damaged.
+            // An object with an id and without a method is an answer, even if damaged.
             .filter(|it| !it.has_method && !it.follows_junk)
             .filter_map(|it| it.id)
             .collect();
@@ -492,7 +492,7 @@ impl Joiner {
         }
     }
 
-    /// Whether the client waits for an answer, and was not just promised an error.
+    /// Returns true if the client waits for an answer, and no queued event fails the request.
     fn is_owed(&self, id: &Id<'static>, pending: &impl Pending) -> bool {
         pending.is_pending(id) && !self.failed.contains(id)
     }
@@ -509,7 +509,7 @@ impl Joiner {
         self.push(JoinEvent::Refused(reply.with_code(code::PARSE_ERROR)));
     }
 
-    /// Makes the findings of a hold: one for the frame, and one for each message inside it.
+    /// Adds the findings of a hold: one for the frame, and one for each message inside it.
     fn report(&mut self, hold: &Hold, what: &str) {
         let witness = &hold.witness;
         let rule = if hold.followers == 0 { Rule::FrameNotJson } else { Rule::FrameSplit };
@@ -522,7 +522,7 @@ impl Joiner {
             ),
         };
         let direction = Direction::ServerToClient;
-        let is_planted = 0 < witness.total() && rule == Rule::FrameSplit;
+        let is_planted = witness.total() > 0 && rule == Rule::FrameSplit;
         let severity = if is_planted { Severity::Critical } else { rule.severity() };
         let offset = hold.head_length;
         let finding = finding_at(rule, direction, hold.raw(), offset, hold.length, &detail);

@@ -110,6 +110,7 @@ impl Pairs {
     /// Adds 16 bytes of the block, the ones at `index * 16`.
     #[inline(always)]
     pub(super) fn add(&mut self, bytes: u8x16, index: usize) {
+        // Setting this bit folds the case of letters, and `new` accepts letters only.
         let lower = bytes | u8x16::splat(0x20);
         let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
         for (pair, (_, pattern)) in self.0.iter_mut().zip(PATTERNS) {
@@ -124,6 +125,7 @@ impl Pairs {
         let mut candidates = 0;
         for (pair, carry) in self.0.iter().zip(&mut carry.0) {
             candidates |= (pair.letters << 1 | *carry) & pair.bytes;
+            // The byte may be the first one of the next block.
             *carry = pair.letters >> 63;
         }
         candidates

@@ -1,4 +1,4 @@
-//! Answers: the one that a request waits for, and all others.
+//! Handles answers: those that a request waits for, and all others.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl Session {
                 if judge.blocks(Rule::SessionIdType) {
                     self.doubt_in(request, &meant, Doubt::Mistyped, now);
                 } else {
-                    // Whoever asked gets it, and may well take it.
+                    // The answer passes, and its receiver may well accept it.
                     self.requests(request).end(&meant, Ended::Answered);
                 }
                 (Rule::SessionIdType, "the request's id has another type")
@@ -66,7 +66,7 @@ impl Session {
         Outcome::new(findings, verdict)
     }
 
-    /// Takes the answer that a request waits for.
+    /// Handles the answer that a request waits for.
     fn handle_proper(
         &mut self,
         id: Id<'static>,

@@ -38,6 +38,7 @@ impl Session {
         let Parts { meta, name } = Parts::of(request.params, request.method == "tools/call");
         let stateless = if is_from_client { self.era.learn_inline(meta) } else { None };
 
+        // Two requests with one id would make it unclear which one an answer belongs to.
         if self.requests(direction).contains(&id) {
             let rule = Rule::SessionDuplicateId;
             let reason = "a request with this id is still in flight";
@@ -51,21 +52,14 @@ impl Session {
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
             return answer(findings, rule, reason);
         }
-        let client = self.era.client().filter(|_| !is_from_client);
-        let objection = client.and_then(|client| {
-            objection_to_parts(&request.method, request.params, client, self.era.version)
-        });
-        if let Some(reason) = objection {
-            let (rule, about) = (Rule::SessionCapability, About::Method(&request.method));
-            judge.find(&mut findings, rule, rule.severity(), about, reason);
-            if judge.blocks(rule) {
-                return answer(findings, rule, reason);
-            }
+        if let Some(reason) = self.object_to_parts(request, judge, &mut findings) {
+            return answer(findings, Rule::SessionCapability, reason);
         }
         if !is_from_client && self.exceeds_limit(&request.method, now, judge, &mut findings) {
             self.flood.count_dropped();
             return answer(findings, Rule::SessionBurst, "too many requests at once");
         }
+        // The table is the memory that one session may take, so this blocks under any policy.
         if self.requests(direction).is_full() {
             let (rule, reason) = (Rule::SessionBurst, "too many requests in flight");
             let about = About::Method(&request.method);
@@ -94,6 +88,7 @@ impl Session {
             return Outcome::new(findings, SessionVerdict::Drop);
         }
         match (&*call.method, judge.direction) {
+            // Not rate-limited: the receiver must learn of a cancellation.
             ("notifications/cancelled", direction) => {
                 let forget = self.cancel(direction, call.params);
                 return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
@@ -141,6 +136,7 @@ impl Session {
             return Outcome::new(findings, SessionVerdict::Pass);
         }
         let max_id_bytes = self.limits.max_id_bytes();
+        // Of progress and list changes only the newest counts, so those are kept instead of dropped.
         let key = call.and_then(|it| CoalesceKey::of(&it.method, it.params, max_id_bytes));
         let method = call.map_or("an error without an id", |it| &*it.method);
         if !self.exceeds_limit(method, now, judge, &mut findings) {
@@ -174,6 +170,22 @@ impl Session {
         None
     }
 
+    /// Reports a part of a server's request that the client did not agree to. Returns the reason if
+    /// the policy blocks it.
+    fn object_to_parts(
+        &self,
+        request: &Request<'_>,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<&'static str> {
+        let client = self.era.client().filter(|_| judge.direction == Direction::ServerToClient)?;
+        let version = self.era.version;
+        let reason = objection_to_parts(&request.method, request.params, client, version)?;
+        let (rule, about) = (Rule::SessionCapability, About::Method(&request.method));
+        judge.find(findings, rule, rule.severity(), about, reason);
+        judge.blocks(rule).then_some(reason)
+    }
+
     /// Takes a token for a message of the server. Returns true if the limit is exceeded and
     /// enforced, and reports that now and then.
     fn exceeds_limit(
@@ -205,6 +217,7 @@ impl Session {
             direction => direction,
         };
         let table = self.requests(request);
+        // The protocol forbids to cancel it, so its answer must still match.
         if is_of_kind(table, RequestKind::Initialize) {
             return None;
         }
@@ -251,6 +264,7 @@ impl<'a> Parts<'a> {
 
 fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
     let method = &*request.method;
+    // A static name costs no memory per request, and a peer cannot fill logs with invented ones.
     let known = method::all().find(|it| it.name == method).map(|it| it.name);
     let is_short = |name: &Value<'_>| name.text().len() <= MAX_TOOL_BYTES;
     let tool = name.filter(|it| method == "tools/call" && is_short(it));

@@ -1,4 +1,4 @@
-//! Who may send what, and when: direction, lifecycle, capability.
+//! Checks that a side may send a message now: direction, lifecycle, capability.
 
 use hardline_wire::method::{self, Method, MethodKind, Sender};
 use hardline_wire::version::Version;
@@ -7,12 +7,12 @@ use super::era::{Era, Phase};
 use crate::finding::{Direction, Severity};
 use crate::rule::Rule;
 
-/// What speaks against a message.
+/// A reason against a message.
 #[derive(Clone, Debug)]
 pub(super) struct Objection {
     pub(super) rule: Rule,
     pub(super) severity: Severity,
-    /// Whether the rule may block it; otherwise it is only reported.
+    /// Set if the rule may block the message. Otherwise it is only reported.
     pub(super) can_block: bool,
     pub(super) reason: &'static str,
 }
@@ -51,6 +51,7 @@ pub(super) fn objections(
         }
         Lookup::Known(method) => {
             let is_server = direction == Direction::ServerToClient;
+            // Without an id the client has no way to refuse it.
             let lacks_id = is_server && !is_request && method.kind == MethodKind::Request;
             let reason = "a request without an id, which cannot be refused";
             let objection = || Objection::new(Rule::SessionWrongDirection, reason);
@@ -104,6 +105,7 @@ fn from_server(name: &str, is_request: bool, era: &Era) -> Option<Objection> {
     if era.is_stateless() {
         return Some(Objection::new(rule, "a server sends no requests in this version"));
     }
+    // The specification allows a ping at any time.
     let is_early = !era.is_ready() && name != "ping";
     is_early.then(|| Objection::new(rule, "a request before the client is ready"))
 }

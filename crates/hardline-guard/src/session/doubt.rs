@@ -1,7 +1,7 @@
-//! Requests of which it is doubtful that their answer will come.
+//! Fails requests whose answer will probably never come.
 //!
 //! A server that writes a broken answer does not write it again, and a client without a deadline of
-//! its own would wait for ever. Each kind of doubt gives the proper answer some time. Progress on the
+//! its own would wait forever. Each kind of doubt gives the proper answer some time. Progress on the
 //! request shows that the server is still at work, and gives it [`MAX_LOST_WAIT`] from then on.
 
 use std::time::Duration;

@@ -54,6 +54,7 @@ impl Era {
 
     pub(super) fn begin(&mut self, params: Option<Value<'_>>) {
         let declared = params.and_then(|params| params.get("capabilities"));
+        // A second `initialize` starts over: nothing of the first one counts any more.
         *self = Self {
             phase: Phase::Opening,
             client: Some(declared.map(Capabilities::read).unwrap_or_default()),
@@ -92,9 +93,11 @@ impl Era {
         const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
         let meta = meta?;
         let version: Option<Version> = meta.get(VERSION)?.as_str()?.parse().ok();
+        // Versions with a handshake declare capabilities there, not in each request.
         if version.is_some_and(Version::has_handshake) {
             return None;
         }
+        // The first such request decides that the session has no handshake.
         if self.phase == Phase::Fresh {
             self.phase = Phase::Stateless;
             self.version = version;

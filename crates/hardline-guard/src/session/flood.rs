@@ -85,6 +85,7 @@ impl Flood {
     /// [`REPORT_INTERVAL`].
     pub(super) fn report(&mut self, now: Duration) -> Option<String> {
         self.unreported += 1;
+        // A flood of messages must not become a flood of findings.
         let is_due = self.reported.is_none_or(|last| last + REPORT_INTERVAL <= now);
         if !is_due {
             return None;
@@ -125,6 +126,7 @@ impl Flood {
 
     /// Takes the key of a kept frame that may be sent now.
     pub(super) fn release(&mut self, now: Duration) -> Option<CoalesceKey> {
+        // Kept frames share the bucket with new ones, so releasing them cannot exceed the limit.
         if self.coalesced.is_empty() || !self.bucket.try_acquire(now) {
             return None;
         }

@@ -175,6 +175,7 @@ impl Session {
                 events.push(SessionEvent::Failed { request, reply, before });
             }
         }
+        // Failures come first: each takes its kept progress along, which must precede the reply.
         while let Some(key) = self.flood.release(now) {
             events.push(SessionEvent::Release(key));
         }

@@ -147,6 +147,7 @@ impl Table {
         let request = self.requests.get_mut(id)?;
         request.as_in_flight()?;
         let number = self.next_number;
+        // The id stays in the table, so that a second answer is recognized as a duplicate.
         let before = std::mem::replace(request, Request::Ended(ended, number));
         self.next_number += 1;
         self.in_flight -= 1;
@@ -194,6 +195,7 @@ impl Table {
                 requests.remove(&oldest.1);
             }
         }
+        // Ids that were used again leave stale entries behind.
         if *max * 2 < order.len() {
             order.retain(|it| !is_stale(requests, it));
         }
@@ -249,6 +251,7 @@ impl Table {
 
     /// Extends the deadline of the request with this progress token: the server still works on it.
     pub(super) fn trust(&mut self, token: &Id<'static>, now: Duration) {
+        // Without doubtful requests there is nothing to extend; progress is frequent.
         if self.next_deadline.is_none() {
             return;
         }
@@ -274,6 +277,7 @@ impl Table {
         let deadline = |request: &Request| request.as_in_flight().and_then(|it| it.deadline);
         let waiting = self.requests.iter().filter_map(|(id, it)| Some((deadline(it)?, id)));
         let due = waiting.filter(|(deadline, _)| deadline.at <= now);
+        // Ending a request changes the map, so the due ones are collected first.
         let mut due: Vec<_> = due.map(|(deadline, id)| (deadline, id.clone())).collect();
         due.sort_by_key(|(deadline, _)| deadline.at);
         let end = |(deadline, id): (Deadline, Id<'static>)| {

@@ -104,6 +104,7 @@ impl Family {
     pub(super) fn takes(&self, option: &str) -> usize {
         let marked = self.lists().flat_map(str::split_whitespace);
         let marks = marked.filter_map(|it| it.strip_prefix(option)).filter(|it| is_marks(it));
+        // An option may stand in several lists, and carries its marks in one of them.
         let most = marks.map(str::len).max().unwrap_or_default();
         most.max(usize::from(has(self.valued, option)))
     }

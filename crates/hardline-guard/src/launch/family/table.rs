@@ -71,6 +71,7 @@ impl Table {
     fn read(text: &'static str) -> Self {
         let mut table = Self::default();
         for item in items(text) {
+            // A key without a value empties the list that `like` has copied.
             let (key, value) = item.split_once(char::is_whitespace).unwrap_or((item, ""));
             if table.add(key, value.trim()).is_none() {
                 table.faults.push(item);
@@ -175,6 +176,7 @@ fn operand(text: &str) -> Option<Operand> {
 fn items(text: &'static str) -> impl Iterator<Item = &'static str> {
     let mut rest = text;
     let next = move || {
+        // A line that begins with a blank continues the item.
         let is_word = |it: &str| it.starts_with(|first: char| !first.is_whitespace());
         let mut ends = rest.match_indices('\n').map(|(at, _)| at + 1);
         let end = ends.find(|end| rest.get(*end..).is_some_and(is_word)).unwrap_or(rest.len());

@@ -75,11 +75,24 @@ impl Guard {
         self.session.doubt_all(now);
     }
 
-    /// Takes note that a line of the server cannot be used. The requests that it seems to answer fail
-    /// after a while, unless a proper answer comes.
+    /// Takes an answer whose line the server has begun and does not end. Returns true if the line
+    /// may count as ended.
     ///
-    /// `may_answer` says that the line was meant as a message, and perhaps as an answer; `failed` is the
-    /// number of requests that have failed because of it.
+    /// After a torn message it may not: content may have written the answer, and the rest of the
+    /// line may show it. Its request fails after a while.
+    pub fn try_end_answer(&mut self, line: &[u8], now: Duration) -> bool {
+        if !self.joiner.is_suspicious() {
+            return true;
+        }
+        self.doubt_answers(line, true, 0, now);
+        false
+    }
+
+    /// Takes note that a line of the server cannot be used. The requests that it seems to answer
+    /// fail after a while, unless a proper answer comes.
+    ///
+    /// `may_answer` says that the line was meant as a message, and perhaps as an answer; `failed`
+    /// is the number of requests that have failed because of it.
     pub(super) fn doubt_answers(
         &mut self,
         text: &[u8],

@@ -70,7 +70,8 @@ impl Relay {
     ///
     /// `line` is the line so far. A whole answer ends after two quiet seconds, any other line after
     /// twenty. Other whole messages wait for their newline: no caller waits for them, and more
-    /// text may show that they are part of a log line.
+    /// text may show that they are part of a log line. So does an answer after a torn message, which
+    /// content may have written; the guard fails its request in the end.
     pub fn ends_line(&mut self, line: &[u8], now: Duration) -> bool {
         let Some(unfinished) = &mut self.unfinished else { return false };
         let is_over = unfinished.grown.1 + MAX_QUIET <= now || unfinished.since + MAX_QUIET <= now;
@@ -80,8 +81,8 @@ impl Relay {
         }
         unfinished.may_be_whole = false;
         match Whole::read(line, &mut self.decoder) {
-            Whole::Answer => {}
-            Whole::Other => {
+            Whole::Answer if self.guard.try_end_answer(line, now) => {}
+            Whole::Answer | Whole::Other => {
                 self.unfinished = None;
                 return false;
             }

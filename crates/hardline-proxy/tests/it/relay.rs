@@ -298,6 +298,25 @@ fn a_line_that_grows_steadily_stays_open() {
     }
 }
 
+/// Content may have written the answer, and the rest of the line may show it.
+#[test]
+fn an_answer_without_its_newline_after_a_torn_line_is_not_delivered() {
+    let mut run = Run::open();
+    run.client(&call(1));
+    run.client(&call(2));
+    run.sent_to_client();
+    run.server(r#"{"jsonrpc":"2.0","id":2,"result":{"a":"x"} y}"#);
+    let line = answer(1);
+    run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
+    run.wait_until(run.now + Duration::from_secs(3));
+    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
+    assert!(!run.relay.ends_line(line.as_bytes(), run.now));
+    run.wait_until(run.now + Duration::from_secs(3));
+    let sent = run.sent_to_client();
+    assert!(sent.iter().any(|it| it["id"] == 1 && it["error"].is_object()), "{sent:?}");
+    assert!(sent.iter().all(|it| it["result"].is_null()), "{sent:?}");
+}
+
 #[test]
 fn a_line_without_its_newline_ends_after_a_while() {
     let mut run = Run::open();

@@ -196,6 +196,10 @@ impl State {
                     // The relay ends a line that does not go on.
                     Self::Torn { is_open, is_quoted, head: line.begun, last: line.at }
                 }
+                // The relay keeps the start of an overlong line alone, so it sees no message on it.
+                _ if is_answer && is_jumble(line.text) => {
+                    Self::Torn { is_open: false, is_quoted: false, head: line.begun, last: line.at }
+                }
                 _ if holds_message(line.text) => Self::Closed(line.at),
                 state => state,
             };
@@ -203,6 +207,11 @@ impl State {
         // The planted message is whole, so it does not go on with what the brackets began.
         before_bare.unwrap_or(state)
     }
+}
+
+/// Returns true if a line is over the frame limit of short sessions, and has more on it than a message.
+fn is_jumble(line: &[u8]) -> bool {
+    line.len() > MAX_HEAD && holds_message(line) && !is_whole_message(line)
 }
 
 /// Returns true if a line has nothing but opening brackets.
@@ -359,6 +368,19 @@ mod tests {
         }
         // Not on a line of its own.
         check(&[(0, &format!("[INFO] {PLANTED}\n"))], false, None);
+    }
+
+    #[test]
+    fn an_overlong_line_is_not_held() {
+        let planted = &format!("{PLANTED}\n");
+        let long = "x".repeat(MAX_HEAD);
+        let whole = &format!("{ANSWER}{ANSWER}{long}\n");
+        let head = "{\"a\":[{\"b\":\"\n";
+        let excused = Some(Limit::ClosedPendingAnswer);
+        check(&[(0, whole), (0, head), (0, planted)], true, excused);
+        // A short one has no such excuse.
+        let whole = &format!("{ANSWER}{ANSWER}\n");
+        check(&[(0, whole), (0, head), (0, planted)], true, None);
     }
 
     #[test]

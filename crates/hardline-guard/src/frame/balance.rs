@@ -25,3 +25,23 @@ pub(crate) fn brackets(text: &[u8], is_strict: bool) -> Option<i32> {
     }
     (!inside).then_some(depth)
 }
+
+/// Returns the position behind the bracket that closes the first one, outside of strings.
+pub(crate) fn first_end(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut inside, mut escape) = (0_usize, false, false);
+    for (at, &byte) in text.iter().enumerate() {
+        if inside {
+            inside = escape || byte != b'"';
+            escape = byte == b'\\' && !escape;
+            continue;
+        }
+        match byte {
+            b'"' => inside = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 1 => return Some(at + 1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}

@@ -51,11 +51,12 @@ use hardline_wire::recover::Ending;
 use crate::finding::{Direction, Finding};
 use crate::rule::Rule;
 
-pub(crate) use balance::brackets;
+pub(crate) use balance::{brackets, first_end};
 pub(crate) use mend::mend;
 pub(crate) use prefix::{cut_junk, cut_prefix};
 pub(crate) use probable::{
-    has_unnamed_answer, is_half_of_answer, is_unnamed_answer, probable_ids, probable_ids_of_lines,
+    has_outcome, has_unnamed_answer, is_clear, is_half_of_answer, is_unnamed_answer, may_be_part,
+    probable_ids, probable_ids_of_lines,
 };
 pub(crate) use refuse::finding_at;
 

@@ -13,7 +13,7 @@ use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
 use memchr::{memchr, memchr2_iter, memmem};
 
-use super::balance::brackets;
+use super::balance::{brackets, first_end};
 
 /// Limit on the bytes of one character of an id with escapes.
 const MAX_ESCAPED: usize = 6;
@@ -145,6 +145,41 @@ pub(crate) fn is_half_of_answer(text: &[u8]) -> bool {
     let keys: [&[u8]; 3] = [b"\"result\"", b"\"error\"", b"\"jsonrpc\""];
     let has_key = keys.into_iter().any(|key| memmem::find(&text, key).is_some());
     has_key && brackets(&text, false) != Some(0)
+}
+
+/// Returns true if a text has the key of an outcome.
+pub(crate) fn has_outcome(text: &[u8]) -> bool {
+    let text = as_utf8(text).to_ascii_lowercase();
+    count_members(&text, b"result") + count_members(&text, b"error") > 0
+}
+
+/// Returns true if a broken line is one object from its first byte to its last, with no more in it
+/// than one answer, or one call. Then it took no answer from a request that it does not name.
+pub(crate) fn is_clear(text: &[u8]) -> bool {
+    let text = as_utf8(text).trim_ascii().to_ascii_lowercase();
+    if !is_one_object(&text) || count(&text, b"jsonrpc") > 1 {
+        return false;
+    }
+    let is_call = count_members(&text, b"method") > 0;
+    let outcomes = count_members(&text, b"result") + count_members(&text, b"error");
+    outcomes <= usize::from(!is_call)
+}
+
+/// Returns true if a line that is no message may be a part of one: it has a key of an answer, or
+/// brackets or quotes that do not match.
+pub(crate) fn may_be_part(text: &[u8]) -> bool {
+    let text = as_utf8(text).to_ascii_lowercase();
+    let keys: [&[u8]; 4] = [b"jsonrpc", b"id", b"result", b"error"];
+    keys.into_iter().any(|key| count_members(&text, key) > 0) || brackets(&text, false) != Some(0)
+}
+
+/// Returns true if a text is an object that ends with its last byte.
+fn is_one_object(text: &[u8]) -> bool {
+    text.starts_with(b"{") && first_end(text) == Some(text.len())
+}
+
+fn count(text: &[u8], word: &[u8]) -> usize {
+    memmem::find_iter(text, word).take(MAX_IDS + 1).count()
 }
 
 /// Reads text with NUL bytes as if they were not there: they are padding, or the second half of letters

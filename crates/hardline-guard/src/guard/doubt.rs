@@ -13,8 +13,8 @@ use super::Guard;
 use super::work::Work;
 use crate::finding::Direction;
 use crate::frame::{
-    cut_junk, cut_prefix, finding_at, has_unnamed_answer, is_half_of_answer, is_unnamed_answer,
-    probable_ids,
+    cut_junk, cut_prefix, finding_at, has_unnamed_answer, is_clear, is_half_of_answer,
+    is_unnamed_answer, may_be_part, probable_ids,
 };
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
@@ -102,8 +102,9 @@ impl Guard {
     ) {
         let ids = probable_ids(text, self.limits.max_id_bytes());
         let pending: Vec<_> = ids.iter().filter_map(|id| self.session.meant_by(id)).collect();
+        let doubt = if is_clear(text) { Doubt::Damaged } else { Doubt::Torn };
         for id in &pending {
-            self.session.doubt(id, Doubt::Damaged, now);
+            self.session.doubt(id, doubt, now);
         }
         // Beside a request on the same line, an id may belong to that.
         let has_call = memmem::find(text, b"\"method\"").is_some() && is_unnamed_answer(text);
@@ -121,6 +122,26 @@ impl Guard {
         let is_unnamed = ids.is_empty() && cut_junk(text).is_some_and(is_unnamed_answer);
         let may_answer = may_answer || is_unnamed;
         if is_jumble || is_half || may_answer && (pending.is_empty() || has_more) {
+            self.session.doubt_all(now);
+        }
+    }
+
+    /// Makes all requests doubtful after a refused line of the server that may have been meant as
+    /// an answer, or as a part of one, unless it is clear which request it was for.
+    ///
+    /// `was_suspect` says that content may have torn an earlier line. Then any line may be a part.
+    pub(super) fn doubt_unclear(
+        &mut self,
+        text: &[u8],
+        is_noise: bool,
+        was_suspect: bool,
+        now: Duration,
+    ) {
+        let is_unclear = match was_suspect {
+            true => !is_noise || may_be_part(text),
+            false => !is_noise && !is_clear(text),
+        };
+        if is_unclear {
             self.session.doubt_all(now);
         }
     }

@@ -199,6 +199,15 @@ impl Holdback {
         std::mem::take(&mut self.held)
     }
 
+    /// Holds messages back that were taken and have to wait on. `has_pretty` is what
+    /// [`has_pretty`](Self::has_pretty) returned before.
+    pub(super) fn restore(&mut self, held: Vec<Vec<u8>>, has_pretty: bool, now: Duration) {
+        self.bytes = held.iter().map(Vec::len).sum();
+        self.has_pretty = has_pretty && !held.is_empty();
+        self.held = held;
+        self.hear(now);
+    }
+
     /// Reads a line that is no message. Returns true if it is the rest of the last message.
     ///
     /// While messages wait, a line that ends with the same brackets as the last message counts as well:

@@ -94,7 +94,7 @@ impl Guard {
                         let reason = "a byte order mark stands before the line";
                         let refused =
                             frames.refuse_for(text, line.ending(), Rule::FrameBom, reason);
-                        let _ = self.refuse(direction, refused, &mut work);
+                        self.give_up(direction, text, refused, &mut work);
                     }
                     _ if is_from_server && self.holds_back(&frame, text, &mut work) => {}
                     Frame::Message(message, value) => {
@@ -120,7 +120,7 @@ impl Guard {
         let (was_holding, was_suspect) = (self.joiner.is_holding(), self.joiner.is_suspicious());
         let taken = self.joiner.handle_line(line, work.now, &self.session);
         if taken == Taken::Held && self.joiner.is_suspicious() {
-            self.drop_own_held(work);
+            self.keep_held_answers(line.whole().unwrap_or_default(), work);
         }
         let has_joined = was_holding && !self.joiner.is_holding();
         let is_completed = was_suspect && !self.joiner.is_suspicious();
@@ -235,9 +235,10 @@ impl Guard {
         work: &mut Work<'_>,
     ) {
         let is_from_server = direction == Direction::ServerToClient;
+        let was_suspect = self.joiner.is_suspicious();
         if is_from_server && refused.is_torn {
             self.joiner.suspect(work.now);
-            self.drop_own_held(work);
+            self.keep_held_answers(text, work);
             self.holdback.note_torn(work.now);
         }
         let is_noise = refused.rule == Rule::FrameNoise && refused.responses.is_empty();
@@ -247,6 +248,7 @@ impl Guard {
         if is_from_server {
             let may_answer = may_answer && (!has_failed || has_more);
             self.doubt_answers(text, may_answer, usize::from(has_failed), work.now);
+            self.doubt_unclear(text, is_noise, was_suspect, work.now);
         }
     }
 
@@ -331,6 +333,9 @@ impl Guard {
     ) -> MessageVerdict {
         if direction == Direction::ServerToClient && self.is_suspect(message) {
             self.drop_suspect(message, subject.text, work);
+            return MessageVerdict::Stopped;
+        }
+        if direction == Direction::ServerToClient && self.fail_second_answer(message, work) {
             return MessageVerdict::Stopped;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);

@@ -228,6 +228,7 @@ impl Guard {
             return false;
         };
         if direction == Direction::ServerToClient {
+            self.session.doubt_twin(direction.opposite(), &reply.id, work.now);
             self.joiner.settle(&reply.id);
         }
         self.release(before, work);

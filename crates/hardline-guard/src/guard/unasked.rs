@@ -17,7 +17,7 @@ use hardline_wire::recover::Ending;
 use super::Guard;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{FrameVerdict, finding_at};
+use crate::frame::{FrameVerdict, finding_at, has_outcome, probable_ids};
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
@@ -43,6 +43,7 @@ impl Guard {
             Message::Notification(call) if call.method == "notifications/progress" => {
                 self.session.trust(call, work.now);
             }
+            _ if has_outcome(text) => self.session.doubt_all(work.now),
             _ => {}
         }
     }
@@ -134,7 +135,7 @@ impl Guard {
     /// Delivers all messages that were held back, except answers that contradict each other.
     pub(super) fn release_held(&mut self, work: &mut Work<'_>) {
         let held = self.holdback.take();
-        let contested = self.fail_contested(&held, work);
+        let contested = self.fail_contested(&held, b"", work);
         for frame in held {
             if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
                 self.drop_held(&frame, work);
@@ -144,24 +145,49 @@ impl Guard {
         }
     }
 
-    /// Fails the requests that several of these frames answer, and returns their ids. Content has
-    /// written at least one of the answers, and nothing shows which one.
-    fn fail_contested(&mut self, frames: &[Vec<u8>], work: &mut Work<'_>) -> Vec<Id<'static>> {
-        let contested = self.contested_ids(frames);
+    /// Fails the requests that several of these frames answer, or a frame and the line `torn`, and
+    /// returns their ids. Content has written at least one of the answers, and nothing shows which.
+    fn fail_contested(
+        &mut self,
+        frames: &[Vec<u8>],
+        torn: &[u8],
+        work: &mut Work<'_>,
+    ) -> Vec<Id<'static>> {
+        let contested = self.contested_ids(frames, torn);
         for id in &contested {
             let reason = "no usable answer: the server sent two after a torn message";
             self.fail(Reply::new(id.clone(), Rule::FrameSplit, reason), work);
+            // One of the two may have been meant for another request.
+            self.session.doubt_all(work.now);
         }
         contested
     }
 
-    /// Returns the ids that several of these frames answer.
-    fn contested_ids(&mut self, frames: &[Vec<u8>]) -> Vec<Id<'static>> {
-        let (mut seen, mut contested) = (HashSet::new(), Vec::new());
+    /// Fails a request that a torn line and now also `message` seem to answer, while the server
+    /// is suspect: content may have broken the answer and written this one. Returns false for any
+    /// other message.
+    pub(super) fn fail_second_answer(
+        &mut self,
+        message: &Message<'_>,
+        work: &mut Work<'_>,
+    ) -> bool {
+        let id = message.id().filter(|_| is_answer(message) && self.joiner.is_suspicious());
+        let Some(id) = id.filter(|id| self.session.has_torn_answer(id)) else { return false };
+        let reason = "no usable answer: the server sent a broken line and another answer";
+        self.fail(Reply::new(id.clone().into_owned(), Rule::FrameSplit, reason), work);
+        self.session.doubt_all(work.now);
+        true
+    }
+
+    /// Returns the ids that several of these frames answer, or a frame and the line `torn`.
+    fn contested_ids(&mut self, frames: &[Vec<u8>], torn: &[u8]) -> Vec<Id<'static>> {
+        let mut contested = Vec::new();
         // Answers wait only after a torn message, and one answer contradicts nothing.
-        if frames.len() < 2 {
+        if frames.is_empty() || frames.len() < 2 && torn.is_empty() {
             return contested;
         }
+        let mut seen: HashSet<_> =
+            probable_ids(torn, self.limits.max_id_bytes()).into_iter().collect();
         for frame in frames {
             for id in self.answered_ids(frame) {
                 if !seen.insert(id.clone()) {
@@ -250,6 +276,7 @@ impl Guard {
                 self.session.doubt(&id, Doubt::Damaged, work.now);
             }
         }
+        self.session.doubt_all(work.now);
         let detail = "a batch with an answer that belongs to no request: its answers were dropped";
         self.report(b"", Severity::High, detail, work);
     }
@@ -264,15 +291,32 @@ impl Guard {
     /// Drops the messages that the server sent on its own and that were held back: a torn message
     /// followed them. Answers go on.
     pub(super) fn drop_own_held(&mut self, work: &mut Work<'_>) {
+        for frame in self.take_held_answers(b"", work) {
+            self.take_text(Direction::ServerToClient, frame, work);
+        }
+    }
+
+    /// Does the same where `torn` is a line of the torn message, and more of it may follow. Answers
+    /// wait on, except one whose request that line seems to answer as well: that request fails.
+    pub(super) fn keep_held_answers(&mut self, torn: &[u8], work: &mut Work<'_>) {
+        let has_pretty = self.holdback.has_pretty();
+        let answers = self.take_held_answers(torn, work);
+        self.holdback.restore(answers, has_pretty, work.now);
+    }
+
+    /// Takes the answers that were held back, and drops all other messages that were.
+    fn take_held_answers(&mut self, torn: &[u8], work: &mut Work<'_>) -> Vec<Vec<u8>> {
         let held = self.holdback.take();
-        let contested = self.fail_contested(&held, work);
+        let contested = self.fail_contested(&held, torn, work);
+        let mut answers = Vec::new();
         for frame in held {
             if self.answers_pending(&frame, &contested) {
-                self.take_text(Direction::ServerToClient, frame, work);
+                answers.push(frame);
             } else {
                 self.drop_held(&frame, work);
             }
         }
+        answers
     }
 
     /// Returns true if a frame of the server is the only answer to a pending request.
@@ -294,10 +338,11 @@ impl Guard {
         let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).verdict;
         if matches!(outcome, FrameVerdict::Frame(Frame::Batch(_))) {
             // An element may be a broken answer, which names its request to no parser.
+            self.session.doubt_all(work.now);
             self.doubt_answers(frame, answered.is_empty(), 0, work.now);
         } else if let FrameVerdict::Frame(Frame::Message(message, _)) = outcome {
             self.refuse_planted(&message, work);
-            if matches!(message, Message::Error(_)) && !is_answer(&message) {
+            if matches!(message, Message::Response(_) | Message::Error(_)) {
                 self.session.doubt_all(work.now);
             }
         }

@@ -16,8 +16,8 @@ use memchr::memchr;
 use super::head::Head;
 use super::lex::{Lexer, push_text};
 use super::witness::Witness;
-use super::{MAX_HOLD, MAX_QUIET, MAX_SUSPICION};
-use crate::frame::mend;
+use super::{MAX_HOLD, MAX_QUIET, MAX_SUSPICION, Pending};
+use crate::frame::{has_outcome, mend};
 
 /// Limit on attempts of the second reading. More lines that look like a tail are no accident, and
 /// the hold runs out.
@@ -204,6 +204,22 @@ impl Hold {
     /// Returns true if the hold ended with a message in which some of the lines are text.
     pub(super) fn is_read_as_text(&self) -> bool {
         self.is_read_as_text
+    }
+
+    /// Returns true if the hold, which ends with this reading, may have had answers to other
+    /// requests than the one that is delivered.
+    ///
+    /// Lines that were read as text may have been parts of other answers. A message that is whole
+    /// as it came has one meaning.
+    pub(super) fn is_unclear(&self, reading: &Reading, pending: &impl Pending) -> bool {
+        if self.is_read_as_text || self.witness.answers > 0 {
+            return true;
+        }
+        match reading {
+            Reading::Answer(id) => !pending.is_pending(id),
+            Reading::Notification | Reading::Request(_) => has_outcome(&self.raw),
+            Reading::Other | Reading::Nothing => true,
+        }
     }
 
     /// Returns true if the server sent more bytes than the hold may keep.

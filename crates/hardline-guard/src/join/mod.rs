@@ -79,7 +79,7 @@ use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{
-    finding_at, has_unnamed_answer, is_unnamed_answer, probable_ids, probable_ids_of_lines,
+    finding_at, first_end, has_unnamed_answer, probable_ids, probable_ids_of_lines,
 };
 use crate::rule::Rule;
 use crate::session::Reply;
@@ -349,6 +349,7 @@ impl Joiner {
         }
         let has_planted = 0 < hold.witness.total();
         let mut delivered = None;
+        let is_unclear = hold.is_unclear(&reading, pending);
         match reading {
             // A document that the server prints may show any answer, and pretty-printed ones first.
             Reading::Answer(id) if hold.is_printed && self.is_owed(&id, pending) => {
@@ -372,17 +373,12 @@ impl Joiner {
             }
             Reading::Other | Reading::Nothing => {
                 self.report(hold, "a torn line that is no message was dropped");
-                let failed_before = self.failed.len();
                 self.fail_answers_in(&text, pending);
-                let is_unnamed = self.failed.len() == failed_before && is_unnamed_answer(&text);
-                if is_unnamed || self.has_more_answers(hold, pending) {
-                    self.push(JoinEvent::Lost);
-                }
+                // Content may have ended it too early, and may go on.
+                self.suspect(hold.last());
             }
         }
-        // Lines that were read as text may have been parts of other answers. A message that is whole
-        // as it came has one meaning.
-        if hold.is_read_as_text() && hold.witness.has_unnamed {
+        if is_unclear {
             self.push(JoinEvent::Lost);
         }
         if hold.is_read_as_text() && hold.witness.has_head {
@@ -418,9 +414,11 @@ impl Joiner {
         // The id may come after the content.
         self.fail_answers_in(hold.raw(), pending);
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
-        let has_more = self.has_more_answers(hold, pending);
-        // Lines that were not kept may have had any number of answers.
-        if is_unnamed || has_more || hold.witness.has_unnamed || hold.has_overflowed() {
+        let has_more = self.has_more_answers(hold, pending) || hold.witness.has_unnamed;
+        // Any of the lines after the head may be a part of another answer, and so may text on its
+        // own line behind the first message there.
+        let has_parts = hold.followers > 0 || first_end(hold.raw()).is_some();
+        if is_unnamed || has_more || has_parts {
             self.push(JoinEvent::Lost);
         }
         for id in &hold.witness.touched {

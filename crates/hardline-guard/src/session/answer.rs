@@ -31,10 +31,7 @@ impl Session {
     ) -> Outcome {
         let request = judge.direction.opposite();
         let mut findings = Vec::new();
-        // A server that changes the type of ids may have meant the other request.
-        if let Some(twin) = self.requests(request).twin_of(&id) {
-            self.doubt_in(request, &twin, Doubt::Lost, now);
-        }
+        self.doubt_twin(request, &id, now);
         let (rule, reason) = match self.requests(request).answer(&id) {
             Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
             Match::Ended(Ended::Cancelled) => return Outcome::new(findings, SessionVerdict::Drop),
@@ -46,6 +43,9 @@ impl Session {
                 (Rule::SessionDuplicateResponse, "the request with this id has its answer")
             }
             Match::Mistyped(meant) => {
+                if request == Direction::ClientToServer {
+                    self.doubt_all(now);
+                }
                 if judge.blocks(Rule::SessionIdType) {
                     self.doubt_in(request, &meant, Doubt::Mistyped, now);
                 } else {

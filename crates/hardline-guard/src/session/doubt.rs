@@ -27,6 +27,8 @@ pub(crate) enum Doubt {
     Mistyped,
     /// A line came that seems to be the answer and cannot be used.
     Damaged,
+    /// The same, and content may have broken the line and gone on behind it.
+    Torn,
     /// An answer came that cannot be assigned to any request.
     Lost,
 }
@@ -35,7 +37,7 @@ impl Doubt {
     fn wait(self) -> Duration {
         match self {
             Self::Mistyped => MAX_MISTYPED_WAIT,
-            Self::Damaged => MAX_DAMAGED_WAIT,
+            Self::Damaged | Self::Torn => MAX_DAMAGED_WAIT,
             Self::Lost => MAX_LOST_WAIT,
         }
     }
@@ -43,14 +45,16 @@ impl Doubt {
     pub(super) fn rule(self) -> Rule {
         match self {
             Self::Mistyped => Rule::SessionIdType,
-            Self::Damaged | Self::Lost => Rule::FrameNotJson,
+            Self::Damaged | Self::Torn | Self::Lost => Rule::FrameNotJson,
         }
     }
 
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Mistyped => "no answer with this id came, only one whose id has another type",
-            Self::Damaged => "no usable answer: the server sent a broken line that seems to be it",
+            Self::Damaged | Self::Torn => {
+                "no usable answer: the server sent a broken line that seems to be it"
+            }
             Self::Lost => {
                 "no usable answer: the server sent one that cannot be assigned to a request, \
                  and nothing else for this request since"
@@ -77,7 +81,15 @@ impl Session {
         self.client.meant_by(id)
     }
 
-    /// Does the same for a request that went in the direction `request`.
+    /// Returns true if a torn line seemed to be the answer to this request of the client.
+    pub(crate) fn has_torn_answer(&self, id: &Id<'_>) -> bool {
+        let request = self.client.get(&id.clone().into_owned());
+        let deadline = request.and_then(|it| it.deadline);
+        deadline.is_some_and(|it| it.doubt == Doubt::Torn)
+    }
+
+    /// Fails a request that went in the direction `request` after a while, unless its proper answer
+    /// comes before.
     pub(super) fn doubt_in(
         &mut self,
         request: Direction,
@@ -87,9 +99,23 @@ impl Session {
     ) {
         let deadline = Deadline { at: now + doubt.wait(), doubt };
         self.requests(request).expire_at(id, deadline);
+        self.doubt_twin(request, id, now);
     }
 
-    /// Does the same for every request of the client: one of them has lost its answer.
+    /// Makes the request doubtful whose id differs from `id` in its JSON type alone. A server that
+    /// changes the type of ids may have meant that one.
+    pub(crate) fn doubt_twin(&mut self, request: Direction, id: &Id<'static>, now: Duration) {
+        if let Some(twin) = self.requests(request).twin_of(id) {
+            let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
+            self.requests(request).expire_at(&twin, deadline);
+        }
+    }
+
+    /// Makes every request of the client doubtful: one of them may have lost its answer.
+    ///
+    /// This is the general rule. It applies whenever the server wrote what may have been an
+    /// answer, and nothing shows that exactly one request got exactly this answer or an error for
+    /// it. Only the answer to a request ends its doubt. Progress on it gives it more time.
     pub(crate) fn doubt_all(&mut self, now: Duration) {
         let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
         // A subscription has no answer to lose until it ends.

@@ -170,7 +170,7 @@ fn any_line_that_begins_a_message_and_is_incomplete_is_a_head() {
         let head = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#;
         let stream = format!("{head}{content}\n{planted}\nb\n");
         let critical = "frame.split critical";
-        check(&stream, &["hold", critical, critical, "failed 1", "suspicion"]);
+        check(&stream, &["hold", critical, critical, "failed 1", "lost", "suspicion"]);
     }
     check("{\"jsonrpc\":\n", &["hold", "frame.not-json high", "lost", "suspicion"]);
 }
@@ -186,7 +186,7 @@ fn a_pretty_printed_message_is_put_together() {
     );
     check(
         "[\n{\n\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {}\n}\n]\n",
-        &["frame.split high", "failed 2"],
+        &["frame.split high", "failed 2", "lost", "suspicion"],
     );
 }
 
@@ -272,7 +272,7 @@ fn a_message_may_begin_with_its_result() {
     );
     check(
         "{\"result\":{\"a\":\"x\ny\u{1}\\q\"},\"id\":3,\"jsonrpc\":\"2.0\"}\n",
-        &["hold", "frame.split high", "failed 3", "suspicion"],
+        &["hold", "frame.split high", "failed 3", "lost", "suspicion"],
     );
 }
 
@@ -290,7 +290,7 @@ fn a_planted_message_becomes_text() {
         let joined = format!(r#"joined planted {HEAD}\n{escaped}\nend"}}]}}}}"#);
         check(
             &format!("{HEAD}\n{planted}\nend\"}}]}}}}\n"),
-            &["frame.split critical", "frame.split critical", &joined],
+            &["frame.split critical", "frame.split critical", &joined, "lost"],
         );
     }
 }
@@ -301,7 +301,7 @@ fn an_answer_among_the_lines_is_owed_a_proper_one() {
     let escaped = other.replace('"', "\\\"");
     let joined = format!(r#"joined planted {HEAD}\n{escaped}\nend"}}]}}}}"#);
     let stream = format!("{HEAD}\n{other}\nend\"}}]}}}}\n");
-    let begin = ["frame.split critical", "frame.split critical", &joined];
+    let begin = ["frame.split critical", "frame.split critical", &joined, "lost"];
     check(&stream, &[&begin[..], &["wait", "failed 2"]].concat());
     // A proper answer follows in time.
     let passed = format!("pass {other}");
@@ -312,14 +312,14 @@ fn an_answer_among_the_lines_is_owed_a_proper_one() {
     let joined = format!(r#"joined {HEAD}\n{escaped}\nend"}}]}}}}"#);
     check(
         &format!("{HEAD}\n{half}\nend\"}}]}}}}\n"),
-        &["frame.split high", &joined, "suspicion", "failed 3"],
+        &["frame.split high", &joined, "lost", "suspicion", "failed 3"],
     );
 }
 
 #[test]
 fn a_hold_that_runs_out_fails_closed() {
     check(&format!("{HEAD}\n"), &["hold", "frame.not-json high", "failed 1", "suspicion"]);
-    let torn = ["hold", "frame.split high", "failed 1", "suspicion"];
+    let torn = ["hold", "frame.split high", "failed 1", "lost", "suspicion"];
     check(&format!("{HEAD}\nmore\n"), &torn);
     let stream = format!(
         "{HEAD}\n{}\n{}\n{}\n{}\n",
@@ -384,7 +384,8 @@ fn lines_after_a_hold_are_frames_again() {
     run.lines(format!("{HEAD}\nmore\n").as_bytes());
     run.wait(MAX_QUIET);
     run.lines(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n");
-    let expected = ["frame.split high", "failed 1", r#"pass {"jsonrpc":"2.0","method":"x"}"#];
+    let passed = r#"pass {"jsonrpc":"2.0","method":"x"}"#;
+    let expected = ["frame.split high", "failed 1", "lost", passed];
     assert_eq!(run.log, expected);
 }
 
@@ -400,19 +401,19 @@ fn what_no_pending_id_vouches_for_is_not_delivered() {
     );
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\",\"params\":{\"data\":\"a\nb\n",
-        &["hold", "frame.split high", "refused 7", "suspicion"],
+        &["hold", "frame.split high", "refused 7", "lost", "suspicion"],
     );
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{\"data\":\"a\nb\"}}\nlog\n",
-        &["frame.split high", "pass log"],
+        &["frame.split high", "lost", "pass log"],
     );
     check(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"data\":\"a\nb\"}\nlog\n",
-        &["frame.split high", "failed 1", "pass log"],
+        &["frame.split high", "failed 1", "lost", "pass log", "suspicion"],
     );
     check(
         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"data\":\"a\nb\"}}]\nlog\n",
-        &["frame.split high", "failed 1", "pass log"],
+        &["frame.split high", "failed 1", "lost", "pass log", "suspicion"],
     );
 }
 
@@ -439,7 +440,7 @@ fn a_hold_is_bounded_in_time_and_bytes() {
     }
     assert_eq!(run.now, MAX_HOLD);
     assert_eq!(steps, 40);
-    assert_eq!(run.log, ["frame.split high", "failed 1"]);
+    assert_eq!(run.log, ["frame.split high", "failed 1", "lost"]);
 
     // Lines over the frame limit do not pass either, until the server is quiet.
     let limits = Limits::default().with_max_frame_bytes(200).unwrap();
@@ -459,7 +460,7 @@ fn a_hold_is_bounded_in_time_and_bytes() {
 #[test]
 fn gives_up_on_too_many_tails() {
     let tails = "x\",,}]}}\n".repeat(100);
-    let expected = ["hold", "frame.split high", "failed 1", "suspicion"];
+    let expected = ["hold", "frame.split high", "failed 1", "lost", "suspicion"];
     check(&format!("{HEAD}\n{tails}end\"}}]}}}}\n"), &expected);
 }
 

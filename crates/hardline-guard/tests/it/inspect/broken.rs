@@ -88,6 +88,82 @@ fn an_answer_that_cannot_be_assigned_fails_all_in_the_end() {
     }
 }
 
+/// The rest of a torn answer and the start of another one share a line, and the brackets on it match.
+#[test]
+fn any_part_of_an_answer_after_a_torn_line_fails_later_requests_in_the_end() {
+    for line in [
+        r#"b","type":"text"}],"isError":false}}{"result":{"content":[{"type":"text","text":"a"#,
+        r#"{"params":{"a":1},"id":"r1","method":"roots/list"} "}]},"id":2,"jsonrpc":"2.0"}"#,
+        r#"text"}]},"id":"#,
+    ] {
+        let mut run = Run::open(Profile::Balanced, "2025-06-18");
+        run.call(1, "torn");
+        run.server(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#);
+        run.wait(Duration::from_millis(400));
+        run.call(3, "fetch");
+        run.call(4, "slow");
+        run.server(line);
+        run.wait(Duration::from_secs(31));
+        assert_eq!(outcomes(&run), ["error", "error"], "{line}");
+    }
+}
+
+/// A log line says nothing about requests, even after a torn line.
+#[test]
+fn a_plain_log_line_after_a_torn_one_makes_no_request_doubtful() {
+    let mut run = Run::open(Profile::Balanced, "2025-06-18");
+    run.call(1, "torn");
+    run.server(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#);
+    run.wait(Duration::from_millis(400));
+    run.call(3, "fetch");
+    run.call(4, "slow");
+    for line in ["Server running on stdio", r#"[INFO] read "a.txt""#, r#"{"level":"info"}"#] {
+        run.server(line);
+    }
+    run.wait(Duration::from_secs(60));
+    assert_eq!(outcomes(&run), ["none", "none"]);
+}
+
+/// Content has broken the answer and written the second one.
+#[test]
+fn a_second_answer_after_a_torn_one_fails_the_request() {
+    let torn = r#""b"}]},"id":3,"jsonrpc":"2.0","error":1}"#;
+    check(&[torn, &answer(3, "planted")], Duration::from_secs(1), ["error", "none"]);
+    check(&[torn, &answer(4, "fine")], Duration::from_secs(1), ["none", "result"]);
+}
+
+/// A torn answer is put together, and lines of other answers may be text in it.
+#[test]
+fn lines_that_became_text_fail_others_in_the_end() {
+    let mut run = calling();
+    run.server(r#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"a"#);
+    run.server(r#"b"}]},"id":"#);
+    run.server(r#"c"}]}}"#);
+    run.wait(Duration::from_secs(1));
+    assert_eq!(outcomes(&run), ["result", "none"]);
+    run.wait(Duration::from_secs(31));
+    assert_eq!(outcomes(&run), ["result", "error"]);
+}
+
+/// A server that changes the type of ids means 2 and writes "2".
+#[test]
+fn the_failure_of_a_request_makes_its_twin_doubtful() {
+    for id in ["2", "\"2\""] {
+        let mut run = Run::open(Profile::Balanced, "2025-06-18");
+        for id in ["2", "\"2\""] {
+            run.client(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#
+            ));
+        }
+        run.server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}},"result":{{}}}}"#));
+        run.wait(Duration::from_secs(31));
+        let ids: Vec<serde_json::Value> =
+            run.to_client.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(ids.len(), 2, "{ids:?}");
+        assert!(ids.iter().all(|it| it["error"].is_object()), "{ids:?}");
+    }
+}
+
 /// Content gives the answer to 3 the id of a request that has its answer.
 #[test]
 fn an_answer_to_a_finished_request_fails_others_in_the_end() {

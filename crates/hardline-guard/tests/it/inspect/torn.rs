@@ -87,6 +87,51 @@ fn a_message_after_any_torn_line_is_not_delivered() {
     }
 }
 
+/// Content has ended the answer on its second line, and in a way that makes it no message.
+#[test]
+fn a_message_after_a_torn_answer_with_an_error_is_not_delivered() {
+    for pause in [0, 10, 200, 2_000] {
+        let mut run = calling(Profile::Balanced);
+        run.server(&format!("{HEAD}a"));
+        run.server(r#"b"}]},"error":{}}"#);
+        run.wait(Duration::from_millis(pause));
+        run.server(SAMPLING);
+        run.wait(Duration::from_millis(pause));
+        run.server(&format!("c{TAIL}"));
+        assert_nothing_planted(&mut run, &format!("{pause}"));
+    }
+}
+
+/// The rest of the torn answer names its request, and comes right after a planted answer to it.
+#[test]
+fn an_answer_before_the_rest_of_a_torn_one_is_not_delivered() {
+    let rest = r#""jsonrpc":"2.0","id":1}"#;
+    for rest in [rest, &format!(r#"b"}}]}},{rest}"#), r#"{"id":1,"jsonrpc":"2.0","x":"a"#] {
+        let mut run = calling(Profile::Balanced);
+        run.server("{");
+        run.server(r#""result":{"content":[{"type":"text","text":"a"#);
+        run.server(r#""}]}}"#);
+        run.server(&answer(1, "planted"));
+        run.server(rest);
+        run.wait(Duration::from_secs(60));
+        assert_eq!(run.to_client.len(), 1, "{rest}: {:?}", run.to_client);
+        assert!(!run.to_client[0].contains("planted"), "{rest}: {:?}", run.to_client);
+    }
+    // Other lines of the torn answer may stand between, whether they begin a message or not.
+    for between in [r#""}]},"#, r#" "}]}x,"#] {
+        let mut run = calling(Profile::Balanced);
+        run.server("{");
+        run.server(r#""result":{"content":[{"type":"text","text":"a"#);
+        run.server(r#""}]}}"#);
+        run.server(&answer(1, "planted"));
+        run.server(&format!("{SAMPLING}{between}"));
+        run.server(rest);
+        run.wait(Duration::from_secs(60));
+        assert_eq!(run.to_client.len(), 1, "{between}: {:?}", run.to_client);
+        assert!(!run.to_client[0].contains("planted"), "{between}: {:?}", run.to_client);
+    }
+}
+
 #[test]
 fn a_message_after_a_torn_log_line_is_not_delivered() {
     for head in ["[INFO] sending ", "data: ", "Content-Length: 99 "] {

@@ -10,6 +10,7 @@
 //! - Sanitizing edits only the matched characters. The result is judged again, and blocked if it
 //!   is not clean.
 
+mod batch;
 mod check;
 mod content;
 mod doubt;

@@ -8,7 +8,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
 use hardline_wire::message::Message;
@@ -253,34 +252,6 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
-    /// Judges the elements of a server's batch. Returns true if one is broken, or answers no pending
-    /// request, or one that another element answers.
-    pub(super) fn find_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
-        let mut seen = HashSet::new();
-        batch.elements().any(|element| {
-            match self.frames.from_server.judge_element(element).verdict {
-                FrameVerdict::Frame(Frame::Message(message, _)) if is_answer(&message) => {
-                    let id = message.id().map(|id| id.clone().into_owned());
-                    id.is_none_or(|id| !self.session.is_pending(&id) || !seen.insert(id))
-                }
-                FrameVerdict::Frame(_) | FrameVerdict::Blank => false,
-                FrameVerdict::Refused(_) => true,
-            }
-        })
-    }
-
-    /// Fails the requests that a batch answers after a while, unless proper answers arrive.
-    pub(super) fn doubt_batch(&mut self, batch: &Batch<'_>, work: &mut Work<'_>) {
-        for element in batch.elements() {
-            if let Some(id) = self.frames.from_server.answered_id(element) {
-                self.session.doubt(&id, Doubt::Damaged, work.now);
-            }
-        }
-        self.session.doubt_all(work.now);
-        let detail = "a batch with an answer that belongs to no request: its answers were dropped";
-        self.report(b"", Severity::High, detail, work);
-    }
-
     /// Drops all messages that were held back.
     pub(super) fn drop_all_held(&mut self, work: &mut Work<'_>) {
         for frame in self.holdback.take() {
@@ -365,7 +336,13 @@ impl Guard {
         self.report(text, Severity::Critical, detail, work);
     }
 
-    fn report(&self, text: &[u8], severity: Severity, detail: &str, work: &mut Work<'_>) {
+    pub(super) fn report(
+        &self,
+        text: &[u8],
+        severity: Severity,
+        detail: &str,
+        work: &mut Work<'_>,
+    ) {
         let (rule, direction) = (Rule::FrameSplit, Direction::ServerToClient);
         let finding = finding_at(rule, direction, text, 0, text.len(), detail);
         let finding = Finding { severity, ..finding };
@@ -396,7 +373,7 @@ impl Guard {
 }
 
 /// Returns true if a message answers a request. An error without an id answers none.
-fn is_answer(message: &Message<'_>) -> bool {
+pub(super) fn is_answer(message: &Message<'_>) -> bool {
     match message {
         Message::Response(_) => true,
         Message::Error(error) => error.id.is_some(),

@@ -1,0 +1,111 @@
+//! Inspects batches: each element is judged alone.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use hardline_wire::batch::Batch;
+use hardline_wire::frame::Frame;
+use hardline_wire::line::Line;
+
+use super::Guard;
+use super::content::Subject;
+use super::inspect::MessageVerdict;
+use super::inspection::Carries;
+use super::unasked::is_answer;
+use super::work::Work;
+use crate::finding::{Direction, Severity};
+use crate::frame::FrameVerdict;
+use crate::join::Pending;
+use crate::rule::Action;
+use crate::session::Doubt;
+
+impl Guard {
+    /// Handles a batch: each element is judged alone.
+    pub(super) fn take_batch<'a>(
+        &mut self,
+        direction: Direction,
+        line: &Line<'a>,
+        text: &'a [u8],
+        batch: Batch<'a>,
+        work: &mut Work<'a>,
+    ) {
+        if !self.session.has_batches() {
+            let (finding, refused) = self.frames.of(direction).refuse_batch(text, line.ending());
+            self.take_refused(direction, line, vec![finding], refused, work);
+            return;
+        }
+        let is_doubtful =
+            direction == Direction::ServerToClient && self.find_misplaced_element(&batch);
+        if is_doubtful {
+            // Content may have ended one element and written others.
+            self.joiner.suspect(work.now);
+            self.doubt_batch(&batch, work);
+        }
+        let mut parts: Vec<Cow<'a, [u8]>> = Vec::with_capacity(batch.len());
+        let mut messages = Vec::with_capacity(batch.len());
+        for element in batch.elements() {
+            let judged = self.frames.of(direction).judge_element(element);
+            let action = self.note(direction, judged.findings, work);
+            match judged.verdict {
+                FrameVerdict::Frame(Frame::Message(message, value)) => {
+                    let subject =
+                        Subject { value, text: element.text, base: element.offset, names: 1 };
+                    if is_doubtful && message.id().is_some() {
+                        continue;
+                    }
+                    match self.pass(direction, &message, subject, work) {
+                        MessageVerdict::Unchanged => parts.push(Cow::Borrowed(element.text)),
+                        MessageVerdict::Edited(edited) => parts.push(Cow::Owned(edited)),
+                        MessageVerdict::Stopped => continue,
+                    }
+                    messages.push(message);
+                }
+                FrameVerdict::Refused(_)
+                    if action < Action::Sanitize && !self.has_tool_filter() =>
+                {
+                    parts.push(Cow::Borrowed(element.text));
+                }
+                FrameVerdict::Refused(refused) => {
+                    self.give_up(direction, element.text, refused, work);
+                }
+                FrameVerdict::Blank | FrameVerdict::Frame(Frame::Batch(_)) => {}
+            }
+        }
+        let is_whole =
+            parts.len() == batch.len() && parts.iter().all(|part| matches!(part, Cow::Borrowed(_)));
+        let frame = match parts.is_empty() {
+            _ if is_whole => Cow::Borrowed(text),
+            true => return,
+            false => Cow::Owned([b"[".as_slice(), &parts.join(&b','), b"]"].concat()),
+        };
+        work.deliver(direction, frame, Carries::Batch(messages));
+    }
+
+    /// Judges the elements of a server's batch. Returns true if one is broken, or answers no pending
+    /// request, or one that another element answers.
+    pub(super) fn find_misplaced_element(&mut self, batch: &Batch<'_>) -> bool {
+        let mut seen = HashSet::new();
+        batch.elements().any(|element| {
+            match self.frames.from_server.judge_element(element).verdict {
+                FrameVerdict::Frame(Frame::Message(message, _)) if is_answer(&message) => {
+                    let id = message.id().map(|id| id.clone().into_owned());
+                    id.is_none_or(|id| !self.session.is_pending(&id) || !seen.insert(id))
+                }
+                FrameVerdict::Frame(_) | FrameVerdict::Blank => false,
+                FrameVerdict::Refused(_) => true,
+            }
+        })
+    }
+
+    /// Fails the requests that a batch answers after a while, unless proper answers arrive.
+    pub(super) fn doubt_batch(&mut self, batch: &Batch<'_>, work: &mut Work<'_>) {
+        for element in batch.elements() {
+            if let Some(id) = self.frames.from_server.answered_id(element) {
+                self.session.doubt(&id, Doubt::Damaged, work.now);
+            }
+        }
+        self.session.doubt_all(work.now);
+        let detail = "a batch with an answer that belongs to no request: its answers were dropped";
+        self.report(b"", Severity::High, detail, work);
+    }
+}

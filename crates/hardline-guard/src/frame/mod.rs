@@ -54,8 +54,8 @@ pub(crate) use balance::{brackets, first_end};
 pub(crate) use mend::mend;
 pub(crate) use prefix::{cut_junk, cut_prefix};
 pub(crate) use probable::{
-    has_outcome, has_unnamed_answer, is_clear, is_half_of_answer, is_unnamed_answer, may_be_part,
-    probable_ids, probable_ids_of_lines,
+    has_outcome, has_unnamed_answer, is_clear, is_half_of_answer, is_unnamed_answer, is_utf16,
+    may_be_part, probable_ids, probable_ids_of_lines,
 };
 pub(crate) use refuse::finding_at;
 
@@ -141,12 +141,21 @@ impl FrameJudge {
         }
         let outcome = match line.content {
             _ if line.is_blank() => FrameOutcome::Blank,
-            Content::Whole(text) => self.judge_into(text, line.ending(), &mut findings),
+            Content::Whole(text) => self.judge_into(text, self.ending(line), &mut findings),
             Content::Overlong(overlong) => {
                 FrameOutcome::Refused(self.refuse_overlong(&overlong, &mut findings))
             }
         };
         Judged { findings, outcome }
+    }
+
+    /// Returns how a line ends, for the recovery of ids. A broken line of a server may have been cut
+    /// inside of a number, and a part of an id would name another request.
+    fn ending(&self, line: &Line<'_>) -> Ending {
+        match self.direction {
+            Direction::ServerToClient => Ending::Cut,
+            Direction::ClientToServer => line.ending(),
+        }
     }
 
     /// Judges the content of a line that is in memory, without its end and byte order mark.

@@ -26,6 +26,13 @@ use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
 use crate::session::{Fate, Outcome, Reply};
 
+/// Returns true if a line that is no message ends as one does, or names the protocol. Content may have
+/// ended it, and written the next one.
+fn ends_object(text: &[u8]) -> bool {
+    let last = text.trim_ascii_end().last();
+    matches!(last, Some(b'}' | b']')) || memmem::find(text, b"jsonrpc").is_some()
+}
+
 /// How a message goes on.
 #[derive(Debug)]
 pub(super) enum Passing {
@@ -204,8 +211,7 @@ impl Guard {
         if is_from_server {
             self.look_for_rest(text, work);
             refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
-            let may_be_message = refused.rule != Rule::FrameNoise
-                || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
+            let may_be_message = refused.rule != Rule::FrameNoise || text.is_some_and(ends_object);
             if may_be_message && !refused.is_torn {
                 // Content may have ended a message that is refused as it may end any other.
                 self.holdback.note_message(true, text.unwrap_or_default(), work.now);
@@ -324,7 +330,10 @@ impl Guard {
             self.drop_suspect(message, subject.text, work);
             return Passing::Gone;
         }
-        if direction == Direction::ServerToClient && self.fail_second_answer(message, work) {
+        if direction == Direction::ServerToClient
+            && (self.fail_second_answer(message, work)
+                || self.drop_misshapen(message, &subject, work))
+        {
             return Passing::Gone;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);

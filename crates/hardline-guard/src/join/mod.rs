@@ -79,14 +79,16 @@ use hardline_wire::recover::{Ending, recover};
 
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{
-    finding_at, first_end, has_unnamed_answer, probable_ids, probable_ids_of_lines,
+    finding_at, first_end, has_unnamed_answer, is_utf16, probable_ids, probable_ids_of_lines,
 };
 use crate::rule::Rule;
 use crate::session::Reply;
-use head::{Head, quotes_incomplete_message};
+use head::{Head, has_incomplete_object};
 use hold::{Hold, Reading};
 use suspicion::Suspicion;
 use watch::Watch;
+
+pub(crate) use head::starts_with_member;
 
 pub use event::{JoinEvent, Joined};
 pub use suspicion::MAX_SUSPICION;
@@ -261,7 +263,7 @@ impl Joiner {
         let Some(text) = line.whole() else { return false };
         let Some(mut head) = Head::read(text, &self.limits) else {
             self.suspicion.take_if(|it| it.is_completed_by(text));
-            if quotes_incomplete_message(text) {
+            if has_incomplete_object(text) || is_utf16(text) {
                 self.suspect(now);
             }
             if !line.is_blank() {

@@ -141,21 +141,12 @@ impl FrameJudge {
         }
         let outcome = match line.content {
             _ if line.is_blank() => FrameOutcome::Blank,
-            Content::Whole(text) => self.judge_into(text, self.ending(line), &mut findings),
+            Content::Whole(text) => self.judge_into(text, line.ending(), &mut findings),
             Content::Overlong(overlong) => {
                 FrameOutcome::Refused(self.refuse_overlong(&overlong, &mut findings))
             }
         };
         Judged { findings, outcome }
-    }
-
-    /// Returns how a line ends, for the recovery of ids. A broken line of a server may have been cut
-    /// inside of a number, and a part of an id would name another request.
-    fn ending(&self, line: &Line<'_>) -> Ending {
-        match self.direction {
-            Direction::ServerToClient => Ending::Cut,
-            Direction::ClientToServer => line.ending(),
-        }
     }
 
     /// Judges the content of a line that is in memory, without its end and byte order mark.

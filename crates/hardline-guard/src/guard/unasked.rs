@@ -24,8 +24,8 @@ use crate::join::{Pending, starts_with_member};
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
 
-/// Members of a request or notification.
-const ENVELOPE: [&str; 4] = ["jsonrpc", "id", "method", "params"];
+/// Members that JSON-RPC defines for messages.
+const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 impl Guard {
     /// Whether a message of the server may be part of a torn message.

@@ -276,21 +276,6 @@ fn what_is_no_answer_is_not_delivered_from_behind_other_text() {
     }
 }
 
-/// The line was cut inside of an id, which may have been that of another request.
-#[test]
-fn a_number_that_a_line_end_may_have_cut_fails_no_request_at_once() {
-    let mut run = Run::open(Profile::Balanced, "2025-06-18");
-    run.call(12, "a");
-    run.call(123, "b");
-    run.server(r#"{"jsonrpc":"2.0","id":12"#);
-    run.wait(Duration::from_secs(1));
-    assert_eq!(run.to_client, [""; 0]);
-    run.server(&answer(12, "x"));
-    run.wait(Duration::from_secs(60));
-    assert_eq!(run.to_client.len(), 2, "{:?}", run.to_client);
-    assert_eq!(run.to_client[0], answer(12, "x"));
-}
-
 /// Official clients take no result but an object, and their callers would wait.
 #[test]
 fn a_result_that_is_no_object_fails_its_request() {

@@ -55,8 +55,8 @@ pub(crate) use balance::{brackets, first_end};
 pub(crate) use mend::mend;
 pub(crate) use prefix::{cut_junk, cut_prefix};
 pub(crate) use probable::{
-    has_outcome, has_unnamed_answer, is_clear, is_half_of_answer, is_unnamed_answer, may_be_part,
-    probable_ids, probable_ids_of_lines,
+    has_outcome, has_unnamed_answer, is_clear, is_half_of_answer, is_unnamed_answer, is_utf16,
+    may_be_part, probable_ids, probable_ids_of_lines,
 };
 pub(crate) use refuse::finding_at;
 

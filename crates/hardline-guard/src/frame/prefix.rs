@@ -2,7 +2,7 @@
 //!
 //! A server that prints without a newline, and then sends a message, writes both on one line.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// Limit on the bytes of text before a message.
 const MAX_PREFIX: usize = 4096;
@@ -49,6 +49,8 @@ fn has_words(text: &[u8]) -> bool {
     while let Some((&byte, rest)) = text.split_first() {
         text = match (byte, rest) {
             (0x1b, [b'[', parameters @ ..]) => after_escape(parameters),
+            // A title, a link or a progress report of the terminal.
+            (0x1b, [b']' | b'P' | b'_' | b'^', string @ ..]) => after_string(string),
             (0x1b, [_, rest @ ..]) => rest,
             _ if byte.is_ascii_alphanumeric() => return true,
             _ => rest,
@@ -78,6 +80,17 @@ fn after_escape(parameters: &[u8]) -> &[u8] {
     parameters.get(length + 1..).unwrap_or_default()
 }
 
+/// Returns the text after a terminal escape that has a string: it ends with BEL or `ESC \\`.
+fn after_string(string: &[u8]) -> &[u8] {
+    match memchr2(0x07, 0x1b, string) {
+        Some(end) => {
+            let rest = string.get(end + 1..).unwrap_or_default();
+            if string.get(end) == Some(&0x1b) { rest.get(1..).unwrap_or_default() } else { rest }
+        }
+        None => b"",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +109,8 @@ mod tests {
         check("[####    ]\r{}", Some(("{}", false)));
         check("Loading: 50%\r{}", Some(("{}", false)));
         check("\x1b[2K\x1b[0;1m\x1b7{}", Some(("{}", false)));
+        check("\x1b]0;my title\x07{}", Some(("{}", false)));
+        check("\x1b]8;;a\x1b\\{}", Some(("{}", false)));
         check("\0\0{}", Some(("{}", false)));
         check("\u{feff}{}", Some(("{}", false)));
     }

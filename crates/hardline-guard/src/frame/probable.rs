@@ -182,6 +182,14 @@ fn count(text: &[u8], word: &[u8]) -> usize {
     memmem::find_iter(text, word).take(MAX_IDS + 1).count()
 }
 
+/// Returns true if a line is in UTF-16, at least in part. Then a newline that ended it may be one half of
+/// a letter, and content may have chosen that letter.
+pub(crate) fn is_utf16(text: &[u8]) -> bool {
+    let is_wide =
+        |pair: &[u8]| pair.iter().enumerate().all(|(at, byte)| (*byte == 0) == (at % 2 == 1));
+    memchr(0, text).is_some() && text.windows(4).any(is_wide)
+}
+
 /// Reads text with NUL bytes as if they were not there: they are padding, or the second half of letters
 /// in UTF-16 of either byte order. A line may have both UTF-8 and UTF-16 on it.
 fn as_utf8(text: &[u8]) -> Cow<'_, [u8]> {

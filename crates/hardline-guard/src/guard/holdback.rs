@@ -6,15 +6,15 @@
 //! the server sends on its own right after another one waits until the server has been quiet for a
 //! moment. If such a rest comes first, the guard drops what waits.
 //!
-//! Answers to pending requests do not wait. They release what came before them, so that the order stays
-//! the same.
+//! Answers to pending requests do not wait. They release the notifications that came before them, so
+//! that the order stays the same. Requests go on waiting.
 //!
 //! Invariants: no more than [`MAX_HELD`] messages and `max_queue_bytes` wait; with more, all are
 //! released.
 
 use std::time::Duration;
 
-use hardline_wire::json::Checker;
+use hardline_wire::json::{Checker, ends_in_string};
 use hardline_wire::limits::Limits;
 use memchr::{memchr2_iter, memrchr_iter};
 
@@ -27,6 +27,9 @@ const MAX_REST_WAIT: Duration = Duration::from_secs(30);
 /// Quiet time after which messages are released although the server has begun a line that may be the
 /// rest of another one.
 const MAX_MID_REST: Duration = Duration::from_secs(25);
+/// Quiet time after which messages are released although the server has begun any other line. Its
+/// end may show that it is the rest of a message.
+const MAX_MID_LINE: Duration = Duration::from_secs(1);
 /// Limit on the messages that are held back at once.
 const MAX_HELD: usize = 4096;
 /// Bytes at the end of a line that are searched for the end of a message.
@@ -62,6 +65,8 @@ pub(super) struct Holdback {
     torn: Option<Duration>,
     /// Set if the server has begun a line that may be the rest of a message.
     is_mid_rest: bool,
+    /// True if the server has begun any line.
+    is_mid_line: bool,
     held: Vec<Vec<u8>>,
     /// True if one of them was written over several lines for people to read.
     has_pretty: bool,
@@ -80,6 +85,7 @@ impl Holdback {
             closing: Closing::default(),
             torn: None,
             is_mid_rest: false,
+            is_mid_line: false,
             held: Vec::new(),
             has_pretty: false,
             bytes: 0,
@@ -89,7 +95,7 @@ impl Holdback {
 
     /// Records a message that does not wait.
     pub(super) fn note_message(&mut self, is_answer: bool, text: &[u8], now: Duration) {
-        self.has_followed = self.last.is_some() && !is_answer;
+        self.has_followed = self.is_holding() || self.last.is_some() && !is_answer;
         (self.last, self.is_on_lines) = (Some(now), false);
         self.closing = Closing::of(text);
     }
@@ -171,7 +177,13 @@ impl Holdback {
 
     /// Restarts the quiet time, because bytes of the server arrived.
     fn hear(&mut self, now: Duration) {
-        let quiet = if self.is_mid_rest { MAX_MID_REST } else { self.quiet };
+        let quiet = if self.is_mid_rest {
+            MAX_MID_REST
+        } else if self.is_mid_line {
+            MAX_MID_LINE.max(self.quiet)
+        } else {
+            self.quiet
+        };
         self.release_at = now + quiet;
     }
 
@@ -179,6 +191,7 @@ impl Holdback {
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
         // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
+        self.is_mid_line = self.is_holding() && !unfinished.trim_ascii().is_empty();
         self.hear(now);
     }
 
@@ -190,6 +203,12 @@ impl Holdback {
     /// Returns the time at which messages are released, if some wait.
     pub(super) fn release_at(&self) -> Option<Duration> {
         self.is_holding().then_some(self.release_at)
+    }
+
+    /// Lets a message that was just taken wait on.
+    pub(super) fn put_back(&mut self, frame: Vec<u8>) {
+        self.bytes += frame.len();
+        self.held.push(frame);
     }
 
     /// Takes all messages that wait.
@@ -215,8 +234,8 @@ impl Holdback {
     pub(super) fn ends_message(&self, text: &[u8], limits: &Limits, now: Duration) -> bool {
         let is_recent = self.last.is_some_and(|at| now <= at + MAX_REST_WAIT);
         let least = if self.is_on_lines { 1 } else { MIN_CLOSING };
-        let is_same = || self.is_holding() && self.closing.ends(text);
-        is_recent && (is_rest(text, limits) || is_closing(text, least) || is_same())
+        let is_likely = || self.is_holding() && (self.closing.ends(text) || ends_string(text));
+        is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())
     }
 
     /// Returns true if the server has sent a message on its own since the last one that content may
@@ -261,6 +280,20 @@ fn is_rest(text: &[u8], limits: &Limits) -> bool {
     };
     let has_end = memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes_message);
     has_end && !ends_with_json(text, limits)
+}
+
+/// Returns true if a line makes sense only from the middle of a string on: read from its start it
+/// ends inside of a string, and behind one of its quotes it closes a bracket that it has not opened.
+/// It may be the rest of an object of one level, such as a log line.
+fn ends_string(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    let start = text.len().saturating_sub(MAX_REST_BYTES);
+    let end = text.get(start..).unwrap_or_default();
+    let closes = |quote: usize| {
+        brackets(end.get(quote + 1..).unwrap_or_default(), true).is_some_and(|depth| depth < 0)
+    };
+    let is_closed = matches!(end.last(), Some(b'}' | b']'));
+    is_closed && ends_in_string(text) && memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes)
 }
 
 /// Returns true if a line ends with a whole JSON value, as a log line does.

@@ -164,7 +164,10 @@ impl Guard {
             self.drop_suspect(message, subject.text, work);
             return MessageVerdict::Stopped;
         }
-        if direction == Direction::ServerToClient && self.fail_second_answer(message, work) {
+        if direction == Direction::ServerToClient
+            && (self.fail_second_answer(message, work)
+                || self.drop_misshapen(message, &subject, work))
+        {
             return MessageVerdict::Stopped;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);

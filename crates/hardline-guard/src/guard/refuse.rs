@@ -83,8 +83,7 @@ impl Guard {
     ) {
         self.look_for_rest(text, work);
         refused.is_torn |= text.is_some_and(|text| self.is_torn_behind_decoration(text));
-        let may_be_message = refused.rule != Rule::FrameNoise
-            || text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_some());
+        let may_be_message = refused.rule != Rule::FrameNoise || text.is_some_and(ends_object);
         if may_be_message && !refused.is_torn {
             // Content may have ended a refused message too.
             self.holdback.note_message(true, text.unwrap_or_default(), work.now);
@@ -160,4 +159,11 @@ impl Guard {
         }
         !failed.is_empty()
     }
+}
+
+/// Returns true if a line that is no message ends as one does, or names the protocol. Content may have
+/// ended it and written the next one.
+fn ends_object(text: &[u8]) -> bool {
+    let last = text.trim_ascii_end().last();
+    matches!(last, Some(b'}' | b']')) || memmem::find(text, b"jsonrpc").is_some()
 }

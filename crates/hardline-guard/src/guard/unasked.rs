@@ -10,16 +10,21 @@ use std::time::Duration;
 
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
+use hardline_wire::json::Kind;
 use hardline_wire::message::Message;
 use hardline_wire::recover::Ending;
 
 use super::Guard;
+use super::content::Subject;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameVerdict, finding_at, has_outcome, probable_ids};
-use crate::join::Pending;
+use crate::join::{Pending, starts_with_member};
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
+
+/// Members that JSON-RPC defines for messages.
+const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 impl Guard {
     /// Returns true if a message of the server may be part of a torn message.
@@ -95,7 +100,7 @@ impl Guard {
             // Too many wait. Notifications do little harm, and a request could do much.
             self.release_notifications(work);
         } else if is_awaited {
-            self.release_held(work);
+            self.release_before_answer(work);
         }
         self.holdback.note_message(is_answer, text, work.now);
         false
@@ -118,16 +123,46 @@ impl Guard {
     /// Delivers the notifications and answers that were held back, and drops the requests.
     fn release_notifications(&mut self, work: &mut Work<'_>) {
         for frame in self.holdback.take() {
-            let judged = self.frames.from_server.judge_text(&frame, Ending::Whole);
-            let is_request = matches!(
-                judged.verdict,
-                FrameVerdict::Frame(Frame::Message(Message::Request(_), _))
-            );
-            if is_request {
+            if self.has_request(&frame) {
                 self.drop_held(&frame, work);
             } else {
                 self.take_text(Direction::ServerToClient, frame, work);
             }
+        }
+    }
+
+    /// Delivers the messages that were held back before an answer, so that the order stays the same.
+    ///
+    /// Requests stay: content that ends one answer can write a request, and behind it an answer to
+    /// another pending request.
+    fn release_before_answer(&mut self, work: &mut Work<'_>) {
+        let held = self.holdback.take();
+        let contested = self.fail_contested(&held, b"", work);
+        for frame in held {
+            if self.has_request(&frame) {
+                self.holdback.put_back(frame);
+            } else if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
+                self.drop_held(&frame, work);
+            } else {
+                self.take_text(Direction::ServerToClient, frame, work);
+            }
+        }
+    }
+
+    /// Returns true if a frame of the server is a request, or a batch with one.
+    fn has_request(&mut self, frame: &[u8]) -> bool {
+        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
+            FrameVerdict::Frame(Frame::Message(message, _)) => {
+                matches!(message, Message::Request(_))
+            }
+            FrameVerdict::Frame(Frame::Batch(batch)) => {
+                let judge = &mut self.frames.from_server;
+                batch.elements().any(|element| {
+                    let verdict = judge.judge_element(element).verdict;
+                    matches!(outcome, FrameVerdict::Frame(Frame::Message(Message::Request(_), _)))
+                })
+            }
+            FrameVerdict::Refused(_) | FrameVerdict::Blank => false,
         }
     }
 
@@ -175,6 +210,61 @@ impl Guard {
         let reason = "no usable answer: the server sent a broken line and another answer";
         self.fail(Reply::new(id.clone().into_owned(), Rule::FrameSplit, reason), work);
         self.session.doubt_all(work.now);
+        true
+    }
+
+    /// Drops a message that no client takes, or that the server did not mean as a message. Returns
+    /// false for any other message.
+    ///
+    /// Official clients take no message with members that JSON-RPC does not define, and no result
+    /// but an object. A log line in JSON gets the members of a message where its template does not
+    /// escape content.
+    pub(super) fn drop_misshapen(
+        &mut self,
+        message: &Message<'_>,
+        subject: &Subject<'_>,
+        work: &mut Work<'_>,
+    ) -> bool {
+        let detail = match message {
+            Message::Response(answer) if answer.result.kind() != Kind::Object => {
+                "the result is not an object"
+            }
+            _ if is_answer(message) => {
+                if starts_with_member(subject.text) {
+                    return false;
+                }
+                "an answer that begins with a member which JSON-RPC does not define"
+            }
+            _ => {
+                let is_known = |key: &str| ENVELOPE.contains(&key);
+                if subject.value.members().all(|(key, _)| is_known(&key)) {
+                    return false;
+                }
+                "a message of the server with a member that JSON-RPC does not define"
+            }
+        };
+        let (rule, direction) = (Rule::FrameNotJsonrpc, Direction::ServerToClient);
+        let finding = finding_at(rule, direction, subject.text, 0, subject.text.len(), detail);
+        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        if action == Action::Close {
+            work.close(rule);
+        }
+        work.sink.add(rule, action, || finding);
+        if action < Action::Sanitize {
+            return false;
+        }
+        match message {
+            Message::Response(answer) if answer.result.kind() != Kind::Object => {
+                let id = answer.id.clone().into_owned();
+                let reply = Reply::new(id, rule, "no usable answer: the result is not an object");
+                if !self.fail_towards(direction, reply, work) {
+                    self.session.doubt_all(work.now);
+                }
+            }
+            // A proper answer may follow.
+            _ if is_answer(message) => self.doubt_answers(subject.text, true, 0, work.now),
+            _ => self.refuse_planted(message, work),
+        }
         true
     }
 

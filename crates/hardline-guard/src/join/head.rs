@@ -8,11 +8,13 @@ use hardline_wire::id::Id;
 use hardline_wire::json::ends_in_string;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, Recovered, recover};
-use memchr::{memchr2, memmem};
+use memchr::{memchr_iter, memmem};
 
 use super::keys::Keys;
 use crate::frame::{brackets, cut_junk};
 
+/// Most opening braces of a line that are tried as the start of an object.
+const MAX_OBJECTS: usize = 8;
 /// Limit on a line of opening brackets that counts as the start of a pretty-printed message, in
 /// bytes.
 const MAX_BARE_BYTES: usize = 16;
@@ -48,8 +50,11 @@ impl Head {
         if is_repr(text) {
             return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: false });
         }
+        // Programs break JSON between values when they print it, but never inside a string. So a raw
+        // newline has torn this object, whatever its keys are: the others may follow.
+        let is_torn_string = begins_object(text) && ends_in_string(text);
         let may_be_message = Keys::of(text).has_any() || starts_with_member(text);
-        if !may_be_message || !is_incomplete(text) {
+        if !(may_be_message || is_torn_string) || !is_incomplete(text) {
             return None;
         }
         let mut before: Vec<_> =
@@ -58,7 +63,7 @@ impl Head {
             let has_kind = it.has_method || it.is_response;
             !it.follows_junk && (it.has_jsonrpc || it.id.is_some() && has_kind)
         });
-        if !is_message && !starts_with_member(text) {
+        if !is_message && !is_torn_string && !starts_with_member(text) {
             return None;
         }
         let open = before.pop().filter(|it| !it.follows_junk);
@@ -83,18 +88,24 @@ impl Head {
     }
 }
 
-/// Returns true if a log line quotes a message and ends before the message does: `INFO {"jsonrpc":…,"text":"a`.
+/// Returns true if a line has an object with a first key and ends before the object does, as in
+/// `INFO {"jsonrpc":…,"text":"a`.
 ///
-/// The server may go on with the rest of the message on the next lines.
-pub(super) fn quotes_incomplete_message(text: &[u8]) -> bool {
-    let Some(brace) = memchr2(b'{', b'[', text) else { return false };
-    let quoted = text.get(brace..).unwrap_or_default();
-    // An array of words, as in `[INFO]`, hides the brace behind it.
-    let quoted = match memchr::memchr(b'{', quoted) {
-        Some(at) => quoted.get(at..).unwrap_or_default(),
-        None => return false,
-    };
-    is_repr(quoted) || Keys::of(quoted).has_jsonrpc && is_incomplete(quoted)
+/// The server may go on with the rest of a message on the next lines, whatever the first keys are:
+/// the others may follow.
+pub(super) fn has_incomplete_object(text: &[u8]) -> bool {
+    memchr_iter(b'{', text).take(MAX_OBJECTS).any(|brace| {
+        let object = text.get(brace..).unwrap_or_default();
+        is_repr(object) || begins_object(object) && is_incomplete(object)
+    })
+}
+
+/// Returns true if a text begins an object, or an array of objects, with a quoted key.
+fn begins_object(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let text = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
+    let members = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    members.is_some_and(|it| it.first() == Some(&b'"'))
 }
 
 /// Returns true if a line begins a message as another language prints it, `{'jsonrpc': '2.0', …`, and ends
@@ -138,7 +149,7 @@ fn is_bare(text: &[u8]) -> bool {
 
 /// Returns true if the first key of an object is one of JSON-RPC: a message may begin with its
 /// result.
-pub(super) fn starts_with_member(text: &[u8]) -> bool {
+pub(crate) fn starts_with_member(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
     text.strip_prefix(b"{").is_some_and(first_key_is_member)

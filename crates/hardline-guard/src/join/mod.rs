@@ -77,12 +77,15 @@ use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
 
+use crate::frame::is_utf16;
 use crate::rule::Rule;
 use crate::session::Reply;
-use head::{Head, quotes_incomplete_message};
+use head::{Head, has_incomplete_object};
 use hold::Hold;
 use suspicion::Suspicion;
 use watch::Watch;
+
+pub(crate) use head::starts_with_member;
 
 pub use event::{JoinEvent, Joined};
 pub use suspicion::MAX_SUSPICION;
@@ -257,7 +260,7 @@ impl Joiner {
         let Some(text) = line.whole() else { return false };
         let Some(mut head) = Head::read(text, &self.limits) else {
             self.suspicion.take_if(|it| it.is_completed_by(text));
-            if quotes_incomplete_message(text) {
+            if has_incomplete_object(text) || is_utf16(text) {
                 self.suspect(now);
             }
             if !line.is_blank() {

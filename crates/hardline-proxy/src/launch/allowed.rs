@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hardline_guard::launch::{Entry, Links, Look, local_sources};
+use hardline_guard::launch::{Entry, Links, Local, Look, local_sources};
 use hardline_guard::policy::Launch;
 use hardline_wire::excerpt::Excerpt;
 
 use super::Start;
 use super::link::find;
+use crate::state;
 
 /// Returns the search path for programs without a directory, if the policy defines one.
 pub fn search_path(launch: &Launch) -> Option<OsString> {
@@ -21,6 +22,11 @@ pub fn standard_path() -> Option<OsString> {
     let there = Launch::STANDARD_PATH.iter().filter(|it| Path::new(it).is_dir());
     std::env::join_paths(there).ok()
 }
+
+/// Limit on the entries of a working directory that are searched for modules.
+const MAX_ENTRIES: usize = 100_000;
+/// Limit on the length of a `package.json` that is read. A longer one counts as one that chooses code.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// The policy's list of programs, and the context for comparing a start with it.
 #[derive(Clone, Copy)]
@@ -98,8 +104,7 @@ impl List<'_> {
         for local in local_sources(command, self.links) {
             let depth = if local.is_above { usize::MAX } else { 1 };
             let mut folders = directory.ancestors().take(depth).take_while(is_strange);
-            if let Some(folder) = folders.find(|folder| folder.join(&local.path).exists()) {
-                let found = folder.join(&local.path);
+            if let Some(found) = folders.find_map(|folder| find_local(folder, &local)) {
                 let shown = Excerpt::new(found.to_string_lossy().as_bytes(), 200).to_string();
                 let program = command.first().map_or("", String::as_str);
                 return Some(format!(
@@ -109,6 +114,30 @@ impl List<'_> {
             }
         }
         None
+    }
+}
+
+/// Returns the file in a directory that chooses code, if there is one.
+fn find_local(folder: &Path, local: &Local) -> Option<PathBuf> {
+    let Some(ending) = local.path.strip_prefix('*') else {
+        let path = folder.join(&local.path);
+        return (path.exists() && local.needs.is_none_or(|text| may_contain(&path, text)))
+            .then_some(path);
+    };
+    let entries = std::fs::read_dir(folder).ok()?.flatten().take(MAX_ENTRIES);
+    entries.into_iter().find_map(|entry| match ending.strip_prefix('/') {
+        Some(inner) => Some(entry.path().join(inner)).filter(|path| path.exists()),
+        None => entry.file_name().to_string_lossy().ends_with(ending).then(|| entry.path()),
+    })
+}
+
+/// Returns true if a file contains a text, or if that cannot be excluded: an escape may hide it, and
+/// the file may be unreadable or too long.
+fn may_contain(path: &Path, text: &str) -> bool {
+    match state::read(path, MAX_MANIFEST_BYTES) {
+        Ok(Some(content)) => content.contains(text) || content.contains("\\u"),
+        Ok(None) => false,
+        Err(_) => true,
     }
 }
 

@@ -198,7 +198,8 @@ fn a_working_directory_chooses_no_code() {
     });
     fs::create_dir_all(home.path("repo/deep")).unwrap();
     let list = format!(
-        "[launch]\nprograms = [[{npx:?}, \"-y\", \"@a/*\"], [{python:?}, \"-m\", \"mcp_server\"]]"
+        "[launch]\nprograms = [[{npx:?}, \"-y\", \"@a/*\"], [{npx:?}, \"-y\", \"plain\"], \
+         [{python:?}, \"-m\", \"mcp_server\"]]"
     );
     let start = |policy: &str, command: &[&str]| {
         let policy = home.write("policy.toml", policy);
@@ -212,12 +213,27 @@ fn a_working_directory_chooses_no_code() {
     };
     let (package, module) = ([&*npx, "-y", "@a/b@1.2"], [&*python, "-m", "mcp_server"]);
     assert_eq!((start(&list, &package).0, start(&list, &module).0), (Some(0), Some(0)));
+    // A project's own manifest chooses code only if it has commands, or hides what it has.
+    let plain = [&*npx, "-y", "plain"];
+    for (manifest, code) in [
+        ("{\"name\": \"a\"}", 0),
+        ("{\"bin\": {\"plain\": \"./evil.js\"}}", 1),
+        ("{\"b\\u0069n\": {\"plain\": \"./evil.js\"}}", 1),
+    ] {
+        home.write("repo/package.json", manifest);
+        assert_eq!(start(&list, &plain).0, Some(code), "{manifest}");
+    }
+    fs::remove_file(home.path("repo/package.json")).unwrap();
     for (file, command) in [
         ("repo/.npmrc", &package),
         ("repo/deep/.npmrc", &package),
         ("repo/node_modules/@a/b/package.json", &package),
         ("repo/deep/mcp_server.py", &module),
         ("repo/deep/mcp_server/__init__.py", &module),
+        ("repo/deep/mcp_server.pyc", &module),
+        // The module may import `argparse`, and would get this one.
+        ("repo/deep/argparse.py", &module),
+        ("repo/deep/argparse/__init__.py", &module),
     ] {
         home.write(file, "");
         let (code, errors) = start(&list, command);

@@ -275,3 +275,15 @@ fn what_is_no_answer_is_not_delivered_from_behind_other_text() {
         assert_eq!(run.to_client, [""; 0]);
     }
 }
+
+/// Official clients take no result but an object, and their callers would wait.
+#[test]
+fn a_result_that_is_no_object_fails_its_request() {
+    for result in ["null", "5", "\"x\"", "[]", "true"] {
+        let mut run = Run::open(Profile::Balanced, "2025-06-18");
+        run.call(1, "a");
+        run.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+        let error = run.only_to_client();
+        assert!(error["error"].is_object(), "{result}: {error}");
+    }
+}

@@ -264,7 +264,7 @@ impl Inner {
     fn handle(self: &Arc<Self>, event: TransportEvent) {
         match event {
             TransportEvent::Notification { method, text } => {
-                self.handle_notification(&method, &text)
+                self.handle_notification(&method, &text);
             }
             TransportEvent::Request { id, method, text } => self.handle_request(id, &method, &text),
             TransportEvent::Error { reason, .. } => self.trouble(&reason),

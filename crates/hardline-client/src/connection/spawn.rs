@@ -66,7 +66,7 @@ impl Connection {
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn spawn(command: &Command, settings: ConnectionSettings) -> Result<Self, Error> {
         // Boxed, because a caller would otherwise carry the settings of both attempts in its own future.
-        Box::pin(Self::spawn_with(command, settings, Config::default())).await
+        Box::pin(Self::spawn_with(command, settings, EndpointSettings::default())).await
     }
 
     /// Like [`spawn`](Self::spawn), with settings of the transport: limits, an observer, a name in logs.
@@ -81,7 +81,7 @@ impl Connection {
     pub async fn spawn_with(
         command: &Command,
         mut settings: ConnectionSettings,
-        config: Config,
+        config: EndpointSettings,
     ) -> Result<Self, Error> {
         // The guard on the raw lines sees every message, so a second guard on the messages is not needed.
         let guard = settings.guard.take();

@@ -34,7 +34,9 @@ impl ToolHeaders {
         method: &str,
         answer: &Answer,
     ) {
-        if method != "tools/list" || !session.is_stateless() || inner.transport.kind() != Kind::Http
+        if method != "tools/list"
+            || !session.is_stateless()
+            || inner.transport.kind() != TransportKind::Http
         {
             return;
         }

@@ -21,7 +21,7 @@ impl Connection {
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
     pub async fn connect(url: &str, settings: ConnectionSettings) -> Result<Self, Error> {
-        let config = Config::new(url)
+        let config = HttpSettings::new(url)
             .map_err(|error| Error::from(StartError::new(error)).hidden(&settings.secrets))?;
         Self::connect_with(config, settings).await
     }
@@ -35,7 +35,10 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect_with(config: Config, settings: ConnectionSettings) -> Result<Self, Error> {
+    pub async fn connect_with(
+        config: HttpSettings,
+        settings: ConnectionSettings,
+    ) -> Result<Self, Error> {
         let name = config.url().to_owned();
         let eras = settings.eras.clone();
         if eras.find(&name) == Some(Era::Sse) {
@@ -68,7 +71,10 @@ impl Connection {
     /// # Panics
     ///
     /// Panics if called outside of a tokio runtime with I/O and time enabled.
-    pub async fn connect_sse(config: Config, settings: ConnectionSettings) -> Result<Self, Error> {
+    pub async fn connect_sse(
+        config: HttpSettings,
+        settings: ConnectionSettings,
+    ) -> Result<Self, Error> {
         let versions = match settings.versions {
             // Stateless versions do not exist over HTTP+SSE, so probing for one would only cost time.
             Versions::Any => Versions::WithHandshake,

@@ -332,7 +332,7 @@ async fn reports_addresses_without_a_server() {
 async fn one_call_needs_no_session() {
     let server = Server::start(async |it| it.answer(&text("once").to_string()).await);
     for version in [Version::V2026_07_28, Version::V2025_11_25] {
-        let config = Config::new(&server.url("/mcp")).unwrap();
+        let config = HttpSettings::new(&server.url("/mcp")).unwrap();
         let request = SingleRequest::new(config, "tools/call").with_version(version);
         let request = request.with_params(&json!({ "name": "x", "arguments": {} })).unwrap();
         assert!(request.send().await.unwrap().get().contains("once"));

@@ -159,7 +159,7 @@ impl Guard {
                 let judge = &mut self.frames.from_server;
                 batch.elements().any(|element| {
                     let verdict = judge.judge_element(element).verdict;
-                    matches!(outcome, FrameVerdict::Frame(Frame::Message(Message::Request(_), _)))
+                    matches!(verdict, FrameVerdict::Frame(Frame::Message(Message::Request(_), _)))
                 })
             }
             FrameVerdict::Refused(_) | FrameVerdict::Blank => false,

@@ -311,8 +311,8 @@ fn an_answer_without_its_newline_after_a_torn_line_is_not_delivered() {
     let line = answer(1);
     run.relay.handle_server_bytes(line.as_bytes(), false, run.now);
     run.wait_until(run.now + Duration::from_secs(3));
-    assert_eq!(run.relay.take_wish(), Some(Wish::EndLine));
-    assert!(!run.relay.ends_line(line.as_bytes(), run.now));
+    assert_eq!(run.relay.take_action(), Some(DriverAction::EndLine));
+    assert!(!run.relay.try_end_line(line.as_bytes(), run.now));
     run.wait_until(run.now + Duration::from_secs(3));
     let sent = run.sent_to_client();
     assert!(sent.iter().any(|it| it["id"] == 1 && it["error"].is_object()), "{sent:?}");

@@ -130,7 +130,7 @@ async fn carry(
         () = async {
             // The end of the input ends the session, which may still have messages to send.
             receive_all(&duplex, output, &limits).await;
-            std::future::pending().await
+            std::future::pending::<()>().await;
         } => false,
         _ = ended => false,
     };

@@ -249,6 +249,27 @@ fn bytes_now_and_then_do_not_keep_a_line_open() {
     }
 }
 
+/// The line may turn out to be the rest of the answer, and content may have written the request.
+#[test]
+fn a_held_message_waits_for_the_end_of_a_line_that_has_begun() {
+    let request = r#"{"jsonrpc":"2.0","id":"s","method":"ping"}"#;
+    for (end, is_delivered) in [(r#" goes on"}]}}"#, false), (" goes on", true)] {
+        let mut run = Run::open();
+        run.client(&call(1));
+        run.sent_to_client();
+        run.server(&answer(1));
+        run.server(request);
+        let begin = "plain text of the page";
+        run.relay.handle_server_bytes(begin.as_bytes(), false, run.now);
+        run.wait_until(run.now + Duration::from_millis(500));
+        assert_eq!(run.sent_to_client().len(), 1, "the answer alone");
+        run.server(&format!("{begin}{end}"));
+        run.wait_until(run.now + Duration::from_secs(1));
+        let has_request = run.sent_to_client().iter().any(|it| it["id"] == "s");
+        assert_eq!(has_request, is_delivered, "{end}");
+    }
+}
+
 /// More text may show that it is part of a log line.
 #[test]
 fn a_request_without_its_newline_is_not_delivered() {

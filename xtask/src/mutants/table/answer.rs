@@ -16,7 +16,7 @@ pub(super) const ATTACK: Attack = Attack {
         Mutant {
             name: "damaged-answer",
             defense: "a broken answer fails the pending request that it names",
-            edits: &[edit(DOUBT, "self.session.doubt(id, Doubt::Damaged, now);", "let _ = id;")],
+            edits: &[edit(DOUBT, "self.session.doubt(id, doubt, now);", "let _ = (id, doubt);")],
             classes: &["two-ids", "repr"],
         },
         Mutant {
@@ -47,7 +47,7 @@ pub(super) const ATTACK: Attack = Attack {
                     "cut_prefix(text).filter(|_| noise >= Action::Sanitize)",
                     "cut_prefix(text).filter(|_| noise > Action::Close)",
                 ),
-                edit(DOUBT, "self.session.doubt(id, Doubt::Damaged, now);", "let _ = id;"),
+                edit(DOUBT, "self.session.doubt(id, doubt, now);", "let _ = (id, doubt);"),
             ],
             classes: &["prefix"],
         },

@@ -23,8 +23,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "the rest of the answer is recognized",
             edits: &[edit(
                 HOLDBACK,
-                "is_recent && (is_rest(text, limits) || is_closing(text, least) || is_same())",
-                "is_recent && is_rest(text, limits) && is_closing(text, least) && is_same() && false",
+                "is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())",
+                "is_recent && is_rest(text, limits) && is_closing(text, least) && is_likely() && false",
             )],
             classes: &["closed-answer"],
         },

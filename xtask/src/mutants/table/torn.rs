@@ -2,6 +2,7 @@
 
 use crate::mutants::{Attack, Mutant, edit};
 
+const CONCLUDE: &str = "crates/hardline-guard/src/join/conclude.rs";
 const HEAD: &str = "crates/hardline-guard/src/join/head.rs";
 const JOIN: &str = "crates/hardline-guard/src/join/mod.rs";
 const REFUSE: &str = "crates/hardline-guard/src/frame/refuse.rs";
@@ -45,7 +46,7 @@ pub(super) const ATTACK: Attack = Attack {
             name: "pause-after-head",
             defense: "suspicion after a hold that ran out",
             edits: &[edit(
-                JOIN,
+                CONCLUDE,
                 "self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));",
                 "let _ = Suspicion::after_hold(now, hold.after_head());",
             )],

@@ -14,8 +14,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "edits are undone in a client's call",
             edits: &[edit(
                 CONTENT,
-                "self.put_back(subject, sink.now).map_or(Verdict::Clean, Verdict::Edited)",
-                "self.put_back(subject, sink.now).map_or(Verdict::Clean, |_| Verdict::Clean)",
+                ".map_or(ContentVerdict::Clean, ContentVerdict::Edited)",
+                ".map_or(ContentVerdict::Clean, |_| ContentVerdict::Clean)",
             )],
             classes: &["round-trip"],
         },

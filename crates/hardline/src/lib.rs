@@ -71,9 +71,9 @@
 //!
 //! ```
 //! # #[cfg(feature = "guard")] {
-//! use hardline::guard::scan::{Scanner, Settings};
+//! use hardline::guard::scan::{ScanSettings, Scanner};
 //!
-//! let mut scanner = Scanner::new(Settings::default());
+//! let mut scanner = Scanner::new(ScanSettings::default());
 //! let report = scanner.scan("A text with a hidden\u{200b}\u{200b}\u{200b}\u{e0041} part.");
 //! assert!(!report.hits.is_empty());
 //! # }

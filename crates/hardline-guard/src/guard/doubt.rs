@@ -102,7 +102,9 @@ impl Guard {
     ) {
         let ids = probable_ids(text, self.limits.max_id_bytes());
         let pending: Vec<_> = ids.iter().filter_map(|id| self.session.meant_by(id)).collect();
-        let doubt = if is_clear(text) { Doubt::Damaged } else { Doubt::Torn };
+        // A log line that quotes one whole answer is no part of another one.
+        let is_quote = || cut_prefix(text).is_some_and(|cut| is_clear(cut.message));
+        let doubt = if is_clear(text) || is_quote() { Doubt::Damaged } else { Doubt::Torn };
         for id in &pending {
             self.session.doubt(id, doubt, now);
         }

@@ -27,8 +27,8 @@ const MAX_REST_WAIT: Duration = Duration::from_secs(30);
 /// Quiet time after which messages are released although the server has begun a line that may be the
 /// rest of another one.
 const MAX_MID_REST: Duration = Duration::from_secs(25);
-/// Quiet time after which messages are released although the server has begun any other line. Its
-/// end may show that it is the rest of a message.
+/// Time for which a request waits for the end of any other line that the server has begun. The end
+/// may show that the line is the rest of a message.
 const MAX_MID_LINE: Duration = Duration::from_secs(1);
 /// Limit on the messages that are held back at once.
 const MAX_HELD: usize = 4096;
@@ -65,8 +65,10 @@ pub(super) struct Holdback {
     torn: Option<Duration>,
     /// Set if the server has begun a line that may be the rest of a message.
     is_mid_rest: bool,
-    /// True if the server has begun any line.
+    /// True if a request waits and the server has begun any line.
     is_mid_line: bool,
+    /// Time since which a request waits.
+    request_since: Option<Duration>,
     held: Vec<Vec<u8>>,
     /// True if one of them was written over several lines for people to read.
     has_pretty: bool,
@@ -86,6 +88,7 @@ impl Holdback {
             torn: None,
             is_mid_rest: false,
             is_mid_line: false,
+            request_since: None,
             held: Vec::new(),
             has_pretty: false,
             bytes: 0,
@@ -177,21 +180,18 @@ impl Holdback {
 
     /// Restarts the quiet time, because bytes of the server arrived.
     fn hear(&mut self, now: Duration) {
-        let quiet = if self.is_mid_rest {
-            MAX_MID_REST
-        } else if self.is_mid_line {
-            MAX_MID_LINE.max(self.quiet)
-        } else {
-            self.quiet
-        };
+        let quiet = if self.is_mid_rest { MAX_MID_REST } else { self.quiet };
         self.release_at = now + quiet;
+        if let Some(since) = self.request_since.filter(|_| self.is_mid_line) {
+            self.release_at = self.release_at.max(since + MAX_MID_LINE);
+        }
     }
 
     /// Records an incomplete line.
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
         // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
-        self.is_mid_line = self.is_holding() && !unfinished.trim_ascii().is_empty();
+        self.is_mid_line = self.request_since.is_some() && !unfinished.trim_ascii().is_empty();
         self.hear(now);
     }
 
@@ -205,8 +205,14 @@ impl Holdback {
         self.is_holding().then_some(self.release_at)
     }
 
-    /// Lets a message that was just taken wait on.
-    pub(super) fn put_back(&mut self, frame: Vec<u8>) {
+    /// Records that a request was held back. It also waits for the end of a line that has begun.
+    pub(super) fn note_request(&mut self, now: Duration) {
+        self.request_since.get_or_insert(now);
+    }
+
+    /// Lets a request that was just taken wait on.
+    pub(super) fn put_back(&mut self, frame: Vec<u8>, now: Duration) {
+        self.note_request(now);
         self.bytes += frame.len();
         self.held.push(frame);
     }
@@ -215,6 +221,7 @@ impl Holdback {
     pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
         self.bytes = 0;
         self.has_pretty = false;
+        self.request_since = None;
         std::mem::take(&mut self.held)
     }
 

@@ -94,6 +94,9 @@ impl Guard {
             }
         };
         if is_due && self.holdback.push(text, work.now) {
+            if matches!(frame, Frame::Message(Message::Request(_), _) | Frame::Batch(_)) {
+                self.holdback.note_request(work.now);
+            }
             return true;
         }
         if is_due {
@@ -140,7 +143,7 @@ impl Guard {
         let contested = self.fail_contested(&held, b"", work);
         for frame in held {
             if self.has_request(&frame) {
-                self.holdback.put_back(frame);
+                self.holdback.put_back(frame, work.now);
             } else if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
                 self.drop_held(&frame, work);
             } else {

@@ -193,6 +193,10 @@ impl Joiner {
     /// Adds the findings of a hold: one for the frame, and one for each message inside it.
     fn report(&mut self, hold: &Hold, what: &str) {
         let witness = &hold.witness;
+        if hold.head.is_plain && witness.total() == 0 {
+            self.report_noise(hold);
+            return;
+        }
         let rule = if hold.followers == 0 { Rule::FrameNotJson } else { Rule::FrameSplit };
         let detail = match witness.total() {
             0 => format!("{what} ({} lines after its first)", hold.followers),

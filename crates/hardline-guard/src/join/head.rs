@@ -27,6 +27,8 @@ pub(super) struct Head {
     pub(super) has_method: bool,
     /// Messages before it on the same line.
     pub(super) before: Vec<Recovered>,
+    /// Set if only a string that does not end shows that the line is torn: it has no key of a message.
+    pub(super) is_plain: bool,
     /// Set if the line consists of opening brackets. The next line decides if they begin a message.
     pub(super) is_bare: bool,
 }
@@ -45,10 +47,22 @@ impl Head {
             return None;
         }
         if is_bare(start) {
-            return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: true });
+            return Some(Self {
+                id: None,
+                has_method: false,
+                before: Vec::new(),
+                is_plain: false,
+                is_bare: true,
+            });
         }
         if is_repr(text) {
-            return Some(Self { id: None, has_method: false, before: Vec::new(), is_bare: false });
+            return Some(Self {
+                id: None,
+                has_method: false,
+                before: Vec::new(),
+                is_plain: false,
+                is_bare: false,
+            });
         }
         // Programs break JSON between values when they print it, but never inside a string. So a raw
         // newline has torn this object, whatever its keys are: the others may follow.
@@ -68,7 +82,13 @@ impl Head {
         }
         let open = before.pop().filter(|it| !it.follows_junk);
         let has_method = open.as_ref().is_some_and(|it| it.has_method);
-        Some(Self { id: open.and_then(|it| it.id), has_method, before, is_bare: false })
+        Some(Self {
+            id: open.and_then(|it| it.id),
+            has_method,
+            before,
+            is_plain: !may_be_message,
+            is_bare: false,
+        })
     }
 
     /// Returns true if a line consists of opening brackets.

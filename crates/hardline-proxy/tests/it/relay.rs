@@ -7,7 +7,7 @@ use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::Notice;
 use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, Restart, Settings, Sink};
 use hardline_wire::limits::Limits;
-use hardline_wire::line::LineFramer;
+use hardline_wire::line::{Line, LineFramer};
 use serde_json::Value;
 
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -258,7 +258,9 @@ fn a_held_message_waits_for_the_end_of_a_line_that_has_begun() {
         run.client(&call(1));
         run.sent_to_client();
         run.server(&answer(1));
-        run.server(request);
+        // In one read with the start of the next line, so no time passes between them.
+        let line = Line::of_text(request.as_bytes());
+        run.relay.handle_server(&line, run.now, &mut run.out);
         let begin = "plain text of the page";
         run.relay.handle_server_bytes(begin.as_bytes(), false, run.now);
         run.wait_until(run.now + Duration::from_millis(500));

@@ -34,6 +34,8 @@ pub use limit::Limit;
 
 /// Longest delay of an honest message that is no answer. Answers must not be delayed at all.
 const MAX_DELAY: Duration = Duration::from_millis(100);
+/// Longest delay of an honest request, which also waits for the end of a line that has begun.
+const MAX_REQUEST_DELAY: Duration = Duration::from_millis(1100);
 
 /// A promise that can be broken.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -291,7 +293,12 @@ impl Judge {
             Some(at) => {
                 let (_, ended) = self.expected.remove(at);
                 let delay = now.saturating_sub(ended);
-                if delay > if is_answer { Duration::ZERO } else { MAX_DELAY } {
+                let most = match (is_answer, has_request(frame)) {
+                    (true, _) => Duration::ZERO,
+                    (false, true) => MAX_REQUEST_DELAY,
+                    (false, false) => MAX_DELAY,
+                };
+                if delay > most {
                     let detail = format!("{delay:?} late: {}", frame.escape_ascii());
                     self.fail(Fault::Altered, detail, now);
                 }
@@ -303,6 +310,12 @@ impl Judge {
             }
         }
     }
+}
+
+/// Returns true if a frame has a request.
+fn has_request(frame: &[u8]) -> bool {
+    let messages = messages_of(frame).unwrap_or_default();
+    messages.iter().any(|it| it.get("method").is_some() && it.get("id").is_some())
 }
 
 /// Returns the mark of a planted message, if it stands in the message's own envelope: in the method,

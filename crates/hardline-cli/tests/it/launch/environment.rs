@@ -198,7 +198,7 @@ fn a_working_directory_chooses_no_code() {
     });
     fs::create_dir_all(home.path("repo/deep")).unwrap();
     let list = format!(
-        "[launch]\nprograms = [[{npx:?}, \"-y\", \"@a/*\"], [{npx:?}, \"-y\", \"plain\"], \
+        "[launch]\nprograms = [[{npx:?}, \"-y\", \"@a/*\"], \
          [{python:?}, \"-m\", \"mcp_server\"]]"
     );
     let start = |policy: &str, command: &[&str]| {
@@ -221,6 +221,7 @@ fn a_working_directory_chooses_no_code() {
         ("{\"b\\u0069n\": {\"plain\": \"./evil.js\"}}", 1),
     ] {
         home.write("repo/package.json", manifest);
+        let list = format!("[launch]\nprograms = [[{npx:?}, \"-y\", \"plain\"]]");
         assert_eq!(start(&list, &plain).0, Some(code), "{manifest}");
     }
     fs::remove_file(home.path("repo/package.json")).unwrap();

@@ -62,7 +62,7 @@ async fn the_last_words_of_a_process_are_told_without_values() {
     let server = configured(&entry)
         .prepare(|command| command.stderr(hardline_transport::process::Stderr::tail_only()));
     let error = server.connect(ConnectionSettings::default()).await.unwrap_err();
-    check(&error, "key [hidden] [hidden] [hidden].");
+    check(&error, "key [redacted] [redacted] [redacted].");
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn who_wants_a_login_is_told_without_values() {
         let server = configured(&format!(r#""url": "http://127.0.0.1:9/x/${{TOK}}"{way}"#))
             .with_credentials(|_, url| Some(Arc::new(Wanting(url.to_owned()))));
         let error = server.connect(ConnectionSettings::default()).await.unwrap_err();
-        check(&error, "http://127.0.0.1:9/x/[hidden] wants a login");
+        check(&error, "http://127.0.0.1:9/x/[redacted] wants a login");
     }
 }
 

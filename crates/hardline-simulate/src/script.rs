@@ -165,8 +165,8 @@ impl<'r> Script<'r> {
             // JavaScript rounds integers from here on.
             9 => format!("{}", 9_007_199_254_740_992 + u64::from(number)),
             10 => format!("\"é{number}\""),
-            // The number of the previous request, as a string.
-            11 => match self.author.guesses.last() {
+            // The number of the previous request, as a string. No honest client has such a pair.
+            11 => match self.author.guesses.last().filter(|_| self.may_stall) {
                 Some(id) if id.parse::<u32>().is_ok() => format!("\"{id}\""),
                 _ => number.to_string(),
             },

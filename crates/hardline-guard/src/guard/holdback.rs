@@ -156,6 +156,9 @@ impl Holdback {
         if self.held.len() == MAX_HELD || bytes > self.max_bytes {
             return false;
         }
+        if self.held.is_empty() {
+            self.request_since = None;
+        }
         self.bytes = bytes;
         self.has_followed = true;
         // Content may have ended this message as well, so the rest of it counts.
@@ -182,9 +185,6 @@ impl Holdback {
     fn hear(&mut self, now: Duration) {
         let quiet = if self.is_mid_rest { MAX_MID_REST } else { self.quiet };
         self.release_at = now + quiet;
-        if let Some(since) = self.request_since.filter(|_| self.is_mid_line) {
-            self.release_at = self.release_at.max(since + MAX_MID_LINE);
-        }
     }
 
     /// Records an incomplete line.
@@ -210,9 +210,21 @@ impl Holdback {
         self.request_since.get_or_insert(now);
     }
 
+    /// Returns true if requests have to wait for the end of a line that the server has begun.
+    pub(super) fn waits_for_line(&self, now: Duration) -> bool {
+        let is_early = self.request_since.is_some_and(|since| now < since + MAX_MID_LINE);
+        self.is_mid_line && is_early
+    }
+
+    /// Waits for the end of the line that the server has begun.
+    pub(super) fn wait_for_line(&mut self) {
+        if let Some(since) = self.request_since {
+            self.release_at = since + MAX_MID_LINE;
+        }
+    }
+
     /// Lets a request that was just taken wait on.
-    pub(super) fn put_back(&mut self, frame: Vec<u8>, now: Duration) {
-        self.note_request(now);
+    pub(super) fn put_back(&mut self, frame: Vec<u8>) {
         self.bytes += frame.len();
         self.held.push(frame);
     }
@@ -221,7 +233,6 @@ impl Holdback {
     pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
         self.bytes = 0;
         self.has_pretty = false;
-        self.request_since = None;
         std::mem::take(&mut self.held)
     }
 

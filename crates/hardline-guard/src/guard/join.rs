@@ -126,6 +126,9 @@ impl Guard {
             if self.holdback.is_mid_rest() {
                 // No honest line begins like that, however long it pauses.
                 self.drop_all_held(work);
+            } else if self.holdback.waits_for_line(work.now) {
+                self.release_but_requests(work);
+                self.holdback.wait_for_line();
             } else {
                 self.release_held(work);
             }

@@ -103,7 +103,7 @@ impl Guard {
             // Too many wait. Notifications do little harm, and a request could do much.
             self.release_notifications(work);
         } else if is_awaited {
-            self.release_before_answer(work);
+            self.release_but_requests(work);
         }
         self.holdback.note_message(is_answer, text, work.now);
         false
@@ -134,16 +134,16 @@ impl Guard {
         }
     }
 
-    /// Delivers the messages that were held back before an answer, so that the order stays the same.
+    /// Delivers the messages that were held back, except requests.
     ///
-    /// Requests stay: content that ends one answer can write a request, and behind it an answer to
+    /// Before an answer, so that the order stays the same. Requests stay: content that ends one answer can write a request, and behind it an answer to
     /// another pending request.
-    fn release_before_answer(&mut self, work: &mut Work<'_>) {
+    pub(super) fn release_but_requests(&mut self, work: &mut Work<'_>) {
         let held = self.holdback.take();
         let contested = self.fail_contested(&held, b"", work);
         for frame in held {
             if self.has_request(&frame) {
-                self.holdback.put_back(frame, work.now);
+                self.holdback.put_back(frame);
             } else if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
                 self.drop_held(&frame, work);
             } else {
@@ -266,6 +266,8 @@ impl Guard {
             }
             // A proper answer may follow.
             _ if is_answer(message) => self.doubt_answers(subject.text, true, 0, work.now),
+            // An error without an id may have been meant for any request.
+            Message::Error(_) => self.session.doubt_all(work.now),
             _ => self.refuse_planted(message, work),
         }
         true

@@ -4,7 +4,6 @@ use crate::mutants::{Attack, Mutant, edit};
 
 const CONCLUDE: &str = "crates/hardline-guard/src/join/conclude.rs";
 const HEAD: &str = "crates/hardline-guard/src/join/head.rs";
-const JOIN: &str = "crates/hardline-guard/src/join/mod.rs";
 const REFUSE: &str = "crates/hardline-guard/src/frame/refuse.rs";
 const SUSPICION: &str = "crates/hardline-guard/src/join/suspicion.rs";
 

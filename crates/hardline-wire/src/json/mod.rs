@@ -35,7 +35,7 @@ pub use check::{Checked, Checker};
 pub use envelope::Envelope;
 pub use error::{JsonError, Reason};
 pub use step::{Step, Steps};
-pub use string::ends_in_string;
+pub use string::{ends_in_string, escaped_bytes};
 pub use surrogate::lone_surrogates;
 pub use value::{Elements, Kind, Members, Value};
 

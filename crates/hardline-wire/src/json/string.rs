@@ -34,8 +34,6 @@ pub(crate) enum StringFault {
 
 /// Number of blocks scanned before `memchr` is called, which pays off only in longer strings.
 const SHORT_BLOCKS: usize = 8;
-/// Distance of two escapes below which many more are expected.
-const DENSE: usize = 12;
 
 impl Scan {
     pub(crate) fn new(text: &[u8]) -> Self {
@@ -66,34 +64,45 @@ impl Scan {
         first: usize,
     ) -> Result<StringEnd, StringFault> {
         let (mut at, mut lone) = (first, None);
-        let mut last_escape = first;
         loop {
             match bytes.get(at) {
                 Some(b'"') => return Ok(StringEnd { end: at + 1, lone }),
-                Some(b'\\') => match plain_escape_len(bytes, at) {
-                    // Dense escapes: handle whole blocks of them without returning to this loop.
-                    Some(2) if at - last_escape < DENSE => {
-                        at = skip_short_escapes(bytes, at + 2);
-                        last_escape = at;
-                    }
-                    Some(len) => {
-                        last_escape = at;
-                        at += len;
-                    }
-                    None => {
-                        let escape = Escape::read(bytes, at)?;
-                        if escape.is_lone() {
-                            lone = lone.or(Some(at));
+                Some(b'\\') => {
+                    at += match plain_escape_len(bytes, at) {
+                        Some(len) => len,
+                        None => {
+                            let escape = Escape::read(bytes, at)?;
+                            if escape.is_lone() {
+                                lone = lone.or(Some(at));
+                            }
+                            escape.len()
                         }
-                        at += escape.len();
-                    }
-                },
+                    };
+                }
                 // An escape was skipped, so look for the next special byte.
-                Some(0x20..) => at = self.next_special(bytes, at),
+                Some(0x20..) => at = self.skip_plain(bytes, at),
                 Some(_) => return Err(StringFault::Control(at)),
                 None => return Err(StringFault::Ended(at)),
             }
         }
+    }
+
+    /// Skips text and short escapes, 64 bytes at a time. Returns the position of anything else, or of an
+    /// escape near the end.
+    fn skip_plain(self, bytes: &[u8], mut at: usize) -> usize {
+        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+            let masks = Masks::of(block, self.has_control);
+            let (escaped, is_cut) = escaped_bytes(masks.backslashes, false);
+            // An escape is reported at its backslash.
+            let others = (escaped & !masks.short) >> 1;
+            let stop = masks.quotes & !escaped | others | masks.controls;
+            if stop != 0 {
+                return at + stop.trailing_zeros() as usize;
+            }
+            // The next block begins with the backslash of an escape that this one cuts.
+            at += block.len() - usize::from(is_cut);
+        }
+        self.next_special(bytes, at)
     }
 
     /// Returns the first position at or after `pos` of a quote, a backslash or a control character,
@@ -147,30 +156,61 @@ pub fn ends_in_string(text: &[u8]) -> bool {
     inside
 }
 
-/// Skips two-byte escapes and the text between them, as long as each block has one: in text that
-/// quotes code or JSON they are a few bytes apart. Returns the position of anything else.
-fn skip_short_escapes(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let mut specials = specials(*block);
-        let mut next = if specials == 0 { 0 } else { block.len() };
-        while specials != 0 {
-            let index = specials.trailing_zeros() as usize;
-            let escape = bytes.get(at + index..);
-            let Some([b'\\', b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f', ..]) = escape
-            else {
-                return at + index;
-            };
-            // Clears the backslash and the escaped character, which may be special itself.
-            specials &= !(0b11 << index);
-            // An escape may reach one byte into the next block.
-            next = next.max(index + 2);
+/// One bit for each byte of 64.
+#[derive(Default)]
+struct Masks {
+    backslashes: u64,
+    quotes: u64,
+    /// Letters that form an escape of two bytes after a backslash. The rare ones are left out.
+    short: u64,
+    controls: u64,
+}
+
+impl Masks {
+    #[inline(always)]
+    fn of(block: &[u8; 64], has_control: bool) -> Self {
+        let mut masks = Self::default();
+        for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
+            let bytes = u8x16::new(*lanes);
+            let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+            let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
+            let (backslash, quote) = (is(b'\\'), is(b'"'));
+            masks.backslashes |= bits(backslash);
+            masks.quotes |= bits(quote);
+            let layout = is(b'n') | is(b't') | is(b'r');
+            masks.short |= bits(layout | is(b'/') | backslash | quote);
+            if has_control {
+                masks.controls |= bits(bytes.min(u8x16::splat(0x1f)).simd_eq(bytes));
+            }
         }
-        if next == 0 {
-            break;
-        }
-        at += next;
+        masks
     }
-    at
+}
+
+/// Finds the bytes that a backslash before them escapes, in 64 bytes of a JSON string or a frame.
+///
+/// `backslashes` has one bit for each backslash. `is_first_escaped` says that a backslash before these
+/// bytes escapes the first one. Returns one bit for each escaped byte, and true if the last byte is a
+/// backslash that escapes the byte after it.
+///
+/// ```
+/// use hardline_wire::json::escaped_bytes;
+///
+/// // The bytes `\\\\n\\n`: the first backslash escapes the second one, and the third one a letter.
+/// assert_eq!(escaped_bytes(0b01011, false), (0b10010, false));
+/// assert_eq!(escaped_bytes(1 << 63, false), (0, true));
+/// ```
+#[inline(always)]
+pub fn escaped_bytes(backslashes: u64, is_first_escaped: bool) -> (u64, bool) {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let first = u64::from(is_first_escaped);
+    let backslashes = backslashes & !first;
+    let behind = backslashes << 1 | first;
+    // In each row of backslashes, every second byte is escaped. Adding the start of a row to the row
+    // carries to its end, which shows if the row has an odd length.
+    let odd_starts = backslashes & !EVEN & !behind;
+    let (even_rows, is_last_escaping) = odd_starts.overflowing_add(backslashes);
+    ((EVEN ^ even_rows << 1) & behind, is_last_escaping)
 }
 
 /// Returns the length of the escape at `at`, if it is valid and not a surrogate. Nearly all are,

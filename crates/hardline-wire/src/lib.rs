@@ -72,4 +72,9 @@ pub mod version;
 /// The examples of the page for library users, compiled and run with the doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 use crate::id::{Id, IdError};
-use crate::json::{Checked, Envelope, Kind, Value};
+use crate::json::{self, Checked, Envelope, Kind, Value};
 use crate::limits::Limits;
 
 /// One JSON-RPC message.
@@ -122,6 +122,10 @@ impl<'a> Message<'a> {
                 // JSON-RPC writes null for an id that could not be read.
                 let known = envelope.id.filter(|value| value.kind() != Kind::Null);
                 let id = known.map(id).transpose()?;
+                // A reader that ignores case would take another code, or other data.
+                if error.members().any(|(key, _)| is_twin(&key)) {
+                    return Err(fault(MessageReason::AmbiguousKey, error.offset()));
+                }
                 let error =
                     read_error(error, id).ok_or(fault(MessageReason::BadError, error.offset()))?;
                 Ok(Self::Error(error))
@@ -180,6 +184,13 @@ fn read_call<'a>(method: Value<'a>, envelope: &Envelope<'a>) -> Result<Call<'a>,
     }
 }
 
+/// Returns true if some reader takes a key for one that JSON-RPC defines for errors.
+fn is_twin(key: &str) -> bool {
+    const NAMES: [&str; 3] = ["code", "message", "data"];
+    let folds = |name: &str| key != name && json::equals_ignoring_case(key, name);
+    NAMES.into_iter().any(folds)
+}
+
 fn read_error<'a>(error: Value<'a>, id: Option<Id<'a>>) -> Option<ErrorResponse<'a>> {
     let (mut code, mut message, mut data) = (None, None, None);
     for (key, value) in error.members() {
@@ -215,7 +226,7 @@ pub enum MessageReason {
     /// The value is not an object.
     #[error("a message must be an object")]
     NotAnObject,
-    /// A key equals one of the envelope's if case is ignored.
+    /// A key equals one of the envelope's, or of the error's in it, if case is ignored.
     #[error("a key differs from one of the envelope's in case alone")]
     AmbiguousKey,
     /// There is no member `jsonrpc`.

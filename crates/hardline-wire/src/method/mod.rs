@@ -81,17 +81,25 @@ pub enum Owner {
 /// Returns the message `name` as `version` defines it.
 pub fn find(name: &str, version: Version) -> Option<&'static Method> {
     // Since 2026-07-28, some requests exist only inside results.
-    all().find(|it| it.name == name && it.is_in(version) && it.kind != MethodKind::EmbeddedRequest)
+    named(name).find(|it| it.is_in(version) && it.kind != MethodKind::EmbeddedRequest)
 }
 
 /// Returns the request `name` as results of `version` embed it.
 pub fn find_embedded(name: &str, version: Version) -> Option<&'static Method> {
-    all().find(|it| it.name == name && it.is_in(version) && it.kind == MethodKind::EmbeddedRequest)
+    named(name).find(|it| it.is_in(version) && it.kind == MethodKind::EmbeddedRequest)
 }
 
 /// Returns true if any version defines `name`.
 pub fn is_known(name: &str) -> bool {
-    all().any(|it| it.name == name)
+    named(name).next().is_some()
+}
+
+/// Returns the entries of the table with this name: one for each range of versions.
+pub fn named(name: &str) -> impl Iterator<Item = &'static Method> {
+    // Every message looks its method up, and most names of one length end with different letters.
+    let is_alike =
+        move |it: &str| it.len() == name.len() && it.as_bytes().last() == name.as_bytes().last();
+    TABLE.iter().filter(move |it| is_alike(it.name) && it.name == name)
 }
 
 /// Returns all entries of the table.
@@ -147,9 +155,10 @@ mod tests {
             let (name, kind, direction) =
                 (text("method").unwrap(), text("kind").unwrap(), text("direction").unwrap());
             let (capability, extension) = (text("capability"), text("extension"));
-            let versions = row["versions"].as_array().unwrap().clone();
-            versions.into_iter().map(move |version| {
-                let version = version.as_str().unwrap();
+            let version = |key: &str| row[key].as_str().map(|it| it.parse::<Version>().unwrap());
+            let (since, until) = (version("since").unwrap(), version("until"));
+            let is_in = move |it: &Version| since <= *it && until.is_none_or(|until| *it <= until);
+            Version::ALL.into_iter().filter(is_in).map(move |version| {
                 format!("{version} {name} {kind} {direction} {capability:?} {extension:?}")
             })
         };

@@ -206,3 +206,16 @@ fn counts_a_batch_as_one_level_of_nesting() {
     let refusal = decoder.decode_element(element).unwrap_err();
     assert_eq!(refusal.to_string(), "nested deeper than 3 at byte 38");
 }
+
+#[test]
+fn an_error_has_one_code_and_one_set_of_data() {
+    for key in ["Code", "DATA", "d\\u0041ta", "me\u{17f}sage"] {
+        let frame =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":1,"message":"","{key}":2}}}}"#);
+        check(&frame, "-32600 a key differs from one of the envelope's in case alone at byte 32");
+    }
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","codes":2}}"#,
+        "error 1 1  None",
+    );
+}

@@ -1,4 +1,7 @@
 //! Line output: writes as much as the stream accepts and buffers the rest.
+//!
+//! Invariant: written bytes are freed although the peer never takes all that waits. The buffer is at
+//! most twice as long as the bytes that wait, plus one line.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -138,13 +141,77 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         Pin::new(&mut self.writer).poll_shutdown(context).map(drop)
     }
 
-    /// Resets the buffer once everything is written.
+    /// Frees the bytes that are written.
     fn tidy(&mut self) {
-        if self.done < self.buffer.len() {
+        let waiting = self.waiting();
+        if waiting > 0 {
+            // A slow peer never empties the buffer. Each byte moves at most once for each byte that
+            // was written, so the cost stays linear.
+            if self.done >= waiting {
+                self.buffer.drain(..self.done);
+                self.done = 0;
+            }
+            self.own_bytes = self.own_bytes.min(waiting);
             return;
         }
         self.buffer.clear();
         self.buffer.shrink_to(KEPT);
         (self.done, self.own_bytes) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Reader that takes a number of bytes and then no more until it is given another number.
+    struct SlowReader(usize);
+
+    impl AsyncWrite for SlowReader {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            if taken > 0 { Poll::Ready(Ok(taken)) } else { Poll::Pending }
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[track_caller]
+    fn check(line: &[u8], lead: usize) {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut outlet = Outlet::new(SlowReader(0));
+        for _ in 0..lead {
+            outlet.send(line, true, &mut context);
+        }
+        let waiting = outlet.waiting();
+        for _ in 0..10_000 {
+            outlet.send(line, true, &mut context);
+            outlet.writer.0 += line.len() + 1;
+            assert!(outlet.poll_drain(&mut context).is_pending());
+            assert_eq!(outlet.waiting(), waiting);
+            assert!(outlet.waiting_own() <= waiting);
+        }
+        assert!(outlet.buffer.capacity() <= 4 * (waiting + line.len() + 1));
+    }
+
+    #[test]
+    fn a_reader_that_lags_behind_for_ever_costs_no_more_memory() {
+        check(b"{}", 1);
+        check(&[b' '; 100], 7);
+        check(&[b' '; 100], 700);
+        check(&[b' '; LARGE], 2);
     }
 }

@@ -71,7 +71,7 @@ pub use child::{Child, ExitWatch};
 pub use command::{Command, Environment, Times};
 pub use error::SpawnError;
 pub use exit::Exit;
-pub use forward::{flush as flush_stderr, line as write_stderr};
+pub use forward::{flush as flush_stderr, foreign_line as forward_stderr, line as write_stderr};
 pub use keeper::Keeper;
 pub use orphan::{adopt_orphans, end_descendants};
 pub use shield::deny_foreign_access;

@@ -161,7 +161,7 @@ fn take(line: Line<'_>, stderr: &Stderr, tail: &Mutex<Tail>) {
     };
     match &stderr.mode {
         StderrMode::Tail => {}
-        StderrMode::Forward { label } => forward::line(format!("[{label}] {}", shown())),
+        StderrMode::Forward { label } => forward::foreign_line(format!("[{label}] {}", shown())),
         StderrMode::Sink(sink) => sink(&shown()),
     }
     // Blank lines would push useful ones out of the tail.

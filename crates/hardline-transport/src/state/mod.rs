@@ -38,7 +38,7 @@ use crate::report::Reporter;
 use crate::settings::EndpointSettings;
 use batch::{BatchKey, Batches};
 use pending::Pending;
-use reply::{Replies, Reply};
+use reply::{OwnReply, Replies};
 
 pub(crate) use incoming::rule;
 pub use incoming::{Failure, Incoming, Role, Unfit};
@@ -313,7 +313,7 @@ impl EndpointState {
         for id in ids {
             let Some(accepted) = self.release(&id) else { continue };
             let reply = match accepted.kind {
-                RequestKind::Subscription => Reply::end_of_subscription(&id),
+                RequestKind::Subscription => OwnReply::end_of_subscription(&id),
                 _ => internal_error(&id, rule::CLOSED, reason),
             };
             match accepted.batch {

@@ -11,7 +11,7 @@ use hardline_wire::recover::{Ending, Recovered, recover};
 
 use super::batch::BatchKey;
 use super::incoming::rule;
-use super::reply::{Reply, internal_error};
+use super::reply::{OwnReply, internal_error};
 use super::{EndpointState, Role, Unfit};
 use crate::event::{EXCERPT_BYTES, EndpointEvent, RequestRefusal};
 
@@ -25,13 +25,13 @@ impl EndpointState {
     ) {
         self.reporter.report(&EndpointEvent::Refused { id, reason: refusal });
         let reply = match (refusal, unfit) {
-            (_, Some(unfit)) => Reply::new(id, unfit.code, &unfit.message),
+            (_, Some(unfit)) => OwnReply::new(id, unfit.code, &unfit.message),
             (
                 RequestRefusal::TooManyInFlight { .. } | RequestRefusal::TooLargeInFlight { .. },
                 None,
             ) => internal_error(id, "transport.in-flight", &refusal.to_string()),
             (_, None) => {
-                Reply::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
+                OwnReply::new(id, code::INVALID_REQUEST, &format!("Invalid request: {refusal}"))
             }
         };
         self.reply(&reply, batch);
@@ -106,7 +106,7 @@ impl EndpointState {
                 // reads the reply, and the id could be that of a request in flight.
                 Some(_) if !it.is_response && self.role == Role::Client && !it.has_method => {}
                 Some(id) if !it.is_response => {
-                    self.reply(&Reply::new(&id, code, text), batch);
+                    self.reply(&OwnReply::new(&id, code, text), batch);
                     answered.ids.push(id);
                 }
                 // An id quoted in a log line proves nothing: the real answer may still come.
@@ -147,11 +147,11 @@ impl EndpointState {
             self.reporter.report(&EndpointEvent::Withheld);
             return;
         }
-        let reply = Reply::without_id(self.version, code, text);
+        let reply = OwnReply::without_id(self.version, code, text);
         self.reply(&reply, batch);
     }
 
-    fn reply(&mut self, reply: &Reply, batch: Option<BatchKey>) {
+    fn reply(&mut self, reply: &OwnReply, batch: Option<BatchKey>) {
         match batch {
             Some(key) => self.batches.hold(key, reply.as_bytes()),
             None => self.replies.push(reply.as_bytes()),

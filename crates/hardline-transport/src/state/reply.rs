@@ -6,9 +6,9 @@ use hardline_wire::version::Version;
 
 /// One line, with its newline.
 #[derive(Debug)]
-pub(crate) struct Reply(String);
+pub(crate) struct OwnReply(String);
 
-impl Reply {
+impl OwnReply {
     /// Creates an error for the request with this id.
     pub(crate) fn new(id: &Id<'_>, code: i64, message: &str) -> Self {
         Self(error(ReplyTo::Id(id), code, message, None))
@@ -36,8 +36,8 @@ impl Reply {
 }
 
 /// Creates an error for a failure that neither the peer nor the service caused.
-pub(crate) fn internal_error(id: &Id<'_>, rule: &str, reason: &str) -> Reply {
-    Reply(refusal(id, code::INTERNAL_ERROR, rule, reason))
+pub(crate) fn internal_error(id: &Id<'_>, rule: &str, reason: &str) -> OwnReply {
+    OwnReply(refusal(id, code::INTERNAL_ERROR, rule, reason))
 }
 
 /// Lines to send. The connection takes them after each incoming line, so there are few.

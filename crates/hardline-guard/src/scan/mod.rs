@@ -16,8 +16,11 @@ mod character;
 mod cut;
 mod decode;
 mod found;
+mod gap;
+mod harmless;
 pub(crate) mod header;
 mod hidden;
+mod letters;
 mod line;
 mod list;
 mod message;
@@ -50,7 +53,7 @@ pub(crate) use plain::is_plain;
 #[non_exhaustive]
 pub struct ScanSettings {
     /// Limit on the bytes of a text that are scanned; [`Scan::scanned`] says where the scan
-    /// stopped. Bounds time and memory. The default, 16 MiB, is the default limit of a frame.
+    /// stopped. Bounds time and memory. The default is the default limit of a frame.
     pub max_bytes: usize,
     /// Limit on nested encodings that are decoded; default 2. Values over [`MAX_DECODE_DEPTH`]
     /// count as that, because each level multiplies the work.

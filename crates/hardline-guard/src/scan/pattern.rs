@@ -77,12 +77,16 @@ pub(super) fn judge(text: &str, at: usize, list: &mut List) {
     }
 }
 
-/// Returns the lanes with the byte of a pattern.
+/// Returns the lanes with the last letter of a word, if its byte follows. `next` has the byte after
+/// each lane.
 #[inline(always)]
-pub(super) fn bytes_of_patterns(bytes: u8x16) -> u8x16 {
+pub(super) fn ends_of_words(bytes: u8x16, next: u8x16) -> u8x16 {
+    // Setting this bit folds the case of letters, and `new` accepts letters only.
+    let lower = bytes | u8x16::splat(0x20);
     let mut found = u8x16::ZERO;
     for (_, pattern) in PATTERNS {
-        found |= bytes.simd_eq(u8x16::splat(pattern.byte));
+        found |= lower.simd_eq(u8x16::splat(pattern.letter()))
+            & next.simd_eq(u8x16::splat(pattern.byte));
     }
     found
 }
@@ -100,11 +104,6 @@ struct Pair {
 /// Set for each pattern if its letter ended the last block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Carry([u64; PATTERNS.len()]);
-
-impl Carry {
-    /// Returns the carry for a block whose predecessor is unknown.
-    pub(super) const ANY: Self = Self([1; PATTERNS.len()]);
-}
 
 impl Pairs {
     /// Adds 16 bytes of the block, the ones at `index * 16`.

@@ -129,7 +129,7 @@ pub(in super::super) fn locate(
 
 /// Returns the value of a letter. Branch-free, so that the compiler can vectorize it.
 #[inline]
-fn value(letter: u8) -> u8 {
+pub(in super::super) fn value(letter: u8) -> u8 {
     let (upper, lower) = (letter.wrapping_sub(b'A'), letter.wrapping_sub(b'a'));
     let digit = letter.wrapping_sub(b'0');
     let sign = if letter == b'+' || letter == b'-' { 62 } else { 63 };

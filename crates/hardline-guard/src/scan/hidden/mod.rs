@@ -14,13 +14,14 @@
 
 mod bidi;
 mod capacity;
+mod consistency;
 mod kind;
 mod private;
 mod selector;
+mod sign;
 mod span;
 #[cfg(test)]
 mod tests;
-mod virama;
 mod weigh;
 
 use std::ops::Range;
@@ -29,10 +30,11 @@ use super::list::List;
 use crate::rule::Rule;
 use bidi::{Controls, Lines};
 use capacity::{BIT, Capacity, ODD, SHORT, SLIGHT, STRANGE};
+use consistency::Consistency;
 use kind::{Kind, has_no_width, is_private, kind};
 use selector::{Choices, selects_nothing};
+use sign::Signs;
 use span::Spans;
-use virama::Viramas;
 use weigh::{Around, Use};
 
 pub(crate) use capacity::{Residue, Together};
@@ -57,7 +59,9 @@ pub(super) struct Hidden<'a> {
     capacity: Capacity<'a>,
     choices: Choices<'a>,
     spans: Spans,
-    viramas: Viramas<'a>,
+    viramas: Consistency<'a>,
+    fillers: Consistency<'a>,
+    signs: Signs<'a>,
     /// Number of visible characters, up to [`MIN_VISIBLE`].
     visible: usize,
     /// The last unusual space.
@@ -77,7 +81,9 @@ impl<'a> Hidden<'a> {
             capacity: Capacity::new(text, is_part.then_some(1), visible < SHORT),
             choices: Choices::new(text),
             spans: Spans::default(),
-            viramas: Viramas::new(text),
+            viramas: Consistency::of_viramas(text),
+            fillers: Consistency::of_fillers(text),
+            signs: Signs::new(text),
             visible,
             space: None,
         }
@@ -167,6 +173,7 @@ impl<'a> Hidden<'a> {
         // Of several marks, the last one counts.
         let is_turning = run.ends_with(['\u{61c}', '\u{200f}'])
             && !around.is_right_to_left
+            && !around.is_inside_date()
             && bidi::turns_numbers(rest);
         let turning = is_turning.then_some("a mark that turns the order of numbers");
         if let Some(detail) = self.fault(run, &around, range.start).or(turning) {
@@ -215,6 +222,18 @@ impl<'a> Hidden<'a> {
                     Use::Silent => {
                         let weight = self.viramas.weigh(place.start);
                         self.capacity.add(char, place, weight, list);
+                    }
+                    Use::Filler => {
+                        let least = if previous.is_some() { SLIGHT } else { 0 };
+                        let weight = self.fillers.weigh(place.start).max(least);
+                        self.capacity.add(char, place, weight, list);
+                    }
+                    // The first of a row decides; the others have no effect.
+                    Use::AtSign => {
+                        let run = place.start..place.start + run.len();
+                        let is_first = previous.is_none();
+                        let weight = if is_first { self.signs.weigh(run, char) } else { SLIGHT };
+                        self.capacity.add_plainly(char, place, weight, list);
                     }
                     Use::Never => self.capacity.add(char, place, STRANGE, list),
                 },

@@ -131,25 +131,59 @@ impl<'a> Choices<'a> {
 
     /// Reads the text up to `end`, and remembers which characters are without a selector.
     fn read_to(&mut self, end: usize) {
-        let mut chars = self.text.get(self.read..end).unwrap_or_default().chars().peekable();
-        while let Some(char) = chars.next() {
-            let next = chars.peek().copied();
-            let is_keycap = next == Some('\u{20e3}') && is_key(char);
-            if !is_keycap
-                && self.filter & bit(char) != 0
-                && let Ok(index) = self.seen.binary_search_by_key(&char, |it| it.0)
-                && let Some((_, last)) = self.seen.get_mut(index)
-            {
-                last.is_missed = true;
+        let text = self.text.get(self.read..end).unwrap_or_default();
+        let is_sparse = !self.minds_letters();
+        let mut done = 0;
+        while let Some(rest) = text.get(done..).filter(|it| !it.is_empty()) {
+            // Most texts with emoji are letters in between.
+            let skipped = rest.bytes().position(|it| it >= LEAD).filter(|_| is_sparse);
+            let skipped = skipped.unwrap_or(if is_sparse { rest.len() } else { 0 });
+            let mut chars = rest.get(skipped..).unwrap_or_default().chars();
+            done += skipped;
+            let Some(char) = chars.next() else { break };
+            if char == KEYCAP && text.get(..done).is_some_and(|it| it.ends_with(is_key)) {
+                self.miss_in(Group::Keycap);
             }
-            if let Some(group) = group(char, next)
-                && let Some(Some(last)) = self.groups.get_mut(group as usize)
-            {
-                last.is_missed = true;
-            }
+            done += char.len_utf8();
+            self.miss(char, chars.next());
+        }
+    }
+
+    /// Returns true if a character before [`LEAST`] had a selector outside of a keycap.
+    fn minds_letters(&self) -> bool {
+        let has_digit = self.groups.get(Group::Digit as usize).is_some_and(Option::is_some);
+        has_digit || self.seen.first().is_some_and(|(it, _)| *it < LEAST)
+    }
+
+    /// Remembers that a character is without a selector. `next` is the character after it.
+    fn miss(&mut self, char: char, next: Option<char>) {
+        if is_key(char) && next == Some(KEYCAP) {
+            return;
+        }
+        if self.filter & bit(char) != 0
+            && let Ok(index) = self.seen.binary_search_by_key(&char, |it| it.0)
+            && let Some((_, last)) = self.seen.get_mut(index)
+        {
+            last.is_missed = true;
+        }
+        if let Some(group) = group(char, next) {
+            self.miss_in(group);
+        }
+    }
+
+    fn miss_in(&mut self, group: Group) {
+        if let Some(Some(last)) = self.groups.get_mut(group as usize) {
+            last.is_missed = true;
         }
     }
 }
+
+/// The sign that makes a key of the digit before it.
+const KEYCAP: char = '\u{20e3}';
+/// The first character that is an emoji without a selector, or one before it.
+const LEAST: char = '\u{2000}';
+/// The first byte of [`LEAST`] and of all later characters.
+const LEAD: u8 = 0xe2;
 
 fn bit(char: char) -> u64 {
     1 << (u32::from(char) & 63)
@@ -163,9 +197,9 @@ fn is_key(char: char) -> bool {
 /// Returns the group of a character that looks the same with the usual selector.
 fn group(char: char, after: Option<char>) -> Option<Group> {
     match char {
-        _ if is_key(char) && after == Some('\u{20e3}') => Some(Group::Keycap),
+        _ if is_key(char) && after == Some(KEYCAP) => Some(Group::Keycap),
         _ if is_key(char) => Some(Group::Digit),
-        '\0'..'\u{2000}' => None,
+        '\0'..LEAST | '\u{2c00}'..'\u{1f000}' => None,
         _ if !is_emoji_by_default(char) => None,
         _ if !has_styles(char) => Some(Group::Other),
         _ if char < '\u{10000}' => Some(Group::Old),
@@ -187,7 +221,7 @@ fn choice(base: char, selector: char) -> Choice {
             _ if has_styles(base) && base < '\u{10000}' => of(0, 0, CHANGE, BIT),
             _ if has_styles(base) => of(0, 0, CHANGE, ODD),
             // Keyboards append one to emoji that have no other style.
-            _ if is_pictograph(base) || base == '\u{20e3}' => of(SLIGHT, 0, CHANGE, ODD),
+            _ if is_pictograph(base) || base == KEYCAP => of(SLIGHT, 0, CHANGE, ODD),
             // A leftover of a removed emoji.
             _ if base.is_whitespace() || base.is_ascii_punctuation() => of(ODD, ODD, ODD, 0),
             _ if base.is_alphanumeric() => of(STRANGE, SLIGHT, STRANGE, 0),
@@ -199,5 +233,17 @@ fn choice(base: char, selector: char) -> Choice {
         '\u{e0100}'..='\u{e0103}' => of(BIT, 0, 3 * BIT, 0),
         '\u{e0104}'..='\u{e010f}' => of(ODD, 0, 3 * BIT, 0),
         _ => of(STRANGE, 0, STRANGE, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_skipped_character_is_an_emoji_by_default() {
+        for char in ('\0'..LEAST).chain('\u{2c00}'..'\u{1f000}') {
+            assert!(!is_emoji_by_default(char), "U+{:04X}", u32::from(char));
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Weighs an invisible character by its use in context.
 
 use super::capacity::{BIT, ODD, SLIGHT, STRANGE, Weight};
+use super::consistency::{fills_a_syllable, is_silent};
 use super::kind::{Kind, kind};
-use super::virama::is_silent;
 use crate::scan::unicode::{
     has_variant, is_east_asian, is_indic, is_joined, is_mark, is_mongolian, is_pictograph,
     is_right_to_left, is_unspaced, is_virama, joins_before, joins_next,
@@ -32,8 +32,12 @@ pub(super) enum Use {
     Weighs(Weight),
     /// A hit in a text that is not long.
     Never,
-    /// A non-joiner that some texts write everywhere; see [`Viramas`](super::virama::Viramas).
+    /// A non-joiner that some texts write everywhere; see [`Consistency`](super::consistency::Consistency).
     Silent,
+    /// A filler of a Hangul syllable, likewise.
+    Filler,
+    /// A character next to a sign; see [`Signs`](super::sign::Signs).
+    AtSign,
 }
 
 /// Limit on combining marks that are skipped to find their letter.
@@ -42,7 +46,14 @@ const MAX_MARKS: usize = 8;
 /// Limit on blanks that are skipped to find the next letter.
 const MAX_BLANKS: usize = 8;
 
-/// Limit on the letters of the name of a function: `arctan`.
+/// Names of functions that formulas write before an argument without brackets.
+const FUNCTIONS: [&str; 27] = [
+    "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan",
+    "log", "ln", "lg", "exp", "lim", "max", "min", "sup", "inf", "det", "dim", "ker", "deg", "arg",
+    "gcd",
+];
+
+/// Limit on the letters of such a name.
 const MAX_NAME: usize = 6;
 
 impl<'a> Around<'a> {
@@ -76,18 +87,24 @@ impl<'a> Around<'a> {
     pub(super) fn weigh(&self, char: char, previous: Option<char>) -> Use {
         let Some(kind) = kind(char) else { return Use::Weighs(0) };
         let weight = match kind {
+            Kind::Break if self.is_at_sign() => return Use::AtSign,
             Kind::Break => self.weigh_break(),
             Kind::Joiner if char == '\u{200c}' && self.is_silent() => return Use::Silent,
             Kind::Joiner => self.weigh_joiner(char),
+            Kind::Direction if self.is_inserted_mark(char) => return Use::AtSign,
             Kind::Direction => self.weigh_direction(char),
             Kind::SoftHyphen => self.weigh_soft_hyphen(),
+            Kind::Glue if self.is_at_sign() => return Use::AtSign,
             Kind::Glue => self.weigh_glue(char),
+            Kind::Operator if self.is_due_operator(char) => return Use::AtSign,
             Kind::Operator => self.weigh_operator(char),
             // It keeps two marks apart.
-            Kind::GraphemeJoiner if self.after.is_some_and(is_mark) => SLIGHT / 2,
+            Kind::GraphemeJoiner if self.is_between_marks() => BIT / 2,
             Kind::GraphemeJoiner => ODD,
             Kind::Mongolian if self.is_near(is_mongolian) => self.weigh_mongolian(char),
-            Kind::Filler if self.fills_a_syllable(char, previous) => 0,
+            Kind::Filler if fills_a_syllable(char, previous.or(self.before), self.after) => {
+                return Use::Filler;
+            }
             Kind::Within(first, last) if self.is_near(|it| (first..=last).contains(&it)) => {
                 // No Khmer text needs these vowels.
                 if matches!(char, '\u{17b4}' | '\u{17b5}') { BIT } else { SLIGHT / 2 }
@@ -112,8 +129,6 @@ impl<'a> Around<'a> {
         } else if self.is_near(is_east_asian) {
             // Programs break Japanese between phrases of about five characters.
             SLIGHT + SLIGHT / 2
-        } else if self.may_break() {
-            SLIGHT
         } else if self.is_single && is_edge(self.before) && is_edge(self.after) {
             // Editors leave one in empty lines and cells.
             if self.phrase().is_some() { BIT } else { BIT / 2 }
@@ -125,6 +140,11 @@ impl<'a> Around<'a> {
         } else {
             ODD
         }
+    }
+
+    /// Returns true if a break, or what forbids one, stands at a sign inside a long word.
+    fn is_at_sign(&self) -> bool {
+        self.may_break() && !self.is_near(|it| is_unspaced(it) || is_east_asian(it))
     }
 
     /// Returns true if a long word may be broken here: at a sign, a capital, or a number.
@@ -186,21 +206,47 @@ impl<'a> Around<'a> {
     }
 
     fn weigh_direction(&self, char: char) -> Weight {
+        if self.is_idle_mark(char) {
+            return ODD;
+        }
+        match (self.is_right_to_left, self.is_at_edge()) {
+            (true, true) => SLIGHT,
+            (true, false) | (false, true) => BIT,
+            (false, false) => ODD,
+        }
+    }
+
+    /// Returns true for a mark inside of a date, and for a left-to-right mark next to a sign, in a line
+    /// of that direction. Programs insert them around dates and names.
+    fn is_inserted_mark(&self, char: char) -> bool {
+        let is_in_date = self.is_inside_date() && !self.is_right_to_left;
+        is_in_date
+            || char == '\u{200e}'
+                && !self.is_right_to_left
+                && self.is_at_edge()
+                && !self.is_idle_mark(char)
+    }
+
+    /// Returns true between a number and a slash, where programs write marks into the dates of Arabic.
+    pub(super) fn is_inside_date(&self) -> bool {
+        let mut rest = self.rest.chars();
+        self.before.is_some_and(char::is_numeric)
+            && rest.next() == Some('/')
+            && rest.next().is_some_and(char::is_numeric)
+    }
+
+    /// Returns true if the run is not inside a word.
+    fn is_at_edge(&self) -> bool {
         let is_neutral = |it: Option<char>| it.is_none_or(|it| !it.is_alphanumeric());
-        let is_at_sign = is_neutral(self.before) || is_neutral(self.after);
+        is_neutral(self.before) || is_neutral(self.after)
+    }
+
+    /// Returns true if a directional mark has no effect on the letters around it.
+    fn is_idle_mark(&self, char: char) -> bool {
         // A mark against the letters has an effect if the line goes its way.
         let is_for_right = char != '\u{200e}';
         let is_idle = |letters| letters == is_for_right || letters == self.starts_right_to_left;
-        if self.phrase().is_some_and(is_idle) {
-            return ODD;
-        }
-        match (self.is_right_to_left, is_at_sign) {
-            (true, true) => SLIGHT,
-            (true, false) => BIT,
-            (false, true) if char == '\u{200e}' => SLIGHT,
-            (false, true) => BIT,
-            (false, false) => ODD,
-        }
+        self.phrase().is_some_and(is_idle)
     }
 
     /// Returns the direction of the letters before and after, if it is the same and only blanks
@@ -220,7 +266,7 @@ impl<'a> Around<'a> {
             '\u{180e}' => true,
             _ => self.before.is_some_and(|base| has_variant(base, char)),
         };
-        if is_seen { 0 } else { SLIGHT }
+        if is_seen { SLIGHT - 1 } else { SLIGHT }
     }
 
     fn weigh_soft_hyphen(&self) -> Weight {
@@ -236,42 +282,57 @@ impl<'a> Around<'a> {
 
     fn weigh_glue(&self, char: char) -> Weight {
         match self.before {
-            None | Some('\n') if char == '\u{feff}' => 0,
+            None if char == '\u{feff}' => 0,
             _ if self.is_near(is_east_asian) => BIT,
-            _ if self.may_break() => SLIGHT,
             _ => ODD,
         }
     }
 
+    /// Weighs an invisible operator that is not next to a bracket or a number.
     fn weigh_operator(&self, char: char) -> Weight {
-        let (Some(before), Some(after)) = (self.before, self.after) else { return ODD };
-        let is_operand = |it: char| it.is_alphanumeric() || is_mark(it) || "()[]{}|√′".contains(it);
-        let letters = self.text.chars().rev().take_while(|it| it.is_lowercase());
-        let letters = letters.take(MAX_NAME + 1).count();
-        // The context leaves no choice: a function before its argument, a factor, a fraction.
-        let is_due = match char {
-            '\u{2061}' => after == '(' || letters > 1,
-            '\u{2062}' => before.is_numeric() || before == ')' || after == '(',
-            _ => before.is_numeric() && after.is_numeric(),
-        };
-        match () {
-            // The names of functions are short.
-            () if !is_operand(before) || !is_operand(after) || letters > MAX_NAME => ODD,
-            () if is_due => SLIGHT / 2,
-            () => SLIGHT,
+        let name: usize = self
+            .text
+            .chars()
+            .rev()
+            .take_while(|it| it.is_alphabetic())
+            .take(MAX_NAME + 1)
+            .map(char::len_utf8)
+            .sum();
+        let name = self.text.get(self.text.len() - name..).unwrap_or_default();
+        let next: usize = self
+            .rest
+            .chars()
+            .take_while(|it| it.is_alphabetic())
+            .take(MAX_NAME + 1)
+            .map(char::len_utf8)
+            .sum();
+        let next = self.rest.get(..next).unwrap_or_default();
+        let is_variable = |name: &str| name.chars().count() == 1;
+        match char {
+            '\u{2061}' if FUNCTIONS.contains(&name) => SLIGHT / 2,
+            // The names of variables are single letters.
+            _ if is_variable(name) && (is_variable(next) || FUNCTIONS.contains(&next)) => {
+                SLIGHT - 1
+            }
+            _ => ODD,
         }
     }
 
-    /// Returns true if the filler stands for a missing first consonant or vowel in a syllable of
-    /// old Hangul.
-    fn fills_a_syllable(&self, char: char, previous: Option<char>) -> bool {
-        let is_consonant = |it| matches!(it, '\u{1100}'..='\u{115f}' | '\u{a960}'..='\u{a97c}');
-        let is_vowel = |it| matches!(it, '\u{1160}'..='\u{11a7}' | '\u{d7b0}'..='\u{d7c6}');
-        let is_end = |it| matches!(it, '\u{11a8}'..='\u{11ff}' | '\u{d7cb}'..='\u{d7fb}');
+    /// Returns true if the context leaves no choice: a function before its argument, a factor before
+    /// a variable or a bracket, a fraction after its whole.
+    fn is_due_operator(&self, char: char) -> bool {
+        let (Some(before), Some(after)) = (self.before, self.after) else { return false };
         match char {
-            '\u{115f}' => self.after.is_some_and(|it| is_vowel(it) || is_end(it)),
-            _ => previous.or(self.before).is_some_and(is_consonant),
+            '\u{2061}' => before.is_alphabetic() && after == '(',
+            '\u{2062}' if before.is_numeric() => after.is_alphabetic() || after == '(',
+            '\u{2062}' => before == ')' && after.is_alphanumeric() || after == '(',
+            _ => before.is_ascii_digit() && after.is_numeric() && !after.is_ascii_digit(),
         }
+    }
+
+    /// Returns true if the run keeps two combining marks apart.
+    fn is_between_marks(&self) -> bool {
+        self.before.is_some_and(is_mark) && self.after.is_some_and(is_mark)
     }
 }
 

@@ -30,6 +30,21 @@ const MARKS: &str = "Acme© and Foo® use Bar™ with Baz™ and Qux© Ltd. ";
 const TAMIL: &str = "அனைத்து மனிதர்களும் சுதந்திரமாகவே பிறக்கின்றனர் மேலும் உரிமைகளிலும் ";
 const VOCALIZED: &str = "בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם וְאֵת הָאָרֶץ ";
 
+const CODE: &str = "if a.len() < b[0].x {c.push(d.e, f::g)}; ";
+const SHORT: &str = "No, yes! Go; or: a, b. ";
+
+fn is_sign_of_code(char: char) -> bool {
+    ".([{:".contains(char)
+}
+
+fn is_newline(char: char) -> bool {
+    char == '\n'
+}
+
+fn is_jamo(char: char) -> bool {
+    matches!(char, '\u{1100}'..='\u{1112}')
+}
+
 fn is_space(char: char) -> bool {
     char == ' '
 }
@@ -71,6 +86,27 @@ fn channels() -> Vec<Channel> {
         ),
         of("non-joiners in Tamil", TAMIL, |it| it == '\u{bcd}', "\u{200c}"),
         of("word breaks after spaces", ENGLISH, is_space, "\u{200b}"),
+        of("word breaks at signs of code", CODE, is_sign_of_code, "\u{200b}"),
+        of("word joiners at signs of code", CODE, is_sign_of_code, "\u{2060}"),
+        of("byte order marks at signs of code", CODE, is_sign_of_code, "\u{feff}"),
+        Channel {
+            zero: "\u{2060}",
+            ..of("breaks or joiners at signs", CODE, is_sign_of_code, "\u{200b}")
+        },
+        of(
+            "word breaks between words of names",
+            "readFileSync ",
+            |it| "de".contains(it),
+            "\u{200b}",
+        ),
+        of("word breaks in a rule", "----------\n", |it| it == '-', "\u{200b}"),
+        of("byte order marks before lines", "- milk\n- bread\n- eggs\n", is_newline, "\u{feff}"),
+        of("direction marks after signs", SHORT, |it| ".,;!".contains(it), "\u{200e}"),
+        of("invisible factors in words", ENGLISH, char::is_alphabetic, "\u{2062}"),
+        of("applied functions", "f(x) + g(y) = h(z)\n", |it| "fgh".contains(it), "\u{2061}"),
+        of("separators in numbers", NUMBERS, is_digit, "\u{2063}"),
+        of("fillers of syllables", "\u{1100} \u{1102} \u{1103} ", is_jamo, "\u{1160}"),
+        of("grapheme joiners after letters", "e\u{301}te\u{301} ", |it| it == 'e', "\u{34f}"),
         of("grapheme joiners", VOCALIZED, |it| ('\u{5b0}'..='\u{5c7}').contains(&it), "\u{34f}"),
     ]
 }

@@ -75,6 +75,9 @@ fn what_writing_from_right_to_left_needs_passes() {
         "Created at \u{200f}\u{200e}10:24:31, \u{200e}6 of 12 files of this folder",
         "\u{2068}שלום \u{2066}one\u{2069} ו\u{2066}two\u{2069}\u{2069} means peace.",
         "\"short\": \"d\u{200f}/M\u{200f}/y\", \"name\": \"يناير\"",
+        "3\u{200f}/6\u{200f}/2019",
+        "٣\u{200f}/٦\u{200f}/٢٠١٩",
+        "The report is from 3\u{200f}/6\u{200f}/2019, not from 12\u{200f}/6\u{200f}/2019.",
     ] {
         assert_passes("right to left", text);
         assert_passes("right to left", &format!("{text}\n").repeat(100));
@@ -127,11 +130,13 @@ fn what_scripts_need_passes() {
             "Этотъ\u{200b} редакторъ показываетъ, какїе параметры \u{200b}предоставлѧетъ шаблонъ",
         ),
         ("mathematics", "f\u{2061}(x) = 2\u{2062}x + sin\u{2061}y, a\u{2063}b, 3\u{2064}½"),
+        ("orders", "O\u{2062}(n) and O\u{2062}(n2) and O\u{2062}(n\u{2062}log\u{2061}n), "),
+        ("functions", "f\u{2061}(x)=a\u{2062}x "),
         ("music", "𝄞𝅝𝅗𝅥𝅘𝅥 \u{1d173}𝅘𝅥𝅮𝅘𝅥𝅮\u{1d174}"),
         ("hieroglyphs", "𓀀\u{13430}𓀁\u{13431}𓀂"),
         (
             "URLs",
-            "https://\u{200b}example\u{200b}.org/\u{200b}a\u{200b}/very_\u{200b}long_\u{200b}name",
+            "https://\u{200b}example\u{200b}.org/\u{200b}a/\u{200b}very_\u{200b}long_\u{200b}name",
         ),
         ("code", "java.\u{200b}util.\u{200b}concurrent.\u{200b}Concurrent\u{200b}HashMap"),
     ] {

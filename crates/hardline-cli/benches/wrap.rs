@@ -3,8 +3,10 @@
 //! The benchmark starts itself twice more: as a server that answers at once, and as a proxy that copies
 //! bytes with two blocking threads. `hardline wrap` takes turns with that proxy in front of the same
 //! server, and the ratio within one run counts. `cargo bench -p hardline-cli` prints the tables with the
-//! goal of each row, and exits with status 1 if a goal is missed. `-- --test` runs everything once and
-//! ignores the goals. `-- --against PATH` compares this build with another one, the binary at PATH, instead.
+//! goal of each row, and exits with status 1 if a goal is missed. `-- --only TEXT` measures the rows whose
+//! names contain the text.
+//! `-- --test` runs a part once and ignores the goals. `-- --against PATH` compares this build with another
+//! one, the binary at PATH, instead.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -17,30 +19,31 @@ use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use hardline_testkit::echo::EchoServer;
 use hardline_testkit::measure::{Candidate, Effort, run};
+use hardline_testkit::text::{KINDS, Kind};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Name and size of a message, largest ratio of round trips, and smallest ratio of calls per second.
-const ROWS: [(&str, usize, f64, f64); 3] =
-    [("200 B", 200, 1.2, 0.6), ("10 KB", 10_000, 1.5, 0.4), ("1 MB", 1_000_000, 2.0, 0.5)];
+/// Name and size of a text, largest ratio of round trips, and smallest ratio of calls per second.
+const SIZES: [(&str, usize, f64, f64); 3] =
+    [("200 B", 200, 1.15, 0.6), ("10 KB", 10_000, 1.4, 0.6), ("1 MB", 1_000_000, 1.6, 0.7)];
 /// Number of calls in one measured step with [`IN_FLIGHT`] of them in flight.
 const BURST: usize = 256;
 const IN_FLIGHT: usize = 64;
 /// Smallest speed with the audit, as a part of the speed without it.
-const LEAST_AUDITED: f64 = 0.95;
+const LEAST_AUDITED: f64 = 0.97;
 /// Limits on the extra time until the first answer, in ms, and on the resident memory, in MB.
-const MAX_START: f64 = 15.0;
-const MAX_RESIDENT: f64 = 10.0;
+const MAX_START: f64 = 3.0;
+const MAX_RESIDENT: f64 = 7.0;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1).map(String::as_str) {
-        Some("--serve") => return serve(arguments[2].parse().unwrap()),
+        Some("--serve") => return serve(Text::parse(&arguments[2], &arguments[3])),
         Some("--copy") => return copy(&arguments[2..]),
         _ => {}
     }
@@ -53,8 +56,13 @@ fn main() -> ExitCode {
         compare(effort, other);
         return ExitCode::SUCCESS;
     }
-    let mut missed = round_trips(effort);
-    missed += bursts(effort);
+    let only = arguments.iter().position(|it| it == "--only").and_then(|at| arguments.get(at + 1));
+    let only = only.map_or("", String::as_str);
+    let rows: Vec<_> = rows().filter(|(it, _)| it.to_string().contains(only)).collect();
+    // One row of each size is enough to check that everything runs.
+    let rows = if once { rows.into_iter().step_by(KINDS.len()).collect() } else { rows };
+    let mut missed = round_trips(effort, &rows);
+    missed += bursts(effort, &rows);
     missed += start(once);
     missed += resident();
     if once {
@@ -66,7 +74,7 @@ fn main() -> ExitCode {
 }
 
 /// Measures one call at a time, on one core. Returns the number of missed goals.
-fn round_trips(effort: Effort) -> u32 {
+fn round_trips(effort: Effort, rows: &[Row]) -> u32 {
     println!(
         "One call through `wrap`, guard and audit on, and through a byte copy, µs (all on one core):\n"
     );
@@ -76,8 +84,8 @@ fn round_trips(effort: Effort) -> u32 {
     println!("|---|---|---|---|---|---|---|");
     pin(true);
     let mut missed = 0;
-    for (name, size, most, _) in ROWS {
-        let [wrap, off, copy, none] = peers(size).map(RefCell::new);
+    for &(text, (most, _)) in rows {
+        let [wrap, off, copy, none] = peers(text).map(RefCell::new);
         let outcome = run(
             effort,
             vec![
@@ -92,7 +100,7 @@ fn round_trips(effort: Effort) -> u32 {
         let audited = micros("off") / micros("wrap");
         missed += u32::from(ratio > most) + u32::from(audited < LEAST_AUDITED);
         println!(
-            "| {name} | {:.1} | {:.1} | {} | {:.1} | {:.1} | {} |",
+            "| {text} | {:.1} | {:.1} | {} | {:.1} | {:.1} | {} |",
             micros("wrap"),
             micros("copy"),
             mark(ratio, most, ratio > most),
@@ -109,10 +117,9 @@ fn compare(effort: Effort, other: &str) {
     println!("Speed of this build / speed of {other}:\n");
     println!("| message | one call at a time | {IN_FLIGHT} in flight |");
     println!("|---|---|---|");
-    for (name, size, ..) in ROWS {
-        let ratio = |step: fn(&mut Peer) -> usize| {
-            let start =
-                |program: &str| RefCell::new(Peer::start(&mut build(program, &[], size), size));
+    for (text, _) in rows() {
+        let ratio = |step: fn(&mut EchoServer) -> usize| {
+            let start = |program: &str| RefCell::new(text.start(&mut build(program, &[], text)));
             let (this, that) = (start(env!("CARGO_BIN_EXE_hardline")), start(other));
             let outcome = run(
                 effort,
@@ -124,14 +131,14 @@ fn compare(effort: Effort, other: &str) {
             outcome.seconds("that") / outcome.seconds("this")
         };
         pin(true);
-        let single = ratio(Peer::call);
+        let single = ratio(EchoServer::call);
         pin(false);
-        println!("| {name} | {single:.3} | {:.3} |", ratio(Peer::burst));
+        println!("| {text} | {single:.3} | {:.3} |", ratio(|peer| peer.burst(BURST, IN_FLIGHT)));
     }
 }
 
 /// Measures many calls at a time, on all cores. Returns the number of missed goals.
-fn bursts(effort: Effort) -> u32 {
+fn bursts(effort: Effort, rows: &[Row]) -> u32 {
     println!("\nThe same with {IN_FLIGHT} in flight, calls a second (on all cores):\n");
     println!(
         "| message | `wrap` | byte copy | ratio | no proxy | `--audit off` | speed with audit |"
@@ -139,15 +146,15 @@ fn bursts(effort: Effort) -> u32 {
     println!("|---|---|---|---|---|---|---|");
     pin(false);
     let mut missed = 0;
-    for (name, size, _, least) in ROWS {
-        let [wrap, off, copy, none] = peers(size).map(RefCell::new);
+    for &(text, (_, least)) in rows {
+        let [wrap, off, copy, none] = peers(text).map(RefCell::new);
         let outcome = run(
             effort,
             vec![
-                Candidate::new("wrap", || wrap.borrow_mut().burst()),
-                Candidate::new("off", || off.borrow_mut().burst()),
-                Candidate::new("copy", || copy.borrow_mut().burst()),
-                Candidate::new("none", || none.borrow_mut().burst()),
+                Candidate::new("wrap", || wrap.borrow_mut().burst(BURST, IN_FLIGHT)),
+                Candidate::new("off", || off.borrow_mut().burst(BURST, IN_FLIGHT)),
+                Candidate::new("copy", || copy.borrow_mut().burst(BURST, IN_FLIGHT)),
+                Candidate::new("none", || none.borrow_mut().burst(BURST, IN_FLIGHT)),
             ],
         );
         let speed = |name| BURST as f64 / outcome.seconds(name);
@@ -155,7 +162,7 @@ fn bursts(effort: Effort) -> u32 {
         let audited = speed("wrap") / speed("off");
         missed += u32::from(ratio < least) + u32::from(audited < LEAST_AUDITED);
         println!(
-            "| {name} | {:.0} | {:.0} | {} | {:.0} | {:.0} | {} |",
+            "| {text} | {:.0} | {:.0} | {} | {:.0} | {:.0} | {} |",
             speed("wrap"),
             speed("copy"),
             mark(ratio, least, ratio < least),
@@ -165,6 +172,16 @@ fn bursts(effort: Effort) -> u32 {
         );
     }
     missed
+}
+
+/// A text, the largest ratio of round trips, and the smallest ratio of calls per second.
+type Row = (Text, (f64, f64));
+
+/// Returns each kind of text in each size.
+fn rows() -> impl Iterator<Item = Row> {
+    SIZES.into_iter().flat_map(|(name, size, most, least)| {
+        KINDS.into_iter().map(move |kind| (Text { kind, name, size }, (most, least)))
+    })
 }
 
 /// A figure beside its goal.
@@ -182,14 +199,16 @@ fn start(once: bool) -> u32 {
     let begin = |make: fn() -> Command| {
         let time = |_| {
             let start = Instant::now();
-            let peer = Peer::start(&mut make(), 200);
+            let peer = Text::SHORT.start(&mut make());
             let time = start.elapsed();
             drop(peer);
             time
         };
         (0..rounds).map(time).min().unwrap_or(Duration::ZERO)
     };
-    let extra = (begin(|| wrapped(200)).as_secs_f64() - begin(|| server(200)).as_secs_f64()) * 1e3;
+    let extra = (begin(|| wrapped(Text::SHORT)).as_secs_f64()
+        - begin(|| server(Text::SHORT)).as_secs_f64())
+        * 1e3;
     println!(
         "\nUntil the first answer: {extra:.1} ms more than without (goal: at most {MAX_START})"
     );
@@ -198,11 +217,11 @@ fn start(once: bool) -> u32 {
 
 /// Measures the memory of a proxy that has relayed a few calls.
 fn resident() -> u32 {
-    let mut peer = Peer::start(&mut wrapped(10_000), 10_000);
+    let mut peer = Text::MEDIUM.start(&mut wrapped(Text::MEDIUM));
     for _ in 0..100 {
         peer.call();
     }
-    let status = fs::read_to_string(format!("/proc/{}/status", peer.child.id()));
+    let status = fs::read_to_string(format!("/proc/{}/status", peer.id()));
     let Ok(status) = status else { return 0 };
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
     let kilobytes: f64 =
@@ -216,42 +235,75 @@ fn this() -> Command {
     Command::new(std::env::current_exe().unwrap())
 }
 
-fn server(size: usize) -> Command {
+/// The text that a call sends and gets back.
+#[derive(Clone, Copy)]
+struct Text {
+    kind: Kind,
+    /// Name of its size.
+    name: &'static str,
+    size: usize,
+}
+
+impl Text {
+    const SHORT: Self = Self { kind: KINDS[0], name: "200 B", size: 200 };
+    const MEDIUM: Self = Self { kind: KINDS[0], name: "10 KB", size: 10_000 };
+
+    fn parse(kind: &str, size: &str) -> Self {
+        Self { kind: Kind::find(kind).unwrap(), name: "", size: size.parse().unwrap() }
+    }
+
+    /// Starts a server and opens a session whose calls carry the text.
+    fn start(self, command: &mut Command) -> EchoServer {
+        EchoServer::start(command, &format!("{{{}}}", self.kind.members(self.size)))
+    }
+
+    fn arguments(self) -> [String; 3] {
+        ["--serve".into(), self.kind.name.into(), self.size.to_string()]
+    }
+}
+
+impl std::fmt::Display for Text {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}, {}", self.kind.name, self.name)
+    }
+}
+
+fn server(text: Text) -> Command {
     let mut command = this();
-    command.args(["--serve", &size.to_string()]);
+    command.args(text.arguments());
     command
 }
 
 /// Directory of the audit logs.
 static STATE: OnceLock<PathBuf> = OnceLock::new();
 
-fn wrapped(size: usize) -> Command {
-    with_options(&[], size)
+fn wrapped(text: Text) -> Command {
+    with_options(&[], text)
 }
 
-fn with_options(options: &[&str], size: usize) -> Command {
-    build(env!("CARGO_BIN_EXE_hardline"), options, size)
+fn with_options(options: &[&str], text: Text) -> Command {
+    build(env!("CARGO_BIN_EXE_hardline"), options, text)
 }
 
 /// Returns the command that runs the benchmark's server behind `program wrap`.
-fn build(program: &str, options: &[&str], size: usize) -> Command {
+fn build(program: &str, options: &[&str], text: Text) -> Command {
     let mut command = Command::new(program);
     command.env("XDG_STATE_HOME", STATE.get().unwrap());
     command.arg("wrap").args(options).arg("--").arg(std::env::current_exe().unwrap());
-    command.args(["--serve", &size.to_string()]);
+    command.args(text.arguments());
     command
 }
 
-fn copied(size: usize) -> Command {
+fn copied(text: Text) -> Command {
     let mut command = this();
     command.arg("--copy").arg(std::env::current_exe().unwrap());
-    command.args(["--serve", &size.to_string()]);
+    command.args(text.arguments());
     command
 }
 
-fn peers(size: usize) -> [Peer; 4] {
-    let off = with_options(&["--audit", "off"], size);
-    [wrapped(size), off, copied(size), server(size)].map(|mut it| Peer::start(&mut it, size))
+fn peers(text: Text) -> [EchoServer; 4] {
+    let off = with_options(&["--audit", "off"], text);
+    [wrapped(text), off, copied(text), server(text)].map(|mut it| text.start(&mut it))
 }
 
 /// Restricts this process, and those that it starts from now on, to one core, or lifts the restriction.
@@ -264,12 +316,11 @@ fn pin(to_one: bool) {
     let _ = sched_setaffinity(None, &cores);
 }
 
-/// Answers each line at once, with a text of `size` bytes.
-fn serve(size: usize) -> ExitCode {
-    let text = "lorem ipsum ".repeat(size.div_ceil(12));
+/// Answers each line at once, with the text.
+fn serve(text: Text) -> ExitCode {
     let tail = format!(
-        r#","result":{{"protocolVersion":"2025-06-18","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}},"content":[{{"type":"text","text":"{}"}}]}}}}"#,
-        text.split_at(size).0
+        r#","result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}},{}}}}}"#,
+        text.kind.members(text.size)
     );
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let (mut buffer, mut rest, mut answers) = (vec![0; 1 << 20], Vec::new(), Vec::new());
@@ -323,106 +374,5 @@ fn pump(from: &mut impl Read, to: &mut impl Write) {
         if to.write_all(&buffer[..length]).is_err() {
             return;
         }
-    }
-}
-
-/// A measured server, with or without a proxy in front of it.
-struct Peer {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: ChildStdout,
-    request: Vec<u8>,
-    buffer: Vec<u8>,
-}
-
-impl Peer {
-    fn start(command: &mut Command, size: usize) -> Self {
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let input = child.stdin.take();
-        let output = child.stdout.take().unwrap();
-        let text = "lorem ipsum ".repeat(size.div_ceil(12));
-        let request = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{{\"name\":\"echo\",\"arguments\":{{\"text\":\"{}\"}}}}}}\n",
-            text.split_at(size).0
-        );
-        let request = request.into_bytes();
-        let mut peer = Self { child, input, output, request, buffer: vec![0; 1 << 20] };
-        peer.send(concat!(
-            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
-            r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
-            "\n"
-        ).as_bytes());
-        peer.receive(1);
-        peer.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
-        peer
-    }
-
-    fn send(&mut self, line: &[u8]) {
-        self.input.as_mut().unwrap().write_all(line).unwrap();
-    }
-
-    /// Reads this many lines. Returns their length.
-    fn receive(&mut self, mut lines: usize) -> usize {
-        let mut bytes = 0;
-        while lines > 0 {
-            let length = self.output.read(&mut self.buffer).unwrap();
-            assert_ne!(length, 0, "the peer is gone");
-            bytes += length;
-            lines -= self.buffer[..length].iter().filter(|byte| **byte == b'\n').count().min(lines);
-        }
-        bytes
-    }
-
-    fn call(&mut self) -> usize {
-        let request = std::mem::take(&mut self.request);
-        self.send(&request);
-        self.request = request;
-        self.receive(1)
-    }
-
-    /// Makes [`BURST`] calls, up to [`IN_FLIGHT`] of them at a time, each with an id of its own.
-    fn burst(&mut self) -> usize {
-        let mut input = self.input.take().unwrap();
-        let request = self.request.clone();
-        let (permits, taken) = sync_channel(IN_FLIGHT);
-        for _ in 0..IN_FLIGHT {
-            permits.send(()).unwrap();
-        }
-        let writer = std::thread::spawn(move || {
-            let mut line = request;
-            let at = line.windows(7).position(|it| it == b"\"id\":7,").unwrap();
-            let tail = line.split_off(at + 5);
-            for id in 0..BURST {
-                taken.recv().unwrap();
-                let mut whole = line.clone();
-                whole.extend_from_slice(id.to_string().as_bytes());
-                whole.extend_from_slice(&tail[1..]);
-                input.write_all(&whole).unwrap();
-            }
-            input
-        });
-        let (mut bytes, mut left) = (0, BURST);
-        while left > 0 {
-            let length = self.output.read(&mut self.buffer).unwrap();
-            assert_ne!(length, 0, "the peer is gone");
-            bytes += length;
-            let lines = self.buffer[..length].iter().filter(|byte| **byte == b'\n').count();
-            left -= lines;
-            for _ in 0..lines {
-                // The writer does not wait for the last permits.
-                let _ = permits.try_send(());
-            }
-        }
-        self.input = Some(writer.join().unwrap());
-        bytes
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        self.input = None;
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

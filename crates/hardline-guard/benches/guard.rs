@@ -1,7 +1,8 @@
 //! Measures the cost of the guard, as ratios within one run on one thread.
 //!
 //! `cargo bench -p hardline-guard` prints Markdown tables with the goal of each row, and exits with
-//! status 1 if a goal is missed. With `-- --test` everything runs once and no goal counts.
+//! status 1 if a goal is missed. With `-- --test` everything runs once and no goal counts. With
+//! `-- --only TEXT` only the rows with such a name run.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -16,38 +17,28 @@ use hardline_guard::policy::Policy;
 use hardline_guard::{Direction, Guard};
 use hardline_testkit::hostile::TEXTS;
 use hardline_testkit::measure::{Candidate, Effort, Outcome, run};
-use hardline_testkit::sample;
+use hardline_testkit::text::{KINDS, MESSAGE_SIZES};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineFramer};
 use serde::de::IgnoredAny;
 
 /// Limit on the time for any megabyte of input, in milliseconds.
-const MAX_HOSTILE: f64 = 50.0;
+const MAX_HOSTILE: f64 = 20.0;
 
-const SIZES: [(&str, usize); 4] =
-    [("200 B", 200), ("1 KB", 1_000), ("100 KB", 100_000), ("10 MB", 10_000_000)];
-
-/// The frames of a row, and its goals.
-struct Row {
-    kind: &'static str,
-    make: fn(usize) -> String,
-    /// Ratio to validation alone.
-    goal_ratio: f64,
-    /// Gigabytes per second, at 100 KB.
-    goal_speed: f64,
-}
-
-const ROWS: [Row; 4] = [
-    Row { kind: "English", make: sample::english_frame, goal_ratio: 0.5, goal_speed: 1.0 },
-    Row { kind: "prose and code", make: sample::text_frame, goal_ratio: 0.5, goal_speed: 1.0 },
-    Row { kind: "JSON in text", make: sample::quoted_frame, goal_ratio: 0.5, goal_speed: 0.0 },
-    Row { kind: "dense JSON", make: sample::dense_frame, goal_ratio: 0.3, goal_speed: 0.0 },
-];
+/// Smallest ratio to validation alone, from 1 KB up.
+const LEAST_RATIO: f64 = 0.5;
+/// Limit on the time for a frame of 200 bytes, in microseconds.
+const MOST_MICROS: f64 = 0.4;
 
 fn main() -> ExitCode {
     let once = std::env::args().any(|argument| argument == "--test");
     let effort = if once { Effort::ONCE } else { Effort::FULL };
-    let missed = passing(effort) + hostile(once);
+    let only = std::env::args().skip_while(|argument| argument != "--only").nth(1);
+    if let Some(only) = &only {
+        passing(effort, only);
+        return ExitCode::SUCCESS;
+    }
+    let missed = passing(effort, "") + hostile(once);
     if once {
         println!("ran once: no goal counts");
         return ExitCode::SUCCESS;
@@ -56,19 +47,21 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Measures a call and its result. Returns the number of missed goals.
-fn passing(effort: Effort) -> u32 {
+/// Measures a call and its result, for each kind of text. Returns the number of missed goals.
+fn passing(effort: Effort, only: &str) -> u32 {
     println!(
-        "The whole guard (strict check, session, content, verdict) on a call and its result, which carry the same:\n"
+        "The whole guard (strict check, session, content, verdict) on a call and its result, which carry the same text:\n"
     );
-    println!("| result | Hardline, GB/s | `IgnoredAny`, GB/s | ratio | a frame, µs |");
+    println!("| text | Hardline, GB/s | `IgnoredAny`, GB/s | ratio | a frame, µs |");
     println!("|---|---|---|---|---|");
     let mut missed = 0;
-    for Row { kind, make, goal_ratio, goal_speed } in ROWS {
-        for (name, size) in SIZES {
-            let result = make(size);
-            let call = call_of(&result);
-            let bytes = call.len() + result.len();
+    for kind in KINDS {
+        for (name, size) in MESSAGE_SIZES {
+            let row = format!("{}, {name}", kind.name);
+            if !row.contains(only) {
+                continue;
+            }
+            let (call, result) = (kind.call(size), kind.result(size));
             let mut session = Session::new();
             let mut framers = [framer(), framer()];
             let (call_line, result_line) = (format!("{call}\n"), format!("{result}\n"));
@@ -88,13 +81,7 @@ fn passing(effort: Effort) -> u32 {
                     }),
                 ],
             );
-            missed += show(&format!("{kind}, {name}"), &outcome, bytes, |speed, ratio, time| {
-                (
-                    if size == 100_000 { (speed, goal_speed) } else { (speed, 0.0) },
-                    if size == 200 { (ratio, 0.0) } else { (ratio, goal_ratio) },
-                    if size == 200 { (time, 1.0) } else { (time, f64::INFINITY) },
-                )
-            });
+            missed += show(&row, &outcome, call.len() + result.len(), size == 200);
         }
     }
     missed
@@ -135,28 +122,25 @@ fn hostile(once: bool) -> u32 {
     u32::from(MAX_HOSTILE < worst)
 }
 
-/// Measurements and their goals: gigabytes per second, ratio, microseconds.
-type Goals = ((f64, f64), (f64, f64), (f64, f64));
-
-fn show(row: &str, outcome: &Outcome, bytes: usize, goals: impl Fn(f64, f64, f64) -> Goals) -> u32 {
-    let speed = outcome.gigabytes("hardline", bytes);
-    let time = outcome.seconds("hardline") * 1e6 / 2.0;
-    let ((speed, least), (ratio, least_ratio), (time, most)) =
-        goals(speed, outcome.speed("hardline", "ignored"), time);
-    let is_missed = [speed < least, ratio < least_ratio, most < time];
-    let mark = |shown: String, is_missed: bool, goal: f64| match goal {
-        0.0 | f64::INFINITY => shown,
-        _ if is_missed => format!("**{shown}** (missed: {goal})"),
-        _ => format!("{shown} (goal {goal})"),
+/// Prints a row. A small frame has a goal for its time, and a larger one for the ratio.
+fn show(row: &str, outcome: &Outcome, bytes: usize, is_small: bool) -> u32 {
+    let micros = outcome.seconds("hardline") * 1e6 / 2.0;
+    let ratio = outcome.speed("hardline", "ignored");
+    let mark = |figure: f64, goal: f64, has_goal: bool, is_missed: bool| match (has_goal, is_missed)
+    {
+        (false, _) => format!("{figure:.2}"),
+        (true, true) => format!("**{figure:.2}** (missed: {goal})"),
+        (true, false) => format!("{figure:.2} (goal {goal})"),
     };
+    let (is_slow, is_late) = (ratio < LEAST_RATIO, micros > MOST_MICROS);
     println!(
-        "| {row} | {} | {:.2} | {} | {} |",
-        mark(format!("{speed:.2}"), is_missed[0], least),
+        "| {row} | {:.2} | {:.2} | {} | {} |",
+        outcome.gigabytes("hardline", bytes),
         outcome.gigabytes("ignored", bytes),
-        mark(format!("{ratio:.2}"), is_missed[1], least_ratio),
-        mark(format!("{time:.2}"), is_missed[2], most)
+        mark(ratio, LEAST_RATIO, !is_small, is_slow),
+        mark(micros, MOST_MICROS, is_small, is_late),
     );
-    is_missed.iter().map(|it| u32::from(*it)).sum()
+    u32::from(if is_small { is_late } else { is_slow })
 }
 
 /// An open session in which calls are answered.
@@ -209,12 +193,4 @@ impl Session {
 
 fn framer() -> LineFramer {
     LineFramer::new(&Limits::default())
-}
-
-/// Creates a call with the same content as `result`, which answers it.
-fn call_of(result: &str) -> String {
-    let (_, content) = result.split_once(r#""result":"#).unwrap();
-    format!(
-        r#"{{"jsonrpc":"2.0","id":42,"method":"tools/call","params":{{"name":"write","arguments":{content}}}"#
-    )
 }

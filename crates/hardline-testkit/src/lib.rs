@@ -2,6 +2,7 @@
 //! never published; it panics like a test.
 //!
 //! - [`generate`]: JSON texts of all kinds, valid and damaged, from a seed.
+//! - [`echo`]: a server in a child process, for benchmarks of round trips.
 //! - [`hostile`]: inputs designed to cost more than they should.
 //! - [`http`]: a scripted server, which misbehaves where the script does.
 //! - [`oauth`]: such a server behind a login.
@@ -11,6 +12,7 @@
 //! - [`oracle`]: the judgement of another parser on a text.
 //! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
 //! - [`measure`]: times several candidates in one run, as ratios.
+//! - [`text`]: texts as tools return them, for benchmarks.
 //! - [`work`]: counts instructions, to check how the work grows with the input.
 
 #![expect(
@@ -19,6 +21,7 @@
     reason = "a failed check panics, as in a test"
 )]
 
+pub mod echo;
 pub mod fuzz;
 pub mod generate;
 pub mod hostile;
@@ -29,4 +32,5 @@ pub mod oracle;
 pub mod outline;
 pub mod plant;
 pub mod sample;
+pub mod text;
 pub mod work;

@@ -17,10 +17,9 @@ mod echo;
 
 use std::cell::RefCell;
 use std::fs;
-use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
-use std::sync::mpsc::sync_channel;
+use std::process::{Command, ExitCode};
 
+use hardline_testkit::echo::EchoServer;
 use hardline_testkit::measure::{Candidate, Effort, run};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -60,11 +59,11 @@ fn main() -> ExitCode {
 fn measure(effort: Effort, name: &str, size: usize, in_flight: usize) -> u32 {
     pin(in_flight == 1);
     let servers: Vec<_> =
-        TRANSPORTS.iter().map(|it| (*it, RefCell::new(Server::start(it, size)))).collect();
+        TRANSPORTS.iter().map(|it| (*it, RefCell::new(server(it, size)))).collect();
     let candidates = servers.iter().map(|(name, server)| {
         Candidate::new(name, move || match in_flight {
             1 => server.borrow_mut().call(),
-            _ => server.borrow_mut().burst(in_flight),
+            _ => server.borrow_mut().burst(BURST, in_flight),
         })
     });
     let outcome = run(effort, candidates.collect());
@@ -97,9 +96,9 @@ fn mark(ratio: f64, goal: f64) -> String {
 
 /// Prints the memory of an idle server. Returns the number of missed goals.
 fn resident(once: bool) -> u32 {
-    let mut server = Server::start("hardline", 200);
+    let mut server = server("hardline", 200);
     server.call();
-    let status = fs::read_to_string(format!("/proc/{}/status", server.child.id()));
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id()));
     let Ok(status) = status else { return 0 };
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
     let kilobytes: f64 =
@@ -121,108 +120,10 @@ fn pin(to_one: bool) {
     let _ = sched_setaffinity(None, &cores);
 }
 
-/// A server, and the lines to send to it.
-struct Server {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: ChildStdout,
-    request: Vec<u8>,
-    buffer: Vec<u8>,
-}
-
-impl Server {
-    fn start(transport: &str, size: usize) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--serve", transport])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take();
-        let output = child.stdout.take().unwrap();
-        let request = format!(
-            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{}"}}}}}}"#,
-            "lorem ipsum ".repeat(size.div_ceil(12)).split_at(size).0
-        );
-        let mut server =
-            Self { child, input, output, request: request.into_bytes(), buffer: vec![0; 1 << 20] };
-        server.request.push(b'\n');
-        server.send(concat!(
-            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
-            r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
-            "\n"
-        ).as_bytes());
-        server.receive(1);
-        server.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
-        server
-    }
-
-    fn send(&mut self, line: &[u8]) {
-        self.input.as_mut().unwrap().write_all(line).unwrap();
-    }
-
-    /// Reads `lines` lines. Returns their total length.
-    fn receive(&mut self, mut lines: usize) -> usize {
-        let mut bytes = 0;
-        while lines > 0 {
-            let length = self.output.read(&mut self.buffer).unwrap();
-            assert_ne!(length, 0, "the server is gone");
-            bytes += length;
-            lines -= self.buffer[..length].iter().filter(|byte| **byte == b'\n').count().min(lines);
-        }
-        bytes
-    }
-
-    fn call(&mut self) -> usize {
-        let request = std::mem::take(&mut self.request);
-        self.send(&request);
-        self.request = request;
-        self.receive(1)
-    }
-
-    /// Makes [`BURST`] calls with this many in flight. Their ids differ, as the protocol requires.
-    fn burst(&mut self, in_flight: usize) -> usize {
-        let mut input = self.input.take().unwrap();
-        let request = self.request.clone();
-        let (permits, taken) = sync_channel(in_flight);
-        for _ in 0..in_flight {
-            permits.send(()).unwrap();
-        }
-        let writer = std::thread::spawn(move || {
-            let mut line = request;
-            let at = line.windows(7).position(|it| it == b"\"id\":7,").unwrap();
-            let tail = line.split_off(at + 5);
-            for id in 0..BURST {
-                taken.recv().unwrap();
-                let mut whole = line.clone();
-                whole.extend_from_slice(id.to_string().as_bytes());
-                whole.extend_from_slice(&tail[1..]);
-                input.write_all(&whole).unwrap();
-            }
-            input
-        });
-        let mut bytes = 0;
-        let mut left = BURST;
-        while left > 0 {
-            let length = self.output.read(&mut self.buffer).unwrap();
-            assert_ne!(length, 0, "the server is gone");
-            bytes += length;
-            let lines = self.buffer[..length].iter().filter(|byte| **byte == b'\n').count();
-            left -= lines;
-            for _ in 0..lines {
-                // The last answers trigger no further calls.
-                let _ = permits.try_send(());
-            }
-        }
-        self.input = Some(writer.join().unwrap());
-        bytes
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.input = None;
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts this program as a server.
+fn server(transport: &str, size: usize) -> EchoServer {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let text = "lorem ipsum ".repeat(size.div_ceil(12));
+    let arguments = format!(r#"{{"text":"{}"}}"#, text.split_at(size).0);
+    EchoServer::start(command.args(["--serve", transport]), &arguments)
 }

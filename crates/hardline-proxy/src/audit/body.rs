@@ -14,7 +14,7 @@ pub(super) fn kept(body: &[u8], length: u64) -> String {
     if !is_cut && text.len() <= MAX_BYTES {
         return text.into_owned();
     }
-    let shown = super::record::cut(&text, MAX_BYTES);
+    let shown = super::table::cut(&text, MAX_BYTES);
     format!("{shown}… cut: {length} bytes in all")
 }
 

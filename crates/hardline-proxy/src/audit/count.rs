@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use hardline_guard::Direction;
 
-use super::record::{CounterRecord, MessageRecord, SECOND, cut};
+use super::table::{CounterRecord, MessageRecord, SECOND, cut};
 use super::{LoggedMessage, Verdict};
 
 /// Limit on the counters in memory. Beyond it, one counter takes all methods.

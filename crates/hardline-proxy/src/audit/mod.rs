@@ -17,9 +17,9 @@ mod clock;
 mod count;
 mod queue;
 pub mod read;
-mod record;
 mod spill;
 mod store;
+mod table;
 mod thread;
 pub mod time;
 mod writer;
@@ -27,14 +27,13 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use hardline_guard::Direction;
-use hardline_wire::id::Id;
 use thiserror::Error;
 
 use crate::verdict::Verdict;
 use store::{Store, StoreError};
 
 pub use store::Pruned;
+pub use table::{Launch, LoggedMessage};
 pub use writer::AuditWriter;
 
 /// Default time for which the end of a session waits for its last records.
@@ -113,40 +112,6 @@ impl SessionStart {
             cwd: std::env::current_dir().ok(),
         }
     }
-}
-
-/// A message for the log. It borrows everything, so a message that is only counted is never copied.
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "the relay fills in every field")]
-pub struct LoggedMessage<'a> {
-    /// Direction of the message.
-    pub direction: Direction,
-    /// Method of the message; for an answer, the method of its request, if known.
-    pub method: Option<&'a str>,
-    /// Name of the called tool; for an answer, of the tool that answers.
-    pub tool: Option<&'a str>,
-    /// Id of the message.
-    pub id: Option<&'a Id<'a>>,
-    /// Length of the message in bytes.
-    pub bytes: usize,
-    /// For an answer, the time since its request.
-    pub latency: Option<Duration>,
-    /// Verdict on the message.
-    pub verdict: Verdict,
-    /// The line as received. Used only if message texts are stored.
-    pub body: &'a [u8],
-}
-
-/// A start of a server.
-#[derive(Clone, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "the launcher fills in every field")]
-pub struct Launch {
-    /// Command line. Secrets in it are redacted.
-    pub argv: Vec<String>,
-    /// Path of the executable that the first word names.
-    pub path: Option<PathBuf>,
-    /// SHA-256 of the executable, in hexadecimal.
-    pub sha256: Option<String>,
 }
 
 /// Text of the writer thread for standard error.

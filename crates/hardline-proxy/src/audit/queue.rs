@@ -14,7 +14,7 @@ use std::time::Duration;
 use hardline_guard::Found;
 
 use super::count::Counts;
-use super::record::{
+use super::table::{
     EndRecord, EventRecord, FindingRecord, Kind, LaunchRecord, MessageRecord, SECOND, kind,
 };
 use super::{Launch, LoggedMessage};

@@ -16,10 +16,10 @@ use hardline_transport::file;
 use serde::{Deserialize, Serialize};
 
 use super::queue::Batch;
-use super::record::{
+use super::store::{Store, StoreError, keep_private};
+use super::table::{
     CounterRecord, EndRecord, EventRecord, FindingRecord, LaunchRecord, SessionRecord,
 };
-use super::store::{Store, StoreError, keep_private};
 
 /// Limit on the length of a file, in bytes. Further records stay in memory while there is room.
 const MAX_BYTES: u64 = 8 << 20;

@@ -13,9 +13,9 @@ use hardline_wire::backoff::Backoff;
 
 use super::clock::Clock;
 use super::queue::Batch;
-use super::record::SessionRecord;
 use super::spill::{self, Spill};
 use super::store::{self, Store, StoreError};
+use super::table::SessionRecord;
 use super::writer::Shared;
 use super::{Options, Output, Retention, SessionStart};
 use crate::redact;

@@ -3,8 +3,6 @@
 //! A reader never changes anything. It works beside any number of writing sessions, and in a
 //! directory that cannot be written.
 
-mod row;
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,9 +12,22 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use thiserror::Error;
 
 use super::store::{self, Identity, StoreError, beside, identity};
+use super::table::Stored;
 use super::time::Time;
 
-pub use row::{EventRow, FindingRow, MessageRow, SessionRow};
+pub use super::table::{EventRow, FindingRow, MessageRow, SessionRow};
+
+/// The condition of a [`Query`]: `?1` is its server, `?2` its session and `?3` its time. Needs the
+/// sessions under the name `s`, and takes the column with the time of a record.
+macro_rules! selected {
+    ($time:literal) => {
+        concat!(
+            "(?1 IS NULL OR s.server = ?1)
+             AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= ",
+            $time
+        )
+    };
+}
 
 /// The audit database, open for reading.
 #[derive(Debug)]
@@ -164,16 +175,13 @@ impl Reader {
         mut each: impl FnMut(SessionRow) -> Result<(), E>,
     ) -> Result<(), E> {
         // The inner query takes the newest rows, the outer one puts them into order.
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare(concat!(
             "SELECT * FROM (
-               SELECT id, key, server, command, profile, version, client, pid, cwd, started, seen,
-                 ended, outcome, messages, bytes, findings
-               FROM sessions s
-               WHERE (?1 IS NULL OR s.server = ?1)
-                 AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= s.seen
-               ORDER BY started DESC, id DESC LIMIT ?4)
-             ORDER BY started, id",
-        )?;
+                   SELECT * FROM sessions s WHERE ",
+            selected!("s.seen"),
+            "  ORDER BY started DESC, id DESC LIMIT ?4)
+                 ORDER BY started, id"
+        ))?;
         let mut rows = statement.query(params![
             query.server,
             query.session,
@@ -206,16 +214,14 @@ impl Reader {
         mut each: impl FnMut(FindingRow) -> Result<(), E>,
     ) -> Result<i64, E> {
         let mut statement = self.connection.prepare(
-            "SELECT * FROM (
-               SELECT f.id AS id, at, key, server, rule, severity, direction, action, path,
-                 \"offset\", length, excerpt, detail, count
-               FROM findings f JOIN sessions s ON s.id = f.session
-               WHERE (?1 IS NULL OR s.server = ?1)
-                 AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= at
-                 AND (?5 IS NULL OR rule GLOB ?5)
-                 AND instr(?6, severity) AND ?7 < f.id
-               ORDER BY f.id DESC LIMIT ?4)
-             ORDER BY id",
+            concat!(
+                "SELECT * FROM (
+                   SELECT f.*, key, server FROM findings f JOIN sessions s ON s.id = f.session WHERE ",
+                selected!("at"),
+                "  AND (?5 IS NULL OR rule GLOB ?5) AND instr(?6, severity) AND ?7 < f.id
+                   ORDER BY f.id DESC LIMIT ?4)
+                 ORDER BY id"
+            ),
         )?;
         let rule = query.rule.as_deref();
         let mut rows = statement.query(params![
@@ -247,14 +253,13 @@ impl Reader {
         mut each: impl FnMut(MessageRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut statement = self.connection.prepare(
-            "SELECT * FROM (
-               SELECT m.id AS id, at, key, server, direction, method, tool, request,
-                 m.bytes AS bytes, latency, verdict, body
-               FROM messages m JOIN sessions s ON s.id = m.session
-               WHERE (?1 IS NULL OR s.server = ?1)
-                 AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= at
-               ORDER BY m.id DESC LIMIT ?4)
-             ORDER BY id",
+            concat!(
+                "SELECT * FROM (
+                   SELECT m.*, key, server FROM messages m JOIN sessions s ON s.id = m.session WHERE ",
+                selected!("at"),
+                "  ORDER BY m.id DESC LIMIT ?4)
+                 ORDER BY id"
+            ),
         )?;
         let mut rows = statement.query(params![
             query.server,
@@ -275,12 +280,13 @@ impl Reader {
     /// An error of the database.
     pub fn counted(&self, query: &Query) -> Result<u64, rusqlite::Error> {
         self.connection.query_row(
-            "SELECT coalesce(sum(c.messages), 0) AS messages
-             FROM counters c JOIN sessions s ON s.id = c.session
-             WHERE (?1 IS NULL OR s.server = ?1)
-               AND (?2 IS NULL OR substr(s.key, 1, length(?2)) = ?2) AND ?3 <= second",
+            concat!(
+                "SELECT coalesce(sum(c.messages), 0) AS messages
+                 FROM counters c JOIN sessions s ON s.id = c.session WHERE ",
+                selected!("second")
+            ),
             params![query.server, query.session, query.since_micros()],
-            |row| row::count(row, "messages"),
+            |row| u64::read(row, "messages"),
         )
     }
 
@@ -303,18 +309,17 @@ impl Reader {
         query: &Query,
         mut each: impl FnMut(EventRow) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare(concat!(
             "SELECT * FROM (
                SELECT kind IS NULL AS is_launch, id, at, key, server, kind, text, sha256, seq FROM (
                  SELECT id, session, seq, at, kind, text, NULL AS sha256 FROM events WHERE ?5 < id
                  UNION ALL
                  SELECT id, session, seq, at, NULL, argv, sha256 FROM launches WHERE ?6 < id)
-               JOIN (SELECT id AS its, key, server FROM sessions) ON its = session
-               WHERE (?1 IS NULL OR server = ?1)
-                 AND (?2 IS NULL OR substr(key, 1, length(?2)) = ?2) AND ?3 <= at
-               ORDER BY at DESC, kind IS NULL, seq DESC LIMIT ?4)
-             ORDER BY at, kind IS NOT NULL, seq",
-        )?;
+               JOIN (SELECT id AS its, key, server FROM sessions) s ON its = session WHERE ",
+            selected!("at"),
+            "  ORDER BY at DESC, kind IS NULL, seq DESC LIMIT ?4)
+                 ORDER BY at, kind IS NOT NULL, seq"
+        ))?;
         let mut rows = statement.query(params![
             query.server,
             query.session,

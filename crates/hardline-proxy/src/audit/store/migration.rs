@@ -1,7 +1,7 @@
 //! Versions of the audit database, and the steps from each version to the next.
 //!
-//! A change of the tables is a new file `migration/N.sql` and a new line in [`STEPS`]. Files of
-//! released steps never change.
+//! A change of the tables is a new step in [`STEPS`]: a statement, or `include_str!` of a file
+//! `migration/N.sql` if it is long. Released steps never change.
 //!
 //! Invariants:
 //! - All steps of an upgrade are one transaction, which also stores the new version.
@@ -60,6 +60,9 @@ fn migrate_with(connection: &mut Connection, steps: &[&str]) -> Result<(), Store
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn columns(connection: &Connection, table: &str) -> Vec<String> {
@@ -85,6 +88,22 @@ mod tests {
         assert_eq!(columns(&connection, "spills"), ["name", "at", "size"]);
         assert!(matches!(version(&connection), Err(StoreError::Newer(2))));
         assert!(matches!(migrate(&mut connection), Err(StoreError::Newer(2))));
+    }
+
+    #[test]
+    fn the_page_in_docs_names_every_column() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
+        let page = fs::read_to_string(path).unwrap();
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        for table in ["sessions", "launches", "messages", "counters", "findings", "events"] {
+            let start = format!("| `{table}` | `");
+            let row = page.lines().rfind(|line| line.starts_with(&start));
+            let row = row.unwrap_or_else(|| panic!("{table} has no row"));
+            for column in columns(&connection, table) {
+                assert!(row.contains(&format!("`{column}`")), "{table}.{column} is not in {row}");
+            }
+        }
     }
 
     #[test]

@@ -22,13 +22,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use thiserror::Error;
 
 use super::queue::Batch;
-use super::record::SessionRecord;
 use super::spill;
+use super::table::SessionRecord;
 use file_lock::{FileLock, FileLockGuard};
 use insert::Insert;
 
 pub(super) use damage::mend;
 pub(super) use migration::{VERSION, version};
+use retention::Largest;
 pub use retention::Pruned;
 
 /// Time for which one call waits for other processes.
@@ -44,6 +45,8 @@ pub(super) struct Store {
     identity: Option<Identity>,
     /// Row id of this session, once the session has a row.
     session: Option<i64>,
+    /// The server whose messages are being deleted, if the database is too large.
+    largest: Option<Largest>,
 }
 
 /// Error of writing to the database.
@@ -107,7 +110,7 @@ impl Store {
         // A crash of the system may lose the last commits, but never damages a WAL database.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-        Ok(Self { path: path.to_owned(), lock, connection, identity, session: None })
+        Ok(Self { path: path.to_owned(), lock, connection, identity, session: None, largest: None })
     }
 
     /// Writes a batch of this session. `now` is in microseconds since 1970.

@@ -1,9 +1,12 @@
 //! Pruning: deletes old or excess records in small steps.
 //!
 //! Each step is one short transaction, so that other processes do not wait long. Messages and
-//! counters go first, then events and findings of a session that has far too many. Whole sessions
-//! with their findings go only if they are too old, or if nothing else is left and the database is
-//! still too large.
+//! counters go first, then events, findings and launches of a server that has far too many. Whole
+//! sessions with their findings go only if they are too old, or if nothing else is left and the
+//! database is still too large.
+//!
+//! Invariant: a database that is too large loses the rows of the server that has most of them, so
+//! that a noisy server does not erase the records of others.
 
 use std::time::Duration;
 
@@ -14,8 +17,11 @@ use super::{Store, StoreError};
 
 /// Rows that one step deletes from a table.
 const STEP_ROWS: i64 = 500;
-/// Number of events, or of findings, above which a session counts as a flood.
+/// Number of events, of findings or of launches above which those of a server count as a flood.
 const FLOOD_ROWS: i64 = 5000;
+/// Part of all messages that goes at least, before the messages of each server are counted again.
+/// Counting reads the whole table.
+const LEAST_PART: i64 = 16;
 /// Free pages that one step returns to the file system.
 const STEP_PAGES: u32 = 500;
 /// Time for which a session without an end counts as running, in microseconds: one day.
@@ -66,14 +72,22 @@ impl Store {
         retention: &Retention,
         now: i64,
     ) -> Result<Option<Pruned>, StoreError> {
+        let mut largest = self.largest.take();
+        if largest.is_none() && is_over(&self.connection, retention.max_bytes)? {
+            // Outside of the transaction, because counting takes long and stops nobody there.
+            largest = Largest::of_messages(&self.connection)?;
+        }
         let (transaction, guard) = self.begin()?;
         let pruned = drop_old(&transaction, retention, now)?;
         let pruned = match pruned {
-            None => drop_some(&transaction, retention.max_bytes, now)?,
-            some => some,
+            None if is_over(&transaction, retention.max_bytes)? => {
+                drop_some(&transaction, &mut largest, now)?
+            }
+            other => other,
         };
         transaction.commit()?;
         drop(guard);
+        self.largest = largest.filter(|it| it.left > 0);
         match pruned {
             None => Ok(shrink(&self.connection)?),
             some => Ok(some),
@@ -106,24 +120,76 @@ fn drop_old(connection: &Connection, retention: &Retention, now: i64) -> Result<
     old.map(|id| drop_session(connection, id)).transpose()
 }
 
-/// Deletes some of the oldest records if the database is too large.
-fn drop_some(connection: &Connection, max_bytes: u64, now: i64) -> Result<Option<Pruned>> {
-    // Free pages do not count: new records reuse them.
-    let used =
-        pages(connection, "page_count")?.saturating_sub(pages(connection, "freelist_count")?);
-    if used * pages(connection, "page_size")? <= max_bytes {
-        return Ok(None);
+/// The server with most messages, and the number of its oldest ones to delete.
+#[derive(Debug)]
+pub(super) struct Largest {
+    server: String,
+    left: i64,
+    /// Id of the last message that was deleted.
+    last: i64,
+}
+
+impl Largest {
+    /// Counts the messages of each server. Returns `None` if there are none.
+    fn of_messages(connection: &Connection) -> Result<Option<Self>> {
+        let counts = count_rows(connection, "messages")?;
+        let Some((server, most)) = counts.first() else { return Ok(None) };
+        let second = counts.get(1).map_or(0, |(_, count)| *count);
+        let sum: i64 = counts.iter().map(|(_, count)| count).sum();
+        let left = (most - second).max(sum / LEAST_PART).max(STEP_ROWS);
+        Ok(Some(Self { server: server.clone(), left, last: 0 }))
     }
-    let sql = "DELETE FROM messages WHERE id IN (SELECT id FROM messages ORDER BY id LIMIT ?1)";
-    let count = connection.execute(sql, [STEP_ROWS])?;
-    if count > 0 {
-        return Ok(Some(Pruned { messages: count as u64, ..Pruned::default() }));
+
+    /// Deletes the next messages. Returns their number.
+    fn delete(&mut self, connection: &Connection) -> Result<i64> {
+        let sql = "SELECT max(id) AS last, count(*) AS count FROM
+                   (SELECT id FROM messages WHERE ?1 < id AND session IN
+                    (SELECT id FROM sessions WHERE server = ?2) ORDER BY id LIMIT ?3)";
+        let parameters = (self.last, &self.server, STEP_ROWS);
+        let (last, count): (Option<i64>, i64) = connection
+            .query_row(sql, parameters, |row| Ok((row.get("last")?, row.get("count")?)))?;
+        let last = last.unwrap_or(self.last);
+        let sql = "DELETE FROM messages WHERE ?1 < id AND id <= ?2 AND session IN
+                   (SELECT id FROM sessions WHERE server = ?3)";
+        connection.execute(sql, (self.last, last, &self.server))?;
+        self.last = last;
+        // A step without a full number of rows was the last one.
+        self.left = if count < STEP_ROWS { 0 } else { self.left - count };
+        Ok(count)
     }
-    let sql = "DELETE FROM counters WHERE (session, second, direction, method, verdict) IN
-               (SELECT session, second, direction, method, verdict FROM counters LIMIT ?1)";
-    let count = connection.execute(sql, [STEP_ROWS])?;
-    if count > 0 {
-        return Ok(Some(Pruned { counters: count as u64, ..Pruned::default() }));
+}
+
+/// Returns the number of rows that each server has in a table, largest first.
+fn count_rows(connection: &Connection, table: &str) -> Result<Vec<(String, i64)>> {
+    // By session first: that needs no join for each row.
+    let sql = format!(
+        "SELECT server, sum(rows) AS rows FROM
+         (SELECT session, count(*) AS rows FROM {table} GROUP BY session)
+         JOIN sessions ON sessions.id = session GROUP BY server ORDER BY 2 DESC, 1"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let rows = statement.query_map((), |row| Ok((row.get("server")?, row.get("rows")?)))?;
+    rows.collect()
+}
+
+/// Deletes some records of a database that is too large.
+fn drop_some(
+    connection: &Connection,
+    largest: &mut Option<Largest>,
+    now: i64,
+) -> Result<Option<Pruned>> {
+    if let Some(largest) = largest {
+        let count = largest.delete(connection)?;
+        // Even without one, the next step counts again.
+        let messages = u64::try_from(count).unwrap_or(0);
+        return Ok(Some(Pruned { messages, ..Pruned::default() }));
+    }
+    if let Some((server, _)) = count_rows(connection, "counters")?.first() {
+        let sql = "DELETE FROM counters WHERE (session, second, direction, method, verdict) IN
+                   (SELECT session, second, direction, method, verdict FROM counters
+                    WHERE session IN (SELECT id FROM sessions WHERE server = ?1) LIMIT ?2)";
+        let counters = connection.execute(sql, (server, STEP_ROWS))? as u64;
+        return Ok(Some(Pruned { counters, ..Pruned::default() }));
     }
     if let Some(pruned) = drop_flood(connection)? {
         return Ok(Some(pruned));
@@ -134,22 +200,20 @@ fn drop_some(connection: &Connection, max_bytes: u64, now: i64) -> Result<Option
     oldest.map(|id| drop_session(connection, id)).transpose()
 }
 
-/// Deletes some of the oldest events and findings of the session that has most of them, so that a
-/// server that floods the database loses its own records and not those of others.
+/// Deletes some of the oldest events, findings or launches of the server that has most of them, if it
+/// has far too many.
 fn drop_flood(connection: &Connection) -> Result<Option<Pruned>> {
-    for table in ["events", "findings"] {
-        let sql = format!(
-            "SELECT session FROM {table} GROUP BY session HAVING ?1 < COUNT(*)
-             ORDER BY COUNT(*) DESC LIMIT 1"
-        );
-        let most = connection.query_row(&sql, [FLOOD_ROWS], |row| row.get::<_, i64>("session"));
-        let most = most.optional()?;
-        let Some(session) = most else { continue };
+    for table in ["events", "findings", "launches"] {
+        let counts = count_rows(connection, table)?;
+        let Some((server, _)) = counts.first().filter(|(_, count)| FLOOD_ROWS < *count) else {
+            continue;
+        };
         let sql = format!(
             "DELETE FROM {table} WHERE id IN
-             (SELECT id FROM {table} WHERE session = ?1 ORDER BY id LIMIT ?2)"
+             (SELECT id FROM {table} WHERE session IN (SELECT id FROM sessions WHERE server = ?1)
+              ORDER BY id LIMIT ?2)"
         );
-        connection.execute(&sql, (session, STEP_ROWS))?;
+        connection.execute(&sql, (server, STEP_ROWS))?;
         return Ok(Some(Pruned::default()));
     }
     Ok(None)

@@ -214,3 +214,51 @@ fn what_is_too_old_or_too_much_goes_and_the_file_shrinks() {
     assert_eq!(prune(&path, &retention, now).unwrap().sessions, 2);
     assert_eq!(one::<String>(&path, "PRAGMA integrity_check"), "ok");
 }
+
+#[test]
+fn a_noisy_server_erases_no_rows_of_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    // The quiet server comes first, so its rows are the oldest.
+    for (server, messages, findings) in
+        [("quiet", 700, 40), ("noisy", 9000, 9000), ("other", 700, 40)]
+    {
+        let (mut audit, _) = open_with(Options::new(&path), server);
+        audit.message(SECOND, &seen("tools/call"));
+        audit.close(SECOND, "end", PATIENCE);
+        let session = one::<i64>(&path, "SELECT max(id) FROM sessions");
+        let sql = format!(
+            "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {messages})
+             INSERT INTO messages (session, at, direction, bytes, verdict)
+             SELECT {session}, started, 'server-to-client', 1, 'passed' FROM n, sessions WHERE id = {session};
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {findings})
+             INSERT INTO findings (session, seq, at, rule, severity, direction, action, \"offset\", length, excerpt, detail, count)
+             SELECT {session}, i, started, 'frame.split', 'high', 'server-to-client', 'block', 0, 0, '', 'detail', 1
+             FROM n, sessions WHERE id = {session};"
+        );
+        database(&path).execute_batch(&sql).unwrap();
+    }
+    let count = |table: &str| {
+        let sql = format!(
+            "SELECT server || ' ' || count(*) FROM {table} t JOIN sessions s ON s.id = t.session
+             GROUP BY server ORDER BY min(s.id)"
+        );
+        all(&path, &sql)
+    };
+    let size = path.metadata().unwrap().len();
+    let now = std::time::SystemTime::now();
+    let mut retention = Retention::default();
+    retention.max_bytes = size * 3 / 4;
+    prune(&path, &retention, now).unwrap();
+    let kept = count("messages");
+    assert_eq!((&*kept[0], &*kept[2]), ("quiet 700", "other 700"));
+    assert_ne!(kept[1], "noisy 9000");
+    assert_eq!(count("findings"), ["quiet 40", "noisy 9000", "other 40"]);
+    // With all messages gone, the findings of the same server go next.
+    retention.max_bytes = size / 2;
+    prune(&path, &retention, now).unwrap();
+    assert_eq!(count("messages"), Vec::<String>::new());
+    let kept = count("findings");
+    assert_eq!((&*kept[0], &*kept[2]), ("quiet 40", "other 40"));
+    assert_ne!(kept[1], "noisy 9000");
+}

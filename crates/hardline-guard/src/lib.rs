@@ -7,6 +7,7 @@
 mod content;
 pub mod explain;
 pub mod finding;
+mod fold;
 pub mod frame;
 mod guard;
 mod inspected;
@@ -32,3 +33,8 @@ pub use rule::{Action, Rule};
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guard.md")]
 struct GuardPage;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

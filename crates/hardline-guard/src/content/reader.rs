@@ -187,10 +187,13 @@ const EXACT: [&str; 17] = [
     "type",
 ];
 
+/// Those of them that hold whole values.
+const CHOICES: [&str; 3] = ["const", "default", "enum"];
+
 /// Returns the readers of a string in a schema, or of a key there. Titles and descriptions are
 /// text; values of a choice are not.
-fn of_schema(names: &[&str], is_key: bool) -> Reader {
-    let mut names = names.iter();
+fn of_schema(path: &[&str], is_key: bool) -> Reader {
+    let mut names = path.iter();
     while let Some(name) = names.next() {
         match *name {
             name if NAMED.contains(&name) => {
@@ -201,7 +204,9 @@ fn of_schema(names: &[&str], is_key: bool) -> Reader {
             }
             name if NESTED.contains(&name) => {}
             name if EXACT.contains(&name) || is_key => return Reader::Both,
-            _ => return Reader::Person,
+            // A schema may also be below a keyword that no draft defines.
+            _ if names.any(|it| CHOICES.contains(it)) => return Reader::Both,
+            _ => return of_member(path),
         }
     }
     // Either a keyword, or a string in place of a schema.

@@ -1,7 +1,8 @@
 //! Tells lines that were meant as messages from text that a server printed.
 
 use hardline_wire::id::Id;
-use hardline_wire::json::{Kind, Value};
+use hardline_wire::json::{Checker, Kind, Value};
+use hardline_wire::limits::Limits;
 use hardline_wire::recover::Recovered;
 use memchr::memmem;
 
@@ -26,6 +27,18 @@ pub(super) fn is_envelope(value: Value<'_>, max_id_bytes: usize) -> bool {
     let is_answer = seen.has_outcome && (seen.has_id || !seen.has_other);
     let is_call = seen.has_method && (seen.has_id || seen.has_params) && !seen.has_other;
     is_answer || is_call
+}
+
+/// Returns true if a text is a JSON object or array without a message in it.
+pub(crate) fn is_plain_json(text: &[u8], limits: &Limits) -> bool {
+    let mut checker = Checker::new(limits);
+    let Ok(checked) = checker.check(text) else { return false };
+    let is_plain = |value: Value<'_>| !is_envelope(value, limits.max_id_bytes());
+    match checked.value.kind() {
+        Kind::Object => is_plain(checked.value),
+        Kind::Array => checked.value.elements().all(is_plain),
+        _ => false,
+    }
 }
 
 /// Returns true if a line that is no JSON looks like a damaged message.

@@ -40,6 +40,19 @@ pub(crate) fn cut_junk(text: &[u8]) -> Option<&[u8]> {
     (prefix.len() <= MAX_PREFIX && !has_words(prefix)).then_some(message)
 }
 
+/// Cuts off blanks and the terminal's colors at the end of a line.
+pub(crate) fn trim_colors(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_end();
+        let Some(rest) = text.strip_suffix(b"m") else { return text };
+        let is_parameter = |byte: &&u8| matches!(byte, b'0'..=b'9' | b';' | b':');
+        let length = rest.iter().rev().take_while(is_parameter).count();
+        let rest = rest.get(..rest.len() - length).unwrap_or_default();
+        let Some(rest) = rest.strip_suffix(b"\x1b[") else { return text };
+        text = rest;
+    }
+}
+
 /// Returns true if there is a letter or digit outside of terminal escapes, behind the last carriage
 /// return.
 fn has_words(text: &[u8]) -> bool {

@@ -7,6 +7,7 @@
 //! answer.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use hardline_wire::id::Id;
 use hardline_wire::json::Checker;
@@ -19,6 +20,8 @@ use super::balance::{brackets, first_end};
 const MAX_ESCAPED: usize = 6;
 /// Limit on the ids found on one line.
 const MAX_IDS: usize = 8;
+/// Limit on the ids at each end of a line that is a part of a message.
+const MAX_PART_IDS: usize = 256;
 
 /// Finds the ids of a line that reads like an answer. Other lines have none.
 ///
@@ -29,7 +32,8 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
     let lower = text.to_ascii_lowercase();
     let has = |word: &[u8]| memmem::find(&lower, word).is_some();
     let has_outcome = has(b"result") || has(b"error");
-    let is_half = || has(b"id\"") && brackets(&text, false) != Some(0);
+    let has_id = || has(b"id\"") || count_members(&lower, b"id") > 0;
+    let is_half = || has_id() && brackets(&text, false) != Some(0);
     let is_answer = match (has(b"jsonrpc"), has_outcome) {
         (true, true) => true,
         (true, false) => is_half() && !has(b"method"),
@@ -37,6 +41,21 @@ pub(crate) fn probable_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>>
         (false, false) => false,
     };
     if is_answer { find_ids(&text, max_id_bytes) } else { Vec::new() }
+}
+
+/// Returns all ids that a line of a torn message names, whatever else is on the line: content may stand
+/// beside the id. A line whose brackets match is a log line, or names the ids of an answer.
+pub(crate) fn ids_of_part(text: &[u8], max_id_bytes: usize) -> HashSet<Id<'static>> {
+    let text = as_utf8(text);
+    if brackets(&text, false) == Some(0) {
+        return probable_ids(&text, max_id_bytes).into_iter().collect();
+    }
+    // Content may name many other ids, but it stands between the members of the real message.
+    let is_id = |at: &usize| is_id_key(&text, *at);
+    let first = memchr2_iter(b'i', b'I', &text).filter(is_id).take(MAX_PART_IDS);
+    let last = memchr2_iter(b'i', b'I', &text).rev().filter(is_id).take(MAX_PART_IDS);
+    let read = |at: usize| text.get(at + 2..).and_then(|rest| read_member(rest, max_id_bytes));
+    first.chain(last).filter_map(read).collect()
 }
 
 /// Returns true if a text is an object with an outcome and without the members of a log line, such as
@@ -71,11 +90,7 @@ pub(crate) fn probable_ids_of_lines(text: &[u8], max_id_bytes: usize) -> Vec<Id<
 fn find_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
     let mut ids = Vec::new();
     for at in memchr2_iter(b'i', b'I', text) {
-        if !matches!(text.get(at + 1), Some(b'd' | b'D')) {
-            continue;
-        }
-        let starts_word = at.checked_sub(1).and_then(|before| text.get(before));
-        if starts_word.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        if !is_id_key(text, at) {
             continue;
         }
         let Some(id) = text.get(at + 2..).and_then(|rest| read_member(rest, max_id_bytes)) else {
@@ -89,6 +104,13 @@ fn find_ids(text: &[u8], max_id_bytes: usize) -> Vec<Id<'static>> {
         }
     }
     ids
+}
+
+/// Returns true if the letter at this position begins the word `id`.
+fn is_id_key(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    let is_inside = before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    !is_inside && matches!(text.get(at + 1), Some(b'd' | b'D'))
 }
 
 /// Returns true if a broken text has more answers in it, or parts of them, than the `named` ones.

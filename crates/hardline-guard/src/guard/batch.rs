@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use hardline_wire::batch::Batch;
 use hardline_wire::frame::Frame;
 use hardline_wire::line::Line;
+use hardline_wire::message::Message;
 
 use super::Guard;
 use super::content::Subject;
@@ -34,23 +35,29 @@ impl Guard {
             self.take_refused(direction, line, vec![finding], refused, work);
             return;
         }
-        let is_doubtful =
-            direction == Direction::ServerToClient && self.find_misplaced_element(&batch);
+        let is_from_server = direction == Direction::ServerToClient;
+        let is_doubtful = is_from_server && self.find_misplaced_element(&batch);
         if is_doubtful {
             // Content may have ended one element and written others.
             self.joiner.suspect(work.now);
             self.doubt_batch(&batch, work);
         }
+        let is_mixed = is_from_server && self.find_answers_and_requests(&batch);
         let mut parts: Vec<Cow<'a, [u8]>> = Vec::with_capacity(batch.len());
         let mut messages = Vec::with_capacity(batch.len());
         for element in batch.elements() {
             let judged = self.frames.of(direction).judge_element(element);
             let action = self.note(direction, judged.findings, work);
+            let passes = action < Action::Sanitize && !self.has_tool_filter();
             match judged.verdict {
                 FrameVerdict::Frame(Frame::Message(message, value)) => {
-                    let subject =
-                        Subject { value, text: element.text, base: element.offset, names: 1 };
+                    let (text, base) = (element.text, element.offset);
+                    let subject = Subject { value, text, base, names: 1 };
                     if is_doubtful && message.id().is_some() {
+                        continue;
+                    }
+                    if is_mixed && matches!(message, Message::Request(_)) {
+                        self.drop_beside_answers(&message, element.text, work);
                         continue;
                     }
                     match self.pass(direction, &message, subject, work) {
@@ -60,11 +67,7 @@ impl Guard {
                     }
                     messages.push(message);
                 }
-                FrameVerdict::Refused(_)
-                    if action < Action::Sanitize && !self.has_tool_filter() =>
-                {
-                    parts.push(Cow::Borrowed(element.text));
-                }
+                FrameVerdict::Refused(_) if passes => parts.push(Cow::Borrowed(element.text)),
                 FrameVerdict::Refused(refused) => {
                     self.give_up(direction, element.text, refused, work);
                 }
@@ -73,12 +76,10 @@ impl Guard {
         }
         let is_whole =
             parts.len() == batch.len() && parts.iter().all(|part| matches!(part, Cow::Borrowed(_)));
-        let frame = match parts.is_empty() {
-            _ if is_whole => Cow::Borrowed(text),
-            true => return,
-            false => Cow::Owned([b"[".as_slice(), &parts.join(&b','), b"]"].concat()),
-        };
-        work.deliver(direction, frame, Carries::Batch(messages));
+        let frame = if is_whole { Some(Cow::Borrowed(text)) } else { join_elements(&parts) };
+        if let Some(frame) = frame {
+            work.deliver(direction, frame, Carries::Batch(messages));
+        }
     }
 
     /// Judges the elements of a server's batch. Returns true if one is broken, or answers no pending
@@ -97,6 +98,20 @@ impl Guard {
         })
     }
 
+    /// Returns true if a server's batch has an answer and a request. Content can end its answer inside of
+    /// a batch and write the next element, and no element after it need show that.
+    pub(super) fn find_answers_and_requests(&mut self, batch: &Batch<'_>) -> bool {
+        let (mut has_answers, mut has_requests) = (false, false);
+        for element in batch.elements() {
+            let verdict = self.frames.from_server.judge_element(element).verdict;
+            if let FrameVerdict::Frame(Frame::Message(message, _)) = verdict {
+                has_answers |= is_answer(&message);
+                has_requests |= matches!(message, Message::Request(_));
+            }
+        }
+        has_answers && has_requests
+    }
+
     /// Fails the requests that a batch answers after a while, unless proper answers arrive.
     pub(super) fn doubt_batch(&mut self, batch: &Batch<'_>, work: &mut Work<'_>) {
         for element in batch.elements() {
@@ -108,4 +123,10 @@ impl Guard {
         let detail = "a batch with an answer that belongs to no request: its answers were dropped";
         self.report(b"", Severity::High, detail, work);
     }
+}
+
+/// Returns the batch of these elements. `None` if there is none.
+fn join_elements<'a>(elements: &[Cow<'_, [u8]>]) -> Option<Cow<'a, [u8]>> {
+    let is_some = !elements.is_empty();
+    is_some.then(|| Cow::Owned([b"[".as_slice(), &elements.join(&b','), b"]"].concat()))
 }

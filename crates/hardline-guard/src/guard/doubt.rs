@@ -7,14 +7,14 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Checker;
 use hardline_wire::line::Line;
 use hardline_wire::message::Message;
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 use super::Guard;
 use super::work::Work;
 use crate::finding::Direction;
 use crate::frame::{
-    cut_junk, cut_prefix, finding_at, has_unnamed_answer, is_clear, is_half_of_answer,
-    is_unnamed_answer, may_be_part, probable_ids,
+    Prefixed, brackets, cut_junk, cut_prefix, finding_at, has_outcome, has_unnamed_answer,
+    is_clear, is_half_of_answer, is_unnamed_answer, may_be_part, probable_ids, trim_colors,
 };
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
@@ -34,6 +34,9 @@ impl Guard {
         let Some(cut) = cut_prefix(text).filter(|_| noise >= Action::Sanitize) else {
             return false;
         };
+        // Colors also have an end.
+        let message = if cut.is_padding { trim_colors(cut.message) } else { cut.message };
+        let cut = Prefixed { message, ..cut };
         let Some(id) = answered_id(cut.message, &mut Decoder::new(&self.limits)) else {
             return false;
         };
@@ -41,7 +44,7 @@ impl Guard {
         if self.joiner.is_suspicious() || !self.session.is_pending(&id) {
             return false;
         }
-        let length = text.len() - cut.message.len();
+        let length = memchr(b'{', text).unwrap_or_default();
         let detail = if cut.is_padding {
             "text before an answer on its line: kept off the protocol"
         } else {
@@ -50,6 +53,7 @@ impl Guard {
         work.sink.add(Rule::FrameNoise, noise, || {
             finding_at(Rule::FrameNoise, direction, text, 0, length, detail)
         });
+        self.note_answer(cut.message, work);
         self.holdback.note_message(true, cut.message, work.now);
         if cut.is_padding {
             work.noise = text.get(..length);
@@ -115,7 +119,7 @@ impl Guard {
         let is_jumble = has_more && !ids.is_empty();
         // After a torn line this may be the other half of an answer, with its id cut in two.
         let is_half = is_half_of_answer(text)
-            && (self.joiner.is_suspicious() || memmem::find(text, b"\"jsonrpc\"").is_some());
+            && (self.joiner.is_after_torn() || memmem::find(text, b"\"jsonrpc\"").is_some());
         if is_half {
             // More of the torn message came, so that still more may follow.
             self.joiner.suspect(now);
@@ -124,6 +128,27 @@ impl Guard {
         let is_unnamed = ids.is_empty() && cut_junk(text).is_some_and(is_unnamed_answer);
         let may_answer = may_answer || is_unnamed;
         if is_jumble || is_half || may_answer && (pending.is_empty() || has_more) {
+            self.session.doubt_all(now);
+        }
+    }
+
+    /// Takes note of a value that the server printed on several lines. A request whose answer it shows
+    /// fails after a while, unless a proper answer comes.
+    pub(super) fn doubt_printed(&mut self, text: &[u8], is_whole: bool, now: Duration) {
+        let ids = probable_ids(text, self.limits.max_id_bytes());
+        let pending: Vec<_> = ids.iter().filter_map(|id| self.session.meant_by(id)).collect();
+        for id in &pending {
+            self.session.doubt(id, Doubt::Damaged, now);
+        }
+        let message = memmem::find(text, b"jsonrpc");
+        let is_unclear = if is_whole {
+            // Two answers that a server writes at once may stand one inside of the other.
+            message.is_some_and(|at| !is_top_member(text, at)) && pending.is_empty()
+        } else {
+            // The id may have been in the part that is missing.
+            ids.is_empty() && (message.is_some() || has_outcome(text))
+        };
+        if is_unclear {
             self.session.doubt_all(now);
         }
     }
@@ -147,6 +172,13 @@ impl Guard {
             self.session.doubt_all(now);
         }
     }
+}
+
+/// Returns true if the key at `at` is a member of the value that a text prints.
+fn is_top_member(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let before = before.strip_suffix(b"\"").unwrap_or(before);
+    brackets(before, false) == Some(1)
 }
 
 /// Returns the id of a text that is an answer.

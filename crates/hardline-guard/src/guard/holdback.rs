@@ -7,19 +7,28 @@
 //! moment. If such a rest comes first, the guard drops what waits.
 //!
 //! Answers to pending requests do not wait. They release the notifications that came before them, so
-//! that the order stays the same. Requests go on waiting.
+//! that the order stays the same. Requests go on waiting, longer than other messages.
 //!
-//! Invariants: no more than [`MAX_HELD`] messages and `max_queue_bytes` wait; with more, all are
-//! released.
+//! Invariants: no more than [`MAX_HELD`] messages and `max_queue_bytes` wait; with more, all but requests
+//! are released. Bytes of the server put a release off for [`MAX_QUIETS`] quiet times at most.
 
 use std::time::Duration;
 
 use hardline_wire::json::{Checker, ends_in_string};
 use hardline_wire::limits::Limits;
-use memchr::{memchr2_iter, memrchr_iter};
+use memchr::{memchr2, memchr2_iter, memrchr_iter};
 
+use super::ending::{Endings, end_of_value, ending};
 use crate::frame::brackets;
 
+/// Least quiet time before a request of the server is released, where the policy holds anything back.
+///
+/// The rest of a message may come later than its start: a write larger than the pipe's buffer, or a busy
+/// machine. A planted request does more harm than a notification.
+const MIN_REQUEST_QUIET: Duration = Duration::from_millis(20);
+/// Limit on the time for which a message waits, in quiet times: a server that never is quiet for so long
+/// must not starve its own messages.
+const MAX_QUIETS: u32 = 10;
 /// Time after a message in which a message of the server's own is held back.
 const AFTER_MESSAGE: Duration = Duration::from_millis(100);
 /// Time after a message in which the rest of one is recognized.
@@ -52,6 +61,8 @@ const MIN_CLOSED: i32 = 2;
 pub(super) struct Holdback {
     /// Quiet time after which messages are released. Zero holds nothing back.
     quiet: Duration,
+    /// The same for requests.
+    request_quiet: Duration,
     max_bytes: usize,
     /// Time of the last message that content may have ended.
     last: Option<Duration>,
@@ -61,6 +72,10 @@ pub(super) struct Holdback {
     is_on_lines: bool,
     /// The bytes that close the last message.
     closing: Closing,
+    /// The ends of the answers so far.
+    endings: Endings,
+    /// End of the last line that was no answer, with its time.
+    last_end: Option<(Vec<u8>, Duration)>,
     /// Time of the last torn line.
     torn: Option<Duration>,
     /// Set if the server has begun a line that may be the rest of a message.
@@ -69,30 +84,48 @@ pub(super) struct Holdback {
     is_mid_line: bool,
     /// Time since which a request waits.
     request_since: Option<Duration>,
-    held: Vec<Vec<u8>>,
+    /// Time since which any other message waits.
+    other_since: Option<Duration>,
+    /// Time of the last bytes of the server.
+    heard: Duration,
+    held: Vec<Held>,
     /// True if one of them was written over several lines for people to read.
     has_pretty: bool,
     bytes: usize,
-    release_at: Duration,
+}
+
+/// A message that is held back.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) frame: Vec<u8>,
+    /// True if it is a request of the server, or a batch with one.
+    pub(super) has_request: bool,
+    since: Duration,
 }
 
 impl Holdback {
     pub(super) fn new(quiet: Duration, limits: &Limits) -> Self {
+        let request_quiet =
+            if quiet.is_zero() { Duration::ZERO } else { quiet.max(MIN_REQUEST_QUIET) };
         Self {
             quiet,
+            request_quiet,
             max_bytes: limits.max_queue_bytes(),
             last: None,
             has_followed: false,
             is_on_lines: false,
             closing: Closing::default(),
+            endings: Endings::default(),
+            last_end: None,
             torn: None,
             is_mid_rest: false,
             is_mid_line: false,
             request_since: None,
+            other_since: None,
+            heard: Duration::ZERO,
             held: Vec::new(),
             has_pretty: false,
             bytes: 0,
-            release_at: Duration::ZERO,
         }
     }
 
@@ -121,10 +154,38 @@ impl Holdback {
         !self.quiet.is_zero() && (is_suspect || is_after_torn)
     }
 
-    /// Records a joined message.
-    pub(super) fn note_joined(&mut self, now: Duration) {
-        self.note_message(true, b"", now);
+    /// Records a message that was joined from several lines.
+    pub(super) fn note_joined(&mut self, text: &[u8], now: Duration) {
+        self.note_message(true, text, now);
         self.is_on_lines = true;
+    }
+
+    /// Records the end of an answer to a pending request: others from the same template have it too.
+    pub(super) fn note_answer(&mut self, text: &[u8]) {
+        self.endings.note(text);
+    }
+
+    /// Returns true if a message ends like an answer of this session.
+    pub(super) fn ends_like_answer(&self, text: &[u8]) -> bool {
+        self.endings.has_end_of(text)
+    }
+
+    /// Records the end of a log line in JSON. Any other line has none.
+    pub(super) fn note_log_line(&mut self, text: &[u8], now: Duration) {
+        self.last_end = end_of_value(text, 1).map(|end| (end, now));
+    }
+
+    /// Records the end of a message that the server sends on its own.
+    pub(super) fn note_own(&mut self, text: &[u8], now: Duration) {
+        self.last_end = ending(text).map(|end| (end, now));
+    }
+
+    /// Returns true if a message ends like the line right before it, which was no answer: content may have
+    /// ended that line and begun the message.
+    pub(super) fn ends_like_last_line(&self, text: &[u8], now: Duration) -> bool {
+        let last = self.last_end.as_ref().filter(|(_, at)| now <= *at + AFTER_MESSAGE);
+        let is_alike = |end: &[u8]| end_of_value(text, 1).is_some_and(|it| it == end);
+        !self.quiet.is_zero() && last.is_some_and(|(end, _)| is_alike(end))
     }
 
     /// Returns true if a message that the server sends on its own has to wait.
@@ -151,27 +212,22 @@ impl Holdback {
     }
 
     /// Holds a message back. Returns false if there is no room.
-    pub(super) fn push(&mut self, frame: &[u8], now: Duration) -> bool {
-        let bytes = self.bytes + frame.len();
-        if self.held.len() == MAX_HELD || bytes > self.max_bytes {
+    pub(super) fn push(&mut self, frame: &[u8], has_request: bool, now: Duration) -> bool {
+        if self.held.len() == MAX_HELD || self.bytes + frame.len() > self.max_bytes {
             return false;
         }
-        if self.held.is_empty() {
-            self.request_since = None;
-        }
-        self.bytes = bytes;
         self.has_followed = true;
         // Content may have ended this message as well, so the rest of it counts.
         self.last = Some(now);
-        self.held.push(frame.to_vec());
-        self.hear(now);
+        self.put_back(Held { frame: frame.to_vec(), has_request, since: now });
+        self.heard = now;
         true
     }
 
     /// Holds an answer back that a server has written over several lines. Returns false without room,
     /// or if nothing is held back.
     pub(super) fn push_pretty(&mut self, frame: &[u8], now: Duration) -> bool {
-        let is_held = !self.quiet.is_zero() && self.push(frame, now);
+        let is_held = !self.quiet.is_zero() && self.push(frame, false, now);
         self.has_pretty |= is_held;
         is_held
     }
@@ -181,18 +237,17 @@ impl Holdback {
         self.has_pretty
     }
 
-    /// Restarts the quiet time, because bytes of the server arrived.
-    fn hear(&mut self, now: Duration) {
-        let quiet = if self.is_mid_rest { MAX_MID_REST } else { self.quiet };
-        self.release_at = now + quiet;
-    }
-
-    /// Records an incomplete line.
+    /// Records an incomplete line, and restarts the quiet time.
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
         // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
-        self.is_mid_line = self.request_since.is_some() && !unfinished.trim_ascii().is_empty();
-        self.hear(now);
+        self.is_mid_line = self.has_request() && !unfinished.trim_ascii().is_empty();
+        self.heard = now;
+    }
+
+    /// Returns true if a request waits and the server has begun a line.
+    pub(super) fn is_mid_line(&self) -> bool {
+        self.is_mid_line
     }
 
     /// Returns true if messages wait and the server has begun a line that may be the rest of another.
@@ -200,49 +255,60 @@ impl Holdback {
         self.is_mid_rest && self.is_holding()
     }
 
+    /// Returns true if a request waits.
+    pub(super) fn has_request(&self) -> bool {
+        self.request_since.is_some()
+    }
+
     /// Returns the time at which messages are released, if some wait.
     pub(super) fn release_at(&self) -> Option<Duration> {
-        self.is_holding().then_some(self.release_at)
-    }
-
-    /// Records that a request was held back. It also waits for the end of a line that has begun.
-    pub(super) fn note_request(&mut self, now: Duration) {
-        self.request_since.get_or_insert(now);
-    }
-
-    /// Returns true if requests have to wait for the end of a line that the server has begun.
-    pub(super) fn waits_for_line(&self, now: Duration) -> bool {
-        let is_early = self.request_since.is_some_and(|since| now < since + MAX_MID_LINE);
-        self.is_mid_line && is_early
-    }
-
-    /// Waits for the end of the line that the server has begun.
-    pub(super) fn wait_for_line(&mut self) {
-        if let Some(since) = self.request_since {
-            self.release_at = since + MAX_MID_LINE;
+        if self.is_mid_rest() {
+            return Some(self.heard + MAX_MID_REST);
         }
+        let others = self.other_since.map(|since| self.end_of(since, self.quiet));
+        others.into_iter().chain(self.release_requests_at()).min()
     }
 
-    /// Lets a request that was just taken wait on.
-    pub(super) fn put_back(&mut self, frame: Vec<u8>) {
-        self.bytes += frame.len();
-        self.held.push(frame);
+    /// Returns true if the requests have to wait on when other messages are released.
+    pub(super) fn keeps_requests(&self, now: Duration) -> bool {
+        self.release_requests_at().is_some_and(|at| now < at)
+    }
+
+    /// Returns the time at which requests are released. They also wait for the end of a line that the
+    /// server has begun.
+    fn release_requests_at(&self) -> Option<Duration> {
+        let since = self.request_since?;
+        let end = self.end_of(since, self.request_quiet);
+        Some(if self.is_mid_line { end.max(since + MAX_MID_LINE) } else { end })
+    }
+
+    /// Returns the end of the quiet time, which bytes of the server put off for so long.
+    fn end_of(&self, since: Duration, quiet: Duration) -> Duration {
+        (self.heard + quiet).min(since + quiet * MAX_QUIETS)
+    }
+
+    /// Lets a message that was just taken wait on.
+    pub(super) fn put_back(&mut self, held: Held) {
+        self.bytes += held.frame.len();
+        let first = if held.has_request { &mut self.request_since } else { &mut self.other_since };
+        first.get_or_insert(held.since);
+        self.held.push(held);
     }
 
     /// Takes all messages that wait.
-    pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn take(&mut self) -> Vec<Held> {
         self.bytes = 0;
         self.has_pretty = false;
+        (self.request_since, self.other_since) = (None, None);
         std::mem::take(&mut self.held)
     }
 
     /// Holds messages back that were taken and have to wait on. `has_pretty` is what
     /// [`has_pretty`](Self::has_pretty) returned before.
-    pub(super) fn restore(&mut self, held: Vec<Vec<u8>>, has_pretty: bool, now: Duration) {
-        self.bytes = held.iter().map(Vec::len).sum();
+    pub(super) fn restore(&mut self, held: Vec<Held>, has_pretty: bool, now: Duration) {
         self.has_pretty = has_pretty && !held.is_empty();
-        self.held = held;
-        self.hear(now);
+        held.into_iter().for_each(|held| self.put_back(held));
+        self.heard = now;
     }
 
     /// Reads a line that is no message. Returns true if it is the rest of the last message.
@@ -256,6 +322,11 @@ impl Holdback {
         is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())
     }
 
+    /// Returns true if messages wait and a line looks like the rest of one.
+    pub(super) fn is_followed_by_rest(&self, text: &[u8], limits: &Limits) -> bool {
+        self.is_holding() && is_rest(text, limits)
+    }
+
     /// Returns true if the server has sent a message on its own since the last one that content may
     /// have ended.
     pub(super) fn has_followed(&self) -> bool {
@@ -267,7 +338,7 @@ impl Holdback {
 /// is enough: no log line consists of it.
 fn is_closing(text: &[u8], least: usize) -> bool {
     let text = text.trim_ascii();
-    let is_closing = |byte: &u8| matches!(byte, b'"' | b'}' | b']' | b',' | b' ');
+    let is_closing = |byte: &u8| matches!(byte, b'"' | b'\'' | b'}' | b']' | b',' | b' ');
     let has_enough = text.len() >= least || text.contains(&b'"');
     has_enough && !text.is_empty() && text.iter().all(is_closing)
 }
@@ -276,11 +347,12 @@ fn is_closing(text: &[u8], least: usize) -> bool {
 fn may_become_rest(unfinished: &[u8]) -> bool {
     let first = unfinished.trim_ascii_start().first();
     // No message and no log line begins like that.
-    let begins_inside = matches!(first, Some(b'"' | b'}' | b']' | b',' | b':'));
+    let begins_inside = matches!(first, Some(b'"' | b'\'' | b'}' | b']' | b',' | b':'));
     let start = unfinished.len().saturating_sub(MAX_REST_BYTES);
     let end = unfinished.get(start..).unwrap_or_default();
     let count = |bytes: [u8; 2]| end.iter().filter(|byte| bytes.contains(byte)).count();
-    begins_inside || end.contains(&b'"') && count([b'}', b']']) > count([b'{', b'['])
+    let has_quote = end.iter().any(|byte| matches!(byte, b'"' | b'\''));
+    begins_inside || has_quote && count([b'}', b']']) > count([b'{', b'['])
 }
 
 /// Returns true if a line looks like the rest of a message: text, a quote that ends it, and the brackets
@@ -292,12 +364,33 @@ fn is_rest(text: &[u8], limits: &Limits) -> bool {
     if !matches!(end.last(), Some(b'}' | b']')) {
         return false;
     }
-    let closes_message = |quote: usize| {
+    closes_message(end) && !ends_with_json(text, limits) || is_python_rest(end)
+}
+
+/// Returns true if a line looks like the rest of a message in Python's notation.
+fn is_python_rest(end: &[u8]) -> bool {
+    if !end.contains(&b'\'') {
+        return false;
+    }
+    let text = from_python(end);
+    // Log lines show whole values, behind words that may have apostrophes.
+    let start = memchr2(b'{', b'[', &text).unwrap_or(0);
+    let is_whole = text.get(start..).and_then(|it| brackets(it, false)) == Some(0);
+    closes_message(&text) && !is_whole
+}
+
+/// Returns true if a text ends a string and at least [`MIN_CLOSED`] brackets that it has not opened.
+fn closes_message(end: &[u8]) -> bool {
+    let closes = |quote: usize| {
         let behind = end.get(quote + 1..).unwrap_or_default();
         brackets(behind, true).is_some_and(|depth| depth <= -MIN_CLOSED)
     };
-    let has_end = memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes_message);
-    has_end && !ends_with_json(text, limits)
+    memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes)
+}
+
+/// Returns a text with the quotes of JSON in place of Python's. Servers also print `{'id': 1}`.
+fn from_python(text: &[u8]) -> Vec<u8> {
+    text.iter().map(|&byte| if byte == b'\'' { b'"' } else { byte }).collect()
 }
 
 /// Returns true if a line makes sense only from the middle of a string on: read from its start it
@@ -335,7 +428,8 @@ impl Closing {
     fn of(text: &[u8]) -> Self {
         let mut closing = Self::default();
         let is_closing = |byte: &&u8| matches!(byte, b'"' | b'}' | b']');
-        let run = text.trim_ascii_end().iter().rev().take_while(is_closing);
+        let bytes = text.iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+        let run = bytes.take_while(is_closing);
         for (slot, byte) in closing.bytes.iter_mut().zip(run) {
             *slot = *byte;
             closing.length += 1;
@@ -366,6 +460,8 @@ mod tests {
             r#"{"a":""}]}}]"#,
             r#"x"}],"structuredContent":{"a":[1,2.5e3]},"_meta":null}}"#,
             r#"INFO {{[{""}]}}"#,
+            "b'}]}}",
+            "it's'}], 'isError': False, '_meta': None}}",
         ] {
             assert!(is_rest(rest.as_bytes(), &Limits::default()), "{rest}");
         }
@@ -383,6 +479,8 @@ mod tests {
             r#"WARN {"a":{"b":"c"}} is not {"d":{"e":"f"}}"#,
             r#"  "name": "value" }"#,
             r#"if (x == "a") { y("b"); }"#,
+            "can't open {'a': {'b': 'c'}}",
+            "it doesn't end (}",
         ] {
             assert!(!is_rest(line.as_bytes(), &Limits::default()), "{line}");
         }

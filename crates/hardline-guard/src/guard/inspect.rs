@@ -10,6 +10,7 @@ use hardline_wire::message::{Message, cancelled_id};
 
 use super::Guard;
 use super::content::{ContentVerdict, Subject};
+use super::ending::ends_closed;
 use super::inspection::{Carries, Inspection};
 use super::sink::locate;
 use super::tools::List;
@@ -81,6 +82,10 @@ impl Guard {
                 self.take_refused(direction, line, judged.findings, refused, &mut work);
             }
             FrameVerdict::Frame(frame) => {
+                if is_from_server {
+                    self.joiner.handle_message();
+                    self.take_joined(&mut work);
+                }
                 let action = self.note(direction, judged.findings, &mut work);
                 let text = line.whole().unwrap_or_default();
                 match frame {
@@ -124,11 +129,17 @@ impl Guard {
             // These messages stood between the two halves of a message, so content wrote them.
             self.drop_all_held(work);
         }
-        if has_joined || is_completed {
+        let is_value = has_joined && self.joiner.is_printed_line();
+        if is_value {
+            self.holdback.note_message(true, line.whole().unwrap_or_default(), work.now);
+        } else if has_joined || is_completed {
             // Content may have ended the joined message.
-            self.holdback.note_joined(work.now);
+            self.holdback.note_joined(b"", work.now);
         }
-        self.take_joined(work);
+        let has_delivered = self.take_joined(work);
+        if has_joined && !has_delivered && line.whole().is_some_and(ends_closed) {
+            self.drop_held_requests("lines that may be the rest of an answer followed", work);
+        }
         taken == Taken::Held
     }
 
@@ -165,7 +176,8 @@ impl Guard {
             return MessageVerdict::Stopped;
         }
         if direction == Direction::ServerToClient
-            && (self.fail_second_answer(message, work)
+            && (self.drop_copy(message, subject.text, work)
+                || self.fail_second_answer(message, work)
                 || self.drop_misshapen(message, &subject, work))
         {
             return MessageVerdict::Stopped;
@@ -183,6 +195,12 @@ impl Guard {
             self.forget(key);
         }
         self.settle_joiner(direction, message, &outcome);
+        if direction == Direction::ServerToClient
+            && outcome.asked.is_some()
+            && let Some(id) = message.id()
+        {
+            self.answers.note(id, subject.text, work.now);
+        }
         let passing = match outcome.verdict {
             SessionVerdict::Pass => self.pass_content(direction, message, &outcome, subject, work),
             SessionVerdict::Coalesce(ref key) => {
@@ -228,6 +246,9 @@ impl Guard {
         let rule = match List::of(message, asked) {
             // Some clients would read the other one.
             _ if self.judges_tools() && List::has_twin(message, asked) => Rule::FrameAmbiguousKey,
+            None if let Some(rule) = self.refuse_unusable(message, asked, subject.base, work) => {
+                rule
+            }
             Some(list) if self.judges_tools() || !is_plain(subject.text, 1) => {
                 match self.pass_list(&list, asked, subject, work) {
                     Ok(passing) => return passing,
@@ -272,6 +293,7 @@ impl Guard {
         };
         match message {
             Message::Request(request) => {
+                // Its receiver never sees the request and cannot answer it.
                 self.session.settle(direction, &request.id);
                 work.reply(direction.opposite(), reply(&request.id, "the request"));
             }
@@ -285,7 +307,7 @@ impl Guard {
     }
 
     /// Reports the findings of the session, and counts blocked messages.
-    fn note_session(
+    pub(super) fn note_session(
         &mut self,
         direction: Direction,
         outcome: &mut Outcome,
@@ -307,6 +329,7 @@ impl Guard {
             } else if action == Action::Close {
                 work.close(rule);
             }
+            // A busy server exceeds a rate limit too, so that alone closes no session.
             if action >= Action::Block && rule != Rule::SessionBurst {
                 blocked.get_or_insert(rule);
             }

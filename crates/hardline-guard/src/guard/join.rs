@@ -55,6 +55,10 @@ impl Guard {
         if is_torn {
             self.drop_own_held(&mut work);
         } else {
+            if self.holdback.is_mid_line() {
+                // The line may be the rest of an answer, in which content wrote the request.
+                self.drop_held_requests("an unfinished line followed", &mut work);
+            }
             self.release_held(&mut work);
         }
         work.finish()
@@ -126,9 +130,8 @@ impl Guard {
             if self.holdback.is_mid_rest() {
                 // No honest line begins like that, however long it pauses.
                 self.drop_all_held(work);
-            } else if self.holdback.waits_for_line(work.now) {
+            } else if self.holdback.keeps_requests(work.now) {
                 self.release_but_requests(work);
-                self.holdback.wait_for_line();
             } else {
                 self.release_held(work);
             }
@@ -151,8 +154,9 @@ impl Guard {
         self.take_joined(work);
     }
 
-    /// Handles the events of the joiner.
-    pub(super) fn take_joined(&mut self, work: &mut Work<'_>) {
+    /// Handles the events of the joiner. Returns true if a message was joined.
+    pub(super) fn take_joined(&mut self, work: &mut Work<'_>) -> bool {
+        let mut has_joined = false;
         while let Some(event) = self.joiner.poll_event() {
             match event {
                 JoinEvent::Found { finding, .. } => {
@@ -162,17 +166,33 @@ impl Guard {
                     }
                     work.sink.add(finding.rule, action, || finding);
                 }
-                JoinEvent::Joined(joined) => self.take_whole(joined, work),
+                JoinEvent::Joined(joined) => {
+                    has_joined = true;
+                    self.take_whole(joined, work);
+                }
                 JoinEvent::Failed(reply) => self.fail(reply, work),
                 JoinEvent::Refused(reply) => work.reply(Direction::ClientToServer, reply),
                 JoinEvent::Lost => self.session.doubt_all(work.now),
+                JoinEvent::Unawaited { id, text } => {
+                    if let Some(at) = self.answers.time_of_copied(&id, &text) {
+                        self.session.doubt_sent_after(at, work.now);
+                    } else {
+                        self.session.doubt_all(work.now);
+                    }
+                }
+                JoinEvent::Printed { text, is_whole } => {
+                    self.doubt_printed(&text, is_whole, work.now);
+                }
             }
         }
+        has_joined
     }
 
     /// Judges a joined message like any other.
     fn take_whole(&mut self, joined: Joined, work: &mut Work<'_>) {
         let direction = Direction::ServerToClient;
+        self.note_answer(&joined.text, work);
+        self.holdback.note_joined(&joined.text, work.now);
         let severity = if joined.has_planted { Severity::Critical } else { Severity::High };
         let actions = self.policy.actions(self.server.as_deref(), None);
         if actions.action_at(Rule::FrameSplit, severity, direction) >= Action::Block {

@@ -13,16 +13,20 @@
 mod batch;
 mod check;
 mod content;
+mod copy;
 mod doubt;
+mod ending;
 mod holdback;
 mod inspect;
 mod inspection;
 mod join;
 mod opening;
 mod refuse;
+mod release;
 mod sink;
 mod tools;
 mod unasked;
+mod unusable;
 
 mod work;
 
@@ -40,9 +44,10 @@ use crate::join::Joiner;
 use crate::policy::Policy;
 use crate::rule::{Action, Rule};
 use crate::scan::{ScanSettings, Scanner};
-use crate::session::{CoalesceKey, FloodLimit, Session};
+use crate::session::{CoalesceKey, FloodLimit, Orphan, Session};
 use crate::tools::Roster;
 use check::is_fit;
+use copy::Answers;
 use holdback::Holdback;
 use work::Work;
 
@@ -79,6 +84,7 @@ pub struct Guard {
     session: Session,
     joiner: Joiner,
     holdback: Holdback,
+    answers: Answers,
     /// Set if frames that some reader would split are rewritten.
     rewrites_lines: bool,
     /// Coalesced frames that are sent later, by the key of the frames that replace them.
@@ -142,6 +148,7 @@ impl Guard {
             session: Session::new(&limits, FloodLimit::of_policy(settings.burst(), is_enforced)),
             joiner: if is_joining { Joiner::new(&limits) } else { Joiner::observing(&limits) },
             holdback: Holdback::new(hold_back, &limits),
+            answers: Answers::default(),
             rewrites_lines: from_server(Rule::FrameControlCharacter) >= Action::Sanitize,
             kept: HashMap::new(),
             kept_bytes: 0,
@@ -161,6 +168,16 @@ impl Guard {
         self.joiner = Joiner::observing(&self.limits);
         self.holdback = Holdback::new(Duration::ZERO, &self.limits);
         self
+    }
+
+    /// Ends the requests of the client that were inspected after `since`, because the server never got
+    /// them. Returns them, in no order. The caller owes each of them an error.
+    pub fn settle_since(&mut self, since: Duration) -> Vec<Orphan> {
+        let orphans = self.session.settle_since(Direction::ClientToServer, since);
+        for orphan in &orphans {
+            self.joiner.settle(&orphan.id);
+        }
+        orphans
     }
 
     /// Begins the work on a line or on a timeout.

@@ -100,7 +100,8 @@ impl Guard {
         work: &mut Work<'_>,
     ) {
         let is_from_server = direction == Direction::ServerToClient;
-        let was_suspect = self.joiner.is_suspicious();
+        // The lines of a value that the server prints show what they are at its end.
+        let was_suspect = self.joiner.is_after_torn();
         if is_from_server && refused.is_torn {
             self.joiner.suspect(work.now);
             self.keep_held_answers(text, work);

@@ -11,6 +11,7 @@ use super::inspection::MAX_FOUND;
 use super::sink::{Found, Sink};
 use super::work::Work;
 use crate::finding::{Direction, Finding};
+use crate::fold::has_twin;
 use crate::pin::Definition;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
@@ -58,7 +59,7 @@ impl<'a> List<'a> {
     }
 }
 
-fn result_of<'a>(message: &Message<'a>, asked: Option<&Asked>) -> Option<Value<'a>> {
+pub(super) fn result_of<'a>(message: &Message<'a>, asked: Option<&Asked>) -> Option<Value<'a>> {
     let Message::Response(response) = message else { return None };
     asked.filter(|asked| asked.method == Some("tools/list"))?;
     Some(response.result)
@@ -83,6 +84,7 @@ impl Guard {
         if method != "tools/call" {
             return false;
         }
+        // Reading the name is a search, so it is left until pins or filters need the name.
         let mut name = None;
         let mut is_strict = false;
         if self.tools.has_pins() {
@@ -111,6 +113,7 @@ impl Guard {
         };
         let Some((rule, reason)) = refusal else { return false };
         if let Some(id) = id {
+            // The server never sees the call, so no answer of it may count.
             self.session.settle(Direction::ClientToServer, id);
             let reply = Reply::new(id.clone().into_owned(), Rule::ToolChanged, reason);
             work.reply(Direction::ServerToClient, reply.with_rule(rule));
@@ -161,6 +164,7 @@ impl Guard {
         let range = list.tools.offset()..list.tools.offset() + list.tools.text().len();
         let start = subject.text.get(..range.start).unwrap_or_default();
         let end = subject.text.get(range.end..).unwrap_or_default();
+        // The tools are judged already, each with the settings of its name.
         let rest = [start, b"[]", end].concat();
         let judged = self.judge_rest(&rest, subject.base, work)?;
         let is_whole = judged.is_none()
@@ -343,13 +347,4 @@ fn add_at(index: usize, found: Vec<Found>, work: &mut Work<'_>) {
         }
         work.sink.add(finding.rule, action, || finding);
     }
-}
-
-/// Returns true if an object has another key that some readers take for this one.
-pub(super) fn has_twin(object: Value<'_>, name: &str) -> bool {
-    let folded = |char: char| if char == 'ſ' { 's' } else { char };
-    let folds = |key: &str| {
-        key != name && key.chars().flat_map(char::to_lowercase).map(folded).eq(name.chars())
-    };
-    object.members().any(|(key, _)| folds(&key))
 }

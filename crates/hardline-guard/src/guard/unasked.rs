@@ -1,11 +1,12 @@
 //! Drops or holds back messages that a server sends on its own, where content may have written them.
 //!
+//! [`release`](super::release) has the messages that were held back.
+//!
 //! They are dropped while a torn message waits for its rest (see [`Joiner::is_suspicious`]), and held
 //! back right after another message (see [`holdback`](super::holdback)).
 //!
 //! [`Joiner::is_suspicious`]: crate::join::Joiner::is_suspicious
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use hardline_wire::frame::Frame;
@@ -16,9 +17,10 @@ use hardline_wire::recover::Ending;
 
 use super::Guard;
 use super::content::Subject;
+use super::ending::ends_closed;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
-use crate::frame::{FrameVerdict, finding_at, has_outcome, probable_ids};
+use crate::frame::{FrameVerdict, finding_at, has_outcome};
 use crate::join::{Pending, starts_with_member};
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
@@ -71,6 +73,7 @@ impl Guard {
                 (!ids.is_empty(), is_awaited)
             }
         };
+        let has_request = self.find_request(frame);
         let is_due = match (is_awaited, is_answer) {
             (true, _) => {
                 let is_suspect = self.joiner.is_suspicious();
@@ -88,16 +91,19 @@ impl Guard {
                 self.end_message(text, work);
                 return false;
             }
+            (false, false) if self.drops_followed(has_request, text, work) => return true,
             (false, false) => {
-                let is_request = matches!(frame, Frame::Message(Message::Request(_), _));
-                self.holdback.is_due(work.now) || is_request && self.holdback.is_due_for_requests()
+                self.holdback.is_due(work.now) || has_request && self.holdback.is_due_for_requests()
             }
         };
-        if is_due && self.holdback.push(text, work.now) {
-            if matches!(frame, Frame::Message(Message::Request(_), _) | Frame::Batch(_)) {
-                self.holdback.note_request(work.now);
-            }
+        if !is_answer {
+            self.holdback.note_own(text, work.now);
+        }
+        if is_due && self.holdback.push(text, has_request, work.now) {
             return true;
+        }
+        if is_awaited {
+            self.note_answer(text, work);
         }
         if is_due {
             // Too many wait. Notifications do little harm, and a request could do much.
@@ -123,81 +129,48 @@ impl Guard {
         !is_notification && self.holdback.may_end_message(text, now)
     }
 
-    /// Delivers the notifications and answers that were held back, and drops the requests.
-    fn release_notifications(&mut self, work: &mut Work<'_>) {
-        for frame in self.holdback.take() {
-            if self.has_request(&frame) {
-                self.drop_held(&frame, work);
-            } else {
-                self.take_text(Direction::ServerToClient, frame, work);
-            }
+    /// Drops the requests that wait if a message of the server's own may have the rest of an answer in it.
+    /// Returns true if the message itself was dropped.
+    ///
+    /// Content can begin a sound message for the rest to complete. It ends as the other answers of the
+    /// same template do. Where the policy blocks planted messages, any message may be that one: the
+    /// template may be new.
+    fn drops_followed(&mut self, has_request: bool, text: &[u8], work: &mut Work<'_>) -> bool {
+        let is_alike = self.holdback.ends_like_answer(text);
+        if is_alike || self.blocks_planted() {
+            self.drop_held_requests("another message of the server followed", work);
         }
+        let is_rest = has_request
+            && (is_alike && self.holdback.is_due(work.now)
+                || self.holdback.ends_like_last_line(text, work.now));
+        if is_rest {
+            self.drop_held(text, work);
+            self.holdback.note_message(false, text, work.now);
+        }
+        is_rest
     }
 
-    /// Delivers the messages that were held back, except requests.
-    ///
-    /// Before an answer, so that the order stays the same. Requests stay: content that ends one answer can write a request, and behind it an answer to
-    /// another pending request.
-    pub(super) fn release_but_requests(&mut self, work: &mut Work<'_>) {
-        let held = self.holdback.take();
-        let contested = self.fail_contested(&held, b"", work);
-        for frame in held {
-            if self.has_request(&frame) {
-                self.holdback.put_back(frame);
-            } else if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
-                self.drop_held(&frame, work);
-            } else {
-                self.take_text(Direction::ServerToClient, frame, work);
-            }
+    /// Records an answer to a pending request. Where the policy blocks planted messages, one that ends like
+    /// another one drops the requests that wait: content may have begun it.
+    pub(super) fn note_answer(&mut self, text: &[u8], work: &mut Work<'_>) {
+        if self.blocks_planted() && self.holdback.ends_like_answer(text) {
+            self.drop_held_requests("an answer that ends like another one followed", work);
         }
+        self.holdback.note_answer(text);
     }
 
     /// Returns true if a frame of the server is a request, or a batch with one.
-    fn has_request(&mut self, frame: &[u8]) -> bool {
-        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
-            FrameVerdict::Frame(Frame::Message(message, _)) => {
-                matches!(message, Message::Request(_))
-            }
-            FrameVerdict::Frame(Frame::Batch(batch)) => {
+    fn find_request(&mut self, frame: &Frame<'_>) -> bool {
+        match frame {
+            Frame::Message(message, _) => matches!(message, Message::Request(_)),
+            Frame::Batch(batch) => {
                 let judge = &mut self.frames.from_server;
                 batch.elements().any(|element| {
                     let verdict = judge.judge_element(element).verdict;
                     matches!(verdict, FrameVerdict::Frame(Frame::Message(Message::Request(_), _)))
                 })
             }
-            FrameVerdict::Refused(_) | FrameVerdict::Blank => false,
         }
-    }
-
-    /// Delivers all messages that were held back, except answers that contradict each other.
-    pub(super) fn release_held(&mut self, work: &mut Work<'_>) {
-        let held = self.holdback.take();
-        let contested = self.fail_contested(&held, b"", work);
-        for frame in held {
-            if self.answered_ids(&frame).iter().any(|id| contested.contains(id)) {
-                self.drop_held(&frame, work);
-            } else {
-                self.take_text(Direction::ServerToClient, frame, work);
-            }
-        }
-    }
-
-    /// Fails the requests that several of these frames answer, or a frame and the line `torn`, and
-    /// returns their ids. Content has written at least one of the answers, and nothing shows which.
-    fn fail_contested(
-        &mut self,
-        frames: &[Vec<u8>],
-        torn: &[u8],
-        work: &mut Work<'_>,
-    ) -> Vec<Id<'static>> {
-        let contested = self.contested_ids(frames, torn);
-        for id in &contested {
-            let reason = "no usable answer: the server sent two after a torn message";
-            self.fail(Reply::new(id.clone(), Rule::FrameSplit, reason), work);
-            // One of the two may have been meant for another request.
-            self.session.doubt_all(work.now);
-        }
-        contested
     }
 
     /// Fails a request that a torn line and now also `message` seem to answer, while the server
@@ -213,6 +186,33 @@ impl Guard {
         let reason = "no usable answer: the server sent a broken line and another answer";
         self.fail(Reply::new(id.clone().into_owned(), Rule::FrameSplit, reason), work);
         self.session.doubt_all(work.now);
+        true
+    }
+
+    /// Drops a copy of an answer that was delivered: servers print what they send. Returns false for any
+    /// other message.
+    pub(super) fn drop_copy(
+        &mut self,
+        message: &Message<'_>,
+        text: &[u8],
+        work: &mut Work<'_>,
+    ) -> bool {
+        let Some(id) = message.id().filter(|_| is_answer(message)) else { return false };
+        if self.session.is_pending(id) {
+            return false;
+        }
+        let Some(copied_at) = self.answers.time_of_copied(id, text) else { return false };
+        let (rule, direction) = (Rule::SessionDuplicateResponse, Direction::ServerToClient);
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let action = actions.action_at(rule, Severity::Low, direction);
+        if action < Action::Block {
+            return false;
+        }
+        // Content that knows an older answer can write it in the place of a later one.
+        self.session.doubt_sent_after(copied_at, work.now);
+        let detail = "a copy of an answer that was delivered: dropped";
+        let finding = finding_at(rule, direction, text, 0, text.len(), detail);
+        work.sink.add(rule, Action::Block, || Finding { severity: Severity::Low, ..finding });
         true
     }
 
@@ -273,27 +273,8 @@ impl Guard {
         true
     }
 
-    /// Returns the ids that several of these frames answer, or a frame and the line `torn`.
-    fn contested_ids(&mut self, frames: &[Vec<u8>], torn: &[u8]) -> Vec<Id<'static>> {
-        let mut contested = Vec::new();
-        // Answers wait only after a torn message, and one answer contradicts nothing.
-        if frames.is_empty() || frames.len() < 2 && torn.is_empty() {
-            return contested;
-        }
-        let mut seen: HashSet<_> =
-            probable_ids(torn, self.limits.max_id_bytes()).into_iter().collect();
-        for frame in frames {
-            for id in self.answered_ids(frame) {
-                if !seen.insert(id.clone()) {
-                    contested.push(id);
-                }
-            }
-        }
-        contested
-    }
-
     /// Returns the ids that a frame of the server answers.
-    fn answered_ids(&mut self, frame: &[u8]) -> Vec<Id<'static>> {
+    pub(super) fn answered_ids(&mut self, frame: &[u8]) -> Vec<Id<'static>> {
         match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
             FrameVerdict::Frame(Frame::Message(message, _)) => {
                 let id = message.id().filter(|_| is_answer(&message));
@@ -310,11 +291,24 @@ impl Guard {
     /// Checks if a line that is no message is the rest of the last message. Then content has ended that
     /// message, and may have written those since. A line that was too long to keep may be anything.
     pub(super) fn look_for_rest(&mut self, text: Option<&[u8]>, work: &mut Work<'_>) {
+        self.holdback.note_log_line(text.unwrap_or_default(), work.now);
         let ends_message = match text {
+            // As far as the server goes on with a value, its lines end nothing but that. Content may have
+            // begun the value, though.
+            Some(text) if self.joiner.is_printed_line() => {
+                if self.holdback.is_followed_by_rest(text, &self.limits) {
+                    self.drop_own_held(work);
+                }
+                false
+            }
             Some(text) => self.holdback.ends_message(text, &self.limits, work.now),
             None => self.holdback.is_holding(),
         };
         if !ends_message {
+            // Content may have begun the line, and the rest of an answer ends with a bracket.
+            if text.is_some_and(ends_closed) {
+                self.drop_held_requests("a line that may be the rest of an answer followed", work);
+            }
             return;
         }
         self.end_message(text.unwrap_or_default(), work);
@@ -338,8 +332,8 @@ impl Guard {
         } else {
             self.report(text, Severity::High, detail, work);
         }
-        for frame in held {
-            self.drop_held(&frame, work);
+        for held in held {
+            self.drop_held(&held.frame, work);
         }
         // The start of the answer may have been lost, and with it the id.
         self.session.doubt_all(work.now);
@@ -347,87 +341,30 @@ impl Guard {
         self.joiner.suspect(work.now);
     }
 
-    /// Drops all messages that were held back.
-    pub(super) fn drop_all_held(&mut self, work: &mut Work<'_>) {
-        for frame in self.holdback.take() {
-            self.drop_held(&frame, work);
-        }
-    }
-
-    /// Drops the messages that the server sent on its own and that were held back: a torn message
-    /// followed them. Answers go on.
-    pub(super) fn drop_own_held(&mut self, work: &mut Work<'_>) {
-        for frame in self.take_held_answers(b"", work) {
-            self.take_text(Direction::ServerToClient, frame, work);
-        }
-    }
-
-    /// Does the same where `torn` is a line of the torn message, and more of it may follow. Answers
-    /// wait on, except one whose request that line seems to answer as well: that request fails.
-    pub(super) fn keep_held_answers(&mut self, torn: &[u8], work: &mut Work<'_>) {
-        let has_pretty = self.holdback.has_pretty();
-        let answers = self.take_held_answers(torn, work);
-        self.holdback.restore(answers, has_pretty, work.now);
-    }
-
-    /// Takes the answers that were held back, and drops all other messages that were.
-    fn take_held_answers(&mut self, torn: &[u8], work: &mut Work<'_>) -> Vec<Vec<u8>> {
-        let held = self.holdback.take();
-        let contested = self.fail_contested(&held, torn, work);
-        let mut answers = Vec::new();
-        for frame in held {
-            if self.answers_pending(&frame, &contested) {
-                answers.push(frame);
-            } else {
-                self.drop_held(&frame, work);
-            }
-        }
-        answers
-    }
-
-    /// Returns true if a frame of the server is the only answer to a pending request.
-    fn answers_pending(&mut self, frame: &[u8], contested: &[Id<'static>]) -> bool {
-        match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
-            FrameVerdict::Frame(Frame::Message(message, _)) => {
-                let is_contested = message.id().is_some_and(|id| contested.contains(id));
-                self.is_awaited(&message) && !is_contested
-            }
-            _ => false,
-        }
-    }
-
-    /// Drops a frame that was held back and that content has written.
-    fn drop_held(&mut self, frame: &[u8], work: &mut Work<'_>) {
-        let detail = "a message inside of another one that content has ended: dropped";
-        self.report_planted(frame, detail, work);
-        let answered = self.answered_ids(frame);
-        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).verdict;
-        if matches!(outcome, FrameVerdict::Frame(Frame::Batch(_))) {
-            // An element may be a broken answer, which names its request to no parser.
-            self.session.doubt_all(work.now);
-            self.doubt_answers(frame, answered.is_empty(), 0, work.now);
-        } else if let FrameVerdict::Frame(Frame::Message(message, _)) = outcome {
-            self.refuse_planted(&message, work);
-            if matches!(message, Message::Response(_) | Message::Error(_)) {
-                self.session.doubt_all(work.now);
-            }
-        }
-        // The server may still send a proper answer.
-        for id in answered {
-            self.session.doubt(&id, Doubt::Damaged, work.now);
-        }
+    /// Drops a request in a batch that also has answers. Its sender gets an error.
+    pub(super) fn drop_beside_answers(
+        &mut self,
+        message: &Message<'_>,
+        text: &[u8],
+        work: &mut Work<'_>,
+    ) {
+        let detail = "a request of the server in a batch with answers: dropped";
+        self.report_planted(text, detail, work);
+        self.refuse_planted(message, work);
     }
 
     /// Answers a request that was dropped: its sender may be honest.
-    fn refuse_planted(&self, message: &Message<'_>, work: &mut Work<'_>) {
+    pub(super) fn refuse_planted(&mut self, message: &Message<'_>, work: &mut Work<'_>) {
         if let Message::Request(request) = message {
             let id = request.id.clone().into_owned();
+            // The id may be that of the answer whose rest is in this request.
+            self.session.doubt(&id, Doubt::Lost, work.now);
             let reason = "the request was dropped: it may be part of a torn message";
             work.reply(Direction::ClientToServer, Reply::new(id, Rule::FrameSplit, reason));
         }
     }
 
-    fn report_planted(&self, text: &[u8], detail: &str, work: &mut Work<'_>) {
+    pub(super) fn report_planted(&self, text: &[u8], detail: &str, work: &mut Work<'_>) {
         self.report(text, Severity::Critical, detail, work);
     }
 
@@ -453,15 +390,20 @@ impl Guard {
     /// Ends the session if the policy blocks torn messages with a message in them: one may have been
     /// delivered already.
     fn close_if_blocked(&self, work: &mut Work<'_>) {
-        let actions = self.policy.actions(self.server.as_deref(), None);
-        let direction = Direction::ServerToClient;
-        if actions.action_at(Rule::FrameSplit, Severity::Critical, direction) >= Action::Block {
+        if self.blocks_planted() {
             work.close(Rule::FrameSplit);
         }
     }
 
+    /// Returns true if the policy blocks torn messages with a message in them, as `strict` does.
+    fn blocks_planted(&self) -> bool {
+        let actions = self.policy.actions(self.server.as_deref(), None);
+        let direction = Direction::ServerToClient;
+        actions.action_at(Rule::FrameSplit, Severity::Critical, direction) >= Action::Block
+    }
+
     /// Returns true if a message of the server answers a pending request.
-    fn is_awaited(&self, message: &Message<'_>) -> bool {
+    pub(super) fn is_awaited(&self, message: &Message<'_>) -> bool {
         let id = message.id().filter(|_| is_answer(message));
         id.is_some_and(|id| self.session.is_pending(id))
     }

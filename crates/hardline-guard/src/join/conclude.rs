@@ -10,7 +10,7 @@ use super::suspicion::Suspicion;
 use super::{JoinEvent, Joined, Joiner, MAX_WAIT, Pending};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{
-    finding_at, first_end, has_unnamed_answer, probable_ids, probable_ids_of_lines,
+    finding_at, first_end, has_unnamed_answer, is_plain_json, probable_ids, probable_ids_of_lines,
 };
 use crate::rule::Rule;
 
@@ -23,11 +23,29 @@ impl Joiner {
         text: Vec<u8>,
         pending: &impl Pending,
     ) {
-        let is_unclear = hold.is_unclear(&reading, pending);
+        if matches!(reading, Reading::Other) && hold.witness.total() == 0 && self.is_printed(&text)
+        {
+            // No part of it is a message, as on one line.
+            self.report_noise(hold);
+            self.is_printed_line = true;
+            self.push(JoinEvent::Printed { text, is_whole: true });
+            return;
+        }
+        let mut unawaited = None;
+        let mut is_unclear = hold.is_unclear(&reading, pending);
+        if let Reading::Answer(id) = &reading
+            && !pending.is_pending(id)
+            && hold.is_whole_as_it_came()
+        {
+            // It may be a copy of another one.
+            is_unclear = false;
+            unawaited = Some(JoinEvent::Unawaited { id: id.clone(), text: text.clone() });
+        }
         let delivered = self.settle_reading(hold, reading, text, pending);
         if is_unclear {
             self.push(JoinEvent::Lost);
         }
+        unawaited.into_iter().for_each(|event| self.push(event));
         if hold.is_read_as_text() && hold.witness.has_head {
             // The line that ended this message may belong to the other one.
             self.suspect(hold.last());
@@ -89,6 +107,11 @@ impl Joiner {
             }
         }
         None
+    }
+
+    /// Returns true if a text is JSON without a message in it.
+    pub(super) fn is_printed(&self, text: &[u8]) -> bool {
+        is_plain_json(text, &self.limits)
     }
 
     /// Ends a hold without a message. Every request that a held line was about gets an error.

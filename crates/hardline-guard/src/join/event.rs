@@ -25,6 +25,20 @@ pub enum JoinEvent {
     Refused(Reply),
     /// An answer was lost, and its request is not known.
     Lost,
+    /// An answer on several lines that no request waits for.
+    Unawaited {
+        /// Id of the answer.
+        id: Id<'static>,
+        /// The answer, without a line end.
+        text: Vec<u8>,
+    },
+    /// A value that the server printed on several lines: no message, but it may show an answer.
+    Printed {
+        /// The lines.
+        text: Vec<u8>,
+        /// False if the value has no end.
+        is_whole: bool,
+    },
 }
 
 /// One message, joined from several lines. Judge it like any line.

@@ -206,6 +206,11 @@ impl Hold {
         self.is_read_as_text
     }
 
+    /// Returns true if the message that ends the hold is whole as it came, with no other answer in it.
+    pub(super) fn is_whole_as_it_came(&self) -> bool {
+        !self.is_read_as_text && self.witness.answers == 0
+    }
+
     /// Returns true if the hold, which ends with this reading, may have had answers to other
     /// requests than the one that is delivered.
     ///

@@ -8,6 +8,10 @@ const MAX_KNOWN_DEPTH: usize = 128;
 pub(super) struct Lexer {
     max_depth: usize,
     inside: bool,
+    /// The quote that ends the string.
+    quote: u8,
+    /// Set if strings may also have the quotes of other languages than JSON.
+    is_loose: bool,
     escape: bool,
     depth: usize,
     /// One bit for each open bracket, the innermost lowest: set for an array.
@@ -23,12 +27,19 @@ impl Lexer {
         Self {
             max_depth,
             inside: false,
+            quote: b'"',
+            is_loose: false,
             escape: false,
             depth: 0,
             arrays: 0,
             is_done: false,
             is_broken: false,
         }
+    }
+
+    /// Creates a lexer that also knows strings between apostrophes and backticks.
+    pub(super) fn loose(max_depth: usize) -> Self {
+        Self { is_loose: true, ..Self::new(max_depth) }
     }
 
     /// Returns true if the text may be one complete JSON value.
@@ -83,14 +94,15 @@ impl Lexer {
         if self.inside {
             // No escape has a control character in it.
             self.is_broken |= self.escape && byte < 0x20;
-            self.inside = self.escape || byte != b'"';
+            self.inside = self.escape || byte != self.quote;
             self.escape = byte == b'\\' && !self.escape;
             return;
         }
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         self.is_broken |= self.is_done && !is_space;
         match byte {
-            b'"' => self.inside = true,
+            b'"' => (self.inside, self.quote) = (true, byte),
+            b'\'' | b'`' if self.is_loose => (self.inside, self.quote) = (true, byte),
             b'{' | b'[' => {
                 self.depth += 1;
                 self.arrays = self.arrays << 1 | u128::from(byte == b'[');

@@ -64,6 +64,7 @@ mod head;
 mod hold;
 mod keys;
 mod lex;
+mod printed;
 mod suspicion;
 mod watch;
 mod witness;
@@ -82,6 +83,7 @@ use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, has_incomplete_object};
 use hold::Hold;
+use printed::{Printed, Step};
 use suspicion::Suspicion;
 use watch::Watch;
 
@@ -131,6 +133,10 @@ pub struct Joiner {
     hold: Option<Box<Hold>>,
     /// Set after a torn message whose rest has not come.
     suspicion: Option<Suspicion>,
+    /// A value that the server prints.
+    printed: Option<Box<Printed>>,
+    /// Set if the last line is part of a printed value.
+    is_printed_line: bool,
     watch: Watch,
     /// Time of the last line that began no message.
     last_noise: Option<Duration>,
@@ -151,6 +157,8 @@ impl Joiner {
             decoder: Decoder::new(limits),
             hold: None,
             suspicion: None,
+            printed: None,
+            is_printed_line: false,
             watch: Watch::new(limits),
             last_noise: None,
             events: VecDeque::new(),
@@ -169,6 +177,7 @@ impl Joiner {
     /// While nothing [is held](Self::is_holding), the caller may skip lines that are valid frames:
     /// they are no heads.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> Taken {
+        self.is_printed_line = false;
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
         }
@@ -193,6 +202,9 @@ impl Joiner {
         if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
             self.run_out(&hold, now, pending);
         }
+        if self.printed.as_ref().and_then(|it| it.deadline()).is_some_and(|at| at <= now) {
+            self.end_printed();
+        }
         self.suspicion.take_if(|suspicion| suspicion.until() <= now);
         while let Some(id) = self.watch.next_due(now) {
             if self.is_owed(&id, pending) {
@@ -206,7 +218,8 @@ impl Joiner {
     pub fn poll_timeout(&self) -> Option<Duration> {
         let hold = self.hold.as_deref().map(Hold::deadline);
         let suspicion = self.suspicion.as_ref().map(Suspicion::until);
-        [hold, suspicion, self.watch.next_deadline()].into_iter().flatten().min()
+        let printed = self.printed.as_deref().and_then(Printed::deadline);
+        [hold, suspicion, printed, self.watch.next_deadline()].into_iter().flatten().min()
     }
 
     /// Returns the next event. Call it after each other call, until it returns `None`.
@@ -228,6 +241,7 @@ impl Joiner {
         if let Some(hold) = self.hold.take() {
             self.run_out(&hold, hold.last(), pending);
         }
+        self.end_printed();
         self.suspicion = None;
         while let Some(id) = self.watch.take_first() {
             if self.is_owed(&id, pending) {
@@ -244,7 +258,71 @@ impl Joiner {
     /// Returns true if the rest of a torn message may still come, so that a message which the server
     /// seems to send on its own may be part of it.
     pub fn is_suspicious(&self) -> bool {
+        self.suspicion.is_some() || self.printed.as_ref().is_some_and(|it| it.is_suspect)
+    }
+
+    /// Returns true after a torn message. A value that is being printed does not count.
+    pub fn is_after_torn(&self) -> bool {
         self.suspicion.is_some()
+    }
+
+    /// Returns true if the last line is part of a value that the server prints on several lines, as far as
+    /// it goes, and no message.
+    pub fn is_printed_line(&self) -> bool {
+        self.is_printed_line
+    }
+
+    /// Ends a value that the server prints, before a message that was not handed over. Its lines were no
+    /// value then.
+    pub fn handle_message(&mut self) {
+        self.is_printed_line = false;
+        self.end_printed();
+    }
+
+    /// Gives up on a printed value that has not ended.
+    fn end_printed(&mut self) {
+        let Some(printed) = self.printed.take() else { return };
+        if printed.is_suspect {
+            self.suspect(printed.last());
+            self.push(JoinEvent::Lost);
+        }
+        self.push(JoinEvent::Printed { text: printed.into_text(), is_whole: false });
+    }
+
+    /// Takes a line as part of a printed value. Returns false if it is none.
+    fn follow_printed(&mut self, text: &[u8], now: Duration) -> bool {
+        if self.is_observing {
+            return false;
+        }
+        let would_suspect = has_incomplete_object(text) || is_utf16(text);
+        let Some(printed) = &mut self.printed else {
+            let Some(mut printed) = Printed::begin(text, now, &self.limits) else { return false };
+            printed.is_suspect = would_suspect;
+            self.printed = Some(Box::new(printed));
+            return true;
+        };
+        match printed.add(text, now) {
+            Step::Open => {
+                printed.is_suspect |= would_suspect;
+                true
+            }
+            Step::Whole => {
+                let Some(printed) = self.printed.take() else { return false };
+                let is_suspect = printed.is_suspect || would_suspect;
+                let text = printed.into_text();
+                if is_suspect && !self.is_printed(&text) {
+                    self.suspect(now);
+                    self.push(JoinEvent::Lost);
+                }
+                self.push(JoinEvent::Printed { text, is_whole: true });
+                true
+            }
+            Step::Broken => {
+                self.end_printed();
+                // The line may begin another one.
+                self.follow_printed(text, now)
+            }
+        }
     }
 
     /// Begins suspicion after a broken line that no later line can complete: content may have broken
@@ -257,10 +335,16 @@ impl Joiner {
 
     /// Begins a hold if a line is a head. Returns true if it is.
     fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
-        let Some(text) = line.whole() else { return false };
-        let Some(mut head) = Head::read(text, &self.limits) else {
+        let Some(text) = line.whole() else {
+            self.end_printed();
+            return false;
+        };
+        let is_bare = self.printed.is_some() && Head::is_bare_line(text);
+        let Some(mut head) = Head::read(text, &self.limits).filter(|_| !is_bare) else {
             self.suspicion.take_if(|it| it.is_completed_by(text));
-            if has_incomplete_object(text) || is_utf16(text) {
+            self.is_printed_line = !line.is_blank() && self.follow_printed(text, now);
+            let is_incomplete = || has_incomplete_object(text) || is_utf16(text);
+            if !self.is_printed_line && is_incomplete() {
                 self.suspect(now);
             }
             if !line.is_blank() {
@@ -268,6 +352,7 @@ impl Joiner {
             }
             return false;
         };
+        self.end_printed();
         let is_printed = self.last_noise.is_some_and(|at| now <= at + MAX_PRINT_GAP);
         let before = std::mem::take(&mut head.before);
         let mut hold = Hold::new(text, line.end, head, line.offset, now, &self.limits);
@@ -285,8 +370,9 @@ impl Joiner {
             // that the server sends on its own are suspect nevertheless.
             let is_message = line.whole().is_some_and(|text| decoder.decode(text).is_ok());
             if is_message || !line.whole().is_some_and(Head::is_confirmed_by) {
-                self.drop_bare_head();
+                self.drop_bare_head(now);
                 if is_message {
+                    self.printed = None;
                     self.suspect(now);
                 }
                 return false;
@@ -322,9 +408,12 @@ impl Joiner {
     }
 
     /// Gives up on opening brackets that begin no message: a server printed them.
-    fn drop_bare_head(&mut self) {
+    fn drop_bare_head(&mut self, now: Duration) {
         if let Some(hold) = self.hold.take() {
             self.report_noise(&hold);
+            if !self.is_observing {
+                self.printed = Printed::begin(hold.raw(), now, &self.limits).map(Box::new);
+            }
         }
     }
 

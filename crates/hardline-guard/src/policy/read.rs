@@ -33,7 +33,8 @@ pub(super) struct Read {
     pub(super) server_settings: Vec<(String, Settings)>,
 }
 
-const TOP_KEYS: &[&str] = &[
+/// Keys of the top level and of a server.
+const SHARED_KEYS: &[&str] = &[
     "profile",
     "close_after",
     "hold_back_ms",
@@ -45,28 +46,11 @@ const TOP_KEYS: &[&str] = &[
     "launch",
     "rules",
     "client_rules",
-    "server",
-    "allow",
     "allow_jsonrpc",
-    "danger_rules",
-    "danger_client_rules",
-    "danger_allow_jsonrpc",
 ];
-const SERVER_KEYS: &[&str] = &[
-    "profile",
-    "allow_jsonrpc",
-    "close_after",
-    "hold_back_ms",
-    "limits",
-    "burst",
-    "allow_tools",
-    "deny_tools",
-    "read_only",
-    "launch",
-    "rules",
-    "client_rules",
-    "tool",
-];
+const TOP_KEYS: &[&str] =
+    &["server", "allow", "danger_rules", "danger_client_rules", "danger_allow_jsonrpc"];
+const SERVER_KEYS: &[&str] = &["tool"];
 const TOOL_KEYS: &[&str] = &["allow_jsonrpc", "rules", "client_rules"];
 const ALLOW_KEYS: &[&str] = &["rule", "server", "tool", "reason"];
 
@@ -95,7 +79,7 @@ pub(super) fn read(text: &str, profile: Option<Profile>) -> Result<Read, PolicyE
 
 fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) -> Read {
     let scope = Scope { table: top, path: String::new() };
-    reader.known_keys(&scope, TOP_KEYS);
+    reader.known_keys(&scope, &[SHARED_KEYS, TOP_KEYS].concat());
     // A known key at the wrong place gets a better message than an unknown one.
     if let Some(value) = top.get("allow_jsonrpc") {
         let message = "at the top level it would apply to every server";
@@ -149,7 +133,7 @@ fn server(
     layer: &mut ServerLayer,
     everybody: &Settings,
 ) -> Option<Settings> {
-    reader.known_keys(scope, SERVER_KEYS);
+    reader.known_keys(scope, &[SHARED_KEYS, SERVER_KEYS].concat());
     let mut settings = everybody.clone();
     if let Some((profile, origin)) = profile(reader, scope) {
         // A profile sets only these three; the other settings are inherited.

@@ -6,12 +6,13 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::ErrorResponse;
 
-use super::embedded::{Embedded, look_inside};
+use super::embedded::{Embedded, asks_for_input, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_error;
 use super::table::{Ended, InFlight, Match, RequestKind};
 use super::{Doubt, Outcome, Reply, Session, SessionVerdict};
-use crate::finding::Direction;
+use crate::finding::{Direction, Finding};
+use crate::fold::has_twin;
 use crate::rule::{Action, Rule};
 
 /// The outcome that an answer carries.
@@ -77,43 +78,74 @@ impl Session {
         let mut findings = Vec::new();
         let mut verdict = SessionVerdict::Pass;
         if judge.direction == Direction::ServerToClient {
+            if let Some(reason) = objection_to_opening(ended.kind, answer) {
+                let rule = Rule::FrameAmbiguousKey;
+                judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
+                if judge.blocks(rule) {
+                    if ended.kind == RequestKind::Initialize {
+                        self.era.disagree();
+                    }
+                    let before = self.flood.take_progress(ended.progress_token);
+                    let verdict = SessionVerdict::Fail(Reply::new(id, rule, reason));
+                    let outcome = Outcome::new(findings, verdict);
+                    return Outcome { asked: Some(ended.asked), before, ..outcome };
+                }
+            }
             match (ended.kind, answer) {
                 (RequestKind::Initialize, Answer::Result(result)) => self.era.agree(result),
                 (RequestKind::Initialize, Answer::Error(_)) => self.era.disagree(),
                 (RequestKind::Discover, Answer::Result(result)) => self.era.learn_server(result),
                 _ => {}
             }
-            match answer {
-                Answer::Error(error) => {
-                    let client = ended.stateless.or(self.era.client());
-                    let objection = client.and_then(|client| objection_to_error(error, client));
-                    if let Some(reason) = objection {
-                        let rule = Rule::SessionCapability;
-                        judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
-                        if judge.blocks(rule) {
-                            verdict = SessionVerdict::Fail(Reply::new(id, rule, reason));
-                        }
-                    }
-                }
-                Answer::Result(result) => {
-                    let client = ended.stateless.or(self.era.stateless_client());
-                    let found = client.and_then(|client| look_inside(result, client));
-                    if let Some(embedded) = found {
-                        let Embedded { rule, reason, .. } = embedded;
-                        let about = About::Embedded(&embedded);
-                        judge.find(&mut findings, rule, rule.severity(), about, reason);
-                        if judge.blocks(embedded.rule) {
-                            verdict = SessionVerdict::Fail(Reply::new(
-                                id,
-                                embedded.rule,
-                                embedded.reason,
-                            ));
-                        }
-                    }
-                }
+            if let Some(reply) = self.object_to_content(id, &ended, answer, judge, &mut findings) {
+                verdict = SessionVerdict::Fail(reply);
             }
         }
         let before = self.flood.take_progress(ended.progress_token);
         Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, verdict) }
     }
+
+    /// Reports what an answer asks of the client that it did not agree to. Returns the reply in its
+    /// place if the policy blocks it.
+    fn object_to_content(
+        &self,
+        id: Id<'static>,
+        ended: &InFlight,
+        answer: Answer<'_, '_>,
+        judge: &Judge<'_, impl Fn(Rule) -> Action>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Reply> {
+        match answer {
+            Answer::Error(error) => {
+                let client = ended.stateless.or(self.era.client())?;
+                let reason = objection_to_error(error, client)?;
+                let rule = Rule::SessionCapability;
+                judge.find(findings, rule, rule.severity(), About::Id(&id), reason);
+                judge.blocks(rule).then(|| Reply::new(id, rule, reason))
+            }
+            Answer::Result(result) => {
+                let stateless = ended.stateless.or(self.era.stateless_client());
+                // Clients of several versions may look for requests in any session.
+                let client = stateless.or(self.era.client().filter(|_| asks_for_input(result)))?;
+                let embedded = look_inside(result, client)?;
+                let Embedded { rule, reason, .. } = embedded;
+                judge.find(findings, rule, rule.severity(), About::Embedded(&embedded), reason);
+                judge.blocks(rule).then(|| Reply::new(id, rule, reason))
+            }
+        }
+    }
+}
+
+/// Members of the answers that open a session, by which everything after them is judged.
+const OF_OPENING: [&str; 3] = ["protocolVersion", "supportedVersions", "capabilities"];
+
+/// Returns the objection to an answer that opens a session with another version, or with other
+/// capabilities, for some readers.
+fn objection_to_opening(kind: RequestKind, answer: Answer<'_, '_>) -> Option<&'static str> {
+    let Answer::Result(result) = answer else { return None };
+    if !matches!(kind, RequestKind::Initialize | RequestKind::Discover) {
+        return None;
+    }
+    let has_twin = OF_OPENING.into_iter().any(|name| has_twin(result, name));
+    has_twin.then_some("an opening with another version or other capabilities to some readers")
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use hardline_wire::encode::code;
@@ -9,12 +10,12 @@ use hardline_wire::id::Id;
 use hardline_wire::json::{Kind, Value};
 use hardline_wire::message::{Notification, Request, cancelled_id};
 use hardline_wire::method;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
-use super::check::objections;
+use super::check::{meant_method, objections};
 use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
-use super::part::objection_to_parts;
+use super::part::{Fault, objection_to_parts};
 use super::table::{Ended, InFlight, RequestKind, Table};
 use super::{Asked, CoalesceKey, MAX_TOOL_BYTES, Outcome, Reply, Session, SessionVerdict};
 use crate::finding::{Direction, Finding};
@@ -52,8 +53,8 @@ impl Session {
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
             return answer(findings, rule, reason);
         }
-        if let Some(reason) = self.object_to_parts(request, judge, &mut findings) {
-            return answer(findings, Rule::SessionCapability, reason);
+        if let Some((rule, reason)) = self.object_to_parts(request, judge, &mut findings) {
+            return answer(findings, rule, reason);
         }
         if !is_from_client && self.exceeds_limit(&request.method, now, judge, &mut findings) {
             self.flood.count_dropped();
@@ -72,7 +73,7 @@ impl Session {
         }
         let progress_token = self.progress_token(meta);
         let asked = Asked { since: now, ..asked(request, name) };
-        let entry = InFlight { kind, progress_token, stateless, asked, deadline: None };
+        let entry = InFlight { kind, progress_token, stateless, asked, ..InFlight::default() };
         self.requests(direction).insert(id, entry);
         Outcome::new(findings, SessionVerdict::Pass)
     }
@@ -88,12 +89,18 @@ impl Session {
             return Outcome::new(findings, SessionVerdict::Drop);
         }
         match (&*call.method, judge.direction) {
-            // Not rate-limited: the receiver must learn of a cancellation.
+            // Not rate-limited for a pending request: its receiver must learn of the cancellation,
+            // and there is at most one for each request.
             ("notifications/cancelled", direction) => {
-                let forget = self.cancel(direction, call.params);
-                return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
+                if let Some(ended) = self.cancel(direction, call.params) {
+                    let forget = self.flood.take_progress(ended.progress_token);
+                    return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
+                }
             }
-            ("notifications/subscriptions/acknowledged", _) => {
+            // The same: the client waits for the one of each of its subscriptions.
+            ("notifications/subscriptions/acknowledged", Direction::ServerToClient)
+                if self.acknowledge(call.params) =>
+            {
                 return Outcome::new(findings, SessionVerdict::Pass);
             }
             ("notifications/progress", Direction::ServerToClient) => {
@@ -160,7 +167,11 @@ impl Session {
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
         findings: &mut Vec<Finding>,
     ) -> Option<(Rule, &'static str)> {
-        for objection in objections(method, is_request, judge.direction, &self.era) {
+        let meant = match judge.direction {
+            Direction::ServerToClient => meant_method(method),
+            Direction::ClientToServer => method,
+        };
+        for objection in objections(meant, is_request, judge.direction, &self.era) {
             let (rule, reason) = (objection.rule, objection.reason);
             judge.find(findings, rule, objection.severity, About::Method(method), reason);
             if objection.can_block && judge.blocks(rule) {
@@ -170,20 +181,20 @@ impl Session {
         None
     }
 
-    /// Reports a part of a server's request that the client did not agree to. Returns the reason if
-    /// the policy blocks it.
+    /// Reports a part of a server's request that the client did not agree to. Returns the rule and the
+    /// reason if the policy blocks it.
     fn object_to_parts(
         &self,
         request: &Request<'_>,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
         findings: &mut Vec<Finding>,
-    ) -> Option<&'static str> {
+    ) -> Option<Fault> {
         let client = self.era.client().filter(|_| judge.direction == Direction::ServerToClient)?;
         let version = self.era.version;
-        let reason = objection_to_parts(&request.method, request.params, client, version)?;
-        let (rule, about) = (Rule::SessionCapability, About::Method(&request.method));
-        judge.find(findings, rule, rule.severity(), about, reason);
-        judge.blocks(rule).then_some(reason)
+        let method = meant_method(&request.method);
+        let (rule, reason) = objection_to_parts(method, request.params, client, version)?;
+        judge.find(findings, rule, rule.severity(), About::Method(&request.method), reason);
+        judge.blocks(rule).then_some((rule, reason))
     }
 
     /// Takes a token for a message of the server. Returns true if the limit is exceeded and
@@ -205,9 +216,8 @@ impl Session {
         self.flood.is_enforced()
     }
 
-    /// Ends a request that its sender cancelled. Returns the key of its kept progress, which need not
-    /// be sent any more.
-    fn cancel(&mut self, sender: Direction, params: Option<Value<'_>>) -> Option<CoalesceKey> {
+    /// Ends a request that its sender cancelled, and returns it. `None` if no such request is pending.
+    fn cancel(&mut self, sender: Direction, params: Option<Value<'_>>) -> Option<InFlight> {
         let id = cancelled_id(params, self.limits.max_id_bytes())?.into_owned();
         let is_of_kind = |table: &Table, kind| table.get(&id).is_some_and(|it| it.kind == kind);
         let is_subscription = is_of_kind(&self.client, RequestKind::Subscription);
@@ -221,8 +231,16 @@ impl Session {
         if is_of_kind(table, RequestKind::Initialize) {
             return None;
         }
-        let ended = table.end(&id, Ended::Cancelled)?;
-        self.flood.take_progress(ended.progress_token)
+        table.end(&id, Ended::Cancelled)
+    }
+
+    /// Marks a subscription of the client as acknowledged. Returns false for a second time, and if no
+    /// such subscription is open.
+    fn acknowledge(&mut self, params: Option<Value<'_>>) -> bool {
+        let id = params.and_then(|params| params.get("_meta"));
+        let id = id.and_then(|meta| meta.get("io.modelcontextprotocol/subscriptionId"));
+        let id = id.map(|id| Id::read(id, self.limits.max_id_bytes()));
+        matches!(id, Some(Ok(id)) if self.client.acknowledge(&id.clone().into_owned()))
     }
 
     fn progress_token(&self, meta: Option<Value<'_>>) -> Option<Id<'static>> {
@@ -230,6 +248,11 @@ impl Session {
         Id::read(token, self.limits.max_id_bytes()).ok().map(Id::into_owned)
     }
 }
+
+/// Finds the key of the metadata.
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
+/// Finds an escape, with which a key may be written.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
 /// The members of a request's parameters that matter, found in one pass.
 #[derive(Default)]
@@ -244,9 +267,7 @@ impl<'a> Parts<'a> {
         let mut parts = Self::default();
         let Some(params) = params else { return parts };
         let text = params.text().as_bytes();
-        let has = |needle: &[u8]| memmem::find(text, needle).is_some();
-        // A key may be written with escapes.
-        let mut wants_meta = has(b"_meta") || has(b"\\u");
+        let mut wants_meta = META.find(text).is_some() || ESCAPE.find(text).is_some();
         let mut wants_name = wants_name;
         let mut members = params.members();
         while (wants_meta || wants_name)
@@ -265,7 +286,7 @@ impl<'a> Parts<'a> {
 fn asked(request: &Request<'_>, name: Option<Value<'_>>) -> Asked {
     let method = &*request.method;
     // A static name costs no memory per request, and a peer cannot fill logs with invented ones.
-    let known = method::all().find(|it| it.name == method).map(|it| it.name);
+    let known = method::named(method).next().map(|it| it.name);
     let is_short = |name: &Value<'_>| name.text().len() <= MAX_TOOL_BYTES;
     let tool = name.filter(|it| method == "tools/call" && is_short(it));
     let cursor = request.params.filter(|_| method == "tools/list");

@@ -34,6 +34,8 @@ pub(super) struct Capabilities(u32);
 
 impl Capabilities {
     /// Reads the capabilities that a side declares, in one pass for each of two levels.
+    ///
+    /// Names are compared exactly, unlike the parts of a request: in doubt, a side declared nothing.
     pub(super) fn read(declared: Value<'_>) -> Self {
         let mut set = Self::default();
         for (name, value) in declared.members().filter(|(_, value)| is_declared(*value)) {

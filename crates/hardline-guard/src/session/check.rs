@@ -5,6 +5,7 @@ use hardline_wire::version::Version;
 
 use super::era::{Era, Phase};
 use crate::finding::{Direction, Severity};
+use crate::fold::is_alike;
 use crate::rule::Rule;
 
 /// A reason against a message.
@@ -62,6 +63,13 @@ pub(super) fn objections(
     [objection, lifecycle, capability].into_iter().flatten()
 }
 
+/// Returns the method of the table that some reader takes `name` for, or `name` itself.
+pub(super) fn meant_method(name: &str) -> &str {
+    let is_known = method::is_known(name);
+    let alike = || method::all().map(|it| it.name).find(|it| is_alike(name, it));
+    if is_known { name } else { alike().unwrap_or(name) }
+}
+
 /// Result of searching for a method.
 enum Lookup {
     Unknown,
@@ -81,8 +89,8 @@ impl Lookup {
         if let Some(method) = version.and_then(|version| method::find(name, version)) {
             return if may_send(method) { Self::Known(method) } else { Self::WrongDirection };
         }
-        let is_message = |it: &&Method| it.name == name && it.kind != MethodKind::EmbeddedRequest;
-        let mut named = method::all().filter(is_message).peekable();
+        let is_message = |it: &&Method| it.kind != MethodKind::EmbeddedRequest;
+        let mut named = method::named(name).filter(is_message).peekable();
         if named.peek().is_none() {
             return Self::Unknown;
         }

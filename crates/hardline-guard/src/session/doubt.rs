@@ -9,7 +9,7 @@ use std::time::Duration;
 use hardline_wire::id::Id;
 
 use super::Session;
-use super::table::RequestKind;
+use super::table::{InFlight, RequestKind};
 use crate::finding::Direction;
 use crate::rule::Rule;
 
@@ -120,5 +120,13 @@ impl Session {
         let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
         // A subscription has no answer to lose until it ends.
         self.client.expire_all(deadline, |it| it.kind != RequestKind::Subscription);
+    }
+
+    /// Does the same for the requests that were sent after `since`.
+    pub(crate) fn doubt_sent_after(&mut self, since: Duration, now: Duration) {
+        let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
+        let is_meant =
+            |it: &InFlight| it.kind != RequestKind::Subscription && it.asked.since > since;
+        self.client.expire_all(deadline, is_meant);
     }
 }

@@ -6,7 +6,9 @@ use hardline_wire::method;
 use hardline_wire::version::Version;
 
 use super::capability::Capabilities;
+use super::check::meant_method;
 use super::part::objection_to_parts;
+use crate::fold::{has_twin, is_alike, members_alike};
 use crate::rule::Rule;
 
 /// A request inside a result that should not be there.
@@ -19,45 +21,74 @@ pub(super) struct Embedded {
     pub(super) reason: &'static str,
 }
 
+/// The member that holds the requests.
+const KEY: &str = "inputRequests";
+
+impl Embedded {
+    fn new(rule: Rule, place: Value<'_>, reason: &'static str) -> Self {
+        Self { rule, offset: place.offset(), length: place.text().len(), reason }
+    }
+}
+
+/// Returns true if a result says that it has requests.
+pub(super) fn asks_for_input(result: Value<'_>) -> bool {
+    members_alike(result, "resultType")
+        .any(|it| it.as_str().is_some_and(|it| is_alike(&it, "input_required")))
+}
+
 /// Checks the requests inside a result or the parameters of a notification, whose receiver has the
 /// capabilities `client`. Returns the worst fault.
 ///
-/// Some readers ignore the case of keys, and some take an array where the schema has an object.
+/// Lenient readers fold keys, and some take an array where the schema has an object. A key that only
+/// they take for the one of the schema is a fault of its own.
 pub(super) fn look_inside(value: Value<'_>, client: Capabilities) -> Option<Embedded> {
-    let is_list = |key: &str| key.eq_ignore_ascii_case("inputRequests");
-    let lists = value.members().filter(|(key, _)| is_list(key)).map(|(_, list)| list);
-    let requests = lists.flat_map(|list| list.members().map(|(_, it)| it).chain(list.elements()));
-    requests.filter_map(|it| judge(it, client)).max_by_key(|it| it.rule.severity())
+    let lists = value.members().filter(|(key, _)| is_alike(key, KEY));
+    let faults = lists.flat_map(|(key, list)| {
+        let reason = "a member that is `inputRequests` to some readers";
+        let twin = (key != KEY).then(|| Embedded::new(Rule::FrameAmbiguousKey, list, reason));
+        let requests = list.members().map(|(_, it)| it).chain(list.elements());
+        twin.into_iter().chain(requests.filter_map(move |it| judge(it, client)))
+    });
+    faults.max_by_key(|it| it.rule.severity())
 }
 
 /// Checks one request. Returns the worst fault.
 fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
-    let is_method = |key: &str| key.eq_ignore_ascii_case("method");
-    let methods = request.members().filter(|(key, _)| is_method(key)).map(|(_, method)| method);
+    let is_twin = has_twin(request, "method") || has_twin(request, "params");
+    let reason = "an input request with a member that is its method or parameters to some readers";
+    let twin = is_twin.then(|| Embedded::new(Rule::FrameAmbiguousKey, request, reason));
+    let mut methods = members_alike(request, "method").peekable();
+    let reason = "an input request without a method";
+    let shapeless = methods.peek().is_none();
+    let shapeless = shapeless.then(|| Embedded::new(Rule::SessionCapability, request, reason));
     let faults = methods.filter_map(|method| judge_as(request, method, client));
-    faults.max_by_key(|it| it.rule.severity())
+    let odd = twin.into_iter().chain(shapeless);
+    odd.chain(faults).max_by_key(|it| it.rule.severity())
 }
 
 /// Checks a request for a reader that takes this value as its method.
 fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Option<Embedded> {
-    let (offset, length) = (request.offset(), request.text().len());
-    let name = Some(method).filter(|it| it.kind() == Kind::String)?.as_str()?;
-    let (rule, reason) = match method::find_embedded(&name, Version::LATEST) {
+    let name = Some(method).filter(|it| it.kind() == Kind::String).and_then(|it| it.as_str());
+    let Some(name) = name else {
+        let reason = "an input request whose method is no string";
+        return Some(Embedded::new(Rule::SessionCapability, request, reason));
+    };
+    let name = meant_method(&name);
+    let (rule, reason) = match method::find_embedded(name, Version::LATEST) {
         Some(method) => {
             let is_declared = method.capability.is_none_or(|it| client.has(it.path));
-            let version = Some(Version::LATEST);
-            let params = request.get("params");
-            let reason = match objection_to_parts(&name, params, client, version) {
-                _ if !is_declared => "an input request whose capability was not declared",
-                Some(reason) => reason,
-                None => return None,
-            };
-            (Rule::SessionCapability, reason)
+            if is_declared {
+                let version = Some(Version::LATEST);
+                members_alike(request, "params")
+                    .find_map(|params| objection_to_parts(name, Some(params), client, version))?
+            } else {
+                (Rule::SessionCapability, "an input request whose capability was not declared")
+            }
         }
-        None if method::is_known(&name) => {
+        None if method::is_known(name) => {
             (Rule::SessionWrongDirection, "an input request that a server may not make")
         }
         None => (Rule::SessionUnknownMethod, "an input request that no table knows"),
     };
-    Some(Embedded { rule, offset, length, reason })
+    Some(Embedded::new(rule, request, reason))
 }

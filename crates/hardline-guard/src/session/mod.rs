@@ -193,7 +193,13 @@ impl Session {
 
     /// Ends all requests of one direction, because their receiver is gone. Returns them, in no order.
     pub fn settle_all(&mut self, request: Direction) -> Vec<Orphan> {
-        self.requests(request).end_all(Ended::Answered)
+        self.requests(request).end_all(None, Ended::Answered)
+    }
+
+    /// Ends the requests of one direction that were sent after `since`, because their receiver never
+    /// got them. Returns them, in no order.
+    pub fn settle_since(&mut self, request: Direction, since: Duration) -> Vec<Orphan> {
+        self.requests(request).end_all(Some(since), Ended::Answered)
     }
 
     /// Ends a request whose sender has given up. A late answer is dropped without a finding. Returns

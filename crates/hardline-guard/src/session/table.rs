@@ -22,6 +22,8 @@ pub(super) struct InFlight {
     /// Capabilities of the client that a request of 2026-07-28 declares.
     pub(super) stateless: Option<Capabilities>,
     pub(super) asked: Asked,
+    /// Set once the server has acknowledged a subscription.
+    pub(super) is_acknowledged: bool,
     /// Set while it is doubtful that the answer will come.
     pub(super) deadline: Option<Deadline>,
 }
@@ -142,6 +144,16 @@ impl Table {
         self.in_flight += usize::from(!was_in_flight);
     }
 
+    /// Marks a subscription as acknowledged. Returns true the first time.
+    pub(super) fn acknowledge(&mut self, id: &Id<'static>) -> bool {
+        match self.requests.get_mut(id) {
+            Some(Request::InFlight(request)) if request.kind == RequestKind::Subscription => {
+                !std::mem::replace(&mut request.is_acknowledged, true)
+            }
+            _ => false,
+        }
+    }
+
     /// Ends a request.
     pub(super) fn end(&mut self, id: &Id<'static>, ended: Ended) -> Option<InFlight> {
         let request = self.requests.get_mut(id)?;
@@ -162,9 +174,10 @@ impl Table {
         }
     }
 
-    /// Ends all requests.
-    pub(super) fn end_all(&mut self, ended: Ended) -> Vec<Orphan> {
-        let open = self.requests.iter().filter(|(_, it)| it.as_in_flight().is_some());
+    /// Ends all requests that were sent after `since`, or all requests.
+    pub(super) fn end_all(&mut self, since: Option<Duration>, ended: Ended) -> Vec<Orphan> {
+        let is_meant = |it: &InFlight| since.is_none_or(|since| it.asked.since > since);
+        let open = self.requests.iter().filter(|(_, it)| it.as_in_flight().is_some_and(is_meant));
         let ids: Vec<_> = open.map(|(id, _)| id.clone()).collect();
         let end = |id: Id<'static>| {
             let asked = self.end(&id, ended)?.asked;

@@ -69,7 +69,7 @@ struct Hidden {
 
 /// Rule and reason of a refused call.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct CallRefusal {
     pub(crate) rule: &'static str,
     pub(crate) reason: String,
 }
@@ -131,7 +131,7 @@ impl Roster {
         server: &str,
         tool: &str,
         decide: impl Fn(Rule) -> Action,
-    ) -> Option<Refusal> {
+    ) -> Option<CallRefusal> {
         let only_reads = self.readers.get(tool).copied();
         if let Some(denial) = self.filter.denial(tool, only_reads.unwrap_or_default()) {
             let reason = match denial {
@@ -141,12 +141,12 @@ impl Roster {
                 }
                 denial => denial.reason(),
             };
-            return Some(Refusal { rule: TOOL_DENIED, reason: reason.to_owned() });
+            return Some(CallRefusal { rule: TOOL_DENIED, reason: reason.to_owned() });
         }
         let is_blocked = || decide(Rule::ToolNew) >= Action::Block;
         if tool.len() > Definition::MAX_NAME_BYTES && self.has_pins() && is_blocked() {
             let reason = "this tool is hidden: its name is too long to be pinned".to_owned();
-            return Some(Refusal { rule: Rule::ToolNew.name(), reason });
+            return Some(CallRefusal { rule: Rule::ToolNew.name(), reason });
         }
         let Some(Hidden { rule, fingerprint }) = self.hidden.get(tool).copied() else {
             return self.refusal_of_unlisted(server, tool, decide);
@@ -172,7 +172,7 @@ impl Roster {
             let shows = "`hardline pin diff` shows it, and a person can let it through with";
             reason.push_str(&format!("; {shows} `{approval}`"));
         }
-        Some(Refusal { rule: rule.name(), reason })
+        Some(CallRefusal { rule: rule.name(), reason })
     }
 
     /// Returns the refusal for a tool that is not hidden, but was not listed in this session
@@ -182,7 +182,7 @@ impl Roster {
         server: &str,
         tool: &str,
         decide: impl Fn(Rule) -> Action,
-    ) -> Option<Refusal> {
+    ) -> Option<CallRefusal> {
         if self.compared.contains(tool) {
             return None;
         }
@@ -198,9 +198,9 @@ impl Roster {
         if blocks(Rule::ToolChanged) {
             let reason = "this tool was not listed in this session, so that it cannot be compared \
                           with what was pinned: list the tools first";
-            return Some(Refusal { rule: Rule::ToolChanged.name(), reason: reason.to_owned() });
+            return Some(CallRefusal { rule: Rule::ToolChanged.name(), reason: reason.to_owned() });
         }
-        lock.tool(server, tool).is_none().then(|| Refusal {
+        lock.tool(server, tool).is_none().then(|| CallRefusal {
             rule: Rule::ToolNew.name(),
             reason: "this tool was not listed in this session, and is not pinned: list the tools \
                      first"

@@ -1,6 +1,7 @@
 //! Whole sessions: every line of both directions, as a proxy passes them.
 
 mod broken;
+mod completed;
 mod torn;
 
 use std::borrow::Cow;

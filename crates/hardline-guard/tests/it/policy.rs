@@ -1,11 +1,14 @@
 //! Policies: their statements, the servers and tools that they apply to, and the faults of invalid
 //! ones.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::{Action, Direction, Rule, Severity};
 use hardline_testkit::generate::Rng;
+use hardline_wire::limits::FRAME_BYTES_CEILING;
 
 use Direction::{ClientToServer, ServerToClient};
 
@@ -213,6 +216,35 @@ fn jsonrpc_may_be_what_a_tool_is_about() {
     assert!(policy.allows_jsonrpc(Some("docs"), None));
     assert!(!policy.allows_jsonrpc(Some("docs"), Some("search")));
     assert!(!policy.allows_jsonrpc(None, None));
+}
+
+/// The page is the only one that repeats the defaults; all others link to it.
+#[test]
+fn the_table_of_limits_in_docs_is_true() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md");
+    let page = fs::read_to_string(path).unwrap();
+    let cell = |key: &str, at: usize| -> String {
+        let start = format!("| `{key}` |");
+        let row = page.lines().find(|line| line.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("{key} has no row"));
+        row.split('|').nth(at).unwrap().trim().to_owned()
+    };
+    let (balanced, strict) = (Policy::default(), Policy::profile(Profile::Strict));
+    let (settings, stricter) = (balanced.settings(None), strict.settings(None));
+    let default = |key| cell(key, 3);
+    let most = |key| cell(key, 4);
+    let frame = settings.limits().max_frame_bytes();
+    assert_eq!(default("limits.max_frame_bytes"), format!("{} MiB", frame >> 20));
+    assert_eq!(most("limits.max_frame_bytes"), format!("{} GiB", FRAME_BYTES_CEILING >> 30));
+    assert_eq!(default("limits.max_content_bytes"), "the frame limit");
+    assert_eq!(settings.max_content_bytes(), frame);
+    assert_eq!(default("limits.max_depth"), settings.limits().max_depth().to_string());
+    let bursts = (settings.burst().count(), stricter.burst().count());
+    assert_eq!(default("burst.count"), format!("{}, under `strict` {}", bursts.0, bursts.1));
+    let window = settings.burst().window().as_millis().to_string();
+    assert_eq!(default("burst.window_ms"), window);
+    let close_after = stricter.close_after().unwrap();
+    assert_eq!(default("close_after"), format!("never, under `strict` {close_after}"));
 }
 
 #[test]

@@ -258,7 +258,8 @@ impl Run {
                 JoinEvent::Failed(reply) => {
                     assert!(self.pending.remove(&reply.id), "{} was not pending", reply.id);
                 }
-                JoinEvent::Refused(_) | JoinEvent::Lost => {}
+                JoinEvent::Unawaited { id, .. } => assert!(!self.pending.contains(&id)),
+                JoinEvent::Refused(_) | JoinEvent::Lost | JoinEvent::Printed { .. } => {}
                 other => panic!("{other:?} is new"),
             }
         }

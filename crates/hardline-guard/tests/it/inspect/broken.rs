@@ -208,11 +208,175 @@ fn log_lines_make_no_request_doubtful() {
     }
 }
 
+/// Loggers color their lines, or the values on them.
+#[test]
+fn colored_log_lines_make_no_request_doubtful() {
+    for line in [
+        "\x1b[32m{\"level\":\"info\"}\x1b[0m",
+        "\x1b[32m{\"level\":\"info\",\"data\":[1,{\"a\":2}]}\x1b[39m",
+        "{\x1b[36m\"level\"\x1b[0m:\x1b[32m\"info\"\x1b[0m}",
+        "\x1b[90m12:00\x1b[0m INFO {\"id\":3,\"error\":\"none\"}\x1b[0m",
+        "\x1b[1;32m[\x1b[0m{\"id\":3}\x1b[1;32m]\x1b[0m",
+    ] {
+        check(&[line, line], Duration::from_secs(120), ["none", "none"]);
+        let mut run = calling();
+        run.server(line);
+        run.server(super::SAMPLING);
+        run.wait(Duration::from_secs(1));
+        assert_eq!(run.to_client, [super::SAMPLING], "{line:?}");
+    }
+    // An answer between colors is an answer: its request gets it, or an error.
+    let line = format!("\x1b[32m{}\x1b[0m", answer(3, "a"));
+    check(&[&line], Duration::ZERO, ["result", "none"]);
+    check(&[&line, &answer(3, "a")], Duration::from_secs(60), ["result", "none"]);
+}
+
 #[test]
 fn an_answer_behind_padding_is_delivered() {
     for prefix in ["\0\0", "\x1b[0m", "\x1b[2K\r", "\r", "\u{feff}\u{feff}"] {
         check(&[&format!("{prefix}{}", answer(3, "a"))], Duration::ZERO, ["result", "none"]);
     }
+}
+
+/// Values that servers print over several lines: no message is in them.
+const DUMPS: [&str; 8] = [
+    "{\n  \"level\": \"info\",\n  \"data\": {\n    \"a\": \"b\"\n  },\n  \"list\": [\n    1\n  ]\n}",
+    "{\n  \"id\": 3,\n  \"name\": \"x\",\n  \"tags\": [\n    {\n      \"id\": 4\n    }\n  ]\n}",
+    "[\n  {\n    \"id\": 3,\n    \"name\": \"x\"\n  },\n  {\n    \"name\": \"y\"\n  }\n]",
+    "[\n  {\n    \"name\": \"y\"\n  },\n  {\n    \"id\": 3\n  }\n]",
+    "{\"level\":\"info\",\n\"data\":{\"a\":[\n{\"b\":\"c\"}]}}",
+    "{\"_meta\": {\"a\": 1,\n  \"b\": \"c\"}}",
+    "loaded config: {\n  \"a\": {\n    \"error\": {\n      \"b\": null\n    }\n  }\n}",
+    "{\n  level: 'info',\n  data: { a: [ 'it', \"it's\" ] },\n  next: [\n    'x' ] }",
+];
+
+#[test]
+fn a_value_that_is_printed_on_several_lines_is_noise() {
+    for dump in DUMPS {
+        for pause in [0, 1000] {
+            let mut run = calling();
+            run.server(&answer(4, "a"));
+            for _ in 0..2 {
+                dump.lines().for_each(|line| run.server(line));
+                run.wait(Duration::from_millis(pause));
+            }
+            run.server(super::SAMPLING);
+            run.wait(Duration::from_millis(20));
+            let expected = [answer(4, "a"), super::SAMPLING.to_owned()];
+            assert_eq!(run.to_client, expected, "{dump}");
+            assert!(!run.rules().contains(&hardline_guard::Rule::FrameSplit), "{dump}");
+            run.wait(Duration::from_secs(120));
+            assert_eq!(outcomes(&run), ["none", "result"], "{dump}");
+        }
+    }
+}
+
+/// A message interrupts the value, so the lines before it may have been another one.
+#[test]
+fn a_message_inside_a_printed_value_is_not_delivered() {
+    for head in ["{\"level\":\"info\",\"title\":\"a\",", "{\"_meta\": {\"a\": \"b\","] {
+        let mut run = calling();
+        run.server(head);
+        run.server(super::SAMPLING);
+        run.server(r#""b":1}}"#);
+        run.wait(Duration::from_secs(60));
+        assert!(!run.to_client.iter().any(|it| it.contains("sampling/")), "{head}");
+        assert_eq!(outcomes(&run), ["error", "error"], "{head}");
+    }
+}
+
+/// The way in which Node prints an object, and Python's `pprint`.
+#[test]
+fn an_answer_that_is_printed_as_a_literal_fails_its_request() {
+    for literal in [
+        "{\n  jsonrpc: '2.0',\n  id: 3,\n  result: { content: [ [Object] ] }\n}",
+        "{\n  jsonrpc: '2.0',\n  id: 3,\n  result: {\n    content: [\n      { type: 'text', text: \"it's\" }\n    ]\n  }\n}",
+        "sending {\n  result: { content: [] },\n  jsonrpc: '2.0',\n  id: 3\n}",
+        "{'id': 3,\n 'jsonrpc': '2.0',\n 'result': {'content': [{'text': 'a',\n                          'type': 'text'}]}}",
+        "{\n  jsonrpc: `2.0`,\n  id: 3,\n  error: { code: 1, message: 'no' },",
+    ] {
+        let lines: Vec<_> = literal.lines().collect();
+        let within = if literal.ends_with(',') { 8 } else { 3 };
+        check(&lines, Duration::from_secs(within), ["error", "none"]);
+        let proper = answer(3, "the proper one");
+        let with_proper: Vec<_> = lines.iter().copied().chain([&*proper]).collect();
+        check(&with_proper, Duration::from_secs(60), ["result", "none"]);
+        let after_proper: Vec<_> = [&*proper].into_iter().chain(lines).collect();
+        check(&after_proper, Duration::from_secs(60), ["result", "none"]);
+    }
+}
+
+/// A server prints each answer once more, as it is or for people.
+#[test]
+fn a_copy_of_an_answer_is_dropped_and_harms_nobody() {
+    let pretty = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": #,\n  \"result\": {\n    \"content\": [\n      {\n        \"type\": \"text\",\n        \"text\": \"a\"\n      }\n    ]\n  }\n}";
+    let plain = answer(0, "a").replacen('0', "#", 1).replacen("2.#", "2.0", 1);
+    let plain = plain.replacen("\"id\":0", "\"id\":#", 1);
+    for (first, second) in [
+        (plain.clone(), plain.clone()),
+        (plain.clone(), format!("DEBUG sent {plain}")),
+        (format!("DEBUG sending {plain}"), plain.clone()),
+        (plain.clone(), pretty.to_owned()),
+        (pretty.to_owned(), plain.clone()),
+    ] {
+        for profile in [Profile::Balanced, Profile::Strict] {
+            let mut run = Run::open(profile, "2025-06-18");
+            run.call(9, "slow");
+            for id in 1..=3 {
+                run.call(id, "fetch");
+                for text in [&first, &second] {
+                    let text = text.replace('#', &id.to_string());
+                    text.lines().for_each(|line| run.server(line));
+                }
+                run.wait(Duration::from_secs(1));
+            }
+            run.server(super::SAMPLING);
+            run.wait(Duration::from_secs(60));
+            let kinds: Vec<_> = run.to_client.iter().map(|it| it.contains("error")).collect();
+            assert_eq!(kinds, [false; 4], "{profile} {first} {second} {:?}", run.to_client);
+            assert!(run.closed.is_none());
+        }
+    }
+}
+
+/// After a torn line answers wait, and a copy contradicts nothing.
+#[test]
+fn a_copy_of_an_answer_does_not_contradict_it() {
+    let mut run = calling();
+    run.server(r#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"a"#);
+    run.wait(Duration::from_millis(400));
+    run.server(&answer(4, "fine"));
+    run.server(&answer(4, "fine"));
+    run.wait(Duration::from_secs(1));
+    assert_eq!(outcomes(&run), ["error", "result"]);
+}
+
+/// Answers that share their line with something else, or are written in another way.
+#[test]
+fn an_odd_line_with_an_answer_is_delivered_or_fails_its_request() {
+    let plain = answer(3, "a");
+    let utf16 = |text: &str| -> Vec<u8> {
+        format!("{text}\n").encode_utf16().flat_map(u16::to_le_bytes).collect()
+    };
+    let soon = Duration::from_secs(3);
+    check(&[&format!("  \t{plain}")], soon, ["result", "none"]);
+    check(&[&format!("{{\"level\":\"info\"}} {plain}")], soon, ["error", "none"]);
+    check(&[&format!("{{\"level\":\"info\"}}{plain}")], soon, ["error", "none"]);
+    check(&[&format!("{plain}{{\"level\":\"info\"}}")], soon, ["error", "none"]);
+    for bytes in [utf16(&plain), utf16(&format!("  {plain}"))] {
+        let mut run = calling();
+        run.show(super::SERVER, &bytes);
+        run.wait(soon);
+        assert_eq!(outcomes(&run), ["error", "none"]);
+    }
+    // A planted answer between two of these is not delivered.
+    let mut run = calling();
+    run.show(super::SERVER, &utf16("a log line"));
+    run.show(super::SERVER, &utf16(&answer(3, "planted")));
+    run.server(super::SAMPLING);
+    run.wait(Duration::from_secs(60));
+    assert!(run.to_client.iter().all(|it| !it.contains("planted") && !it.contains("sampling/")));
+    assert_eq!(outcomes(&run)[0], "error");
 }
 
 /// A log line that quotes a document has the same bytes, and the document may name any request.

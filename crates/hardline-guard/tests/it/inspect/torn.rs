@@ -161,7 +161,7 @@ fn answers_keep_flowing_while_the_server_is_suspect() {
     // After a while without doubt, the server is trusted again.
     run.wait(Duration::from_secs(31));
     run.server(SAMPLING);
-    run.wait(Duration::from_millis(2));
+    run.wait(Duration::from_millis(20));
     assert_eq!(run.to_client.last().unwrap(), SAMPLING);
 }
 
@@ -190,7 +190,7 @@ fn a_message_after_an_honest_answer_waits_a_moment_and_keeps_its_place() {
     run.call(2, "other");
     run.show(SERVER, format!("{}\n{SAMPLING}\n", answer(1, "a")).as_bytes());
     assert_eq!(run.to_client, [answer(1, "a")]);
-    run.wait(Duration::from_millis(3));
+    run.wait(Duration::from_millis(20));
     assert_eq!(run.to_client, [answer(1, "a"), SAMPLING.to_owned()]);
     assert_eq!(run.found, []);
     // An answer releases the notifications that came before it, and overtakes requests.
@@ -198,7 +198,7 @@ fn a_message_after_an_honest_answer_waits_a_moment_and_keeps_its_place() {
     let list = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     run.show(SERVER, format!("{ping}\n{list}\n{}\n", answer(2, "b")).as_bytes());
     assert_eq!(run.to_client[2..], [list.to_owned(), answer(2, "b")]);
-    run.wait(Duration::from_millis(3));
+    run.wait(Duration::from_millis(20));
     assert_eq!(run.to_client[4..], [ping]);
     // The server of this test has declared no list that may change.
     assert_eq!(run.found, [(Rule::SessionCapability, Action::Log)]);
@@ -211,7 +211,7 @@ fn a_held_batch_goes_on_as_it_came() {
     let batch = r#"[{"jsonrpc":"2.0","method":"notifications/message","params":{}},{"jsonrpc":"2.0","id":5,"method":"ping"}]"#;
     run.show(SERVER, format!("{}\n{batch}\n", answer(1, "a")).as_bytes());
     assert_eq!(run.to_client.len(), 1);
-    run.wait(Duration::from_millis(3));
+    run.wait(Duration::from_millis(20));
     assert_eq!(run.to_client[1], batch);
 }
 
@@ -361,6 +361,158 @@ fn a_batch_with_a_misplaced_element_delivers_nothing_planted() {
     run.server(&format!(r#"[{{"jsonrpc":"2.0","id":99,"result":{{"x":[{{"y":"{TAIL}]"#));
     run.wait(Duration::from_secs(1));
     assert!(!run.to_client.iter().any(|it| it.contains("sampling/")), "{:?}", run.to_client);
+}
+
+/// The rest of an answer that ends in another way than its content ended it, and the starts of lines that
+/// this rest completes.
+const LONG_REST: &str = r#""}],"isError":false}}"#;
+const LOGGED: [&str; 5] = [
+    r#"{"level":"info","a":{"b":[{"c":""#,
+    r#"{"a":1,"data":{"b":[{"c":""#,
+    r#"INFO {"a":{"b":[{"c":""#,
+    "{\n\"level\":\"info\",\n\"a\":{\"b\":[{\"c\":\"",
+    "\u{1b}[32m{\"a\":{\"b\":[{\"c\":\"",
+];
+
+/// Content ends its answer with other brackets than the server, and begins a line that the rest completes.
+#[test]
+fn a_request_before_a_line_that_the_rest_completes_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for start in LOGGED {
+            let mut run = calling(profile);
+            let stream = format!("{HEAD}a{TAIL}\n{SAMPLING}\n{start}b{LONG_REST}\n");
+            run.show(SERVER, stream.as_bytes());
+            assert_nothing_planted(&mut run, &format!("{profile} {start}"));
+            assert!(run.to_server.last().unwrap().contains(r#""id":"s","error""#), "{start}");
+        }
+        // The same in a message that the joiner puts together.
+        let mut run = calling(profile);
+        let joined = format!("{HEAD}a{TAIL}").replacen('{', "{\n", 1);
+        run.show(SERVER, format!("{joined}\n{SAMPLING}\n{}b{LONG_REST}\n", LOGGED[0]).as_bytes());
+        assert_nothing_planted(&mut run, "joined");
+    }
+}
+
+/// The rest completes a notification, a request, or an answer to another request.
+#[test]
+fn a_request_before_a_message_that_the_rest_completes_is_not_delivered() {
+    let notification =
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[{"c":""#;
+    let request = r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[{"c":""#;
+    let other = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":""#;
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for start in [notification, request, other] {
+            for planted in [SAMPLING, ""] {
+                let is_strict = profile == Profile::Strict;
+                if planted.is_empty() && start != request || start == other && !is_strict {
+                    continue;
+                }
+                let mut run = calling(profile);
+                run.call(2, "fetch");
+                run.call(3, "fetch");
+                // An answer from the same template came before.
+                run.server(&format!("{}b{LONG_REST}", other.replace(":2,", ":3,")));
+                run.wait(Duration::from_secs(1));
+                let stream = format!("{HEAD}a{TAIL}\n{planted}\n{start}b{LONG_REST}\n");
+                run.show(SERVER, stream.as_bytes());
+                assert_nothing_planted(&mut run, &format!("{profile} {start} {planted}"));
+            }
+        }
+    }
+    // `strict` needs no earlier answer.
+    let mut run = calling(Profile::Strict);
+    let stream = format!("{HEAD}a{TAIL}\n{SAMPLING}\n{notification}b{LONG_REST}\n");
+    run.show(SERVER, stream.as_bytes());
+    assert_nothing_planted(&mut run, "first answer");
+}
+
+/// Requests of the server pass next to other messages, as far as these cannot be the rest of an answer.
+#[test]
+fn a_request_passes_between_other_messages() {
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4,"progress":1}}"#;
+    let message = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hi"}}"#;
+    for line in [progress, message, SAMPLING, "log line", r#"{"id":1}"#] {
+        let is_noise = !line.contains("jsonrpc");
+        let mut run = calling(Profile::Balanced);
+        run.server(&answer(1, "a"));
+        run.server(&SAMPLING.replace(r#""s""#, r#""t""#));
+        run.server(line);
+        run.wait(Duration::from_secs(1));
+        let count = run.to_client.iter().filter(|it| it.contains(r#""id":"t""#)).count();
+        assert_eq!(count == 1, !is_noise || line == "log line", "{line} {:?}", run.to_client);
+        assert_eq!(run.to_client.len(), 1 + count + usize::from(!is_noise), "{line}");
+    }
+}
+
+/// The rest of the answer may come late: the write was larger than a pipe's buffer, or the machine busy.
+#[test]
+fn a_request_waits_longer_than_a_notification() {
+    let list = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}"#;
+    for (profile, least) in [(Profile::Balanced, 2), (Profile::Strict, 20)] {
+        let mut run = calling(profile);
+        run.server(&format!("{HEAD}a{TAIL}"));
+        run.server(list);
+        run.wait(Duration::from_millis(least));
+        assert_eq!(run.to_client[1..], [list], "{profile}");
+        run.server(SAMPLING);
+        run.wait(Duration::from_millis(19));
+        assert_eq!(run.to_client.len(), 2, "{profile}");
+        run.server(&format!("b{TAIL}"));
+        assert_nothing_planted(&mut run, &format!("{profile}"));
+    }
+}
+
+/// Messages that never pause for the quiet time hold each other up for a while only.
+#[test]
+fn steady_notifications_do_not_keep_messages_waiting() {
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}"#;
+    // At most ten quiet times, 20 and 200 ms, at one message in each pause.
+    for (profile, pause, most) in [(Profile::Balanced, 1, 21), (Profile::Strict, 15, 15)] {
+        let mut run = calling(profile);
+        run.server(&answer(1, "a"));
+        let mut sent = 0;
+        for _ in 0..100 {
+            run.server(line);
+            sent += 1;
+            run.wait(Duration::from_millis(pause));
+            let waiting = sent + 1 - run.to_client.len();
+            assert!(waiting <= most, "{profile} {waiting}");
+        }
+        // A request before steady notifications, under the profile that lets it wait on.
+        if profile == Profile::Balanced {
+            run.wait(Duration::from_secs(1));
+            run.server(SAMPLING);
+            for _ in 0..200 {
+                run.server(line);
+                run.wait(Duration::from_millis(1));
+            }
+            assert!(run.to_client.contains(&SAMPLING.to_owned()));
+        }
+    }
+}
+
+/// Content ends its answer inside of a batch, and writes elements that the rest of the batch completes.
+#[test]
+fn a_request_in_a_batch_with_answers_is_not_delivered() {
+    let last = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":[{"z":""#;
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = Run::open(profile, "2025-03-26");
+        run.call(1, "fetch");
+        run.call(2, "other");
+        let (fetched, other) = (format!("{HEAD}a{TAIL}"), answer(2, "b"));
+        run.server(&format!("[{fetched},{SAMPLING},{last}{TAIL},{other}]"));
+        run.wait(Duration::from_secs(1));
+        let delivered = run.to_client.join("");
+        assert!(!delivered.contains("sampling/"), "{profile} {delivered}");
+        assert!(delivered.contains(&fetched) && delivered.contains(&other), "{delivered}");
+        assert!(run.to_server.last().unwrap().contains(r#""id":"s","error""#));
+        // Without an answer beside it, a request goes on.
+        run.wait(Duration::from_secs(31));
+        let batch = format!("[{SAMPLING}]");
+        run.server(&batch);
+        run.wait(Duration::from_secs(1));
+        assert_eq!(*run.to_client.last().unwrap(), batch, "{profile}");
+    }
 }
 
 /// Content gives a notification another method, after a pause in which nothing else came.

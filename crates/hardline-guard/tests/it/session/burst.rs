@@ -33,11 +33,11 @@ fn a_burst_never_costs_an_answer() {
         (r#"< {"method":"acme/tell"}"#, "drop"),
         (r#"< {"error":{"code":-32700,"message":""}}"#, "drop"),
         (r#"< {"id":1,"method":"roots/list"}"#, "answer 1 -32603"),
-        (r#"< {"method":"notifications/cancelled","params":{"requestId":1}}"#, "pass"),
+        (r#"< {"method":"notifications/cancelled","params":{"requestId":1}}"#, "drop"),
         (r#"< {"id":1,"result":{}}"#, "after progress \"t\" pass"),
         (r#"> {"method":"notifications/roots/list_changed"}"#, "session.capability(low) pass"),
     ]);
-    assert_eq!(run.session.dropped(), 4);
+    assert_eq!(run.session.dropped(), 5);
     assert_eq!(run.session.poll_timeout(), Some(Duration::from_millis(500)));
     assert_eq!(run.wait(Duration::from_millis(500)), ["release progress 7"]);
     // A newer message passes in place of the stored one.
@@ -81,6 +81,31 @@ fn a_flood_is_bounded_and_reported_now_and_then() {
         run.outcome(r#"< {"method":"notifications/message"}"#).verdict == SessionVerdict::Pass
     });
     assert!(all_pass);
+}
+
+#[test]
+fn a_burst_of_cancellations_and_acknowledgements_is_bounded() {
+    let cancelled = r#"< {"method":"notifications/cancelled","params":{"requestId":5}}"#;
+    let cancelled_nothing = r#"< {"method":"notifications/cancelled"}"#;
+    let acknowledged = r#"< {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":6}}}"#;
+    let mut run = Run::new(FloodLimit::new(2, 1), Rule::balanced);
+    run.open("2025-11-25", r#"{"roots":{}}"#, "{}");
+    run.check(&[
+        (r#"< {"id":5,"method":"roots/list"}"#, "pass"),
+        (r#"> {"id":6,"method":"subscriptions/listen"}"#, "pass"),
+        (cancelled_nothing, "pass"),
+        (cancelled_nothing, "session.burst drop"),
+        // Nothing is left, and still the client learns that a request is cancelled, once.
+        (cancelled, "pass"),
+        (cancelled, "drop"),
+        (acknowledged, "pass"),
+        (acknowledged, "drop"),
+        (cancelled_nothing, "drop"),
+        (r#"< {"method":"notifications/subscriptions/acknowledged"}"#, "drop"),
+        // A cancellation by the client always passes.
+        (r#"> {"method":"notifications/cancelled","params":{"requestId":5}}"#, "pass"),
+        (r#"< {"id":6,"result":{}}"#, "pass"),
+    ]);
 }
 
 #[test]

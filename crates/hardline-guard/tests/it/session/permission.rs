@@ -165,12 +165,30 @@ fn without_a_handshake_each_request_speaks_for_itself() {
         (&input(1, "sampling/createMessage"), "pass"),
         (&input(2, "roots/list"), "session.capability fail 2"),
     ]);
-    // In older versions a result may have a member of that name.
+    // In older versions a result may have a member of that name, but does not say that it asks for input.
     let mut run = Run::opened("2025-11-25", "{}", r#"{"tools":{}}"#);
     run.check(&[
         (r#"> {"id":2,"method":"tools/call"}"#, "pass"),
-        (&input(2, "roots/list"), "pass"),
+        (r#"< {"id":2,"result":{"inputRequests":{"a":{"method":"roots/list"}}}}"#, "pass"),
+        (r#"> {"id":3,"method":"tools/call"}"#, "pass"),
+        (&input(3, "roots/list"), "session.capability fail 3"),
     ]);
+    // An entry that is no request has no meaning that the guard could judge.
+    for entry in [r#"{"params":{}}"#, r#"{"method":["roots/list"]}"#, r#""roots/list""#, "[{}]"] {
+        let mut run = Run::opened("2026-07-28", r#"{"roots":{}}"#, r#"{"tools":{}}"#);
+        run.check(&[
+            (r#"> {"id":1,"method":"tools/call"}"#, "pass"),
+            (
+                &format!(r#"< {{"id":1,"result":{{"inputRequests":{{"a":{entry}}}}}}}"#),
+                "session.capability fail 1",
+            ),
+        ]);
+    }
+    let mut run = Run::opened("2025-11-25", r#"{"elicitation":{}}"#, r#"{"tools":{}}"#);
+    run.check(&[(
+        r#"< {"id":1,"method":"elicitation/create","params":[{"mode":"url"}]}"#,
+        "session.capability answer 1 -32603",
+    )]);
     // An open session stays open, no matter what single requests declare.
     let mut run = Run::opened("2025-11-25", r#"{"sampling":{}}"#, r#"{"tools":{}}"#);
     run.check(&[
@@ -240,6 +258,130 @@ fn parts_of_a_request_need_a_capability_of_their_own() {
 }
 
 #[test]
+fn input_requests_are_found_under_each_key_that_some_reader_takes_for_theirs() {
+    for (client, members, expected) in [
+        ("{}", r#""inputReque\u017fts":{"a":{"method":"roots/list"}}"#, "session.capability"),
+        ("{}", "\"inputReque\u{17f}ts\":{\"a\":{\"method\":\"roots/list\"}}", "session.capability"),
+        ("{}", r#""INPUTREQUESTS":[{"method":"roots/list"}]"#, "session.capability"),
+        ("{}", "\"\u{ff49}nputRequests\":[{\"METHOD\":\"Roots/list\"}]", "session.capability"),
+        ("{}", r#""inputRequests":[{"method":"roots/\u006cist"}]"#, "session.capability"),
+        (
+            r#"{"elicitation":{}}"#,
+            r#""inputRequests":[{"method":"elicitation/create","Params":{"MODE":"Url"}}]"#,
+            "session.capability",
+        ),
+        // Even where the client may get such requests, it must be clear which ones it gets.
+        (r#"{"roots":{}}"#, r#""inputReque\u017fts":{}"#, "frame.ambiguous-key"),
+        (
+            r#"{"roots":{}}"#,
+            r#""inputRequests":{"a":{"method":"acme/ask","Method":"roots/list"}}"#,
+            "frame.ambiguous-key",
+        ),
+        (
+            r#"{"elicitation":{}}"#,
+            r#""inputRequests":{"a":{"method":"elicitation/create","params":{"Mode":"form"}}}"#,
+            "frame.ambiguous-key",
+        ),
+    ] {
+        let mut run = Run::balanced();
+        run.check(&[(&stateless(1, "tools/call", client), "pass")]);
+        let line = format!(r#"< {{"id":1,"result":{{{members}}}}}"#);
+        assert_eq!(run.step(&line), format!("{expected} fail 1"), "{client} {line}");
+    }
+    let mut run = Run::balanced();
+    run.check(&[
+        (&stateless(1, "tools/call", r#"{"roots":{}}"#), "pass"),
+        (r#"< {"id":1,"result":{"inputRequests":{"a":{"method":"roots/list"}}}}"#, "pass"),
+        (
+            r#"< {"method":"notifications/tasks","params":{"inputReque\u017fts":{}}}"#,
+            "frame.ambiguous-key drop",
+        ),
+    ]);
+}
+
+#[test]
+fn parts_of_a_request_are_found_however_they_are_spelled() {
+    let refused = "session.capability answer 5 -32603";
+    let ambiguous = "frame.ambiguous-key answer 5 -32603";
+    let both = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}}}"#;
+    for (client, method, params, expected) in [
+        (r#"{"elicitation":{}}"#, "elicitation/create", r#"{"Mode":"url"}"#, refused),
+        (r#"{"elicitation":{}}"#, "elicitation/create", r#"{"mode":"URL"}"#, refused),
+        (r#"{"elicitation":{}}"#, "elicitation/create", r#"{"mode":"\uff55rl"}"#, refused),
+        (r#"{"elicitation":{}}"#, "elicitation/create", r#"{"URL":"https://a.b/"}"#, refused),
+        (r#"{"elicitation":{}}"#, "Elicitation/Create", r#"{"mode":"url"}"#, refused),
+        (r#"{"elicitation":{}}"#, "elicitation/create", r#"{"Ta\u017fk":{}}"#, refused),
+        ("{}", "Sampling/createMessage", "{}", refused),
+        (r#"{"sampling":{}}"#, "sampling/createMessage", r#"{"Tools":[]}"#, refused),
+        (r#"{"sampling":{}}"#, "sampling/createMessage", r#"{"toolchoice":{}}"#, refused),
+        (r#"{"sampling":{}}"#, "sampling/createMessage", r#"{"IncludeContext":"all"}"#, refused),
+        (
+            both,
+            "elicitation/create",
+            r#"{"mode":"form","Mode":"url","url":"https://a.b/"}"#,
+            ambiguous,
+        ),
+        (both, "elicitation/create", r#"{"url":"https://a.b/","Url":"file:///a"}"#, refused),
+        (both, "sampling/createMessage", r#"{"Tools":[]}"#, ambiguous),
+        (both, "sampling/createMessage", r#"{"tools":[],"Other":[]}"#, "pass"),
+    ] {
+        let mut run = Run::opened("2025-11-25", client, "{}");
+        let line = format!(r#"< {{"id":5,"method":"{method}","params":{params}}}"#);
+        assert_eq!(run.step(&line), expected, "{client} {line}");
+    }
+}
+
+#[test]
+fn tool_content_modes_and_addresses_are_checked() {
+    let refused = "session.capability answer 5 -32603";
+    let sample = |content: &str| {
+        format!(
+            r#"< {{"id":5,"method":"sampling/createMessage","params":{{"messages":[{{"role":"user","content":{content}}}]}}}}"#
+        )
+    };
+    let elicit =
+        |params: &str| format!(r#"< {{"id":5,"method":"elicitation/create","params":{params}}}"#);
+    let both = r#"{"elicitation":{"form":{},"url":{}}}"#;
+    for (client, line, expected) in [
+        (r#"{"sampling":{}}"#, sample(r#"{"type":"text","text":"tool_use"}"#), "pass"),
+        (r#"{"sampling":{}}"#, sample(r#"{"type":"tool_use","name":"a"}"#), refused),
+        (r#"{"sampling":{}}"#, sample(r#"[{"type":"text"},{"type":"tool_result"}]"#), refused),
+        (r#"{"sampling":{}}"#, sample(r#"[{"Type":"Tool_Result"}]"#), refused),
+        (r#"{"sampling":{"tools":{}}}"#, sample(r#"[{"type":"tool_result"}]"#), "pass"),
+        (both, elicit(r#"{"mode":"form"}"#), "pass"),
+        (both, elicit(r#"{"mode":null}"#), "pass"),
+        (both, elicit(r#"{"mode":"voice"}"#), refused),
+        (both, elicit(r#"{"mode":["url"]}"#), refused),
+        (both, elicit(r#"{"mode":"url"}"#), refused),
+        (both, elicit(r#"{"mode":"url","url":"https://example.com/"}"#), "pass"),
+        (both, elicit(r#"{"mode":"url","url":"file:///etc/passwd"}"#), refused),
+        (both, elicit(r#"{"mode":"form","url":"vscode://a"}"#), refused),
+        (both, elicit(r#"{"mode":"url","url":["https://example.com/"]}"#), refused),
+    ] {
+        let mut run = Run::opened("2025-11-25", client, "{}");
+        assert_eq!(run.step(&line), expected, "{client} {line}");
+    }
+}
+
+#[test]
+fn an_opening_has_one_version_and_one_set_of_capabilities() {
+    for member in [r#""ProtocolVersion":"2026-07-28""#, r#""capabilitie\u017f":{}"#] {
+        let mut run = Run::balanced();
+        run.check(&[
+            (r#"> {"id":0,"method":"initialize","params":{"capabilities":{"roots":{}}}}"#, "pass"),
+            (
+                &format!(
+                    r#"< {{"id":0,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},{member}}}}}"#
+                ),
+                "frame.ambiguous-key fail 0",
+            ),
+            (r#"> {"method":"notifications/initialized"}"#, "pass"),
+            (r#"< {"id":1,"method":"roots/list"}"#, "session.lifecycle answer 1 -32603"),
+        ]);
+    }
+}
+
+#[test]
 fn an_error_asks_for_no_page_that_was_not_agreed_on() {
     let error = |url: &str| {
         format!(
@@ -251,9 +393,13 @@ fn an_error_asks_for_no_page_that_was_not_agreed_on() {
         (r#"{"elicitation":{"url":{}}}"#, "https://example.com/", "pass"),
         (r#"{"elicitation":{"url":{}}}"#, "javascript:alert(1)", "session.capability fail 1"),
     ] {
-        let mut run = Run::opened("2025-11-25", client, r#"{"tools":{}}"#);
-        run.check(&[(r#"> {"id":1,"method":"tools/call"}"#, "pass")]);
-        assert_eq!(run.step(&error(url)), expected, "{client} {url}");
+        for (name, alike) in [("elicitations", "Elicitation\u{17f}"), ("\"url\":", "\"URL\":")] {
+            let mut run = Run::opened("2025-11-25", client, r#"{"tools":{}}"#);
+            run.check(&[(r#"> {"id":1,"method":"tools/call"}"#, "pass")]);
+            assert_eq!(run.step(&error(url)), expected, "{client} {url}");
+            run.check(&[(r#"> {"id":1,"method":"tools/call"}"#, "pass")]);
+            assert_eq!(run.step(&error(url).replace(name, alike)), expected, "{client} {alike}");
+        }
     }
 }
 

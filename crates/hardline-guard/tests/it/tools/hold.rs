@@ -1,11 +1,11 @@
 //! New tools under `strict`: held until a person approves them.
 
 use hardline_guard::pin::{Definition, Lock};
-use hardline_guard::policy::{Policy, Profile};
+use hardline_guard::policy::{Policy, Profile, Switches};
 use hardline_guard::{Direction, Rule};
 use serde_json::{Value, json};
 
-use super::{Memory, Run, tool};
+use super::{Memory, Run, globs, tool};
 
 const NONE: [&str; 0] = [];
 
@@ -183,4 +183,25 @@ fn names_of_megabytes_are_not_remembered() {
         assert_eq!(run.call(&name).as_deref(), Some("tool.new"));
     }
     assert_eq!(run.rules(), [Rule::ToolNew], "they begin alike, and cannot be told apart");
+}
+
+#[test]
+fn a_list_that_is_no_array_gets_past_neither_pins_nor_filters() {
+    let list = json!({"tools": {"a": tool("a", "another one")}});
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let pins = Memory::default();
+        Run::pinned(profile, &pins).list(&json!([tool("a", "")]));
+        let mut run = Run::pinned(profile, &pins);
+        run.ask("tools/list", &json!({}));
+        let answer = run.answer(&list);
+        assert_eq!(answer.contains("another one"), profile == Profile::Balanced, "{answer}");
+        assert_eq!(run.rules(), [Rule::ToolChanged]);
+        assert_eq!(pins.pinned(), ["a"]);
+    }
+    let mut switches = Switches::default();
+    switches.denied_tools = globs(&["a"]);
+    let mut run = Run::new(Profile::Balanced, &switches, None);
+    run.ask("tools/list", &json!({}));
+    let answer = run.answer(&list);
+    assert!(answer.contains("\"error\"") && !answer.contains("another one"), "{answer}");
 }

@@ -158,6 +158,18 @@ impl Author {
         format!("{text}\n{}", rng.pick(&["", "", "b", "\n", "{\"a\":\""]))
     }
 
+    /// Writes a document that ends the server's answer with `end`, plants messages, and begins a line for
+    /// the real rest of the answer to complete.
+    pub fn completed_document(&mut self, rng: &mut Rng, end: &str, opening: &str) -> String {
+        let mut text = format!("a{end}");
+        for _ in 0..1 + rng.below(2) {
+            text.push('\n');
+            let message = self.message(rng);
+            text.push_str(&message);
+        }
+        format!("{text}\n{opening}b")
+    }
+
     /// Writes one message that a reader would take for the server's.
     pub fn message(&mut self, rng: &mut Rng) -> String {
         // A batch, which only one version of the protocol has.

@@ -3,12 +3,11 @@
 
 use hardline_guard::policy::Profile;
 use hardline_testkit::generate::Rng;
+use hardline_wire::version::Version;
 
 use crate::document::Author;
 use crate::plan::{Part, Plan, Step};
 
-/// Protocol versions.
-const VERSIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// Capabilities that clients declare.
 const OFFERS: [&str; 5] = [
     "{}",
@@ -44,8 +43,10 @@ pub struct Script<'r> {
     pub is_alone: bool,
     /// True if the server may pause for longer than the relay waits for the rest of a line.
     pub may_stall: bool,
+    /// True until the server has sent many notifications in a row.
+    pub may_be_steady: bool,
     /// Protocol version of the session.
-    pub version: &'static str,
+    pub version: Version,
     /// Capabilities that the client declares.
     pub offer: &'static str,
     steps: Vec<Step>,
@@ -56,7 +57,7 @@ pub struct Script<'r> {
 impl<'r> Script<'r> {
     /// Creates a plan whose session is opened.
     pub fn new(rng: &'r mut Rng, profile: Profile) -> Self {
-        let version = rng.pick(&VERSIONS);
+        let version = *rng.pick(&Version::ALL.each_ref());
         let offer = rng.pick(&OFFERS);
         let mut script = Self {
             rng,
@@ -64,6 +65,7 @@ impl<'r> Script<'r> {
             max_frame_bytes: None,
             is_alone: false,
             may_stall: true,
+            may_be_steady: true,
             author: Author::new(),
             version,
             offer,
@@ -106,7 +108,7 @@ impl<'r> Script<'r> {
 
     /// Returns true if the version has no handshake.
     pub fn is_stateless(&self) -> bool {
-        self.version == "2026-07-28"
+        !self.version.has_handshake()
     }
 
     /// Returns the `_meta` member of a request, with a progress token if one is given.

@@ -96,10 +96,99 @@ impl Template {
     }
 }
 
+/// Kind of a line that content begins, for the rest of an answer to complete.
+#[derive(Clone, Copy, Debug)]
+pub enum Opening {
+    /// A log line in JSON.
+    Log,
+    /// A log line in JSON, printed on several lines.
+    Dump,
+    /// A log line in JSON behind words.
+    Words,
+    /// A notification.
+    Notification,
+    /// A request.
+    Request,
+}
+
+/// All kinds.
+pub const OPENINGS: [Opening; 5] =
+    [Opening::Log, Opening::Dump, Opening::Words, Opening::Notification, Opening::Request];
+
+/// Returns the start of a line that `rest`, the end of an answer, completes: as many brackets as the rest
+/// closes, and a string that it ends. Returns `None` for a rest that closes fewer than two.
+pub fn opening(kind: Opening, rest: &str) -> Option<String> {
+    let mut closed: Vec<char> = brackets_behind_string(rest)?;
+    // The outermost two are those of the message and of its parameters.
+    let (outer, inner) = (closed.pop()?, closed.pop()?);
+    if (outer, inner) != ('}', '}') {
+        return None;
+    }
+    let mut text = String::from(match kind {
+        Opening::Log => r#"{"level":"info","data":{"#,
+        Opening::Dump => "{\n  \"level\": \"info\",\n  \"data\": {",
+        Opening::Words => r#"INFO fetched {"level":"info","data":{"#,
+        Opening::Notification => {
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","#
+        }
+        Opening::Request => {
+            r#"{"jsonrpc":"2.0","id":"d1","method":"sampling/createMessage","params":{"maxTokens":9,"#
+        }
+    });
+    let mut is_object = true;
+    for bracket in closed.into_iter().rev() {
+        text.push_str(if is_object { r#""a":"# } else { "" });
+        is_object = bracket == '}';
+        text.push(if is_object { '{' } else { '[' });
+    }
+    text.push_str(if is_object { r#""a":""# } else { "\"" });
+    Some(text)
+}
+
+/// Returns the brackets that a text closes behind the string in which it begins, innermost first. `None`
+/// if it does not begin in a string.
+fn brackets_behind_string(rest: &str) -> Option<Vec<char>> {
+    let (mut closed, mut depth, mut inside) = (Vec::new(), 0_u32, true);
+    for char in rest.chars() {
+        match char {
+            '"' => inside = !inside,
+            _ if inside => {}
+            '{' | '[' => depth += 1,
+            '}' | ']' if depth > 0 => depth -= 1,
+            '}' | ']' => closed.push(char),
+            _ => {}
+        }
+    }
+    (!inside && rest.starts_with('"')).then_some(closed)
+}
+
+/// Returns an end that closes the same brackets as `rest`, and may have other members.
+pub fn other_rest(rest: &str, member: &str) -> Option<String> {
+    let closed = brackets_behind_string(rest)?;
+    let (last, inner) = closed.split_last()?;
+    let inner: String = inner.iter().collect();
+    Some(format!("\"{inner}{member}{last}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::reader::{Quirks, parse};
+
+    #[test]
+    fn a_rest_completes_what_content_has_begun() {
+        let rest = TEMPLATES[2].rest("3");
+        for kind in OPENINGS {
+            let text = format!("{}b{rest}", opening(kind, &rest).unwrap());
+            let (value, quirks) =
+                parse(text.trim_start_matches("INFO fetched ").as_bytes()).unwrap();
+            assert!(quirks.is_empty(), "{text}: {quirks}");
+            let is_message = matches!(kind, Opening::Notification | Opening::Request);
+            assert_eq!(value.is_message(), is_message, "{text}");
+        }
+        assert_eq!(other_rest(&rest, ",\"x\":1").unwrap(), r#""}]},"x":1}"#);
+        assert!(opening(Opening::Log, "'}]}}").is_none());
+    }
 
     #[test]
     fn every_template_without_noise_is_an_answer_when_its_document_is_plain() {

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use hardline_guard::Direction;
-use hardline_guard::policy::Policy;
+use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::Notice;
 use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, Settings, Sink};
 use hardline_wire::line::{Line, LineFramer};
@@ -105,7 +105,7 @@ impl World {
             framer: LineFramer::new(relay.limits()),
             relay,
             outputs: Outputs {
-                judge: Judge::new(plan.is_honest, hold_back),
+                judge: Judge::new(plan.is_honest, plan.profile == Profile::Strict, hold_back),
                 to_server: Vec::new(),
                 now: Duration::ZERO,
             },

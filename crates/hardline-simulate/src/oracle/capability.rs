@@ -1,5 +1,7 @@
 //! The capabilities that a client offered, and what a server may ask it for.
 
+use hardline_wire::version::Version;
+
 use super::messages_of;
 use crate::reader::Json;
 
@@ -26,7 +28,8 @@ impl Offer {
                 self.capabilities = Some(owned(params.get("capabilities")));
             }
             let Some(meta) = params.get("_meta") else { continue };
-            if meta.get(VERSION).and_then(Json::as_str) == Some("2026-07-28") {
+            let version = meta.get(VERSION).and_then(Json::as_str).and_then(|it| it.parse().ok());
+            if version.is_some_and(|version: Version| !version.has_handshake()) {
                 self.is_stateless |= self.capabilities.is_none();
                 self.capabilities = Some(owned(meta.get(CAPABILITIES)));
             }

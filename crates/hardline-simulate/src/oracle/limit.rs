@@ -17,6 +17,11 @@ const JOIN_TIME: Duration = Duration::from_secs(5);
 /// Time after a torn frame for which the relay suspects what a server says on its own.
 const SUSPICION: Duration = Duration::from_secs(30);
 
+/// Least quiet time before the relay lets a request of a server pass.
+const REQUEST_HOLD_BACK: Duration = Duration::from_millis(20);
+/// Quiet times after which the relay lets a message pass that the server never was quiet after.
+const MAX_HOLD_BACKS: u32 = 10;
+
 /// Longest line that the relay holds, in sessions with overlong lines.
 const MAX_HEAD: usize = 1000;
 /// Words that make a broken line recognizable as a message.
@@ -45,12 +50,38 @@ pub enum Limit {
     LongPause,
 }
 
+/// Kind of a planted message.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Planted {
+    /// An answer.
+    Answer,
+    /// A request.
+    Request,
+    /// A notification.
+    Notification,
+}
+
+/// The settings of the relay that a limit depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relay {
+    pub(super) is_strict: bool,
+    /// Quiet time before a message that the server sends on its own after another one.
+    pub(super) hold_back: Duration,
+}
+
+impl Relay {
+    /// Returns the quiet time before a request.
+    fn request_hold_back(self) -> Duration {
+        self.hold_back.max(REQUEST_HOLD_BACK)
+    }
+}
+
 /// Returns the limit that excuses the delivery of the planted message with this mark.
 pub(super) fn excuse(
     transcript: &Transcript,
     mark: &str,
-    is_answer: bool,
-    hold_back: Duration,
+    kind: Planted,
+    relay: Relay,
     now: Duration,
 ) -> Option<Limit> {
     let (mut lines, planted) = transcript.lines_with(mark);
@@ -67,7 +98,7 @@ pub(super) fn excuse(
             line.text = part;
         }
     }
-    let look = |at| excuse_line(transcript, &lines, at, is_answer, hold_back);
+    let look = |at| excuse_line(transcript, &lines, at, kind, relay);
     planted.into_iter().find_map(look)
 }
 
@@ -76,12 +107,19 @@ fn excuse_line(
     transcript: &Transcript,
     lines: &[Told<'_>],
     planted: usize,
-    is_answer: bool,
-    hold_back: Duration,
+    kind: Planted,
+    relay: Relay,
 ) -> Option<Limit> {
+    let is_answer = kind == Planted::Answer;
     let (before, rest) = lines.split_at_checked(planted)?;
     let (planted, after) = rest.split_first()?;
     if !is_whole_message(planted.text) {
+        return None;
+    }
+    let is_request = kind == Planted::Request;
+    if is_request
+        && (has_answer_beside(planted.text) || is_followed(transcript, planted, after, relay))
+    {
         return None;
     }
     let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
@@ -89,7 +127,14 @@ fn excuse_line(
     if transcript.longest_gap(first, planted.at) >= SUSPICION {
         return Some(Limit::LongPause);
     }
-    // The relay may have taken the lines of two outputs for one torn message.
+    let closed = ends_from_each_output(before, is_answer);
+    if is_answer && !closed.is_empty() {
+        return Some(Limit::ClosedPendingAnswer);
+    }
+    let excuse_closed = |closed| excuse_closed(transcript, planted, after, closed, relay);
+    if let Some(limit) = closed.into_iter().find_map(excuse_closed) {
+        return Some(limit);
+    }
     let across =
         State::after(before.iter().filter(|it| !it.text.trim_ascii().is_empty()), is_answer);
     match across {
@@ -104,38 +149,107 @@ fn excuse_line(
         // An answer that reached the client was pending, or another oracle objects.
         State::Torn { is_open: false, .. } if is_answer => Some(Limit::ClosedPendingAnswer),
         State::Torn { is_quoted: true, .. } if is_answer => Some(Limit::QuotedPendingAnswer),
-        State::Torn { head, last, .. } => {
+        State::Torn { last, .. } if planted.at.saturating_sub(last) >= SUSPICION => {
+            Some(Limit::LongPause)
+        }
+        State::Torn { head, .. } => {
             let gap = transcript.longest_gap(head, planted.at);
             let time = planted.at.saturating_sub(head);
-            if planted.at.saturating_sub(last) >= SUSPICION {
-                return Some(Limit::LongPause);
-            }
             let is_late = gap >= JOIN_PAUSE || time >= JOIN_TIME;
             (is_answer && is_late).then_some(Limit::LatePendingAnswer)
         }
-        State::Closed(closed) => {
-            // The relay keeps the start of an overlong line alone, so it knows the end by the newline.
-            let is_unseen = |it: &Told<'_>| {
-                let is_last = after.last().is_some_and(|last| std::ptr::eq(last, it));
-                is_last && it.text.len() > MAX_HEAD
-            };
-            let is_tail = |it: &&Told<'_>| is_rest(it.text) && !is_unseen(it);
-            let tail = after.iter().filter(is_same).find(is_tail);
-            let Some(tail) = tail else { return Some(Limit::ClosedAnswer) };
-            if is_answer || answers_something(planted.text) {
-                return Some(Limit::ClosedPendingAnswer);
-            }
-            // An answer that the client waits for releases what is held back.
-            let between = after.iter().filter(is_same).take_while(|it| !is_tail(it));
-            if between.into_iter().any(|it| answers_something(it.text)) {
-                return Some(Limit::ClosedPendingAnswer);
-            }
-            let is_apart = transcript.longest_gap(closed, planted.at) >= hold_back
-                || transcript.longest_gap(planted.at, tail.at) >= hold_back;
-            is_apart.then_some(Limit::ClosedAnswer)
-        }
+        State::Closed(closed) => excuse_closed(closed),
         State::Empty => Some(Limit::ClosedAnswer),
     }
+}
+
+/// Returns the times at which the last message ended, read from the start of each output.
+///
+/// The relay may have taken the lines of several outputs for one torn message, and does not know at
+/// which output the torn message begins.
+fn ends_from_each_output(before: &[Told<'_>], is_answer: bool) -> Vec<Duration> {
+    let end = |start| match State::after(before.get(start..)?.iter(), is_answer) {
+        State::Closed(closed) => Some(closed),
+        State::Empty | State::Torn { .. } => None,
+    };
+    output_starts(before).filter_map(end).collect()
+}
+
+/// Returns the limit that excuses a planted line after a message that ended at `closed`.
+fn excuse_closed(
+    transcript: &Transcript,
+    planted: &Told<'_>,
+    after: &[Told<'_>],
+    closed: Duration,
+    relay: Relay,
+) -> Option<Limit> {
+    // The relay keeps the start of an overlong line alone, so it knows the end by the newline.
+    let is_unseen = |it: &Told<'_>| {
+        let is_last = after.last().is_some_and(|last| std::ptr::eq(last, it));
+        is_last && it.text.len() > MAX_HEAD
+    };
+    let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
+    let is_tail = |it: &&Told<'_>| is_rest(it.text) && !is_unseen(it);
+    let Some(tail) = after.iter().filter(is_same).find(is_tail) else {
+        return Some(Limit::ClosedAnswer);
+    };
+    if answers_something(planted.text) {
+        return Some(Limit::ClosedPendingAnswer);
+    }
+    // An answer that the client waits for releases what is held back.
+    let between = after.iter().filter(is_same).take_while(|it| !is_tail(it));
+    if between.into_iter().any(|it| answers_something(it.text)) {
+        return Some(Limit::ClosedPendingAnswer);
+    }
+    // A request waits at any time, and longer.
+    let is_request = asks_something(planted.text);
+    let hold_back = if is_request { relay.request_hold_back() } else { relay.hold_back };
+    let is_before = !is_request && transcript.longest_gap(closed, planted.at) >= hold_back;
+    let is_behind = transcript.longest_gap(planted.at, tail.at) >= hold_back
+        || tail.at.saturating_sub(planted.at) >= hold_back * MAX_HOLD_BACKS;
+    (is_before || is_behind).then_some(Limit::ClosedAnswer)
+}
+
+/// Returns true if a line behind a planted request shows in time that content may have written the
+/// request: a line that is no message and ends with a bracket, or, for a strict relay, any message that the
+/// server sends on its own.
+fn is_followed(
+    transcript: &Transcript,
+    planted: &Told<'_>,
+    after: &[Told<'_>],
+    relay: Relay,
+) -> bool {
+    let hold_back = relay.request_hold_back();
+    let is_in_time = |it: &&Told<'_>| {
+        transcript.longest_gap(planted.at, it.at) < hold_back
+            && it.at.saturating_sub(planted.at) < hold_back * MAX_HOLD_BACKS
+    };
+    let is_sign = |it: &Told<'_>| match parse(it.text) {
+        Some((Json::Array(_), _)) => false,
+        Some((value, _)) if value.is_message() => relay.is_strict && value.get("method").is_some(),
+        _ => {
+            let is_closed = matches!(it.text.trim_ascii_end().last(), Some(b'}' | b']'));
+            is_closed && it.text.len() <= MAX_HEAD
+        }
+    };
+    let is_same = |it: &&Told<'_>| it.output == planted.output;
+    // The last line has not ended.
+    let after = after.split_last().map_or(after, |(_, ended)| ended);
+    after.iter().filter(is_same).take_while(is_in_time).any(is_sign)
+}
+
+/// Returns true if a line is a batch with an answer.
+fn has_answer_beside(line: &[u8]) -> bool {
+    matches!(parse(line), Some((Json::Array(_), _))) && answers_something(line)
+}
+
+/// Returns the positions of the lines that begin another output than the line before them.
+fn output_starts(lines: &[Told<'_>]) -> impl Iterator<Item = usize> {
+    let is_start = |at: &usize| {
+        let output = |at: usize| lines.get(at).map(|it| it.output);
+        *at == 0 || output(at - 1) != output(*at)
+    };
+    (0..lines.len()).filter(is_start)
 }
 
 /// The lines of an output before a planted message.
@@ -179,7 +293,9 @@ impl State {
                     open.extend_from_slice(line.text);
                     // The lines between may be text: the first and the last make a message alone.
                     let ends = [&*first, line.text].concat();
-                    if holds_message(&open) || holds_message(&ends) {
+                    // A value that is no message begins none.
+                    let is_whole = parse(&open).is_some();
+                    if is_whole || holds_message(&open) || holds_message(&ends) {
                         Self::Closed(line.at)
                     } else {
                         // Half a bracket is text of the document; half a message is another head.
@@ -235,7 +351,7 @@ fn is_rest(line: &[u8]) -> bool {
     let count = |bytes: &[u8]| text.iter().filter(|byte| bytes.contains(byte)).count();
     let is_quotes = !text.is_empty() && text.iter().all(|byte| b"\",".contains(byte));
     let closes = count(b"}]") > count(b"{[") && matches!(text.last(), Some(b'}' | b']'));
-    parse(line).is_none() && (is_quotes || closes && count(b"\"") > 0)
+    parse(line).is_none() && (is_quotes || closes && count(b"\"'") > 0)
 }
 
 /// Returns true if a line is an answer, or a batch with one.
@@ -244,6 +360,16 @@ fn answers_something(line: &[u8]) -> bool {
     match parse(line) {
         Some((Json::Array(elements), _)) => elements.iter().any(is_answer),
         Some((value, _)) => is_answer(&value),
+        None => false,
+    }
+}
+
+/// Returns true if a line is a request, or a batch with one.
+fn asks_something(line: &[u8]) -> bool {
+    let is_request = |value: &Json<'_>| value.get("method").is_some() && value.get("id").is_some();
+    match parse(line) {
+        Some((Json::Array(elements), _)) => elements.iter().any(is_request),
+        Some((value, _)) => is_request(&value),
         None => false,
     }
 }
@@ -333,9 +459,10 @@ mod tests {
         for (at, part) in parts {
             transcript.add(1, part.as_bytes(), Duration::from_millis(*at));
         }
-        let hold_back = Duration::from_millis(2);
+        let relay = Relay { is_strict: false, hold_back: Duration::from_millis(2) };
+        let kind = if is_answer { Planted::Answer } else { Planted::Notification };
         let now = parts.last().map_or(Duration::ZERO, |(at, _)| Duration::from_millis(*at));
-        let excused = excuse(&transcript, "PLANTED1.", is_answer, hold_back, now);
+        let excused = excuse(&transcript, "PLANTED1.", kind, relay, now);
         assert_eq!(excused, expected, "{parts:?}");
     }
 

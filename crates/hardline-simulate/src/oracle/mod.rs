@@ -15,6 +15,7 @@ mod limit;
 mod request;
 mod transcript;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -27,13 +28,15 @@ use crate::plan::Part;
 use crate::reader::{Json, parse, read};
 use capability::Offer;
 use echo::Echoes;
+use limit::{Planted, Relay};
 use request::Requests;
 use transcript::Transcript;
 
 pub use limit::Limit;
 
-/// Longest delay of an honest message that is no answer. Answers must not be delayed at all.
-const MAX_DELAY: Duration = Duration::from_millis(100);
+/// Longest delay of an honest message that is no answer, in times of the hold-back. Answers must not be
+/// delayed at all.
+const MAX_DELAYS: u32 = 10;
 /// Longest delay of an honest request, which also waits for the end of a line that has begun.
 const MAX_REQUEST_DELAY: Duration = Duration::from_millis(1100);
 
@@ -86,6 +89,7 @@ pub(crate) struct Judge {
     /// The step that is being played.
     pub(crate) step: usize,
     is_honest: bool,
+    is_strict: bool,
     /// Time for which the relay holds back what a server says on its own after an answer.
     hold_back: Duration,
     has_ended: bool,
@@ -98,6 +102,10 @@ pub(crate) struct Judge {
     asked: Vec<String>,
     /// Lines of the server that an honest session must deliver, and the times at which they ended.
     expected: Vec<(Vec<u8>, Duration)>,
+    /// True if the honest server has ended a line since the last of these.
+    has_more: bool,
+    /// The answers of an honest server.
+    seen: HashSet<Vec<u8>>,
     /// The bytes of an honest server after its last line end.
     unfinished: Vec<u8>,
     /// True if those were delivered before their line end came.
@@ -105,10 +113,11 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(crate) fn new(is_honest: bool, hold_back: Duration) -> Self {
+    pub(crate) fn new(is_honest: bool, is_strict: bool, hold_back: Duration) -> Self {
         Self {
             step: 0,
             is_honest,
+            is_strict,
             hold_back,
             has_ended: false,
             failure: None,
@@ -118,6 +127,8 @@ impl Judge {
             echoes: Echoes::default(),
             asked: Vec::new(),
             expected: Vec::new(),
+            has_more: false,
+            seen: HashSet::new(),
             unfinished: Vec::new(),
             is_early: false,
         }
@@ -151,13 +162,24 @@ impl Judge {
             while let Some(end) = memchr(b'\n', &self.unfinished) {
                 let mut line: Vec<_> = self.unfinished.drain(..=end).collect();
                 line.pop();
+                self.has_more = true;
                 if self.is_early {
                     self.is_early = false;
-                } else {
+                } else if self.take_news(&line) {
+                    self.has_more = false;
                     self.expected.push((line, now));
                 }
             }
         }
+    }
+
+    /// Records an honest server's line. Returns true if it is a message that must arrive; log lines and
+    /// copies of answers need not.
+    fn take_news(&mut self, line: &[u8]) -> bool {
+        let Some(messages) = messages_of(line) else { return false };
+        let is_copy = messages.iter().any(|it| it.get("method").is_none())
+            && !self.seen.insert(line.to_vec());
+        messages.iter().any(Json::is_message) && !is_copy
     }
 
     /// Takes note that the server has now said what it meant as these answers.
@@ -214,9 +236,26 @@ impl Judge {
             if let (Some(_), Some(id)) = (message.get("method"), message.get("id")) {
                 self.requests.deliver(&id.to_string());
             }
+            self.allow_refusal(message);
             if let Some(detail) = self.echoes.handle_to_server(message) {
                 self.fail(Fault::RoundTrip, detail, now);
             }
+        }
+    }
+
+    /// Does not expect a request of an honest server any more that a strict relay has answered with an
+    /// error, because the server has said more since.
+    fn allow_refusal(&mut self, message: &Json<'_>) {
+        let Some(id) = message.get("id").filter(|_| message.get("error").is_some()) else { return };
+        let is_request = |line: &[u8]| {
+            let messages = messages_of(line).unwrap_or_default();
+            messages.iter().any(|it| it.get("method").is_some() && it.get("id") == Some(id))
+        };
+        let place = self.expected.iter().position(|(line, _)| is_request(line));
+        // The relay must not object to the server's last line.
+        let is_last = place == Some(self.expected.len().saturating_sub(1)) && !self.has_more;
+        if let Some(place) = place.filter(|_| self.is_strict && !is_last) {
+            self.expected.remove(place);
         }
     }
 
@@ -278,8 +317,13 @@ impl Judge {
     /// Fails the session if `message` was planted by a document and no documented limit excuses it.
     fn look_for_mark(&mut self, message: &Json<'_>, frame: &[u8], now: Duration) {
         let Some(mark) = planted_mark(message) else { return };
-        let is_answer = message.get("method").is_none();
-        if limit::excuse(&self.transcript, &mark, is_answer, self.hold_back, now).is_none() {
+        let kind = match (message.get("method"), message.get("id")) {
+            (None, _) => Planted::Answer,
+            (Some(_), Some(_)) => Planted::Request,
+            (Some(_), None) => Planted::Notification,
+        };
+        let relay = Relay { is_strict: self.is_strict, hold_back: self.hold_back };
+        if limit::excuse(&self.transcript, &mark, kind, relay, now).is_none() {
             let detail = format!("{mark} reached the client: {}", frame.escape_ascii());
             self.fail(Fault::Injected, detail, now);
         }
@@ -296,7 +340,7 @@ impl Judge {
                 let most = match (is_answer, has_request(frame)) {
                     (true, _) => Duration::ZERO,
                     (false, true) => MAX_REQUEST_DELAY,
-                    (false, false) => MAX_DELAY,
+                    (false, false) => self.hold_back * MAX_DELAYS,
                 };
                 if delay > most {
                     let detail = format!("{delay:?} late: {}", frame.escape_ascii());

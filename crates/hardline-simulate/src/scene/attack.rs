@@ -1,7 +1,7 @@
 //! Servers that an attacker uses or controls.
 
-use crate::script::Script;
-use crate::template::TEMPLATES;
+use crate::script::{Asked, Script};
+use crate::template::{OPENINGS, TEMPLATES, Template, opening, other_rest};
 
 /// A server that builds its answer by hand around a document that tears the answer.
 pub(super) fn torn(script: &mut Script<'_>) {
@@ -14,15 +14,7 @@ pub(super) fn torn(script: &mut Script<'_>) {
     }
     let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
     let document = script.author.document(script.rng);
-    let mut text = template.fill(&asked.id, &document);
-    text.push('\n');
-    // A notification: the answer itself follows as a proper line.
-    if !template.is_answer {
-        let answer = script.answer_to(&asked);
-        text = format!("{text}{answer}\n");
-    }
-    script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
-    after_attack(script);
+    attack(script, template, &asked, &document);
 }
 
 /// A server that builds its answer by hand around a document that ends the answer itself.
@@ -35,13 +27,67 @@ pub(super) fn closed_answer(script: &mut Script<'_>) {
     // The attacker knows the template and completes the answer exactly.
     let rest = template.rest(&asked.id);
     let document = script.author.closing_document(script.rng, &rest);
-    let mut text = template.fill(&asked.id, &document);
+    attack(script, template, &asked, &document);
+}
+
+/// Says a template that is filled with a document.
+fn attack(script: &mut Script<'_>, template: &Template, asked: &Asked, document: &str) {
+    let mut text = template.fill(&asked.id, document);
     text.push('\n');
+    // A notification: the answer itself follows as a proper line.
     if !template.is_answer {
-        let answer = script.answer_to(&asked);
+        let answer = script.answer_to(asked);
         text = format!("{text}{answer}\n");
     }
     script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+    after_attack(script);
+}
+
+/// A server whose document ends the answer in any way, and begins a line that the rest completes.
+pub(super) fn completed_answer(script: &mut Script<'_>) {
+    let Some(template) = TEMPLATES.get(script.rng.below(TEMPLATES.len())) else { return };
+    if template.is_answer && script.rng.one_in(2) {
+        // Another answer of the same template came before.
+        let asked = script.ask();
+        let text = format!("{}\n", template.fill(&asked.id, "hello"));
+        script.say(text.as_bytes(), std::slice::from_ref(&asked.id));
+        script.pause(1000);
+    }
+    let asked = script.ask();
+    let rest = template.rest(&asked.id);
+    let member = script.rng.pick(&["", "", r#","_meta":{}"#, r#","x":[1]"#]);
+    let end = if script.rng.one_in(3) { Some(rest.clone()) } else { other_rest(&rest, member) };
+    let (Some(end), Some(opening)) = (end, any_opening(script, &rest)) else {
+        return script.answer(&asked);
+    };
+    let document = script.author.completed_document(script.rng, &end, &opening);
+    attack(script, template, &asked, &document);
+}
+
+/// Returns the start of any line that `rest` completes.
+fn any_opening(script: &mut Script<'_>, rest: &str) -> Option<String> {
+    opening(*OPENINGS.get(script.rng.below(OPENINGS.len()))?, rest)
+}
+
+/// A server that builds a batch of answers by hand around a document that ends its element.
+pub(super) fn closed_batch(script: &mut Script<'_>) {
+    let asked = [script.ask(), script.ask()];
+    let template = TEMPLATES.get(script.rng.below(TEMPLATES.len()));
+    let Some(template) = template.filter(|it| it.is_answer) else {
+        return asked.iter().for_each(|it| script.answer(it));
+    };
+    let rest = template.rest(&asked[0].id);
+    let member = script.rng.pick(&["", r#","_meta":{}"#]);
+    let end = if script.rng.one_in(2) { Some(rest.clone()) } else { other_rest(&rest, member) };
+    let (Some(end), Some(opening)) = (end, any_opening(script, &rest)) else {
+        return asked.iter().for_each(|it| script.answer(it));
+    };
+    let between = script.rng.pick(&["", "", " ", "\n"]);
+    let planted = script.author.message(script.rng);
+    let document = format!("a{end},{between}{planted},{between}{opening}b");
+    let other = script.answer_to(&asked[1]);
+    let text = format!("[{},{other}]\n", template.fill(&asked[0].id, &document));
+    script.say(text.as_bytes(), &asked.map(|it| it.id));
     after_attack(script);
 }
 

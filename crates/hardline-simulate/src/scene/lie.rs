@@ -334,8 +334,7 @@ pub(super) fn concatenated(script: &mut Script<'_>) {
 
 /// Answers in a batch, in versions with and without batches.
 pub(super) fn batch(script: &mut Script<'_>) {
-    // The only version with batches.
-    let asked = if script.version == "2025-03-26" && script.rng.one_in(2) {
+    let asked = if script.version.has_batches() && script.rng.one_in(2) {
         script.ask_batch(2)
     } else {
         vec![script.ask(), script.ask()]
@@ -370,6 +369,67 @@ pub(super) fn noise(script: &mut Script<'_>) {
         script.hesitate();
     }
     script.answer(&asked);
+}
+
+/// Values that servers print over several lines, plain or in the colors of a terminal.
+pub(super) const DUMPS: [&str; 9] = [
+    "{\n  \"level\": \"info\",\n  \"data\": {\n    \"a\": \"b\"\n  },\n  \"list\": [\n    1\n  ]\n}",
+    "{\n  \"id\": 1,\n  \"name\": \"x\",\n  \"tags\": [\n    {\n      \"id\": 4\n    }\n  ]\n}",
+    "[\n  {\n    \"id\": 3,\n    \"name\": \"x\"\n  },\n  {\n    \"name\": \"y\"\n  }\n]",
+    "{\"level\":\"info\",\n\"data\":{\"a\":[\n{\"b\":\"c\"}]}}",
+    "loaded config: {\n  \"a\": {\n    \"b\": null\n  }\n}",
+    "{\n  level: 'info',\n  data: { a: [ 'it' ] },\n  next: [\n    'x' ] }",
+    "\u{1b}[32m{\"level\":\"info\",\"data\":[1,{\"a\":2}]}\u{1b}[0m",
+    "{\u{1b}[36m\"level\"\u{1b}[0m:\u{1b}[32m\"info\"\u{1b}[0m}",
+    "\u{1b}[1;32m[\u{1b}[0m{\"id\":3}\u{1b}[1;32m]\u{1b}[0m",
+];
+
+/// Log lines of several lines, or in colors, among proper traffic: they change nothing.
+pub(super) fn dump(script: &mut Script<'_>) {
+    let asked = script.ask();
+    for _ in 0..=script.rng.below(2) {
+        let dump = script.rng.pick(&DUMPS);
+        script.write(format!("{dump}\n").as_bytes(), &[]);
+        script.hesitate();
+    }
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hi"}}"#;
+    script.say(format!("{line}\n").as_bytes(), &[]);
+    if !script.is_stateless() && script.rng.one_in(2) {
+        let number = script.next_number();
+        let line = format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"ping"}}"#);
+        script.say(format!("{line}\n").as_bytes(), &[]);
+        script.reply();
+    }
+    // Longer than the relay holds the request.
+    script.pause(1200);
+    script.answer(&asked);
+}
+
+/// The answer as Node's `console.log` or Python's `pprint` print it, over several lines.
+pub(super) fn literal(script: &mut Script<'_>) {
+    let asked = script.ask();
+    let text = {
+        let id = asked.id.replace('"', "'");
+        match script.rng.below(4) {
+            0 => format!(
+                "{{\n  jsonrpc: '2.0',\n  id: {id},\n  result: {{ content: [ [Object] ] }}\n}}"
+            ),
+            1 => format!(
+                "{{\n  result: {{\n    content: [\n      {{ type: 'text', text: \"it's\" }}\n    ]\n  }},\n  jsonrpc: '2.0',\n  id: {id}\n}}"
+            ),
+            2 => format!(
+                "sending {{\n  jsonrpc: '2.0',\n  id: {id},\n  error: {{ code: 1, message: 'no' }}\n}}"
+            ),
+            _ => format!(
+                "{{'id': {id},\n 'jsonrpc': '2.0',\n 'result': {{'content': [],\n            'isError': False}}}}"
+            ),
+        }
+    };
+    // Such a value is written at once.
+    script.write(format!("{text}\n").as_bytes(), std::slice::from_ref(&asked.id));
+    script.hesitate();
+    let later = script.ask();
+    script.answer(&later);
 }
 
 /// Cuts an answer somewhere after its first bytes.

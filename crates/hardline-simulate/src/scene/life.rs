@@ -8,6 +8,8 @@ pub(super) fn honest(script: &mut Script<'_>) {
     for _ in 0..2 + script.rng.below(6) {
         match script.rng.below(6) {
             0..=2 => open.push(script.ask()),
+            // Without a pause that is longer than the relay holds anything back.
+            3 if script.may_be_steady && script.rng.one_in(4) => steady(script),
             3 => {
                 let line = script.rng.pick(&[
                     r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hi"}}"#,
@@ -46,6 +48,24 @@ pub(super) fn honest(script: &mut Script<'_>) {
     }
 }
 
+/// Progress that goes on and on.
+fn steady(script: &mut Script<'_>) {
+    script.may_be_steady = false;
+    let pause = if script.rng.one_in(2) { 1 } else { 15 };
+    // Fewer than the rate limit.
+    for number in 0..24 {
+        script.write(
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":{number}}}}}"#
+            )
+            .as_bytes(),
+            &[],
+        );
+        script.write(b"\n", &[]);
+        script.pause(pause);
+    }
+}
+
 /// Answers that arrive twice.
 pub(super) fn duplicate(script: &mut Script<'_>) {
     let asked = script.ask();
@@ -54,6 +74,25 @@ pub(super) fn duplicate(script: &mut Script<'_>) {
         script.say(answer.as_bytes(), std::slice::from_ref(&asked.id));
         script.hesitate();
     }
+}
+
+/// Answers that the server also prints: once more, or for people.
+pub(super) fn copied(script: &mut Script<'_>) {
+    let slow = script.ask();
+    for _ in 0..1 + script.rng.below(3) {
+        let asked = script.ask();
+        let answer = script.answer_to(&asked);
+        let spread = answer.replacen('{', "{\n  ", 1).replacen(",\"", ",\n  \"", 2);
+        let text = match script.rng.below(4) {
+            0 => format!("DEBUG sending {answer}\n{answer}\n"),
+            1 => format!("{answer}\nDEBUG sent {answer}\n"),
+            2 => format!("{answer}\n{spread}\n"),
+            _ => format!("{answer}\n{answer}\n"),
+        };
+        script.write(text.as_bytes(), std::slice::from_ref(&asked.id));
+        script.hesitate();
+    }
+    script.answer(&slow);
 }
 
 /// Answers in any order.

@@ -27,10 +27,12 @@ const fn family(name: &'static str, scene: Scene) -> Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 35] = [
+pub const FAMILIES: [Family; 40] = [
     family("honest", life::honest),
     family("torn", attack::torn),
     family("closed-answer", attack::closed_answer),
+    family("completed-answer", attack::completed_answer),
+    family("closed-batch", attack::closed_batch),
     family("logged", attack::logged),
     family("line-end", attack::line_end),
     family("client-line", attack::client_line),
@@ -53,7 +55,10 @@ pub const FAMILIES: [Family; 35] = [
     family("concatenated", lie::concatenated),
     family("batch", lie::batch),
     family("noise", lie::noise),
+    family("dump", lie::dump),
+    family("literal", lie::literal),
     family("duplicate", life::duplicate),
+    family("copied", life::copied),
     family("reorder", life::reorder),
     family("unsolicited", life::unsolicited),
     family("restart", life::restart),
@@ -64,6 +69,9 @@ pub const FAMILIES: [Family; 35] = [
     family("round-trip", text::round_trip),
     family("mixed", mixed),
 ];
+
+/// Families in which neither side does anything wrong.
+const HONEST: [&str; 3] = ["honest", "dump", "copied"];
 
 impl Family {
     /// Returns all families.
@@ -79,7 +87,7 @@ impl Family {
     /// Writes a plan of this family.
     pub fn plan(self, profile: Profile, rng: &mut Rng) -> Plan {
         let mut script = Script::new(rng, profile);
-        let is_honest = self.name == "honest";
+        let is_honest = HONEST.contains(&self.name);
         // An honest session must not be disturbed: the oracle demands every line unchanged.
         (script.is_alone, script.may_stall) = (is_honest, !is_honest);
         if self.name == "overlong" {

@@ -16,8 +16,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "tools in sampling need a capability",
             edits: &[edit(
                 PART,
-                "let wants_tools = has(\"tools\") || has(\"toolChoice\");",
-                "let wants_tools = false;",
+                "parts.has_tools && !client.has(\"sampling.tools\")",
+                "parts.has_tools && !client.has(\"sampling\")",
             )],
             classes: &["capability"],
         },
@@ -26,15 +26,15 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "context in sampling needs a capability",
             edits: &[edit(
                 PART,
-                "context.is_some_and(|context| context != \"none\")",
-                "context.is_some_and(|context| context == \"x\")",
+                "context.is_some_and(|it| !is_alike(&it, \"none\"))",
+                "context.is_some_and(|it| is_alike(&it, \"x\"))",
             )],
             classes: &["capability"],
         },
         Mutant {
             name: "task",
             defense: "requests as tasks need a capability",
-            edits: &[edit(PART, "let is_task = has(\"task\");", "let is_task = false;")],
+            edits: &[edit(PART, "\"task\" => parts.is_task = true,", "\"task\" => {}")],
             classes: &["capability"],
         },
         Mutant {
@@ -50,7 +50,11 @@ pub(super) const ATTACK: Attack = Attack {
         Mutant {
             name: "elicitation-address",
             defense: "elicitation opens web pages alone",
-            edits: &[edit(PART, "(!is_web).then_some(", "(!is_web && url.is_none()).then_some(")],
+            edits: &[edit(
+                PART,
+                "(!is_web).then_some(",
+                "(!is_web && self.urls.is_empty()).then_some(",
+            )],
             classes: &["capability"],
         },
         Mutant {
@@ -58,8 +62,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "web pages that an error asks for need a capability",
             edits: &[edit(
                 SESSION_ANSWER,
-                "client.and_then(|client| objection_to_error(error, client))",
-                "client.and_then(|client| objection_to_error(error, client).filter(|_| false))",
+                "let reason = objection_to_error(error, client)?;",
+                "let reason = objection_to_error(error, client).filter(|_| false)?;",
             )],
             classes: &["capability"],
         },
@@ -88,8 +92,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "requests inside a result are checked",
             edits: &[edit(
                 EMBEDDED,
-                "key.eq_ignore_ascii_case(\"inputRequests\")",
-                "key.eq_ignore_ascii_case(\"nothing\")",
+                "const KEY: &str = \"inputRequests\";",
+                "const KEY: &str = \"nothing\";",
             )],
             classes: &["capability"],
         },

@@ -2,6 +2,9 @@
 
 use crate::mutants::{Attack, Mutant, edit};
 
+const BATCH: &str = "crates/hardline-guard/src/guard/batch.rs";
+const INSPECT: &str = "crates/hardline-guard/src/guard/inspect.rs";
+const UNASKED: &str = "crates/hardline-guard/src/guard/unasked.rs";
 const HOLDBACK: &str = "crates/hardline-guard/src/guard/holdback.rs";
 
 /// The attack, and the defenses against it.
@@ -37,6 +40,49 @@ pub(super) const ATTACK: Attack = Attack {
                 "self.is_mid_rest = self.is_holding() && may_become_rest(unfinished) && false;",
             )],
             classes: &["closed-answer"],
+        },
+        Mutant {
+            name: "line-follows",
+            defense: "a line that ends with a bracket drops the requests that wait",
+            edits: &[
+                edit(UNASKED, "if text.is_some_and(ends_closed) {", "if text.is_none() {"),
+                edit(
+                    INSPECT,
+                    "if has_joined && !has_delivered && line.whole().is_some_and(ends_closed) {",
+                    "if has_joined && !has_delivered && line.whole().is_none() {",
+                ),
+            ],
+            classes: &["completed-answer"],
+        },
+        Mutant {
+            name: "message-follows",
+            defense: "under `strict`, another message drops the requests that wait",
+            edits: &[edit(
+                UNASKED,
+                "if is_alike || self.blocks_planted() {",
+                "if is_alike && !self.blocks_planted() {",
+            )],
+            classes: &["completed-answer"],
+        },
+        Mutant {
+            name: "no-cap",
+            defense: "messages wait for ten quiet times at most",
+            edits: &[edit(
+                HOLDBACK,
+                "(self.heard + quiet).min(since + quiet * MAX_QUIETS)",
+                "(self.heard + quiet).max(since)",
+            )],
+            classes: &["honest"],
+        },
+        Mutant {
+            name: "mixed-batch",
+            defense: "a batch with answers delivers no request",
+            edits: &[edit(
+                BATCH,
+                "has_answers && has_requests",
+                "has_answers && has_requests && false",
+            )],
+            classes: &["closed-batch"],
         },
     ],
 };

@@ -63,7 +63,7 @@ pub(super) const ATTACK: Attack = Attack {
         Mutant {
             name: "schema-description",
             defense: "descriptions inside schemas are made harmless",
-            edits: &[edit(READER, "_ => return Reader::Person,", "_ => return Reader::Machine,")],
+            edits: &[edit(READER, "_ => return of_member(path),", "_ => return Reader::Machine,")],
             classes: &["hidden"],
         },
         Mutant {
